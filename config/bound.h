@@ -1,6 +1,6 @@
-// Bound: how many of something may be held, over all shards and threads.
+// Bound: a limit on how many units of something (bytes, files, connections) the whole program may hold at a time.
 //
-// Threads: any.
+// Threads: any thread may call any function.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,25 @@ class Bound {
  public:
   explicit Bound(size_t most) : most_(most) {}
 
-  // Takes all of them, or none and returns false.
+  // Takes `count` units and returns true, or takes none and returns false if they would exceed the bound. While another
+  // thread's Take fails, units that would fit may be refused, too.
   bool Take(size_t count) {
     if (held_.fetch_add(count, std::memory_order_relaxed) + count <= most()) return true;
     GiveBack(count);
     return false;
   }
-  // Takes them even if that exceeds the bound.
+  // Takes `count` units even if they exceed the bound.
   void TakeAnyway(size_t count) { held_.fetch_add(count, std::memory_order_relaxed); }
+  // Releases units that were taken before.
   void GiveBack(size_t count) { held_.fetch_sub(count, std::memory_order_relaxed); }
+  // Returns true if `count` more units fit now. Another thread may take them before the caller does.
   bool HasRoom(size_t count) const { return held() + count <= most(); }
   size_t held() const { return held_.load(std::memory_order_relaxed); }
-  // A lower bound takes nothing back that is held already.
+  // Changes the bound. Units that are held already stay held, even if they exceed the new bound.
   void SetMost(size_t most) { most_.store(most, std::memory_order_relaxed); }
+  // Returns how many more units fit; 0 if the bound is exceeded.
   size_t left() const { return most() - std::min(most(), held()); }
+  // Returns the share of the bound that is held; it is above 1 if the bound is exceeded.
   double fullness() const { return static_cast<double>(held()) / static_cast<double>(most()); }
 
  private:

@@ -1,5 +1,5 @@
-// Time as weir uses it: durations and instants of the steady clock, and a clock that can be handed in, so that every
-// part that waits or measures runs as well on virtual time.
+// Time as weir uses it: durations and instants of the steady clock, and clocks that callers pass in, so that tests can
+// run code that waits or measures on virtual time (manual_clock.h).
 #pragma once
 
 #include <chrono>
@@ -12,36 +12,41 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 inline double ToSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// The nearest whole nanosecond; seconds must be within the range of Duration (about 292 years).
+// Returns the duration, rounded to the nearest nanosecond. `seconds` must be within the range of Duration (about 292
+// years).
 inline Duration FromSeconds(double seconds) {
   return std::chrono::round<Duration>(std::chrono::duration<double>(seconds));
 }
 
-// Any number of threads may call Now() at once.
+// A clock that never goes back. Any number of threads may call Now() at once.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
 
-  // The machine's monotonic clock.
+  // Returns the machine's monotonic clock, which is valid until the process ends.
   static const Clock& System();
 };
 
-// The time of day, for dates that other programs and people see. It may step in either direction.
+// A date and time of day, in UTC, that other programs and people see.
 using WallTime = std::chrono::sys_time<Duration>;
 
-// Any number of threads may call Now() at once.
+// A clock for the time of day, which may step forward or back when the system's clock is set. Any number of threads may
+// call Now() at once.
 class WallClock {
  public:
   virtual ~WallClock() = default;
   virtual WallTime Now() const = 0;
+  // Returns the whole seconds since 1970.
   uint64_t NowSeconds() const {
     return static_cast<uint64_t>(std::chrono::floor<std::chrono::seconds>(Now()).time_since_epoch().count());
   }
 
+  // Returns the system's clock.
   static const WallClock& System();
-  // The time of day at the first call, carried on by the steady clock: it never steps. It is valid within one process
-  // only: another's may differ by what the system's clock has stepped between their starts.
+  // Returns a clock that takes the time of day at the first call of Unstepped and from then on follows the steady
+  // clock, so it never steps. Its times are comparable within one process only: the clocks of two processes differ if
+  // the system's clock stepped between their starts.
   static const WallClock& Unstepped();
 };
 

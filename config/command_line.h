@@ -1,4 +1,4 @@
-// CommandLine: the arguments that a program takes, and its --help.
+// CommandLine: declares the arguments of a program, parses them, and prints its --help.
 //
 //   CommandLine line("weir dig", "Digs a hole.");
 //   line.Add("PLACE", &place, "where").Required();
@@ -6,10 +6,10 @@
 //   line.Add("--quiet", &quiet, "say nothing but errors");
 //   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 //
-// For completion a shell calls the program with "--complete" as the first word: then Parse prints the words that may
-// stand in the place of the last one (config/completion.h).
+// To complete a command, a shell calls the program with "--complete" as the first word. Parse then prints the words
+// that the user may type in place of the last one (config/completion.h).
 //
-// The library that parses takes ten seconds to compile, so command_line.cc alone includes it.
+// The library that parses (CLI11) takes ten seconds to compile, so only command_line.cc includes it.
 #pragma once
 
 #include <functional>
@@ -29,30 +29,36 @@ class Option;
 
 namespace weir {
 
-// Calls `run` and returns its exit status. If it throws, for example for want of memory or of a thread, prints
-// "weir dig: …" on standard error and returns 1.
+// Calls `run` and returns its exit status. If `run` throws a std::exception, for example because there is no memory or
+// no thread left, prints "NAME: …" on standard error and returns 1.
 int RunGuarded(const std::string& name, const std::function<int()>& run);
 
-// A copy is the same command line. The variables must live until it is parsed.
+// A copy refers to the same command line. The variables that are added must live until Parse returns.
 class CommandLine {
  public:
-  static constexpr int kWrong = 2;  // exit status of a program that was asked for something wrong
+  static constexpr int kWrong = 2;  // the exit status after wrong arguments or settings
 
+  // An argument that was added. Each function adds a rule to it and returns it again, so that calls can be chained.
+  // Parse returns kWrong if the user breaks a rule.
   class Argument {
    public:
     Argument Required();
     Argument ShowDefault();  // --help shows the variable's present value
+    // Refuses numbers below `least` or above `most`; they are of type int, int64_t, uint64_t or double.
     template <typename Number>
-    Argument Within(Number least, Number most);  // int, int64_t, uint64_t, double
+    Argument Within(Number least, Number most);
     Argument OneOf(std::vector<std::string> words);
+    // These two refuse a path at which there is no file or no directory.
     Argument ExistingFile();
     Argument ExistingDirectory();
     // Refuses a text for which `check` returns an error. --help shows the value as `form`, such as "NAME=COMMAND".
     Argument Check(std::string form, std::function<Status(const std::string& text)> check);
-    // Refuses a command line that has both. `other` must have been added before.
+    // Refuses a command line that has both this argument and `other`, which must have been added before.
     Argument Excludes(const std::string& other);
-    // A list option takes one word each time it is given. Without this it takes all words that follow.
+    // Makes a list option take one word each time that the user gives it. Without this rule it takes all words that
+    // follow.
     Argument OneWordEach();
+    // Splits each word at `delimiter` into several values of a list option.
     Argument SplitAt(char delimiter);
 
    private:
@@ -64,30 +70,36 @@ class CommandLine {
   };
 
   CommandLine(const std::string& name, const std::string& meaning);
+  // Sets the text at the end of --help, such as examples.
   void SetFooter(const std::string& text);
 
-  // A name without dashes makes a positional argument. A bool makes a flag, a vector of strings takes several words;
-  // other variables are strings, paths and numbers, and optional strings and numbers.
+  // Adds an argument; Parse assigns its value to `*variable`. A name without dashes makes a positional argument, other
+  // names make an option. A bool makes a flag, a vector of strings takes several words. The other types are strings,
+  // paths and numbers, and optional strings and numbers.
   template <typename Variable>
   Argument Add(const std::string& name, Variable* variable, const std::string& meaning);
-  // Adds an option that replaces a setting of the environment.
+  // Adds an option that takes the place of a setting of the environment: Parse adds its value to settings(), which the
+  // caller passes to SettingTable::Load.
   void AddSetting(const std::string& flag, const std::string& setting, const std::string& meaning);
-  // Returns an argument that was added.
+  // Returns an argument, which must have been added before.
   Argument Find(const std::string& name) const;
 
-  // If a command line has subcommands, the user must name one.
+  // Adds a subcommand and returns its command line, to which its arguments are added. The user must then name one of
+  // the subcommands.
   CommandLine AddSubcommand(const std::string& name, const std::string& meaning);
-  // Lets this command line's own options also stand behind the subcommand.
+  // Allows the user to write options of this command line behind the name of a subcommand, too.
   void LetOptionsFollow();
-  // Sets a check that single arguments cannot make; it is called when all are read.
+  // Sets a check that concerns several arguments. Parse calls it when all arguments are read and none is wrong; it
+  // fails if `check` returns an error.
   void Check(std::function<Status()> check);
 
-  // Returns nullopt if the program should go on. Otherwise the help, the completions or the error are already printed,
-  // and the result is the exit status: kWrong after an error, else 0.
+  // Returns nullopt if the program should go on. Otherwise Parse has printed the help, the completions or the error,
+  // and returns the exit status: kWrong after an error, else 0. Without streams it prints on standard output and
+  // standard error.
   std::optional<int> Parse(int argc, char** argv);
   std::optional<int> Parse(int argc, char** argv, std::ostream& out, std::ostream& err);
 
-  std::string subcommand() const;  // empty if none is named
+  std::string subcommand() const;  // the subcommand that the user named; empty if none
   const std::vector<SettingFlag>& settings() const { return *settings_; }
 
   // Prints "weir dig: …" on standard error and returns `code`.

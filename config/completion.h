@@ -1,8 +1,8 @@
-// Completes weir's commands in a shell: prints the script that the shell sources, and answers what this script asks.
+// Completes weir's commands in a shell. `weir completion` prints the script that the shell sources.
 //
-// The script calls `weir --complete WORD…`; the last word is the one that is being typed. The answer has a line for
-// each choice: the word, a tab and its meaning; kAnyFile alone stands for any file name. So the shell offers what the
-// installed version of the program takes.
+// The script calls `weir --complete WORD…`; the last word is the one that the user is typing. The program answers with
+// a line for each choice: the word, a tab and its meaning. A line that is only kAnyFile stands for any file name. So
+// the shell always offers what the installed version of the program accepts.
 #pragma once
 
 #include <iosfwd>
@@ -14,10 +14,10 @@ namespace weir {
 inline constexpr std::string_view kComplete = "--complete";
 inline constexpr std::string_view kAnyFile = "/";
 
-// Prints the choice `word`, if it begins with `begun`.
+// Prints the line of the choice `word` if the word begins with `begun`, else nothing.
 void PrintChoice(std::string_view word, std::string_view meaning, std::string_view begun, std::ostream& out);
 
-// weir completion bash|zsh|fish: prints the script.
+// Runs `weir completion bash|zsh|fish`: prints the script and returns the exit status.
 int CompletionCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// `weir config`: every setting with its value, where that came from, its unit, range and meaning.
+// `weir config`: prints every setting with its value, the source of the value, its unit, range and meaning.
 #pragma once
 
 #include <iosfwd>
@@ -7,7 +7,8 @@
 
 namespace weir {
 
-// Returns the exit code: 2 if the flags or the environment are wrong.
+// Prints the settings of `table` as `environment` has them on `out`; warnings and errors go to `err`. Returns the exit
+// status: 0, or 2 if the flags or the environment are wrong.
 int ConfigCommand(int argc, char** argv, SettingTable& table, const Environment& environment, std::ostream& out,
                   std::ostream& err);
 

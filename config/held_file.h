@@ -1,4 +1,5 @@
-// HeldFile: a file that one process holds at a time, and that may name its holder.
+// HeldFile: a file that one process at a time holds by a lock (flock), such as a lock file. Its text may name the
+// process that holds it.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +11,44 @@ namespace weir {
 
 // The process that holds a file.
 struct LockHolder {
-  int process = 0;      // 0: the file does not say
-  std::string name;     // "weir relay"
-  std::string address;  // the address at which it answers; name and address may be empty
+  int process = 0;      // process id; 0: the file does not have it
+  std::string name;     // "weir relay"; may be empty
+  std::string address;  // the address at which the process answers; may be empty
 };
-// "process 1234 (weir relay)", "another process".
+// Returns "process 1234 (weir relay)", or "another process" if the id is not known.
 std::string Describe(const LockHolder& holder);
-// Returns nullopt if no process holds the file, or if it cannot be opened.
+// Returns the process that holds the file, as far as the text of the file tells. Returns nullopt if no process holds
+// it, or if it cannot be opened.
 std::optional<LockHolder> FindHolder(const std::string& path);
 
-// Not thread-safe.
+// Not thread-safe. The destructor closes the file.
 class HeldFile {
  public:
+  // kHeld: this object holds the file. kInUse: another process, or another HeldFile, holds it. kFailed: the file cannot
+  // be opened or locked, and errno says why.
   enum class Outcome : uint8_t { kHeld, kInUse, kFailed };
 
   HeldFile() = default;
   ~HeldFile() { Close(); }
+  // Moving swaps the files of the two objects.
   HeldFile(HeldFile&& other) noexcept { *this = std::move(other); }
   HeldFile& operator=(HeldFile&& other) noexcept;
 
-  // Opens the file to read and to append, makes it if it is missing, and holds it until Close. A device or a pipe
-  // (/dev/stderr) is never in use: any number of processes may hold it. After kFailed errno says why.
+  // Opens the file to read and to append, creates it if it is missing, and holds it until Close. First closes the file
+  // that this object held. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
   Outcome Open(const std::string& path);
-  // Replaces the file's content by "PROCESS[ NAME]\n[ADDRESS\n]". Only FindHolder reads it; if the disk is full, the
-  // file is held without it.
+  // Replaces the content of the open file by `text`, "PROCESS[ NAME]\n[ADDRESS\n]", which FindHolder reads. If the text
+  // cannot be written, for example on a full disk, the file stays held without it.
   void Say(const std::string& text);
+  // Closes the file, so that another process can hold it. Does nothing if no file is open.
   void Close();
+  // Deletes the file while it is still held, then closes it. A process that opens the path afterwards gets a new file.
+  // Does nothing if no file is open.
   void Remove();
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  bool made() const { return made_; }  // Open made the file
+  bool made() const { return made_; }  // true if Open created the file
 
  private:
   std::string path_;

@@ -1,4 +1,5 @@
-// A clock that stands still until it is told to move: for tests and simulations.
+// ManualClock and ManualWallClock: clocks that stand still until a test or a simulation moves them. Any thread may read
+// them; one thread at a time may move them.
 #pragma once
 
 #include <atomic>

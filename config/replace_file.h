@@ -1,3 +1,4 @@
+// Replaces the content of a file in one step.
 #pragma once
 
 #include <string>
@@ -5,8 +6,9 @@
 
 namespace weir {
 
-// Replaces the file of that name by one with this text and the same mode. It is written as NAME.new and renamed when it
-// is on disk: until then, and after a failure, the old file stands. Returns false on failure; errno says why.
+// Replaces the file `name` by one with the content `text` and the same mode, or mode 0644 if there was none. Writes
+// NAME.new, syncs it to the disk and renames it: until then, and after a failure, the old file is unchanged. Returns
+// false on failure; errno then says why.
 bool ReplaceFile(const std::string& name, std::string_view text);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Typed settings, declared once, beside the code that uses them.
+// SettingTable: settings of the program, which the environment or the flags of the command line set. Each setting is a
+// typed variable that is declared once, beside the code that uses it.
 //
 //   struct CacheSettings {
 //     uint64_t size_mb = 64;
@@ -7,14 +8,14 @@
 //     table.Add("CACHE_SIZE_MB", &s.size_mb, {.min = 1, .max = 4096, .unit = "MiB"}, "memory for cached blocks");
 //   }
 //
-// The variable's value when it is declared is the default; Load replaces it by WEIR_<NAME> of the environment, else by
-// ORLY_<NAME>, else leaves it. With
+// The default is the value that the variable has when it is declared. Load replaces it by the value of WEIR_<NAME> in
+// the environment, or else of ORLY_<NAME> (the prefix that was used before weir). After
 //
 //   table.DefaultFrom("IMPORT_CACHE_SIZE_MB", "CACHE_SIZE_MB");
 //
-// the first takes the value of the second if that was given and the first was not. AlsoFrom names a variable of another
-// program, which is read last. The table remembers every row, so that `weir config` can print them, also as
-// config/SETTINGS.md.
+// the first setting takes the value of the second if the user gave the second and not the first. The table keeps a row
+// for every setting; `weir config` prints the rows, also as config/SETTINGS.md.
+//
 // Not thread-safe: settings are read at start.
 #pragma once
 
@@ -33,72 +34,78 @@
 
 namespace weir {
 
-// The environment, handed in so that tests need not touch the process's own.
+// The variables of an environment, by name. Callers pass it in, so that tests need not change that of the process.
 using Environment = std::map<std::string, std::string, std::less<>>;
+// Returns a copy of the environment of this process.
 Environment ProcessEnvironment();
 
+// A setting as `weir config` prints it.
 struct SettingRow {
   std::string name;  // without prefix
   std::string default_value;
   std::string value;
-  bool hidden = false;  // `value` is masked, for it contains a secret
+  bool hidden = false;  // true if `value` is masked, because it contains a secret
   std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag, such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
-  bool for_embedding = false;  // read by programs that embed weir, and by none of weir's own
+  bool for_embedding = false;  // true if only programs that embed weir use it, and none of weir's own
 };
 
-// A flag that gives a setting in place of the environment.
+// A flag of the command line that sets a setting in place of the environment.
 struct SettingFlag {
-  std::string flag;  // the flag as the user gave it, "--port": the setting's source
-  std::string setting;
-  std::string text;
+  std::string flag;     // the flag as the user gave it, "--port"; becomes the setting's source
+  std::string setting;  // the setting's name, without prefix
+  std::string text;     // the value
 };
 
-// The variables must live until the last Load. A declaration that contradicts itself (a name declared twice, a default
-// out of its own range) is a bug and throws std::logic_error.
+// The variables must live until the last Load. A wrong declaration (a name declared twice, a default out of its own
+// range, a name that was not declared before) is a bug and throws std::logic_error.
 class SettingTable {
  public:
+  // Declares a setting. `name` is without prefix; `meaning` completes "NAME: …" in lists.
   void Add(std::string name, bool* variable, std::string meaning);
   void Add(std::string name, double* variable, NumberRange range, std::string meaning);
   void Add(std::string name, int64_t* variable, NumberRange range, std::string meaning);
   void Add(std::string name, uint64_t* variable, NumberRange range, std::string meaning);
-  // The name should end in _MS; the unit is ms.
+  // Declares a number of milliseconds. Its name should end in _MS; the unit of `range` is replaced by "ms".
   void Add(std::string name, std::chrono::milliseconds* variable, NumberRange range, std::string meaning);
   void Add(std::string name, std::string* variable, std::string meaning);
-  // Adds a setting that must not be read over a shoulder or in a log: the rows contain `show(value)` instead.
+  // Declares a setting whose value must not appear on a screen or in a log: the rows have `show(value)` instead, by
+  // default "***" for any value that is not empty.
   using Show = std::function<std::string(std::string_view value)>;
   void AddSecret(std::string name, std::string* variable, std::string meaning, Show show = HideAll);
-  // Accepts one of the words; the variable, an enum, gets the value beside that word.
+  // Declares a setting that accepts one of the words. The variable, an enum, gets the value that belongs to the word.
   template <typename Enum>
   requires std::is_enum_v<Enum>
   void Add(std::string name, Enum* variable, std::vector<std::pair<std::string, Enum>> words, std::string meaning);
 
-  // Both must be declared. `heir` must take every text that `from` takes, and must have no heirs itself.
+  // Gives `heir` the value of `from` if `from` is set and `heir` is not. Both must be declared before. `heir` must
+  // accept every text that `from` accepts, and must have no heirs itself.
   void DefaultFrom(std::string_view heir, std::string_view from);
 
-  // Reads this variable of the environment if neither WEIR_<name> nor ORLY_<name> is set.
+  // Makes Load read `variable`, which belongs to another program, if neither WEIR_<name> nor ORLY_<name> is set.
   void AlsoFrom(std::string_view name, std::string variable);
 
-  // Marks a setting that changes nothing in weir's own programs, only in programs that embed it: it is printed apart.
+  // Marks a setting that changes nothing in weir's own programs, only in programs that embed weir. `weir config` prints
+  // these settings last.
   void ForEmbedding(std::string_view name);
 
-  // Reads every declared setting from the environment (a blank value counts as not set) and then from the flags. The
-  // error has a line for each bad variable and flag with its name, its value and the values that are allowed; on error
-  // all declared variables keep the values they had.
+  // Reads every declared setting from the environment (a blank value is the same as none) and then from the flags,
+  // which take precedence. The error has a line for each bad variable and flag with its name, its value and the values
+  // that are allowed. After an error all declared variables keep the values that they had.
   Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
-  // Returns a ready warning for each variable of the environment that starts with WEIR_ and is not declared here, with
-  // the nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Many variables that start
-  // with ORLY_ have no counterpart in weir, so these are included only if they are near a declared name or begin with
-  // the same two words as one.
+  // Returns a warning for each variable of the environment that starts with WEIR_ and is not declared here, with the
+  // nearest declared name if there is one ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Many
+  // variables that start with ORLY_ have no counterpart in weir. They get a warning only if they are similar to a
+  // declared name or begin with the same two words as one.
   std::vector<std::string> UnknownNames(const Environment& environment) const;
 
   const std::vector<SettingRow>& rows() const { return rows_; }
 
  private:
-  // A text that was accepted: how it prints, and the call that assigns it to the variable.
+  // A text that was accepted: its printed form, and the call that assigns it to the variable.
   struct Parsed {
     std::string printed;
     std::function<void()> assign;

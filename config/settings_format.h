@@ -1,4 +1,5 @@
-// Prints the rows of a SettingTable. Rows for programs that embed weir come last; in JSON a member marks them.
+// Formats the rows of a SettingTable (settings.h). Rows for programs that embed weir come last; in JSON the member
+// "for" marks them instead. Secrets are masked in all formats.
 #pragma once
 
 #include <string>
@@ -8,13 +9,14 @@
 
 namespace weir {
 
-// Aligned columns for a terminal.
+// Returns aligned columns for a terminal.
 std::string SettingsAsTable(const std::vector<SettingRow>& rows);
-// Lines that both `.` of sh and EnvironmentFile= of systemd read back as the same values.
+// Returns lines that both `.` of sh and EnvironmentFile= of systemd read back as the same values. The line of a secret
+// is a comment.
 std::string SettingsAsEnv(const std::vector<SettingRow>& rows);
-// An array with one object per setting; every member is a string.
+// Returns an array with one object for each setting; every member is a string.
 std::string SettingsAsJson(const std::vector<SettingRow>& rows);
-// The table in config/SETTINGS.md: the defaults, not the present values.
+// Returns the table of config/SETTINGS.md, which has the defaults and not the present values.
 std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows);
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// Errors that a user can cause are values: a Status is success or a message that says what is wrong, where, and what to
-// do; a Result<T> is a T or such a Status. Exceptions are left for bugs and for constructors at start-up.
+// Status and Result: the errors that a user can cause, as return values. A Status is success, or a message that says
+// what is wrong, where, and what to do. A Result<T> is a T or an error Status. Exceptions are for bugs and for
+// constructors at start-up.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ class [[nodiscard]] Status {
 
   bool ok() const { return !message_.has_value(); }
 
-  // Empty on success.
+  // Returns the message of the error; empty on success.
   const std::string& message() const {
     static const std::string kNone;
     return message_ ? *message_ : kNone;
@@ -30,7 +31,7 @@ class [[nodiscard]] Status {
 };
 
 namespace internal {
-// Ends the process, with the message on stderr: going on without the value would be undefined.
+// Prints the message on standard error and aborts the process: without the value its behaviour would be undefined.
 [[noreturn]] void StopWithoutValue(const Status& status);
 }  // namespace internal
 
@@ -44,9 +45,9 @@ class [[nodiscard]] Result {
   }
 
   bool ok() const { return value_.has_value(); }
-  const Status& status() const { return status_; }
+  const Status& status() const { return status_; }  // success if there is a value
 
-  // Call it only if ok(): otherwise the process ends with the status's message.
+  // Returns the value. Call it only if ok() is true: otherwise it prints the error and aborts the process.
   T& value() & { return Checked(value_); }
   const T& value() const& { return Checked(value_); }
   T&& value() && { return std::move(Checked(value_)); }

@@ -1,3 +1,4 @@
+// Makes new names of files and directories durable.
 #pragma once
 
 #include <string>
@@ -5,11 +6,12 @@
 
 namespace weir {
 
-// Syncs the directory that `path` stands in: on some file systems a file's new name is on disk only then. Other file
-// systems cannot do it, so a failure is ignored.
+// Syncs the directory that contains `path`. On some file systems the new name of a file is on disk only after that;
+// others cannot sync a directory, so a failure is ignored.
 void SyncDirectoryOf(const std::string& path);
 
-// Makes the directory and those above it that are missing, and syncs the name of each that it makes.
+// Creates the directory and the missing directories above it, and syncs the name of each that it creates. Returns
+// success if the directory exists already, and the error if one cannot be created.
 std::error_code MakeDirectories(const std::string& path);
 
 }  // namespace weir

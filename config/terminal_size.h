@@ -1,4 +1,4 @@
-// Facts about a terminal that a program needs before it draws on it.
+// Tells what a program must know about a terminal before it draws on it.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,12 @@ struct TerminalSize {
   size_t rows = 24;
   size_t columns = 80;
 };
-// Returns the size of the terminal behind a descriptor, or the usual size if it does not tell one.
+// Returns the size of the terminal behind `descriptor`, or 24 rows of 80 columns if it is no terminal or does not tell
+// its size.
 TerminalSize SizeOfTerminal(int descriptor);
 
-// Returns true for a terminal that can do more than take lines (by TERM).
+// Returns true if `descriptor` is a terminal and TERM says that a program can move its cursor: TERM is set, and not to
+// "dumb".
 bool CanBeDrawnOn(int descriptor);
 
 }  // namespace weir

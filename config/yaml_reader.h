@@ -1,5 +1,6 @@
-// Reads limits with structure from YAML. Every error says where it is, what was found and what was expected. A file
-// with an error is refused whole: the caller must throw away what it read before.
+// Reads configuration from YAML, such as limits for each endpoint. Every error says where it is, what was found and
+// what was expected. A file with an error is refused as a whole: the caller must discard the values that it has read
+// from it.
 //
 //   struct Endpoint {
 //     std::string name;
@@ -31,8 +32,8 @@
 //   weir.yaml:8:5: endpoints[1]: found the key "timeot", expected one of name, rate, timeout, on_fault, keys; did you
 //   mean "timeout"?
 //
-// A key that the map's callback did not ask for is an error, and so is a key that stands there twice. A YamlValue must
-// not be kept beyond the callback of the file.
+// A key that the callback of the map did not ask for is an error, and so is a key that occurs twice. A YamlValue is
+// valid only until the callback of the file returns. The callbacks run in the thread that calls ReadYaml.
 #pragma once
 
 #include <cstdint>
@@ -54,38 +55,43 @@ struct YamlNode;
 class YamlErrors;
 class YamlMap;
 
-// Bounds of the whole file; `values` counts with aliases unfolded. More is refused. The defaults suit files that people
-// write.
+// Limits for a whole file; a larger file is refused. An alias counts as all values that it stands for. The defaults
+// suit files that people write.
 struct YamlBounds {
   size_t file_bytes = size_t{4} << 20;
   size_t values = 100'000;
 };
 
-// One value of the file, or none if an optional key is absent or empty: then every call does nothing.
+// One value of the file. It is absent if a key is absent, or if an optional key has an empty value: then every function
+// does nothing.
 class YamlValue {
  public:
-  explicit operator bool() const { return node_ != nullptr; }
+  explicit operator bool() const { return node_ != nullptr; }  // true unless the value is absent
 
-  // Each leaves the variable alone if the value is absent or wrong.
+  // Each Read assigns the value to the variable. If the value is absent, the variable stays as it is; if the value is
+  // wrong, the variable stays as it is and an error is added. Numbers and bools must be without quotes.
   void Read(bool* variable) const;
   void Read(double* variable, const NumberRange& range) const;
   void Read(int64_t* variable, const NumberRange& range) const;
   void Read(uint64_t* variable, const NumberRange& range) const;
-  void Read(std::string* variable) const;  // not empty
+  void Read(std::string* variable) const;  // refuses an empty text
   void ReadSeconds(Duration* variable, NumberRange range) const;
   template <typename Enum>
   requires std::is_enum_v<Enum>
   void Read(Enum* variable, const std::vector<std::pair<std::string, Enum>>& words) const;
 
   bool is_map() const;
+  // Calls `read` for each item of a list, in their order. If the value is no list, adds an error and does not call it.
   void List(const std::function<void(YamlValue item)>& read) const;
-  // Reads a map whose keys the program knows.
+  // Calls `read` once with a map whose keys the program knows. If the value is no map, adds an error and does not call
+  // it.
   void Map(const std::function<void(YamlMap& map)>& read) const;
-  // Reads a map whose keys the user chooses. The errors show keys that are secrets as "…".
+  // Calls `read` for each pair of a map whose keys the user chooses. If the value is no map, adds an error and does not
+  // call it. The errors show keys that are secrets as "…".
   enum class Keys : uint8_t { kNames, kSecrets };
   void Entries(const std::function<void(std::string_view key, YamlValue value)>& read, Keys keys = Keys::kNames) const;
 
-  // Adds an error at this value, one that only the caller can find.
+  // Adds an error at the place of this value: for what only the caller can check.
   void Error(std::string_view what) const;
 
  private:
@@ -108,9 +114,12 @@ class YamlValue {
   std::string path_;  // "endpoints[1].rate"
 };
 
+// A map whose keys the program knows.
 class YamlMap {
  public:
+  // Returns the value of `key`. Adds an error if the key is absent. An empty value is an error when it is read.
   YamlValue Required(std::string_view key);
+  // Returns the value of `key`, which may be absent or empty.
   YamlValue Optional(std::string_view key);
 
  private:
@@ -124,10 +133,12 @@ class YamlMap {
   std::vector<std::string> asked_;
 };
 
-// The root must be a map; an empty file counts as an empty map. The status has one error a line, in the order of the
-// file, and at most 20 of them.
+// Parses `text` and calls `read` once with its root, which must be a map; an empty file is an empty map. `file` is the
+// name for the errors. The status has one error a line, in the order of the file, and after 20 of them a line with the
+// number of the others. If the text is no YAML, exceeds the bounds, or is no map, `read` is not called.
 Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
                 const YamlBounds& bounds = {});
+// Does the same with the content of the file at `path`. Returns an error if it cannot be read.
 Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read,
                     const YamlBounds& bounds = {});
 

@@ -1,7 +1,7 @@
-// A YAML document as a tree that knows where each value stands in the file. Private to the reader (yaml_reader.h).
+// YamlTree: a YAML document as a tree that knows the place of each value in the file. Only yaml_reader.cc uses it.
 //
-// The cost of the tree is bounded before it is built: an alias counts as all that it stands for, so a small file that
-// unfolds to billions of values is refused. So is an alias within its own anchor.
+// The parser stops at the first value beyond the bounds. An alias counts as all values that it stands for, so a small
+// file that unfolds to billions of values is refused. An alias within its own anchor is refused, too.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +23,22 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  int line = 1;  // both from 1, as editors count
-  int column = 1;
-  bool plain = true;                      // a scalar without quotes or tag
+  int line = 1;                           // from 1, as in editors
+  int column = 1;                         // from 1
+  bool plain = true;                      // true for a scalar without quotes
   std::string text;                       // a scalar's text
   std::vector<const YamlNode*> children;  // a list's items; a map's key, value, key, value…
 
-  size_t values = 1;  // in this subtree, aliases unfolded
-  size_t depth = 1;
+  size_t values = 1;  // values in this subtree, with aliases unfolded
+  size_t depth = 1;   // levels in this subtree
 };
 
 class YamlTree {
  public:
-  // The error is one line that begins with file:line:column.
+  // Returns the tree of `text`, or an error of one line that begins with file:line:column.
   static Result<YamlTree> Parse(std::string_view text, std::string_view file, const YamlBounds& bounds);
 
-  // A file without any value has a null root.
+  // Returns the root, which lives as long as the tree. It is of kind kNull if the file has no value.
   const YamlNode& root() const { return *root_; }
 
  private:

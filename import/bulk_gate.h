@@ -1,6 +1,7 @@
-// BulkGate: asks the throttle for permission for one write after the other, and waits however long it takes.
+// BulkGate: gets the limiter's permission (throttle/adaptive_limiter.h) for the writes of an import, one after the
+// other, and waits for it as long as it takes.
 //
-// Threads: Enter from one thread, Stop and Describe from any.
+// Threads: one thread calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
 #pragma once
 
 #include <condition_variable>
@@ -14,18 +15,21 @@ namespace weir {
 
 class BulkGate {
  public:
-  // Without a limiter the gate is always open.
+  // With a null `limiter` every write is permitted. The limiter must outlive the gate.
   BulkGate(AdaptiveLimiter* limiter, Party party, const Clock& clock)
       : limiter_(limiter), party_(party), clock_(clock) {}
 
-  // Blocks until the write may be done; the caller keeps `permit` during the write. Returns false after Stop.
+  // Blocks until the limiter permits a write of `bytes`, and returns true; the caller keeps `*permit` until the write
+  // is done. Returns false after Stop.
   bool Enter(uint64_t bytes, std::optional<Admission>* permit);
-  // Waits for `pause`, but not beyond Stop. Returns false after Stop.
+  // Waits for `pause`, or until Stop is called. Returns false after Stop.
   bool Pause(Duration pause);
+  // Ends the calls that wait. The gate cannot be used again.
   void Stop();
 
+  // Notes how long a write took, here and in the limiter.
   void RecordLatency(Duration latency);
-  // Fills in the gate's figures: level, the signal that limits, delays, latency.
+  // Sets all members of `*conditions` except `problem`.
   void Describe(ImportConditions* conditions) const;
 
  private:
@@ -40,12 +44,12 @@ class BulkGate {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool settled_ = false;                  // the admission of WaitFor is settled
-  std::optional<TimePoint> waits_since_;  // set while Enter is held back
-  Duration delay_{};
-  Duration latency_{};
-  uint64_t throttled_ = 0;
-  Duration throttled_time_{};
+  bool settled_ = false;                  // true if the limiter has decided about the admission of WaitFor
+  std::optional<TimePoint> waits_since_;  // when Enter began to wait for the limiter; nullopt: it does not wait
+  Duration delay_{};                      // wait of the last Enter
+  Duration latency_{};                    // latency of the last write
+  uint64_t throttled_ = 0;                // number of Enter calls that had to wait
+  Duration throttled_time_{};             // sum of their waits
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
-// ChunkLine: chunks that are judged in any order, and taken in the order in which they entered.
+// ChunkLine: a queue of chunks (import/input/chunk.h). Several threads judge them (line_judge.h) and finish in any
+// order; one thread takes them out in the order in which they entered.
 //
-// Threads: Enter and Flush from one thread, Judged from any, the rest from the thread that takes.
+// Threads: one thread calls Enter and Flush, one thread calls TakeBatch, and any thread may call Judged and Stop.
 #pragma once
 
 #include <condition_variable>
@@ -15,40 +16,44 @@
 
 namespace weir {
 
+// Limits of the chunks that TakeBatch returns together. A chunk is not divided, so one alone may exceed them.
 struct BatchLimits {
   size_t max_events = 2000;
-  size_t max_bytes = 4 << 20;
-  Duration linger{};
+  size_t max_bytes = 4 << 20;  // bytes of text
+  Duration linger{};           // time for which events wait for others
 };
 
 class ChunkLine {
  public:
-  // Returns a place in the line. Judged puts the chunk there.
+  // Returns a new place at the end of the queue.
   uint64_t Enter();
+  // Puts a judged chunk into its place, which Enter returned. Does nothing after Stop.
   void Judged(uint64_t place, JudgedChunk chunk);
-  // Lets the chunks that are in the line now go without waiting for others.
+  // Lets TakeBatch return the chunks that have a place now without waiting for later ones.
   void Flush();
+  // Drops all chunks and makes TakeBatch return.
   void Stop();
 
-  // Returns the next chunks, at least one. Chunks without events are returned at once, others as soon as the limits are
-  // reached, they are flushed, or `linger` is over. Blocks; returns an empty list after Stop.
+  // Blocks until the chunk at the front is judged, and returns it and judged chunks behind it, at most as many as the
+  // limits allow. Chunks without events are returned at once; others when the limits are reached, when they are
+  // flushed, or after `linger`. Returns an empty list after Stop.
   std::vector<JudgedChunk> TakeBatch(const BatchLimits& limits);
 
  private:
-  // The judged chunks at the front that go together.
+  // The judged chunks at the front that TakeBatch would return together.
   struct Front {
     size_t chunks = 0;
     size_t events = 0;
-    bool full = false;
+    bool full = false;  // true if the limits are reached
   };
 
   Front FrontOf(const BatchLimits& limits) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::optional<JudgedChunk>> slots_;
-  uint64_t first_ = 0;        // place of the front
-  uint64_t flush_until_ = 0;  // the first place that was not flushed
+  std::deque<std::optional<JudgedChunk>> slots_;  // nullopt: not judged yet
+  uint64_t first_ = 0;                            // place of the front
+  uint64_t flush_until_ = 0;                      // the first place that was not flushed
   bool stopping_ = false;
 };
 

@@ -1,8 +1,12 @@
-// Destination: the place to which `weir import` brings its chunks: a database of its own, a running relay that has the
-// database, or nowhere (a dry run).
+// Destination: the interface through which `weir import` stores its chunks: in a database that it opens itself, in a
+// running relay that has the database open, or nowhere (a dry run).
 //
-// Threads: Push and Finish from one thread; Stop and Conditions from any. `OnSettled` is called on a thread of the
-// destination, in the order of Push, each chunk once.
+// A chunk is settled when each of its lines has an outcome and the events that it brought are on disk (settled.h). The
+// destination then calls OnSettled, on a thread of its own and in the order of Push. It may join several chunks of one
+// input and report them as one.
+//
+// Threads: one thread calls Push and Finish; any thread but that of OnSettled may call Stop; any thread may call the
+// rest.
 #pragma once
 
 #include <functional>
@@ -22,16 +26,17 @@ class Destination {
 
   virtual ~Destination() = default;
 
-  // Blocks while as much as it may hold is under way. Returns false if it cannot go on or was stopped; Finish says why.
+  // Takes a chunk. Blocks while the destination holds as many chunks as it may. Returns false if it cannot go on or was
+  // stopped; Finish then says why.
   virtual bool Push(Chunk chunk) = 0;
-  // Returns when everything that was pushed is settled, or with an error that says why that cannot be.
+  // Blocks until everything that was pushed is settled. Returns an error if that cannot be.
   virtual Status Finish() = 0;
-  // Makes Push and Finish return soon. Chunks that are not settled are given up; if there were any, Finish's error is
-  // "stopped". OnSettled may still run when this returns, or come once more, until the destructor has returned.
+  // Makes Push and Finish return soon. Chunks that are not settled are dropped; if there were any, the error of Finish
+  // is "stopped". Until the destructor has returned, OnSettled may still run, or be called once more.
   virtual void Stop() = 0;
 
   virtual ImportConditions Conditions() const = 0;
-  // For the first line of the log: "./data/events", "the relay at http://127.0.0.1:3334 (process 1234)".
+  // Returns the name for messages: "./data/events", "the relay at http://127.0.0.1:3334 (process 1234)".
   virtual std::string Describe() const = 0;
 };
 
@@ -40,22 +45,25 @@ struct DestinationOptions {
   size_t threads = 0;  // 0: one for each core
 };
 
-// Opens the database of the configuration for itself, and makes it if it is not there.
+// Opens the database of the configuration, and creates it if it does not exist. Returns an error if it cannot be
+// opened, for example because a relay has it open.
 Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
                                                              const DestinationOptions& options,
                                                              Destination::OnSettled on_settled);
-// Judges and saves nothing; no database is needed.
+// Makes a destination that judges the lines and stores nothing; it needs no database.
 std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Destination::OnSettled on_settled);
 
-// A relay to import through, by its POST /api/import at `url` (http://127.0.0.1:3334). If the relay goes away the
-// import waits for it, and sends again what was not settled.
+// A relay to import through, by its POST /api/import. If the relay goes away, the import waits for it, and sends again
+// the lines that were not settled.
 struct RelayAddress {
-  std::string url;
-  std::string holder;  // "process 1234 (weir relay)"
-  // Returns what shows the relay that this may import (relay/operator/admin.h). Called for every POST: a relay that was
-  // started anew has another token. May be empty; its error is reported if the relay refuses.
+  std::string url;     // http://127.0.0.1:3334; https and a path are refused
+  std::string holder;  // the process that runs the relay, "process 1234 (weir relay)"; may be empty
+  // Returns the relay's admin token (relay/operator/admin.h). It is called for every POST, because a relay that was
+  // restarted has another token. It may be empty; an error that it returns is reported only if the relay refuses the
+  // POST.
   std::function<Result<std::string>()> token = {};
 };
+// Makes the destination; returns an error if the URL is not acceptable. Does not wait for the relay.
 Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,
                                                           const DestinationOptions& options,
                                                           Destination::OnSettled on_settled);

@@ -1,11 +1,12 @@
-// LineJudge: turns a line into an event that may be saved, or says why not. The rest is for the store to answer.
+// LineJudge: turns the lines of an import into events that may be saved, or says why a line is rejected.
 //
-// An import takes what its operator brings: it checks what makes an event true (form, id, signature), what this relay
-// can hold (its limits of size) and what would do harm (a date in the future, kinds that are not stored). It does not
-// apply the rules that guard a relay against strangers (age, proof of work, protected events).
+// The operator of a relay chooses what to import. So an import checks that an event is genuine (form, id, signature),
+// that this relay can hold it (limits of size) and that it does no harm (no date in the future, no kinds that are not
+// stored). It does not apply the rules that protect a relay from unknown clients (age, proof of work, protected
+// events).
 //
-// Save decides whether a line is a duplicate, when its turn has come: an earlier line may have made the store drop what
-// is there now. But an event that is stored with the same signature is not verified again.
+// The judge does not decide whether a line is a duplicate; the store does when it saves the event, because lines before
+// it may change what is stored. But the judge does not verify an event that is stored with the same signature.
 #pragma once
 
 #include <optional>
@@ -22,21 +23,24 @@ namespace weir {
 
 struct JudgeOptions {
   EventLimits limits;
-  uint64_t max_future_s = 900;
-  bool verify = true;
+  uint64_t max_future_s = 900;  // seconds by which created_at may be in the future
+  bool verify = true;           // false: signatures are not verified
 };
 
 // A chunk whose lines are judged.
 struct JudgedChunk {
-  SettledChunk settled;       // the outcomes known so far; those of the events are added when they are saved
-  std::vector<Event> events;  // in the order of the lines
-  uint64_t new_bytes = 0;     // bytes of the events that were not found in the store and have to be written
+  SettledChunk settled;       // the outcomes of all lines but those of `events`, which are added when they are saved
+  std::vector<Event> events;  // the events to save, in the order of the lines
+  uint64_t new_bytes = 0;     // bytes of those that are not in the store yet
 };
 
 class LineJudge {
  public:
-  // `store` may be null; then every signature has to be verified. For one thread at a time; keeps its buffers.
+  // If `store` is null, every signature is verified. Only one thread at a time may use a judge, which keeps its buffers
+  // from call to call. Store and clock must outlive it.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
+
+  // Judges all lines of the chunk. If the store cannot be read, verifies every signature.
 
   JudgedChunk Judge(Chunk chunk);
 
@@ -54,7 +58,7 @@ class LineJudge {
 
   void JudgeLines(JudgedChunk* judged);
   static void Settle(const Place& place, Verdict verdict, SettledChunk* settled);
-  // Returns nothing if an event was added; its signature is not verified yet.
+  // Returns nullopt if it added an event to `judged`; the signature of the event is not verified yet.
   std::optional<Verdict> JudgeLine(std::string_view line, JudgedChunk* judged);
   std::optional<Verdict> JudgeEvent(EventView event) const;
   void JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged);
@@ -63,7 +67,7 @@ class LineJudge {
   const EventStore* const store_;
   const WallClock& clock_;
   EventParser parser_;
-  uint64_t now_seconds_ = 0;  // when Judge was called
+  uint64_t now_seconds_ = 0;  // time of the last call of Judge
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// LocalDestination: a Destination in this process: a pipeline with workers of its own, behind a window.
+// LocalDestination: a Destination (destination.h) that judges and stores the chunks in this process, by a Pipeline with
+// workers of its own. Push blocks while the chunks that are not settled weigh more than a limit.
 #pragma once
 
 #include <condition_variable>
@@ -14,15 +15,15 @@ namespace weir {
 
 // The objects that a LocalDestination uses.
 struct LocalParts {
-  std::shared_ptr<void> owner = {};  // owns all the others; the first member, so that it goes last
-  std::string name;
-  const EventStore* store = nullptr;  // see PipelineParts, also for the next two
+  std::shared_ptr<void> owner = {};   // owns the other objects; it is the first member, so that it is destroyed last
+  std::string name;                   // the text of Describe
+  const EventStore* store = nullptr;  // this and the next two: see PipelineParts
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // called at the end of an import; repeated like a save
-  CountOwnBytes count_own_bytes = {};
-  Tracer* tracer = nullptr;
-  size_t window_bytes = 16 << 20;  // most that may be under way, as WeightOf counts
+  std::function<Status()> flush = {};  // called by Finish when all is settled; repeated after an error like a save
+  CountOwnBytes count_own_bytes = {};  // gets the bytes of chunks that are not settled (monitors/own_bytes.h)
+  Tracer* tracer = nullptr;            // may be null
+  size_t window_bytes = 16 << 20;      // largest weight of the chunks that are not settled, as by WeightOf
 };
 
 class LocalDestination final : public Destination {
@@ -46,7 +47,7 @@ class LocalDestination final : public Destination {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t under_way_ = 0;  // the weight under way, as WeightOf counts
+  uint64_t under_way_ = 0;  // weight of the chunks that are not settled, as by WeightOf
   bool stopped_ = false;
   bool failed_ = false;
 

@@ -1,15 +1,17 @@
-// Pipeline: takes chunks, judges them on all workers, saves them in their order as bulk work that passes the gate, and
-// reports them in their order.
+// Pipeline: takes the chunks of an import (import/input/chunk.h), judges their lines on all workers of a pool, saves
+// their events in the order of the lines, and reports each chunk in this order. The saves are bulk work, for which the
+// limiter gives permission (bulk_gate.h).
 //
 //   Pipeline pipeline(parts, options, [](SettledChunk settled) { … });
 //   pipeline.Push(std::move(chunk));   // …
 //   pipeline.Flush();                  // at the end of the input
 //
-// Nothing is skipped: if a gate holds or refuses, in an emergency and on a full disk it waits and tries again, until
-// Stop. The caller bounds how much it holds, as it knows what it pushed and what was settled.
+// The pipeline skips nothing. If the limiter makes it wait or refuses, and if a save fails, it tries again until Stop.
+// Only an error other than a full disk that lasts a minute, or a chunk for which there is no memory, is a Failure,
+// which ends the import. The caller limits how much is pushed and not settled.
 //
-// Threads: Push, Flush and Repeat from one thread, Conditions and Stop from any. `on_settled` runs on the pipeline's
-// own thread, `on_failure` there or on a worker; neither may stop it.
+// Threads: one thread calls Push, Flush and Repeat; any thread may call Conditions, Failure and Stop. `on_settled` runs
+// on the pipeline's own thread; `on_failure` runs there, on a worker or in Repeat. Neither may call Stop.
 #pragma once
 
 #include <condition_variable>
@@ -32,16 +34,17 @@
 
 namespace weir {
 
+// The objects that a pipeline uses; all must outlive it.
 struct PipelineParts {
   WorkPool& pool;
   const EventStore* store = nullptr;   // events that it has are not verified again; null: a dry run
-  AdaptiveLimiter* limiter = nullptr;  // null: no gate
-  // Saves as EventStore::Save does, and marks what was settled before an error. Empty on a dry run; then every good
-  // event counts as imported.
+  AdaptiveLimiter* limiter = nullptr;  // null: writes need no permission
+  // Saves events as EventStore::Save does. If it returns an error, it has set SaveResult::settled for the events that
+  // were saved before. Empty on a dry run: then every good event counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
-  std::function<void()> on_failure = {};  // called when Failure() has something to say
-  Tracer* tracer = nullptr;
-  std::string traceparent = {};  // the one of the request that brings the chunks
+  std::function<void()> on_failure = {};  // called once, when Failure() becomes an error
+  Tracer* tracer = nullptr;               // may be null
+  std::string traceparent = {};           // the header field of the request that brings the chunks; may be empty
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };
@@ -49,12 +52,11 @@ struct PipelineParts {
 struct PipelineOptions {
   JudgeOptions judge;
   Party party{.id = 1, .work_class = WorkClass::kBulk};
-  // The size of one write; its bytes are those of the text. Larger writes cost less per event; smaller ones keep others
-  // waiting for less. A chunk is not divided.
+  // The largest write, in events and in bytes of text. A larger write costs less per event; with a smaller one, other
+  // writers wait for less time. A chunk is not divided, so one alone may be larger.
   size_t save_events = 2000;
   size_t save_bytes = 4 << 20;
-  // A chunk waits at most this long for others to be saved with it.
-  Duration linger = std::chrono::milliseconds(100);
+  Duration linger = std::chrono::milliseconds(100);  // longest time for which a chunk waits to be saved with others
 };
 
 class Pipeline {
@@ -65,26 +67,28 @@ class Pipeline {
   // Calls Stop.
   ~Pipeline();
 
+  // Takes a chunk and does not block. Drops it after Stop or a Failure.
   void Push(Chunk chunk);
-  // Lets everything that was pushed be saved without waiting for more.
+  // Saves everything that was pushed as soon as it is judged, without waiting for more.
   void Flush();
-  // Does work that is no write of events but may fail like one: repeats it in the same way, until Stop or a Failure.
-  // Returns true if it was done.
+  // Calls `work` in this thread until it succeeds, with the same pauses as a save, and returns true. Returns false
+  // after Stop, or if the error has become a Failure.
   bool Repeat(const std::function<Status()>& work);
-  // Gives up what is not saved, and returns when no task and no callback is left. Idempotent.
+  // Drops the chunks that are not saved, and returns when no task and no callback runs any more. May be called again.
   void Stop();
 
   ImportConditions Conditions() const;
-  // The error that waiting cannot mend (a damaged database); after it nothing more is settled. Ok until then.
+  // Returns the error that ended the import, such as a damaged database; after it no chunk is settled. Returns success
+  // if there is none.
   Status Failure() const;
 
  private:
-  // Run on the pool.
+  // These run on the pool.
   void Task(uint64_t place, Chunk chunk);
   std::unique_ptr<LineJudge> TakeJudge();
   void PutBack(std::unique_ptr<LineJudge> judge);
 
-  // Run on the pipeline's own thread.
+  // These run on the pipeline's own thread.
   void Run();
   void Settle(std::vector<JudgedChunk> batch);
   bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);
@@ -103,9 +107,9 @@ class Pipeline {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   bool stopping_ = false;
-  size_t tasks_ = 0;  // in the pool
-  std::vector<std::unique_ptr<LineJudge>> judges_;
-  std::string problem_;
+  size_t tasks_ = 0;                                // tasks in the pool
+  std::vector<std::unique_ptr<LineJudge>> judges_;  // judges that no task uses
+  std::string problem_;                             // error of the last save; empty: it succeeded
   Status failure_;
 
   std::mutex stop_mutex_;  // one Stop at a time

@@ -1,13 +1,15 @@
-// A Destination that brings its chunks to a running relay, by POST /api/import (import_service.h).
+// MakeRelayDestination: a Destination (destination.h) that sends its chunks to a running relay, by POST /api/import
+// (import/serve/import_service.h).
 //
-// Chunks are joined to parts of at most 1 MiB. Each part is a POST of its own that is answered when all of its lines
-// are settled; a few are under way at once, and the relay saves them in their order. If one of them is not answered,
-// all parts without an answer are sent again as soon as the relay is back; lines that it had stored already are
-// duplicates then. The import gives up if the relay refuses (HTTP 4xx), or says that its error is a lasting one.
+// Chunks are joined to parts of at most 1 MiB. Each part is a POST of its own, which the relay answers when all lines
+// of the part are settled. At most three POSTs are open at once; the relay saves the parts in their order. If one of
+// them is not answered, all parts without an answer are sent again when the relay is back; lines that the relay had
+// stored already are duplicates then. The import fails if the relay refuses a POST (HTTP 4xx except 408, 409 and 429,
+// and 401 or 403 if its token has not changed), or if the relay says that its error is lasting.
 //
 // Lines that are too long are not sent, but rejected here.
 //
-// Threads: it has one of its own, which also calls OnSettled.
+// Threads: the destination has one thread, which also calls OnSettled.
 #pragma once
 
 #include <chrono>
@@ -19,9 +21,11 @@
 namespace weir {
 
 struct RelayDestinationTimes {
-  Duration first_retry = std::chrono::seconds(1);  // the second wait is twice as long, the third three times …
+  Duration first_retry = std::chrono::seconds(1);  // the second wait is twice as long, the third three times, …
   Duration longest_retry = std::chrono::seconds(5);
 };
+
+// Makes the destination; returns an error if the address is no plain http:// URL without a path.
 
 Result<std::unique_ptr<Destination>> MakeRelayDestination(const RelayAddress& address,
                                                           const DestinationOptions& options,

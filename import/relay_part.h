@@ -1,5 +1,5 @@
-// A part of an import through a relay: chunks of one input that are joined, sent as the body of one POST, and settled
-// by its answer.
+// A part of an import through a relay (relay_destination.h): chunks of one input that are joined and sent as the body
+// of one POST. The answer to the POST says what became of their lines.
 #pragma once
 
 #include <array>
@@ -13,18 +13,19 @@
 
 namespace weir {
 
-// The largest weight of a part, as WeightOf counts. A part has no more lines than a relay names rejects
-// (import_post.h).
+// The largest weight of a part, as by WeightOf. A part then has fewer lines than the number of rejects that a relay
+// names (ImportPost::kMostRejects), so the answer names all of them.
 inline constexpr uint64_t kMostPartWeight = 1 << 20;
 
-// Appends the chunk that follows and returns true, if it is of the same input and there is room for it.
+// Appends the next chunk to `*part` and returns true. Returns false, and changes nothing, if one of the two is a line
+// that is too long, if their inputs differ, or if the part would be too heavy.
 bool Join(const Chunk& next, Chunk* part);
 
-// Returns the body in two pieces, to be sent one after the other.
+// Returns the body as two pieces, to be sent one after the other; they point into `part`.
 std::array<std::string_view, 2> BodyOf(const Chunk& part);
 
-// Returns what became of the part's lines, according to the whole answer. The error says that this is no answer to such
-// a body; `part` is unchanged then.
+// Moves the part into the result, with the outcomes of its lines: `done` is the last line of the answer, `rejects` are
+// those before it. Returns an error, and leaves `*part` unchanged, if that is no answer to such a body.
 Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector<ImportReject> rejects);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// RelayPost: one POST of lines to a relay, and its answer. Plain HTTP over a connection of its own.
+// RelayPost: one POST of lines to a relay, over plain HTTP and a connection of its own.
 //
-// Threads: all of it on the thread that runs the io_context.
+// Threads: Send and all callbacks run on the thread that runs the io_context of the socket.
 #pragma once
 
 #include <array>
@@ -15,21 +15,22 @@
 namespace weir {
 
 struct RelayPost {
-  std::string target;
-  std::string token;                                   // goes as Authorization: Bearer, unless empty
-  std::array<std::string_view, 2> body;                // sent one after the other; has to stay there until the answer
-  std::function<bool()> wanted;                        // asked before something is sent; false gives up
-  std::function<void()> on_taken;                      // called when the relay reads the body: the next POST may follow
-  std::function<void(std::string_view line)> on_line;  // takes each line of a status 200, without its line feed
+  std::string target;                    // path and query
+  std::string token;                     // sent as Authorization: Bearer; empty: not sent
+  std::array<std::string_view, 2> body;  // sent one after the other; must stay valid until Send is done
+  std::function<bool()> wanted;          // called once, when the connection is made; false ends Send
+  std::function<void()> on_taken;  // called once, when the relay begins to read the body: the next POST may follow
+  std::function<void(std::string_view line)> on_line;  // called for each line of a status 200, without its line feed
 };
 
-// Status 0 means that there is no whole answer, and `words` say why. Else they are the body of one that is not 200.
+// The answer to a POST.
 struct RelayAnswer {
-  int status = 0;
-  std::string words;
+  int status = 0;     // 0: there is no whole answer
+  std::string words;  // for status 0 the reason, for others than 200 the body
 };
 
-// Ends early if the socket is closed.
+// Sends the POST and waits for the whole answer; never throws for a network error. If another task closes the socket,
+// Send ends with status 0.
 boost::asio::awaitable<RelayAnswer> Send(boost::asio::ip::tcp::socket& socket, const ServerUrl& url,
                                          const RelayPost& post);
 

@@ -1,4 +1,5 @@
-// The report on a chunk: every line of it has its outcome, and what was taken is on disk.
+// SettledChunk: the report of an import on a chunk (import/input/chunk.h). A chunk is settled when each of its lines
+// has an outcome and its events are stored: on disk, or in a relay as durably as WEIR_DB_SYNC says.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,14 @@
 namespace weir {
 
 struct Reject {
-  uint64_t line = 0;  // counted from 1, in its input
-  size_t begin = 0;   // its text in the chunk, without line feed
-  size_t size = 0;
+  uint64_t line = 0;  // number of the line in its input, from 1
+  size_t begin = 0;   // offset of the line in the chunk's text
+  size_t size = 0;    // its bytes, without line feed
   LineOutcome outcome = LineOutcome::kInvalid;
-  std::string reason;  // for people, on one line: "the signature is not its author's"
+  std::string reason;  // one line for people: "the signature is not its author's"
 };
 
-// If a line is too long, its first piece has the Reject and the count, and the others have none.
+// A line that is too long comes as several chunks. Its Reject and its count in the tally are in the first of them.
 struct SettledChunk {
   Chunk chunk;
   Tally tally;
@@ -30,13 +31,13 @@ struct SettledChunk {
 
 // The state of an import, for displays.
 struct ImportConditions {
-  double level = 0;        // the engine's, as bulk work sees it; 1.0: it would brake
-  std::string limiting;    // cause of the last admission's wait: a signal, "emergency", …; empty: none
-  Duration delay{};        // the last admission's
-  Duration latency{};      // the last write's
-  uint64_t throttled = 0;  // admissions that had to wait
-  Duration throttled_time{};
-  std::string problem;  // why nothing can be stored just now ("No space left on device …"); empty: no problem
+  double level = 0;           // load of the engine for bulk work; at 1.0 it would brake (monitors/load_sample.h)
+  std::string limiting;       // why the last write waited: a signal, "emergency", …; empty: it did not wait
+  Duration delay{};           // how long the last write waited for permission
+  Duration latency{};         // how long the last write took
+  uint64_t throttled = 0;     // number of writes that had to wait for permission
+  Duration throttled_time{};  // sum of their waits
+  std::string problem;        // why nothing can be stored at present ("No space left on device …"); empty: no problem
 };
 
 }  // namespace weir

@@ -12,18 +12,18 @@ enum class LineOutcome : uint8_t {
   kImported,
   kDuplicate,  // stored already
   kReplaced,   // the store has a newer version
-  kDeleted,    // its author deleted it or vanished (NIP-09, NIP-62)
-  kExpired,    // its time has passed (NIP-40)
+  kDeleted,    // the author deleted the event or vanished (NIP-09, NIP-62)
+  kExpired,    // the expiration of the event has passed (NIP-40)
   kBlank,
-  // From here on rejected: the line is kept for the operator of the import.
-  kInvalid,    // no event as NIP-01 defines it, or larger than this relay takes
-  kSignature,  // the signature is not its author's
-  kTooLong,    // longer than any event may be
-  kFuture,     // dated too far ahead
-  kNotStored,  // its kind is stored by no relay: ephemeral, AUTH
+  // The following are rejections: the import keeps the line for its operator.
+  kInvalid,    // no event as NIP-01 defines it, or larger than this relay allows
+  kSignature,  // the signature is not that of the author
+  kTooLong,    // the line is longer than any event may be
+  kFuture,     // created_at is too far in the future
+  kNotStored,  // no relay stores events of this kind: ephemeral ones, AUTH
 };
 inline constexpr size_t kLineOutcomes = 11;
-inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);  // the first rejection
+inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);
 
 constexpr bool IsRejected(LineOutcome outcome) { return outcome >= LineOutcome::kInvalid; }
 // Returns the name that summaries and logs use: "imported", "bad signature" …
@@ -31,17 +31,18 @@ std::string_view NameOf(LineOutcome outcome);
 // Returns the name that JSON and metrics use: "imported", "bad_signature" …
 std::string_view KeyOf(LineOutcome outcome);
 
+// The number of lines for each outcome.
 struct Tally {
-  std::array<uint64_t, kLineOutcomes> lines{};
-  uint64_t bytes = 0;
+  std::array<uint64_t, kLineOutcomes> lines{};  // by LineOutcome
+  uint64_t bytes = 0;                           // bytes of all lines
 
   uint64_t& operator[](LineOutcome outcome) { return lines[static_cast<size_t>(outcome)]; }
   uint64_t operator[](LineOutcome outcome) const { return lines[static_cast<size_t>(outcome)]; }
   Tally& operator+=(const Tally& other);
 
-  uint64_t read() const;  // lines
-  uint64_t rejected() const;
-  uint64_t events() const;  // lines that were events, taken or not needed
+  uint64_t read() const;      // all lines
+  uint64_t rejected() const;  // lines with a rejection
+  uint64_t events() const;    // lines with neither a rejection nor kBlank
 };
 
 }  // namespace weir

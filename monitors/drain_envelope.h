@@ -1,10 +1,13 @@
-// Turns a backlog that is drained in gulps into a level that a control loop can use.
+// DrainEnvelope: smooths a backlog that shrinks by large amounts at once ("gulps") into a level that a control loop can
+// use.
 //
-// RocksDB empties L0 by compactions that each take all its files at once, so at a constant inflow the backlog is a
-// sawtooth (measured: 3 to 9 files, period 4 to 7 s). Its upper edge matters, for that is what meets the engine's
-// trigger. So a rise counts at once, and the bytes that a gulp takes away are released evenly over the length of one
-// cycle: in a steady cycle they fall as fast as the backlog rises, so the level stands still at the peak, and when the
-// inflow ends the level is down at the backlog one cycle later.
+// RocksDB empties L0, the first level of its tree, by compactions that each take all its files at once. So at a
+// constant inflow the backlog is a sawtooth (measured: 3 to 9 files, period 4 to 7 s). The peaks matter, because they
+// reach the point at which the engine brakes. The level follows a rise at once. After a gulp it falls evenly over the
+// time between two gulps (a cycle): in a steady cycle the level falls as fast as the backlog rises, so it stands still
+// at the peak. When the inflow ends, the level comes down to the backlog within one cycle.
+//
+// Not thread-safe.
 #pragma once
 
 #include "config/clock.h"
@@ -14,21 +17,24 @@ namespace weir {
 class DrainEnvelope {
  public:
   struct Options {
-    double gulp_bytes = 0;  // a fall of at least this much between two updates is a gulp; a smaller fall counts at once
-    Duration first_cycle{};  // assumed until two gulps were seen, and after a pause
+    // The least fall between two updates that is a gulp. The level follows a smaller fall at once.
+    double gulp_bytes = 0;
+    Duration first_cycle{};  // length of a cycle that is assumed until two gulps were seen, and after a pause
     Duration min_cycle = std::chrono::milliseconds(500);
-    Duration max_cycle = std::chrono::seconds(30);  // or four first cycles if that is longer; a longer time is a pause
+    // A longer time without a gulp is a pause, not a cycle. If four first cycles are longer, they are the limit.
+    Duration max_cycle = std::chrono::seconds(30);
   };
 
   explicit DrainEnvelope(const Options& options);
 
-  // Returns the level, in the backlog's unit and never below the backlog. Releases nothing while the time stands still
-  // or goes back.
+  // Adds a measurement of the backlog and returns the level, in bytes and never below the backlog. If `now` is not
+  // after the last update, no time counts as passed.
   double Update(TimePoint now, double backlog_bytes);
 
-  // Corrects the assumed cycle when a better figure is known.
+  // Changes the assumed length of a cycle (Options::first_cycle).
   void SetFirstCycle(Duration first_cycle) { options_.first_cycle = first_cycle; }
 
+  // Returns the length of a cycle: the assumed one before the first gulp.
   Duration cycle() const { return gulped_ ? cycle_ : options_.first_cycle; }
 
  private:
@@ -41,10 +47,10 @@ class DrainEnvelope {
   TimePoint last_update_{};
   TimePoint last_gulp_{};
   double backlog_ = 0;
-  double held_ = 0;  // bytes taken by gulps and not yet released
+  double held_ = 0;  // bytes by which the level is above the backlog
   double release_per_s_ = 0;
   Duration cycle_{};
-  bool measured_ = false;  // the cycle was measured between gulps, not assumed
+  bool measured_ = false;  // true if the cycle was measured between gulps, not assumed
 };
 
 }  // namespace weir

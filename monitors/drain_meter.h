@@ -1,11 +1,14 @@
-// How fast an engine drains while it has something to drain.
+// DrainMeter: measures how fast an engine works off its backlog (drains) while it has one.
 //
-// The rate is in bytes per *busy* second, never per second of the wall clock: when a throttle lowers the inflow, the
-// engine drains less because there is less to drain, and a limit that followed that figure would spiral down (seen in a
-// prototype: to 46 %).
+// The rate is in bytes per *busy* second, never per second of the wall clock. When a throttle lowers the inflow, the
+// engine drains less because there is less to drain; a limit that followed the drain per second of the wall clock would
+// spiral down (seen in a prototype: to 46 %).
 //
-// Work is reported in gulps (a compaction reports when it ends), so bytes and seconds are both forgotten exponentially,
-// over at least two gulps. Between gulps the rate stands still, unless the next one is overdue.
+// The engine reports its work in large amounts ("gulps"), because a compaction reports when it ends. So the meter takes
+// averages over at least two gulps, in which older bytes and seconds have exponentially less weight. Between gulps the
+// rate stands still, unless the next gulp is overdue.
+//
+// Not thread-safe.
 #pragma once
 
 #include "config/clock.h"
@@ -14,25 +17,27 @@ namespace weir {
 
 class DrainMeter {
  public:
-  // Assumes this rate until the first gulp. Then it counts like two busy seconds of measurement and is forgotten as
-  // fast, for it may be wrong by a factor of a hundred.
+  // Assumes the rate `prior_bytes_per_second` until the first gulp. After that the assumption has the weight of two
+  // busy seconds of measurement and loses it as fast, because it may be wrong by a factor of a hundred.
   explicit DrainMeter(double prior_bytes_per_second) : prior_(prior_bytes_per_second) {}
 
-  // Has no effect after the first gulp.
+  // Changes the assumed rate. Has no effect after the first gulp.
   void SetPrior(double bytes_per_second) {
     if (!measured_) prior_ = bytes_per_second;
   }
 
   // Adds a stretch of time in which there was work to do.
   void Busy(Duration stretch);
-  // Adds a gulp: the bytes of work that ended since the last call. 0 is ignored.
+  // Adds a gulp: the bytes of work that ended since the last call. Ignores 0 and less.
   void Drained(double bytes);
 
-  // From now on the engine works `factor` times as fast: past measurements count as if it always had.
+  // Notes that from now on the engine works `factor` times as fast, and corrects the past measurements by it. Ignores a
+  // factor that is not above 0 or not finite.
   void Scale(double factor);
 
+  // Returns the rate, in bytes per busy second.
   double BytesPerSecond() const;
-  bool measured() const { return measured_; }
+  bool measured() const { return measured_; }  // true after the first gulp
 
  private:
   double ForgetSeconds() const;
@@ -41,11 +46,11 @@ class DrainMeter {
 
   double prior_;
   double prior_s_ = kPriorSeconds;
-  double bytes_ = 0;  // decaying sums up to the last gulp
+  double bytes_ = 0;  // decaying sums of bytes and busy seconds, up to the last gulp
   double seconds_ = 0;
-  double pending_s_ = 0;   // busy since the last gulp
-  double gulp_bytes_ = 0;  // size of a usual gulp
-  double gulp_s_ = 0;
+  double pending_s_ = 0;   // busy seconds since the last gulp
+  double gulp_bytes_ = 0;  // bytes of a usual gulp
+  double gulp_s_ = 0;      // busy seconds of a usual gulp
   bool measured_ = false;
 };
 

@@ -1,8 +1,8 @@
-// The last few hundred latencies of one kind of operation.
+// LatencyWindow: keeps the last few hundred latencies of one kind of operation.
 //
-// Threads: any function from any thread. Record is two relaxed atomic operations and never waits; the readers look at
-// every slot, so they cost microseconds and belong on a tick, not on an operation's path. A reader that runs beside
-// writers sees each slot whole, old or new.
+// Threads: any thread may call any function. Record is two relaxed atomic operations and never waits. Summary and Mean
+// read every latency, which takes microseconds, so call them now and then and not for each operation. While other
+// threads record, they may see the old or the new value of a latency, but never a mixture.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class LatencyWindow {
   // The size is rounded up to a power of two.
   explicit LatencyWindow(size_t size = kDefaultSize);
 
-  // A negative latency (a clock that went back) counts as 0.
+  // Adds a latency in place of the oldest. A negative latency (a clock that went back) counts as 0.
   void Record(Duration latency) {
     const size_t turn = next_.fetch_add(1, std::memory_order_relaxed);
     const int64_t ns = latency.count();
@@ -35,8 +35,9 @@ class LatencyWindow {
     Duration p99{};
   };
 
-  // All figures are 0 before the first Record; in a window that is not full only the recorded latencies count.
+  // Returns the figures of the latencies in the window; all are 0 before the first Record.
   Figures Summary() const;
+  // Returns Figures::mean, at less cost than Summary.
   Duration Mean() const;
   size_t size() const { return slots_.size(); }
 

@@ -1,8 +1,9 @@
 // LoadMonitor: tells the throttle the load of a storage engine. It runs the engine's probe (load_probe.h) in a thread
 // and keeps the last good sample, the latencies that the program records, and the thresholds for advice.
 //
-// Threads: every function may be called from any thread. The probe is called by one thread at a time; after Start that
-// is the sampling thread. A probe that fails, throws or hangs leaves the last good sample standing; its age shows it.
+// Threads: every function may be called from any thread. One thread at a time calls the probe's sampling functions: the
+// sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample goes on to return the last
+// good sample, whose time shows its age.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ class SettingTable;
 
 struct MonitorSettings {
   std::chrono::milliseconds sample_interval{100};
-  // Thresholds of the advice of ShouldThrottle…; the controllers do not use them.
+  // Thresholds for ShouldThrottleWrites and ShouldThrottleReads; the limiter does not use them.
   double write_memory_threshold = 0.90;
   double read_memory_threshold = 0.95;
   std::chrono::milliseconds write_latency_threshold{50};
@@ -37,49 +38,51 @@ class LoadMonitor {
   LoadMonitor(const LoadMonitor&) = delete;
   LoadMonitor& operator=(const LoadMonitor&) = delete;
 
-  // Start takes samples in a thread of its own: the first at once, then one each interval. Both functions are
-  // idempotent and may be called in any order; a stopped monitor can be started again. Stop returns at once, or when a
-  // probe that is running has returned.
+  // Start takes samples in a thread of its own: the first at once, then one each interval. Stop ends that thread; if a
+  // probe is running, Stop waits until it returns. Both functions may be called again and in any order; a stopped
+  // monitor can be started again.
   void Start();
   void Stop();
 
-  // Takes one sample now, in the calling thread, as the sampling thread does: for programs and tests with a beat of
-  // their own. Then does what ForceFlush, SetCacheShare and ReleaseMemory asked for. Returns an error if the sample was
-  // no good.
+  // Takes one sample now, in the calling thread, as the sampling thread does: for programs and tests that choose the
+  // moments themselves. Then performs the requests of ForceFlush, SetCacheShare and ReleaseMemory. Returns an error if
+  // the sample was not good; a failed flush shows in LastError.
   Status SampleOnce();
 
-  // Returns the last good sample; before the first, one without a time. A sample with a number that is not finite, or
-  // with more signals than fit, is not good.
+  // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
+  // finite, or with more than kMaxSignals signals, is not good.
   LoadSample Sample() const;
-  // Returns the load of the process without the engine, which is known even while the engine does not answer. It has no
-  // time if the probe does not tell the two apart.
+  // Returns the signals that are known without the engine, such as memory. They are sampled even while the engine does
+  // not answer. The sample has no time if the probe does not sample these signals apart (LoadProbe::ProbeProcess).
   LoadSample ProcessSample() const;
-  // Returns why the newest attempt failed; success while sampling works.
+  // Returns the error of the newest sample or flush; success while both work.
   Status LastError() const;
 
   Duration sample_interval() const { return settings_.sample_interval; }
   const Clock& clock() const { return clock_; }  // stamps the samples
 
-  double LoadLevel() const;                                        // highest judged level of all signals but memory
-  double MemoryPressure() const;                                   // used / target
-  Duration ReadLatency() const { return read_latencies_.Mean(); }  // mean of the recent ones
+  double LoadLevel() const;                                        // highest Signal::judged of all signals but memory
+  double MemoryPressure() const;                                   // used memory / target
+  Duration ReadLatency() const { return read_latencies_.Mean(); }  // mean of the last latencies; 0 before the first
   Duration WriteLatency() const { return write_latencies_.Mean(); }
   const LatencyWindow& read_latencies() const { return read_latencies_; }
   const LatencyWindow& write_latencies() const { return write_latencies_; }
   void RecordReadLatency(Duration d) { read_latencies_.Record(d); }
   void RecordWriteLatency(Duration d) { write_latencies_.Record(d); }
 
-  // Advice for a program that uses the monitor without a limiter.
+  // Advice for a program that uses the monitor without a limiter (throttle/adaptive_limiter.h). It is based on the last
+  // good sample, the recent latencies and MonitorSettings. The delays are for each operation; 0: none.
   bool ShouldThrottleWrites() const;
   bool ShouldThrottleReads() const;
   Duration RecommendedWriteDelay() const;
   Duration RecommendedReadDelay() const;
 
-  // Asks for a flush; the sampling thread performs it after its next sample, so no caller waits for the engine.
+  // These three only note a request and return; the thread that takes the next sample performs it afterwards. So no
+  // caller waits for the engine. ForceFlush requests a flush of the engine.
   void ForceFlush() { flush_asked_.store(true); }
-  // Asks the allocator to give free memory back, in the same way.
+  // ReleaseMemory requests that the allocator returns free memory to the system.
   void ReleaseMemory() { release_asked_.store(true); }
-  // Asks the engine, in the same way, to shrink its cache to a share of its full size, or to let it grow again.
+  // SetCacheShare requests that the engine's cache takes the share `share` (0 to 1) of its full size.
   void SetCacheShare(double share) { cache_share_asked_.store(share); }
 
  protected:
@@ -95,7 +98,7 @@ class LoadMonitor {
   LatencyWindow read_latencies_;
   LatencyWindow write_latencies_;
 
-  mutable std::mutex sample_mutex_;  // protects the three below; never held while the probe runs
+  mutable std::mutex sample_mutex_;  // protects the next three members; never held while the probe runs
   LoadSample sample_;
   LoadSample process_sample_;
   Status last_error_;
@@ -104,7 +107,7 @@ class LoadMonitor {
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> release_asked_{false};
   std::atomic<double> cache_share_asked_{1};
-  double cache_share_ = 1;  // last told to the probe; protected by probe_mutex_
+  double cache_share_ = 1;  // the share that the probe has; protected by probe_mutex_
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::jthread thread_;

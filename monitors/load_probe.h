@@ -1,4 +1,5 @@
-// LoadProbe: measures the load of one storage engine. A LoadMonitor owns it, runs it, and keeps its samples.
+// LoadProbe: the interface by which a LoadMonitor (load_monitor.h) measures the load of one storage engine. The monitor
+// owns the probe, calls it, and keeps its samples.
 //
 //   class MyProbe final : public LoadProbe {
 //     Status Probe(TimePoint now, LoadSample* sample) override;
@@ -16,18 +17,22 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // Adds the signals that are known without the engine (memory, own). They are a sample of their own while the engine
-  // does not answer, and Probe adds to them. Adds none if nothing is known without the engine.
+  // The monitor calls only one of these four functions at a time.
+  // ProbeProcess adds the signals that are known without the engine, such as memory, to an empty sample. The monitor
+  // keeps them while the engine does not answer, and passes the same sample to Probe. If nothing is known without the
+  // engine, ProbeProcess adds nothing and Probe adds all signals.
   virtual Status ProbeProcess(LoadSample*) { return Status(); }
-  // Fills the sample except for its time. Only one of these two functions and the two below is called at a time.
+  // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error the monitor keeps
+  // the sample before.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
-  // Starts a flush, if the engine has something to flush.
+  // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
-  // Lets the engine's cache, if it has one, have that share of its full size.
+  // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size.
   virtual void SetCacheShare(double /*share*/) {}
 
-  // Say by the last good sample whether the engine itself needs that, beside the thresholds of LoadMonitor's advice. By
-  // default it does if a signal that acts on such work is above 1.0. Called from any thread.
+  // These two say by the last good sample whether the engine itself needs that, beside the thresholds of LoadMonitor's
+  // advice. By default it does if a signal that acts on such work is above 1.0. Any thread may call them, also while
+  // another function runs.
   virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
     return sample.IsAbove(1, &Signal::acts_on_writes);
   }

@@ -1,5 +1,7 @@
-// The load of a storage engine at one moment, in signals that the throttle can compare: every level is 0 when idle
-// and 1.0 where the engine itself would begin to brake.
+// The load of a storage engine at one moment, as signals that the throttle can compare: every level is 0 when the
+// engine is idle and 1.0 where the engine itself would begin to brake (to slow down or stop writes). The throttle keeps
+// levels near a setpoint below 1.0 (throttle/adaptive_limiter.h); the bytes of work that it lets through are called
+// admitted.
 #pragma once
 
 #include <algorithm>
@@ -17,46 +19,49 @@ namespace weir {
 struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
-  // The part of the level that comes from work that was taken in and waits for its turn. No limit is judged by it: a
-  // limit that its own queue tightened would make the queue longer, and never let it go.
+  // The part of the level that comes from work that the program holds until it is admitted or done. Limits do not
+  // depend on it: a limit that its own queue tightened would make the queue longer, and never let it shrink.
   double waiting = 0;
-  // The lowest setpoint that holds for this signal: for a level that waiting does not lower.
+  // The throttle uses no lower setpoint for this signal: for a level that does not fall when work waits.
   double least_setpoint = 0;
 
-  // The geometry behind the level, from which the throttle derives the strength of its answer. A signal without
-  // geometry (bytes_per_level 0) is shown but does not act.
-  double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 when nothing drains
-  Duration dead_time{};               // from a change of the inflow until the level's trend shows it
-  double drain_bytes_per_second = 0;  // drained while the engine is busy, in admitted bytes; 0: not known
+  // The next three say how the level answers to work; the throttle derives the strength of its control from them. A
+  // signal with bytes_per_level 0 is shown, but limits nothing.
+  double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 while the engine drains nothing
+  Duration dead_time{};               // time from a change of the inflow until the level's trend shows it
+  double drain_bytes_per_second = 0;  // rate at which the busy engine drains, in admitted bytes; 0: not known
 
-  // Admitted bytes raise the level in the same tick, so room may be filled as briskly as the engine is braked.
+  // True if admitted bytes raise the level within one tick of the limiter. The throttle may then raise a limit as
+  // quickly as it lowers it.
   bool shows_inflow_at_once = false;
 
+  // The kinds of work that the throttle limits because of this signal.
   bool acts_on_writes = true;
-  bool acts_on_reads = false;
-  // Cheap reads raise it too, so all reads are limited for it, not only scans: for buffers that answers fill.
+  bool acts_on_reads = false;  // limits only scans, unless acts_on_cheap_reads is true
+  // True if cheap reads raise the level, too, such as the level of buffers that answers fill.
   bool acts_on_cheap_reads = false;
 
-  // The level by which limits are decided.
+  // Returns the level that limits depend on: the level without its waiting part.
   double judged() const { return std::max(0.0, level - waiting); }
 };
 
 inline constexpr size_t kMaxSignals = 8;
 
 struct LoadSample {
-  std::optional<TimePoint> time;  // when the sample was taken; nullopt: never
+  std::optional<TimePoint> time;  // when the sample was taken; nullopt: no sample was taken
   std::array<Signal, kMaxSignals> signal_array{};
   size_t signal_count = 0;
-  bool has_too_many = false;  // more than kMaxSignals were added, and the sample is no good
+  bool has_too_many = false;  // true if more than kMaxSignals were added: the monitor then refuses the sample
 
-  double memory_pressure = 0;      // used / target
+  double memory_pressure = 0;      // used memory / memory target
   uint64_t memory_bytes = 0;       // bytes that count against the target
-  uint64_t write_burst_bytes = 0;  // may be admitted at once without a visible step of any level; 0: not known
-  uint64_t escapes = 0;            // times that the engine braked by itself since it was opened
+  uint64_t write_burst_bytes = 0;  // bytes that may be admitted at once without a visible step of a level; 0: not known
+  uint64_t escapes = 0;            // how often the engine has braked by itself since it was opened or is watched
 
   std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }
-  std::span<const Signal> signals() && = delete;  // it would outlive its sample
+  std::span<const Signal> signals() && = delete;  // the span would outlive its sample
 
+  // Adds a signal. If there are kMaxSignals already, drops it and sets has_too_many.
   void Add(const Signal& signal) {
     if (signal_count == kMaxSignals) {
       has_too_many = true;
@@ -65,7 +70,8 @@ struct LoadSample {
     signal_array[signal_count++] = signal;
   }
 
-  // Adds the signal, or replaces the one of that name if this one is higher: for engines of several parts.
+  // Adds the signal. If the sample has one of the same name, keeps only the one with the higher level: for engines of
+  // several parts.
   void AddHighest(const Signal& signal) {
     for (size_t i = 0; i < signal_count; ++i) {
       if (signal_array[i].name != signal.name) continue;
@@ -75,7 +81,7 @@ struct LoadSample {
     Add(signal);
   }
 
-  // Returns nullptr if the sample has no such signal.
+  // Returns the signal with the name, which lives as long as the sample; nullptr if there is none.
   const Signal* Find(std::string_view name) const {
     for (const Signal& s : signals())
       if (s.name == name) return &s;

@@ -1,8 +1,7 @@
-// Turns the raw facts of a log-structured engine into the signals that the throttle acts on: what a level means in
-// bytes, how a sawtooth becomes an envelope, how much the engine drains while it is busy. This file needs no engine, so
-// a simulated one is sensed by the same code as RocksDB.
+// LsmSignals: turns the raw facts of a log-structured engine (lsm_geometry.h) into the signals that the throttle acts
+// on (load_sample.h). It needs no engine, so the same code measures a simulated one (bench/simulator) and RocksDB.
 //
-// Not thread-safe; one object per engine or column family, fed by its sampling.
+// Not thread-safe. Each engine, or each column family of one, has an object of its own.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +15,41 @@
 
 namespace weir {
 
-// The facts that are read at each sample.
+// The facts that the caller reads at each sample.
 struct LsmFacts {
-  uint64_t memtable_bytes = 0;  // each immutable memtable counts as a whole write buffer, as the engine counts them
-  int immutable_memtables = 0;
-  uint64_t l0_files = 0;  // or sorted runs, if the geometry counts them
+  uint64_t memtable_bytes = 0;  // an immutable memtable counts as a whole write buffer, as in the engine
+  int immutable_memtables = 0;  // full memtables that wait for a flush
+  uint64_t l0_files = 0;        // sorted runs if LsmGeometry::counts_runs is true
   uint64_t l0_bytes = 0;
   uint64_t pending_compaction_bytes = 0;
-  double deepest_score = 0;  // highest compaction score of the levels below L0
-  bool flushing = false;     // a flush runs, or is about to
-  bool compacting = false;
-  double background_bytes_per_second = 0;  // the present I/O limit; 0: the geometry's
+  double deepest_score = 0;                // highest compaction score of the levels below L0
+  bool flushing = false;                   // true if a flush runs or will start soon
+  bool compacting = false;                 // true if a compaction runs or will start soon
+  double background_bytes_per_second = 0;  // present I/O limit of flushes and compactions; 0: that of the geometry
 
-  // Cumulative figures. An engine with several column families has one sum for all: they share one background.
-  uint64_t total_flushed_bytes = 0;      // written into L0 and its blob files
-  uint64_t total_drained_bytes = 0;      // taken out of L0; for each sorted run that is gone, one flush
-  uint64_t total_compacted_bytes = 0;    // written by compactions
-  int64_t l1_bytes = 0;                  // in the level that L0 is compacted to; only its changes count
-  uint64_t total_background_bytes = 0;   // written by flushes and compactions, running ones too; 0: not known
-  double disk_bytes_per_user_byte = 1;   // in flushed files: compression and overhead
-  double table_bytes_per_user_byte = 1;  // the part of it in tables, which make up L0: not in blob files
+  // Sums since any fixed moment; only their changes matter. An engine with several column families has one sum for all,
+  // because they share the threads that flush and compact.
+  uint64_t total_flushed_bytes = 0;  // bytes written into L0 and its blob files
+  uint64_t total_drained_bytes = 0;  // bytes taken out of L0; with sorted runs, the bytes of a flush for each run gone
+  uint64_t total_compacted_bytes = 0;   // bytes written by compactions that have ended
+  int64_t l1_bytes = 0;                 // bytes in the level that L0 is compacted to
+  uint64_t total_background_bytes = 0;  // bytes written by flushes and compactions, running ones too; 0: not known
+
+  double disk_bytes_per_user_byte = 1;   // bytes of flushed files for each byte that the program wrote
+  double table_bytes_per_user_byte = 1;  // the same without blob files: bytes of tables, of which L0 consists
 };
 
 class LsmSignals {
  public:
   LsmSignals(const LsmGeometry& geometry, Duration sample_interval);
 
-  // Adds memtables, l0, score and debt to the sample; all but score act, with their geometry.
+  // Adds the signals memtables, l0, score and debt (rocksdb_monitor.h) to the sample. All but score limit work.
   void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
 
-  // The figures behind the signals, for displays; in bytes on disk.
+  // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or as assumed before the
+  // first measurement.
   double BackgroundBytesPerSecond() const;
+  // Returns the time between two compactions of L0.
   Duration l0_cycle() const { return l0_envelope_.cycle(); }
 
  private:
@@ -61,15 +64,15 @@ class LsmSignals {
 
   const LsmGeometry geometry_;
   const Duration sample_interval_;
-  DrainEnvelope l0_envelope_;      // in bytes as the user wrote them
-  DrainMeter l0_drain_;            // bytes on disk out of L0
-  double uncounted_s_ = 0;         // background work not yet told to l0_drain_; below 0: told in advance
-  DrainMeter flush_drain_;         // bytes on disk into L0
-  DrainMeter compaction_;          // bytes on disk written by compactions
-  double throughput_ = 0;          // bytes/s that the background writes while it compacts
-  double throughput_s_ = 0;        // time over which it was measured
-  double throughput_bytes_ = 0;    // bytes over which it was measured
-  double highest_throughput_ = 0;  // lately; 0: not known
+  DrainEnvelope l0_envelope_;    // in bytes as the program wrote them
+  DrainMeter l0_drain_;          // bytes on disk out of L0
+  double uncounted_s_ = 0;       // busy seconds that l0_drain_ does not have yet; below 0: it has more than there were
+  DrainMeter flush_drain_;       // bytes on disk into L0
+  DrainMeter compaction_;        // bytes on disk written by compactions
+  double throughput_ = 0;        // bytes/s that flushes and compactions write while a compaction runs
+  double throughput_s_ = 0;      // time over which throughput_ was measured
+  double throughput_bytes_ = 0;  // bytes over which throughput_ was measured
+  double highest_throughput_ = 0;  // highest throughput_ of the last minutes; 0: not known
   Smoothed score_;
   Smoothed debt_;
   double io_limit_;

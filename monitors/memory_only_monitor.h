@@ -1,4 +1,5 @@
-// MemoryOnlyMonitor: for a program with no engine to ask. Its memory is the only signal.
+// MemoryOnlyMonitor: a LoadMonitor for a program without a storage engine. The memory of the program is the only
+// signal.
 #pragma once
 
 #include "monitors/load_monitor.h"
@@ -6,10 +7,11 @@
 
 namespace weir {
 
-// Returns the signal `memory`, which every monitor has: used / target. Memory does not drain by itself at a known rate,
-// and admitted bytes show at the next sample. `waiting_bytes` of it are held by work that waits for its turn.
+// Returns the signal `memory` (load_sample.h), which every monitor has: used / target. It has no drain rate, because
+// memory does not shrink by itself at a known rate. `waiting_bytes` are the part of the used bytes that is held by work
+// which waits to be admitted (own_bytes.h).
 Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval, uint64_t waiting_bytes = 0);
-// Adds that signal and the sample's other figures of memory.
+// Adds that signal to the sample, and sets the sample's memory_pressure and memory_bytes.
 void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample,
                uint64_t waiting_bytes = 0);
 

@@ -1,8 +1,8 @@
-// How much memory this process uses and how much it may use.
+// MemoryProbe: tells how much memory this process uses and how much it may use.
 //
-// Used is the memory that the process itself could give back: the bytes that jemalloc handed out if it is linked, else
-// the anonymous resident pages. Pages of mapped files and the page cache do not count; the kernel takes those back by
-// itself.
+// Used memory is what only the process itself can free: the bytes that jemalloc has allocated if the program links it,
+// else the anonymous resident pages. Pages of mapped files and the page cache do not count, because the kernel frees
+// those by itself.
 #pragma once
 
 #include <algorithm>
@@ -14,33 +14,35 @@
 
 namespace weir {
 
-// The paths of the kernel's files; tests put a tree of their own here.
+// The directories of the kernel's files; tests use directories of their own.
 struct MemoryFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
-  std::string process = "self";  // or the id of another process, to read the room in its cgroups
+  std::string process = "self";  // for ReadRoom: the id of another process means the cgroups of that process
 };
 
 struct MemoryUse {
-  std::optional<uint64_t> jemalloc_bytes;  // stats.allocated, if jemalloc is linked
-  uint64_t anonymous_bytes = 0;            // resident, not backed by a file
+  std::optional<uint64_t> jemalloc_bytes;  // jemalloc's stats.allocated; nullopt if jemalloc is not linked
+  uint64_t anonymous_bytes = 0;            // resident bytes that are not backed by a file
 
+  // Returns the used bytes.
   uint64_t bytes() const { return jemalloc_bytes.value_or(anonymous_bytes); }
-  // Resident memory that jemalloc holds but has not handed out; 0 if jemalloc is not linked.
+  // Returns the resident bytes that jemalloc holds beyond those that are allocated; 0 if jemalloc is not linked.
   uint64_t kept_bytes() const { return anonymous_bytes - std::min(anonymous_bytes, bytes()); }
 };
 
 struct MemoryRoom {
-  // The limit of the tightest cgroup from the process's own up to the root, and its use; absent if none has a limit.
+  // The lowest memory limit among the process's cgroup and those above it, and the use of the cgroup that has it; both
+  // nullopt if none has a limit.
   std::optional<uint64_t> cgroup_limit_bytes;
   std::optional<uint64_t> cgroup_used_bytes;  // without page cache
-  uint64_t host_available_bytes = 0;          // MemAvailable
+  uint64_t host_available_bytes = 0;          // MemAvailable in /proc/meminfo
 
-  // The memory that could still be taken: the lesser of the host's and the cgroup's.
+  // Returns the memory that is still free: that of the host or that of the cgroup, whichever is less.
   uint64_t free_bytes() const;
 };
 
-// Thread-compatible.
+// Not thread-safe.
 class MemoryProbe {
  public:
   explicit MemoryProbe(MemoryFiles files = {});
@@ -48,10 +50,12 @@ class MemoryProbe {
   MemoryProbe(const MemoryProbe&) = delete;
   MemoryProbe& operator=(const MemoryProbe&) = delete;
 
-  // Cheap enough for every sample: one read of an open file, or two calls into jemalloc.
+  // Returns the memory that this process uses, or an error if /proc cannot be read. Cheap enough for every sample: one
+  // read of an open file, and two calls into jemalloc if it is linked.
   Result<MemoryUse> ReadUse();
 
-  // Walks the cgroups and reads a dozen small files: for start-up and displays.
+  // Returns the memory that the process may still use, or an error if /proc/meminfo cannot be read. Reads a dozen small
+  // files: for start-up and displays.
   Result<MemoryRoom> ReadRoom() const;
 
  private:
@@ -59,7 +63,7 @@ class MemoryProbe {
   int statm_ = -1;
 };
 
-// Asks the allocator to return free pages to the system: jemalloc's arenas if it is linked, else malloc_trim. May take
+// Makes the allocator (jemalloc if it is linked, else that of the C library) return free pages to the system. May take
 // milliseconds.
 void PurgeAllocator();
 

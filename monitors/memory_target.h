@@ -1,8 +1,9 @@
-// The memory target: how much the whole program may use, and whether the engine's caches fit into it.
+// The memory target: how much memory the whole program may use. This file decides it and divides it between the
+// engine's caches and the rest.
 //
-// A cache fills up and stays full. If caches and write buffers alone reach the level at which the throttle holds,
-// memory is high for ever and holding work back cannot lower it (seen in the field: a relay throttled to 31 events/s
-// for good). So they may take a fixed share of the target at most, and a target that cannot hold them is an error at
+// A cache fills up and stays full. If caches and write buffers alone reach the level at which the throttle makes work
+// wait, memory stays high for ever and waiting cannot lower it (seen in the field: a relay throttled to 31 events/s for
+// good). So they may take at most a fixed share of the target, and a target that is too small for them is an error at
 // start.
 #pragma once
 
@@ -17,45 +18,53 @@
 namespace weir {
 
 struct MemoryTargetSettings {
-  uint64_t target_memory_mb = 1400;  // 0: kShareOfFree of the free memory
+  uint64_t target_memory_mb = 1400;  // MiB; 0: kShareOfFree of the memory that is free at start
 };
 void Declare(SettingTable& table, MemoryTargetSettings& settings);
 
 inline constexpr double kShareOfFree = 0.66;
 
-// The throttle's emergency begins at this multiple of the target, unless an operator sets another
-// (WEIR_RATE_LIMIT_EMERGENCY).
+// The multiple of the target at which the throttle's emergency begins (throttle/adaptive_limiter.h), unless an operator
+// sets another (WEIR_RATE_LIMIT_EMERGENCY).
 inline constexpr double kEmergencyOfTarget = 1.167;
 
-// No setpoint holds memory below this share of the target, however low the engine is to be held: waiting does not empty
-// a cache, so bulk work would stop for good (in a simulated burst 813 B/s at 0.17, 3.8 MB/s at 0.20).
+// The lowest setpoint for memory, as a share of the target, even if the setpoint of the other signals is lower. Waiting
+// does not empty a cache, so below it bulk work would stop for good (in a simulated burst 813 B/s at 0.17, 3.8 MB/s at
+// 0.20).
 inline constexpr double kLeastMemorySetpoint = 0.70;
-// Caches and write buffers may take at most this share of the target: less than that setpoint, with room to act in.
+// The largest share of the target that caches and write buffers may take: less than that setpoint, so that the throttle
+// has room to act.
 inline constexpr double kLargestEngineShare = 0.60;
 static_assert(kLargestEngineShare < kLeastMemorySetpoint);
-// The share that they get if their sizes are not set.
+// The share of the target that caches and write buffers get if the user does not set their sizes.
 inline constexpr double kUsualEngineShare = 0.50;
 
-// Returns the target in bytes. In a cgroup it leaves room for an emergency below the limit, where the kernel kills.
+// Returns the target in bytes. If a cgroup has a limit, lowers the target so that an emergency, which begins at
+// `emergency` times the target, begins before the kernel kills the process. Returns an error if target_memory_mb is 0
+// and the free memory cannot be read.
 Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe,
                                      double emergency = kEmergencyOfTarget);
 
+// The memory that an engine needs for its block cache and its write buffers.
 struct MemoryNeeds {
-  std::optional<uint64_t> block_cache_bytes;   // set by the user
-  std::optional<uint64_t> write_buffer_bytes;  // set by the user: the WriteBufferManager's size
-  bool charged_to_cache = true;                // write buffers may take their memory from the block cache
-  uint64_t least_write_buffer_bytes = 0;       // below this a flush cannot run beside a write
-  uint64_t most_write_buffer_bytes = 0;        // more would never be used
+  std::optional<uint64_t> block_cache_bytes;   // size that the user set; nullopt: none
+  std::optional<uint64_t> write_buffer_bytes;  // size of the WriteBufferManager that the user set; nullopt: none
+  bool charged_to_cache = true;                // true if write buffers may take their memory from the block cache
+  uint64_t least_write_buffer_bytes = 0;       // with less, a flush cannot run beside a write
+  uint64_t most_write_buffer_bytes = 0;        // the engine would never use more
 };
 
+// The sizes that the engine gets.
 struct MemoryBudget {
-  uint64_t block_cache_bytes = 0;  // with the write buffers, if they are charged to it
+  uint64_t block_cache_bytes = 0;  // includes the write buffers if charged_to_cache is true
   uint64_t write_buffer_bytes = 0;
-  bool charged_to_cache = true;  // false if the user's cache is too small for it
+  bool charged_to_cache = true;  // false also if the cache that the user set is too small for the write buffers
 
   bool operator==(const MemoryBudget&) const = default;
 };
 
+// Returns the sizes: those that the user set, and for the others a share of the target. Returns an error that names a
+// sufficient target if they exceed kLargestEngineShare of it.
 Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs);
 
 }  // namespace weir

@@ -1,11 +1,12 @@
-// OwnBytes: memory of the program that grows with its load (queues, pinned iterators, output buffers), as the program
-// reports it, against a budget.
+// OwnBytes: counts memory of the program that grows with its load (queues, pinned iterators, output buffers), as the
+// program reports it, and compares it with a budget.
 //
-// Bytes of work that waits for its turn are counted apart. They are memory, but no limit is judged by them
-// (Signal::waiting): five imports that waited held 11.6 of 13.1 MB, and for these bytes bulk work was held to 16 kB/s
-// with the engine idle, for good. They have a bound of their own where the work is taken in.
+// Bytes of work that waits to be admitted are counted a second time by themselves. They are memory, but limits do not
+// depend on them (Signal::waiting in load_sample.h): five imports that waited held 11.6 of 13.1 MB, and because of
+// these bytes bulk work was limited to 16 kB/s for good, with the engine idle. The code that accepts such work limits
+// its bytes.
 //
-// Threads: any. A report is one relaxed atomic addition, or two for kWaiting.
+// Threads: any thread may call any function. A report is one relaxed atomic addition, or two for kWaiting.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +20,21 @@
 namespace weir {
 
 enum class OwnUse : uint8_t {
-  kHeld,
-  kWaiting,  // held by work that was taken in and is not let through or not done yet
+  kHeld,     // any other memory
+  kWaiting,  // memory of work that the program has accepted, but that is not admitted or not done yet
 };
 
-// Reports bytes that a part of the program takes or, below 0, gives back.
+// A function by which a part of the program reports bytes that it has allocated or, with a minus, freed.
 using CountOwnBytes = std::function<void(int64_t bytes, OwnUse use)>;
 
 class OwnBytes {
  public:
-  // `budget_mb` 0: an eighth of the memory target.
+  // The budget is `budget_mb` MiB, or an eighth of the memory target if that is 0.
   OwnBytes(uint64_t budget_mb, uint64_t target_bytes)
       : budget_bytes_(std::max<uint64_t>(1, budget_mb > 0 ? budget_mb << 20 : target_bytes / 8)) {}
 
-  // Add bytes when they are taken, and the same number below 0 when they are given back.
+  // Adds `bytes`. The caller adds bytes when it allocates them, and subtracts them (a number below 0, with the same
+  // `use`) when it frees them.
   void Add(int64_t bytes, OwnUse use = OwnUse::kHeld) {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (use == OwnUse::kWaiting) waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -41,7 +43,7 @@ class OwnBytes {
   uint64_t waiting_bytes() const { return Counted(waiting_bytes_); }  // a part of bytes()
   uint64_t budget_bytes() const { return budget_bytes_; }
 
-  // Returns the signal `own`. Admitted bytes show at the next sample.
+  // Returns the signal `own`, whose level is bytes() / budget_bytes().
   Signal Level(Duration sample_interval) const {
     const auto budget = static_cast<double>(budget_bytes_);
     return {.name = "own",

@@ -1,5 +1,5 @@
-// Counts how often RocksDB braked by itself, and lets compactions yield the processor. The database and the monitor
-// share it, so either may go first.
+// RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives the threads that compact a
+// lower priority. The database and the monitor share it, so either may be destroyed first.
 #pragma once
 
 #include <pthread.h>
@@ -16,25 +16,29 @@ namespace weir {
 
 class RocksDbListener final : public rocksdb::EventListener {
  public:
-  // No write waits for a compaction while a limiter keeps writes to the pace of compactions. On two full cores (ZSTD,
-  // on a fast disk) this value made an interactive write's p99 fall from 5.1 to 3.6 ms, and bulk work lost nothing.
-  // With 10 it was 3.1, but beside two other busy programs bulk work did 20 % less; with this value it did 9 % less.
+  // The nice value for compactions while a limiter keeps writes to the pace of compactions, so that no write waits for
+  // one. On two full cores (ZSTD, on a fast disk) this value made an interactive write's p99 fall from 5.1 to 3.6 ms,
+  // and bulk work lost nothing. With 10 it was 3.1, but beside two other busy programs bulk work did 20 % less; with
+  // this value it did 9 % less.
   static constexpr int kCompactionNice = 5;
 
+  // With a `compaction_nice` of 0 compactions keep their priority.
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
-  // Call it before the database is opened. It is for a program whose own threads are nice and go ahead of compactions.
+  // Changes the nice value; call it before the database is opened. It is for a program that raises the nice value of
+  // its own threads, which are still to go ahead of compactions.
   void SetCompactionNice(int nice) { compaction_nice_ = nice; }
 
-  // Called under the database's mutex, so it only counts.
+  // RocksDB calls this with the mutex of the database held, so it only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const rocksdb::WriteStallCondition now = info.condition.cur;
     if (now == rocksdb::WriteStallCondition::kDelayed) slowdowns_.fetch_add(1, std::memory_order_relaxed);
     if (now == rocksdb::WriteStallCondition::kStopped) stops_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Acts in RocksDB's own threads alone, for a program may compact in one of its own. They keep the nice value, for it
-  // takes a privilege to lower it again.
+  // RocksDB calls this in the thread that compacts. It sets the nice value only of RocksDB's own threads, because a
+  // program may compact in a thread of its own. A thread keeps the nice value, because only a privileged process may
+  // lower it again.
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
     if (compaction_nice_ == 0) return;
     thread_local const bool is_rocksdbs = [] {
@@ -47,6 +51,7 @@ class RocksDbListener final : public rocksdb::EventListener {
       setpriority(PRIO_PROCESS, thread, compaction_nice_);
   }
 
+  // These return how often RocksDB went over to slowing writes down, and to stopping them.
   uint64_t slowdowns() const { return slowdowns_.load(std::memory_order_relaxed); }
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
 

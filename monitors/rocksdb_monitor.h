@@ -1,4 +1,4 @@
-// RocksDbMonitor: the load of a RocksDB, for the throttle.
+// RocksDbMonitor: the LoadMonitor of a RocksDB. It measures how near RocksDB is to slowing down writes by itself.
 //
 //   weir::RocksDbMonitor monitor(db, handles, prepared);      // opened with PrepareRocksDb (rocksdb_options.h), or
 //   weir::RocksDbMonitor monitor(db, handles, target_bytes);  // opened with any options
@@ -6,19 +6,19 @@
 //   …
 //   monitor.Detach();  // before the database or a handle is closed
 //
-// Signals, each the highest of the column families:
-//   memtables  how near RocksDB is to braking because flushes lag
-//   l0         the same for files in L0, as an envelope over the compactions that empty it (drain_envelope.h)
-//   score      how far the levels below are beyond their size, over about 10 s; shown, does not act
-//   debt       bytes that wait for compaction against the limit where RocksDB really brakes
-//   own        bytes that the program reported by AddOwnBytes, against its budget
-//   memory     of the whole process against the target
-// At a level of 1.0 RocksDB begins to brake. In a prepared database, whose brakes were moved outwards, 1.0 of `l0` is
-// the middle between the files at which it would have slowed down and stopped (lsm_geometry.h).
+// Its signals (load_sample.h); the first four are those of the column family with the highest level:
+//   memtables  how near RocksDB is to braking because flushes are too slow
+//   l0         the same because of the files in level 0, without the sudden falls (drain_envelope.h)
+//   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
+//   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of it
+//   own        bytes that the program reported by AddOwnBytes / their budget
+//   memory     memory of the whole process / the memory target
+// At a level of 1.0 RocksDB begins to brake. A database that PrepareRocksDb prepared brakes later; there `l0` is 1.0
+// about midway between the files at which it would have slowed down and stopped (LsmGeometry::L0FilesAtOne).
 //
-// Closing: the monitor calls the database every sample, so the database must outlive the sampling. Detach waits for a
-// sample that is being taken; after it no call of the monitor touches the database, and sampling fails with "database
-// closed". The options of a database that was not prepared are read once, when attaching.
+// Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
+// for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with
+// "database closed". The options of a database that was not prepared are read once, in the constructor.
 #pragma once
 
 #include <cstdint>
@@ -40,36 +40,37 @@ struct RocksDbMonitorSettings {
   double score_threshold = 1.5;  // compaction score at which `score` is 1.0
   uint64_t own_budget_mb = 0;    // 0: an eighth of the memory target
 };
-// Declares those of `monitor` too.
+// Declares the settings, those of `monitor` included.
 void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
 
-// The figures behind the newest sample, for displays. They are sums over column families unless they say highest.
+// The figures behind the newest good sample, for displays. A figure that says "highest" is that of the column family
+// where it is highest; the others are sums over the column families, or of the whole database.
 struct RocksDbDetails {
   uint64_t l0_files = 0;       // highest
   double l0_files_at_one = 0;  // files at which `l0` of the same family is 1.0
   uint64_t immutable_memtables = 0;
   uint64_t debt_bytes = 0;
-  double score = 0;                  // highest of the levels below 0
-  std::vector<RocksDbLevel> levels;  // from L0 on; scores highest
-  double l0_cycle_seconds = 0;
-  double drain_bytes_per_second = 0;  // these two in bytes as the program wrote them, the third on disk
-  double flush_bytes_per_second = 0;
-  double background_bytes_per_second = 0;
-  double disk_per_user_byte = 1;
-  double delayed_bytes_per_second = 0;  // the rate that RocksDB holds writers to; 0: none
+  double score = 0;                        // highest of the levels below 0
+  std::vector<RocksDbLevel> levels;        // from L0 on; each score is the highest
+  double l0_cycle_seconds = 0;             // time between two compactions of L0; highest
+  double drain_bytes_per_second = 0;       // drain of L0 while busy, in bytes as the program wrote them
+  double flush_bytes_per_second = 0;       // drain of the memtables while busy, in bytes as the program wrote them
+  double background_bytes_per_second = 0;  // speed of flushes and compactions, in bytes on disk
+  double disk_per_user_byte = 1;           // bytes of flushed files for each byte that the program wrote
+  double delayed_bytes_per_second = 0;     // the rate to which RocksDB limits writers; 0: it does not
   bool writes_stopped = false;
 
   MemoryUse memory;
   uint64_t memory_target_bytes = 0;
-  // RocksDB's parts of that memory; memtables may be charged to the block cache and are then in both.
+  // The parts of that memory that RocksDB uses. Memtables that are charged to the block cache are in both figures.
   uint64_t block_cache_bytes = 0;
-  uint64_t block_cache_limit_bytes = 0;  // below its size while memory is short; 0: weir has no cache to shrink
-  uint64_t pinned_bytes = 0;
+  uint64_t block_cache_limit_bytes = 0;  // lower than the full size while memory is short; 0: weir knows no cache
+  uint64_t pinned_bytes = 0;             // bytes of the block cache that are in use
   uint64_t memtable_bytes = 0;
   uint64_t table_reader_bytes = 0;
-  uint64_t own_bytes = 0;
+  uint64_t own_bytes = 0;  // bytes that AddOwnBytes reported
 
-  uint64_t slowdowns = 0;  // RocksDB's counters: how often a brake was recomputed, not how often it began
+  uint64_t slowdowns = 0;  // RocksDB's counters: how often it recomputed a brake, not how often one began
   uint64_t stops = 0;
   std::map<std::string, uint64_t> stall_causes;
 };
@@ -80,20 +81,23 @@ class RocksDbMonitor final : public LoadMonitor {
  public:
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 
-  // Without handles it takes the default column family. Handles stay the caller's. Throws std::invalid_argument if a
-  // family has neither level nor universal compaction.
+  // `handles` are the column families to watch; if empty, the default one. The caller keeps the handles and the
+  // database. Throws std::invalid_argument if a family has neither level nor universal compaction.
   RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
   RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
 
+  // Ends the use of the database (see above), and gives a cache that was shrunk its full size again. May be called
+  // twice.
   void Detach();
 
-  // Reports memory of the program that grows with its load (queues, pinned iterators, output buffers): bytes when
-  // taken, and below 0 when given back. Costs one relaxed atomic addition, or two for kWaiting (own_bytes.h).
+  // Reports memory of the program that grows with its load (queues, pinned iterators, output buffers): `bytes` when it
+  // allocates them, and the same number below 0 when it frees them (own_bytes.h).
   void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 
+  // Returns the figures behind the newest good sample.
   RocksDbDetails Details() const;
 
  private:

@@ -1,4 +1,4 @@
-// Prepares the options of a RocksDB that weir is to throttle, before it is opened.
+// PrepareRocksDb: prepares the options of a RocksDB that weir is to throttle, before the program opens it.
 //
 //   rocksdb::Options options;                                   // the program's own
 //   auto prepared = weir::PrepareRocksDb(target_bytes, &options);
@@ -6,10 +6,11 @@
 //   rocksdb::DB::Open(options, path, &db);
 //   weir::RocksDbMonitor monitor(db, {}, prepared.value());
 //
-// It gives all column families one block cache and one WriteBufferManager charged to it, sized from the target, each
-// only if the program set none. It makes files in L0 match L1 and moves RocksDB's own brakes outwards, where they stay
-// as a safety net (lsm_geometry.h). It adds a listener that counts how often they are reached, and that gives the
-// threads that compact (the Env's, so other databases' too) a nice value of 5. Everything else is the program's.
+// It gives all column families one block cache and one WriteBufferManager that is charged to the cache, sized from the
+// memory target, each only if the program set none. It makes the files in L0 match L1 and moves RocksDB's own brakes
+// outwards, where they stay as a safety net (lsm_geometry.h). It adds a listener that counts how often RocksDB brakes,
+// and that gives the threads that compact a nice value of 5; these threads belong to the Env, so other databases of the
+// process use them, too. All other options stay as the program set them.
 #pragma once
 
 #include <cstdint>
@@ -28,40 +29,43 @@
 
 namespace weir {
 
-// kMoved: out of the way of a limiter, which has to be there for as long as the database is written to. Without a
-// limiter moved brakes are worse than untouched ones (in the storm recipe an interactive write's p99.9 is 2,687 ms
-// instead of 1,016). kAsSet: as the program set them, and no flushes are merged.
+// kMoved: the brakes are moved so far out that a limiter acts before them. A limiter must then be there as long as the
+// database is written to: without one, moved brakes are worse than untouched ones (in the storm recipe, bench/storm, an
+// interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as the program set them, no flushes
+// are merged, and compactions keep their priority.
 enum class EngineBrakes { kMoved, kAsSet };
 
 class RocksDbListener;
 
-// The facts that the monitor must know about a prepared database. Copies share cache and listener.
+// The facts that the monitor must know about a prepared database. Copies share the cache, the manager and the listener.
 struct PreparedRocksDb {
   uint64_t target_bytes = 0;
   MemoryBudget budget;
   // Null if the program wants none. While memory is short the throttle shrinks the cache, even one that the program
-  // set, and gives back later what it took.
+  // set; later the cache gets its full size again.
   std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffer_manager;
   std::shared_ptr<RocksDbListener> listener;
-  // By column family.
-  std::map<std::string, LsmGeometry> geometry;
+  std::map<std::string, LsmGeometry> geometry;  // by the name of the column family
 };
 
-// A column family's block cache is taken as set by the program unless it has RocksDB's default size (8 MiB until 8.1,
-// 32 MiB from 8.2 on): RocksDB makes a cache of that size if none was set, and the two cannot be told apart. Accepts
-// level and universal compaction.
+// Changes the options for weir and returns what the monitor must know. Returns an error if the target is too small for
+// the caches (PlanMemory), if a family has neither level nor universal compaction, or if the options were prepared
+// before; the options are then unchanged.
+//
+// A block cache of RocksDB's default size (8 MiB until 8.1, 32 MiB from 8.2 on) is taken as not set by the program:
+// RocksDB makes a cache of that size if none was set, and the two cannot be told apart.
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
                                        std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 
-// Returns an error if the compaction style cannot be sensed: of styles other than level and universal it is not known
-// what L0 means and what they drain.
+// Returns an error if the column family `family` has neither level nor universal compaction: weir does not know how
+// near other styles are to their brakes.
 Status CheckCompaction(const rocksdb::ColumnFamilyOptions& options, const std::string& family);
 
-// Returns the geometry that these options give RocksDB: its sizes, and where it brakes.
+// Returns the geometry that RocksDB has with these options: its sizes, and the points at which it brakes.
 LsmGeometry GeometryOf(const rocksdb::ColumnFamilyOptions& options);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// The probe of RocksDbMonitor: what it asks the database, when, and how it makes the signals.
+// RocksDbProbe: the LoadProbe of RocksDbMonitor, which owns it. It reads the properties and counters of the database
+// and makes the signals of them.
 #pragma once
 
 #include <atomic>
@@ -40,21 +41,22 @@ class RocksDbProbe final : public LoadProbe {
     rocksdb::ColumnFamilyHandle* handle;
     LsmGeometry geometry;
     LsmSignals signals;
-    LsmFacts facts;  // the family's own; the sums over all are added for each sample
+    LsmFacts facts;  // facts of this family; AddEngineSignals adds the sums over all families to a copy
     bool flush_pending = false;
     bool compaction_pending = false;
-    bool counted = false;
-    RocksDbCounters counters;        // from the last reading
-    uint64_t counted_memtables = 0;  // bytes at that time
-    DiskRatio table_share;           // tables' share of flushed bytes: the rest is in blob files
+    bool counted = false;            // true after the first ReadAllCounters
+    RocksDbCounters counters;        // from the last ReadAllCounters
+    uint64_t counted_memtables = 0;  // bytes in memtables at that time
+    DiskRatio table_share;           // share of flushed bytes that is in tables; the rest is in blob files
   };
 
+  // Gives the cache its present share, with room for its pinned bytes.
   void FitCache();
   // Reads the cheap properties, at every sample.
   Status ReadDatabase();
   Status ReadFamily(Family* family);
   Status CountRunsBelowL0(const Family& family, uint64_t* runs) const;
-  // Called once a second, or sooner after L0 was emptied.
+  // Reads the expensive counters: once a second, or 300 ms after the last reading if L0 has changed.
   Status ReadAllCounters();
   void ReadMemoryParts(TimePoint now);
 
@@ -67,26 +69,26 @@ class RocksDbProbe final : public LoadProbe {
   const uint64_t target_bytes_;
   OwnBytes own_;
   const std::shared_ptr<RocksDbListener> listener_;    // null: the database was not prepared
-  const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: none, or not prepared
+  const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: there is none, or the database was not prepared
   const size_t full_cache_bytes_;
   double cache_share_ = 1;  // protected by db_mutex_
 
-  std::mutex db_mutex_;  // protects db_ and all below up to details_mutex_; held while the database is asked
+  std::mutex db_mutex_;  // protects the members from here to details_mutex_; held while the database answers
   rocksdb::DB* db_;
   std::vector<Family> families_;
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   DiskRatio disk_ratio_;
-  LsmFacts sums_;              // over the families: the work that runs, and the bytes since attaching
-  double left_memtables_ = 0;  // user bytes that did, up to a constant
+  LsmFacts sums_;              // sums over the families; the cumulative ones begin with the first sample
+  double left_memtables_ = 0;  // bytes of the program that have left the memtables, up to a constant
   MemoryProbe memory_;
   WriteBurst burst_;
   std::optional<TimePoint> last_counters_;
   std::optional<TimePoint> last_table_readers_;
-  bool l0_changed_ = false;    // since the counters were read, by more than the flush of one memtable
-  uint64_t first_brakes_ = 0;  // RocksDB's count when attaching
-  uint64_t seen_brakes_ = 0;   // times that a sample first found it braking
-  bool braking_ = false;
-  RocksDbDetails newest_;
+  bool l0_changed_ = false;    // true if L0 changed by more than one flushed memtable since the counters were read
+  uint64_t first_brakes_ = 0;  // RocksDB's count of slowdowns and stops at the first sample
+  uint64_t seen_brakes_ = 0;   // how often a sample found that RocksDB had begun to brake
+  bool braking_ = false;       // true if RocksDB braked at the last sample
+  RocksDbDetails newest_;      // becomes details_ when the sample is good
 
   mutable std::mutex details_mutex_;
   RocksDbDetails details_;

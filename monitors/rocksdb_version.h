@@ -1,5 +1,5 @@
-// All that differs between the versions of RocksDB that weir builds with, from 7.8 on. README.md has the differences
-// that no compiler reports: defaults, and names of counters.
+// The code that differs between the versions of RocksDB that weir builds with, from 7.8 on. monitors/README.md lists
+// the differences that no compiler reports: defaults, and names of counters.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace weir {
 
-// The pointer that DB::Open fills in, and its owner afterwards.
+// OpenedRocksDb is the type of pointer that DB::Open fills in. OwnerOf returns the owner of the opened database and
+// must be called once.
 #if ROCKSDB_MAJOR >= 10
 using OpenedRocksDb = std::unique_ptr<rocksdb::DB>;
 inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::move(*opened); }
@@ -26,7 +27,8 @@ using OpenedRocksDb = rocksdb::DB*;
 inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::unique_ptr<rocksdb::DB>(*opened); }
 #endif
 
-// Gives `bytes`, an array of `charge` chars made by new[], to the cache, which deletes it when it has no room for it.
+// Inserts `bytes`, an array of `charge` chars made by new[], into the cache. The cache owns the array and deletes it
+// when it evicts the entry.
 inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* bytes, size_t charge) {
 #if ROCKSDB_MAJOR >= 8
   static const rocksdb::Cache::CacheItemHelper kBytes(
@@ -39,8 +41,9 @@ inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* 
 #endif
 }
 
-// The counters of writes that were delayed or stopped, in the map of "rocksdb.cfstats": by the name that RocksDB 8.1
-// gave them, and as io_stalls.<name> until then. weir keeps the older names, which dashboards and alerts know.
+// The counters of writes that were delayed or stopped, in the map of the property "rocksdb.cfstats". RocksDB has them
+// as `key_since_8_1` from 8.1 on, and as io_stalls.<name> before. weir uses the older names, which dashboards and
+// alerts know.
 struct StallCounter {
   std::string_view name;
   std::string_view key_since_8_1;

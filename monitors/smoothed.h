@@ -1,4 +1,5 @@
-// An average by e-folding time, exact for any step: n steps of dt/n equal one of dt.
+// Smoothed: an average over time in which the weight of older values falls exponentially. It does not depend on the
+// length of the steps: n steps of dt/n give the same as one step of dt.
 #pragma once
 
 #include <cmath>
@@ -7,14 +8,16 @@
 
 namespace weir {
 
-// The share of the way to a new value that such an average goes in a step.
+// Returns the weight of a new value after a step of `step_s` seconds, for an average whose weights fall to 1/e in
+// `time_s` seconds.
 inline double SmoothingWeight(double step_s, double time_s) { return -std::expm1(-step_s / time_s); }
 
 class Smoothed {
  public:
   explicit Smoothed(Duration time) : time_s_(ToSeconds(time)) {}
 
-  // The first value counts whole: there is nothing before it.
+  // Adds a value and returns the average. The first value is the average at once. A value whose time is not after the
+  // last one is ignored.
   double Update(TimePoint now, double value) {
     const double dt_s = ToSeconds(now - last_);
     if (!started_) {
@@ -29,7 +32,7 @@ class Smoothed {
     return value_;
   }
 
-  double value() const { return value_; }
+  double value() const { return value_; }  // 0 before the first value
 
  private:
   double time_s_;

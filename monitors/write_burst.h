@@ -1,5 +1,6 @@
-// How much may be admitted at once without a visible step of any level: the bytes that fill half a write buffer of the
-// column families that take the data. A family that takes none sets no bound, however small its buffer is.
+// WriteBurst: computes how many bytes the throttle may admit at once without a visible step of any level: as many as
+// fill half a write buffer of one of the column families that receive the data. A family that receives none does not
+// matter, however small its buffer is.
 //
 // Not thread-safe.
 #pragma once
@@ -12,16 +13,18 @@ namespace weir {
 
 class WriteBurst {
  public:
-  explicit WriteBurst(const std::vector<double>& buffer_bytes);  // by family
+  // `buffer_bytes` has the size of a write buffer of each column family.
+  explicit WriteBurst(const std::vector<double>& buffer_bytes);
 
-  // Adds bytes that a family took in, as the program wrote them. Bytes below 0 correct an earlier report.
+  // Adds bytes that the program wrote to the family with this index. Bytes below 0 correct an earlier report.
   void Took(size_t family, double bytes);
 
-  // Returns the share of the latest writes that this family took. It is 1 for every family until something was written,
-  // for each may be the one that takes all.
+  // Returns the share of the latest writes that this family received. Until something was written it is 1 for every
+  // family, because each may be the one that receives everything.
   double ShareOf(size_t family) const;
 
-  // Returns half the buffer of the family that takes most, or less if another family's half would be full sooner.
+  // Returns half the buffer of the family that receives most, or less if half the buffer of another family would be
+  // full sooner. Returns 0 if there are no families.
   uint64_t Bytes() const;
 
  private:

@@ -1,9 +1,10 @@
-// weir check: checks whether the database of a relay is whole, or holds the same as another.
+// weir check: checks that the database of a relay is whole, or compares it with another database.
 #pragma once
 
 namespace weir {
 
-// Returns 0 if nothing is wrong or nothing differs, 1 if something is or does, 2 if it could not be checked.
+// Returns the exit status: 0 if the database is whole, or equal to the other one; 1 if it is damaged, or different; 2
+// if the flags are wrong or a database cannot be read. argv[0] is "weir check".
 int CheckCommand(int argc, char** argv);
 
 }  // namespace weir

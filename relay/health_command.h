@@ -1,9 +1,10 @@
-// weir health: asks a relay or a gate that runs whether it can serve.
+// weir health: asks a running relay or gate whether it can serve.
 #pragma once
 
 namespace weir {
 
-// argv[0] is "weir health". Exit code 0: it can; 1: it cannot, or does not answer; 2: wrong flags or settings.
+// Returns the exit status: 0 if the relay or gate can serve; 1 if it cannot, or does not answer within three seconds; 2
+// if flags or settings are wrong. argv[0] is "weir health".
 int HealthCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Relay: puts everything together. One object is one relay.
+// Relay: one Nostr relay in this process. It owns and connects everything from the port to the store.
 //
 //   auto relay = Relay::Open(configuration);
 //   if (!relay.ok()) …
@@ -6,8 +6,10 @@
 //   …
 //   relay.value()->Shutdown(std::chrono::seconds(10));
 //
-// The path of an event: server (frame) → client (message) → event_pipeline (worker: parse, verify; gate; group commit)
-// → OK to its sender, and to the subscribers through live_index.
+// The path of an event: the server (server/) reads a frame, and Client (protocol/client.h) the message in it. Then
+// EventPipeline (protocol/event_pipeline.h) has a worker parse and verify the event, waits until a gate of the throttle
+// lets it through, and saves it with others in one commit. After that, the sender gets an OK, and the subscribers get
+// the event (protocol/live_index.h finds them).
 #pragma once
 
 #include <chrono>
@@ -37,25 +39,35 @@ struct RelayServices;
 
 class Relay {
  public:
-  // Opens the store and binds the port. With `take_over`, the process that holds the database is asked to go first
-  // (SIGTERM), and clients that connect meanwhile wait.
-  // The parts (relay_part.h) are the caller's and outlive it.
+  // Binds the port, opens the store and starts the threads, but accepts no connection yet. If a step fails, closes what
+  // was opened and returns the error. Without `take_over`, a database that another process holds is an error. With
+  // `take_over`, Open first asks that process to stop (SIGTERM) and waits for at most 30 seconds until it has; clients
+  // that connect meanwhile wait in the port's backlog. Then it is an error if the process does not stop in that time,
+  // or if the events are not in the data directory (WEIR_STORE).
+  //
+  // The caller owns `parts` (relay_part.h), which must outlive the relay.
   static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false,
                                              std::vector<RelayPart*> parts = {});
+  // Calls Shutdown(0).
   ~Relay();
 
+  // Begins to accept connections.
   void Accept();
-  uint16_t port() const;
-  // The address at which a program on this machine reaches it: "127.0.0.1:3334".
+  uint16_t port() const;  // the port that was bound, even if the settings say 0
+  // Returns the address at which a program on this machine reaches the relay: "127.0.0.1:3334".
   std::string host_and_port() const;
   bool speaks_tls() const;
-  // Soon reads the certificate's files again.
+  // Asks another thread to read the files of the TLS certificate again, and returns at once. If the new files are
+  // wrong, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
-  // Stops accepting, finishes what is in flight, closes connections, flushes. ForceShutdown, from another thread,
-  // hurries it: connections are dropped, but what was acknowledged is on disk all the same.
+  // Stops accepting, lets open requests finish and closes the connections, for at most `longest`. Then stops the parts,
+  // saves the events that were verified, and flushes the store; `longest` does not bound these steps. A second call
+  // does nothing. ForceShutdown, which any thread may call, ends the first step: connections are dropped, but all
+  // acknowledged events are still flushed to disk.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
-  // Writes the state to the log, on a page. From any thread, but not during Shutdown.
+  // Writes a page about the relay's state to the log (metrics/state_page.h). May be called from any thread, but not
+  // once Shutdown has begun.
   void TellState() const;
 
  private:
@@ -70,14 +82,14 @@ class Relay {
   Status ReadyBut(std::string* note) const;
   void TellEmergency(uint64_t emergencies) const;
 
-  // In order from the ground up: later members use earlier ones, and are destroyed before them.
+  // The order matters: later members use earlier ones, and are destroyed before them.
   const RelayConfiguration configuration_;
   const std::vector<RelayPart*> parts_;
   std::unique_ptr<Traces> traces_;  // null if traces are off
   const std::unique_ptr<RelayMetrics> metrics_;
   const std::shared_ptr<Ledger> ledger_;
   std::unique_ptr<Storage> storage_;
-  std::string admin_token_;  // empty if none could be written
+  std::string admin_token_;  // empty if no token could be written
   std::unique_ptr<Admin> admin_;
   std::unique_ptr<MemoryRelief> relief_;
   std::unique_ptr<ByteBudget> budget_;
@@ -86,7 +98,7 @@ class Relay {
   std::unique_ptr<RelayContext> context_;
   std::unique_ptr<EventPipeline> pipeline_;
   const std::unique_ptr<Server> server_;
-  bool is_down_ = false;
+  bool is_down_ = false;  // Shutdown was called
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// weir relay: runs the relay until it is told to stop.
+// weir relay: runs the relay until a signal stops it.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@ namespace weir {
 
 class RelayPart;
 
-// The parts must outlive the call.
+// Returns the exit status: 0 if a signal stopped the relay, 1 if it could not be opened, 2 if flags or settings are
+// wrong. argv[0] is "weir relay". `parts` (relay_part.h) must outlive the call.
 int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts = {});
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// RelayPart: a service of a room above, such as the import, on the relay's port. main hands it to the relay; the relay
-// gives it its routes, its store, its workers and its gates.
+// RelayPart: a service that runs in the relay's process and on its port, and that the relay's own code does not know:
+// the import, the limiters, the live page. main passes the parts to the relay. The relay calls them at the moments
+// below, and lets them use its store, its workers and the gates of its throttle (RelayServices).
 #pragma once
 
 #include <functional>
@@ -19,16 +20,16 @@ namespace weir {
 class Admin;
 class RelayMetrics;
 
-// A part may use these from Start until Stop has returned.
+// The relay's own objects, which a part may use from Start until Stop has returned.
 struct RelayServices {
   RelayContext& context;
   EventPipeline& events;  // for SaveBulk
   const RelayMetrics& metrics;
   const Admin& admin;
   const RelayConfiguration& configuration;
-  // append_live adds the tables of all parts (AppendLive); heaviest_clients finds the clients that take most. Threads:
-  // any.
+  // Calls AppendLive of all parts. May be called from any thread.
   std::function<void(LiveTables& tables)> append_live;
+  // Calls FindHeaviestClients. May be called from any thread.
   std::function<HeaviestClients()> heaviest_clients;
 };
 
@@ -36,21 +37,24 @@ class RelayPart {
  public:
   virtual ~RelayPart() = default;
 
-  // Declares its settings, which are loaded before the calls below.
+  // Declares the settings of the part. They are loaded before the functions below are called.
   virtual void Declare(SettingTable& /*table*/) {}
-  // Handlers are not called before Start.
+  // Adds the routes of the part to the relay's port. Their handlers are not called before all parts have started.
   virtual void AddRoutes(HttpRouter& router) = 0;
-  // On an error the relay does not open.
+  // Called once, before the port accepts connections. `services` lives only during the call: a part that needs it later
+  // has to copy it. On an error the relay does not open.
   virtual Status Start(const RelayServices& services) = 0;
-  // Called when no connection is left: waits for what the part has under way, so that the pool has no task of it any
-  // more. Gates and commit thread still work. Called also if Start was not.
+  // Called when no connection is left, also if Start was not called or has failed. Must wait until the work that the
+  // part has begun is done, so that the worker pool has no task of the part any more. The gates and the commit thread
+  // still work meanwhile.
   virtual void Stop() = 0;
-  // Called at SIGHUP, from any thread, between Start and Stop or later: reads its own files again, if it has any. Must
-  // not block.
+  // Called at each SIGHUP, from any thread, at any time after Start, perhaps even after Stop. A part with files of its
+  // own should begin to read them again. Must not block.
   virtual void HangUp() {}
-  // Adds its figures to /metrics. From any thread, also before Start and after Stop.
+  // Adds the figures of the part to /metrics. Called from any thread, also before Start and after Stop.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
-  // Adds its tables, each second while an operator looks; between Start and Stop, from any thread. Must not block.
+  // Adds the tables of the part to the live page (live_tables.h). Called each second while an operator watches, from
+  // any thread, between Start and Stop. Must not block.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
 };
 

@@ -1,9 +1,10 @@
-// weir scan: prints the stored events that match filters, straight from the database.
+// weir scan: reads the database of a relay and prints the stored events that match filters.
 #pragma once
 
 namespace weir {
 
-// Returns 0 on success, 1 if reading or writing failed on the way, 2 if it was asked for something wrong.
+// Returns the exit status: 0 on success, 1 if reading or printing failed on the way, 2 if flags or filters are wrong or
+// the store cannot be opened. argv[0] is "weir scan".
 int ScanCommand(int argc, char** argv);
 
 }  // namespace weir

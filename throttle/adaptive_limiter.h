@@ -1,5 +1,7 @@
-// AdaptiveLimiter: asks a LoadMonitor how the engine feels, decides on a fixed tick how much work it can carry, and
-// gates the work accordingly. One object per engine; for RocksDB, rocksdb/rocksdb_throttle.h owns it and its monitor.
+// AdaptiveLimiter: protects a storage engine from overload. On a fixed tick it reads the engine's load from a
+// LoadMonitor and decides how much work the engine can carry; accordingly it admits, delays or refuses the reads and
+// writes of the program. Each engine has a limiter of its own; for RocksDB, RocksDbThrottle
+// (rocksdb/rocksdb_throttle.h) owns the limiter and its monitor.
 //
 //   weir::LoadMonitor monitor(std::make_unique<MyProbe>(engine));
 //   weir::AdaptiveLimiter limiter(monitor);
@@ -10,17 +12,29 @@
 //   admission.Wait();
 //   if (admission.admitted()) db->Write({}, &batch);
 //
-// Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Among reads,
-// only scans are limited, by how many run at once: bulk scans to fewer than there are cores, all scans while a signal
-// that reads act on is high (and all reads, if cheap reads raise it too). Memory that stays above the setpoint is
-// bought back (memory_buyback.h). An emergency begins at the emergency mark and ends below the recovery mark, or when
-// the sensor is lost. For its first ten seconds scans are refused and bulk work is held; by then everything that can be
-// given back was given back, so waiting would free no more. After that scans run one at a time, and bulk work gets the
-// least that its law lets through. Cheap work goes on all the time.
+// The load consists of signals, each with a level: 0 when the engine is idle, 1.0 where the engine itself would begin
+// to brake (monitors/load_sample.h). A setpoint is the level up to which the limiter lets work load the engine. A
+// client waits for interactive work; bulk work, such as an import, may wait much longer (admission.h).
 //
-// Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
-// launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
-// a simulator) that has its own beat. The monitor must outlive the limiter, the limiter its Admissions.
+//  * Writes are limited in bytes per second, for interactive and for bulk work apart (rate_law.h, write_gate.h).
+//  * Of the reads, only scans are limited, by how many run at once (scan_gate.h). A scan is a read that is likely to
+//    touch at least read_scan_bytes. Bulk scans are always limited, to fewer than there are cores. All scans are
+//    limited while a signal that acts on reads is high; if that signal acts on cheap reads too, so are all reads.
+//  * If memory stays above the setpoint, the engine is asked to flush and to shrink its cache (memory_buyback.h).
+//  * An emergency begins when memory reaches LimiterSettings::emergency and ends when it falls below
+//    LimiterSettings::recovery, or when the sensor is lost and not even the memory of the process is known. For its
+//    first ten seconds scans are refused and bulk writes wait; by then the engine has freed all the memory that it can,
+//    so waiting longer would free no more. After that one scan runs at a time, and bulk writes get the lowest rate
+//    (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and interactive writes go on at their own
+//    limit.
+//
+// Before the first sample nothing is limited.
+//
+// Threads: every function may be called from any thread, except that Stop and the destructor must not be called by a
+// function that Admission::OnSettled was given: the limiter's own thread may run that function. Admit costs a few
+// nanoseconds while nothing is limited. Start launches one thread that calls Tick and Pump; a program (or a simulator)
+// with a loop of its own may call these two instead. The monitor must outlive the limiter, and the limiter must outlive
+// its Admissions.
 #pragma once
 
 #include <condition_variable>
@@ -38,29 +52,31 @@
 
 namespace weir {
 
-// Shows what the limiter is doing and why, as of the last tick.
+// The state of the limiter as of the last tick. Its string_views are valid at least as long as the monitor exists.
 struct LimiterView {
   struct Write {
-    bool open = true;
-    double bytes_per_second = 0;  // the limit, when not open
-    double drain_bytes_per_second = 0;
-    double setpoint = 0;
-    double level = 0;
-    std::string_view reason;  // the signal that limits, or the highest one when open
+    bool open = true;                   // this class needs no limit
+    double bytes_per_second = 0;        // the limit; 0 while an emergency holds the class; not in force while open
+    double drain_bytes_per_second = 0;  // the engine's drain, by the signal that `reason` names; 0 if none does
+    double setpoint = 0;                // the one that applies to that signal
+    double level = 0;                   // the level of that signal, by which the limit was decided
+    // The signal with the lowest limit, even while open; or "emergency", "sensor lost" or "stopped"; empty if no signal
+    // acts on writes.
+    std::string_view reason;
   };
   ByClass<Write> writes;
-  double read_level = 0;
-  int64_t scans_at_once = 0;  // 0: not limited
-  std::string_view read_reason;
+  double read_level = 0;         // the highest level of the signals that act on reads
+  int64_t scans_at_once = 0;     // how many scans may run at once, of both classes together; 0: not limited
+  std::string_view read_reason;  // the signal with that level, or "emergency", "sensor lost" or "stopped"
   bool emergency = false;
-  bool emergency_holds = false;  // its first seconds: bulk work is held, scans are refused
-  bool sensor_lost = false;
-  LoadSample sample;
+  bool emergency_holds = false;  // the first ten seconds of an emergency: bulk writes wait, scans are refused
+  bool sensor_lost = false;      // the monitor has no fresh sample (LimiterSettings::sensor_timeout)
+  LoadSample sample;             // the last fresh one; while the sensor is lost, that of the process if there is one
 
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
-// The part of a controller's settings that can be changed while it runs.
+// The settings of one controller that can be changed while it runs.
 struct Tuning {
   PidGains gains;
   double setpoint = 0;
@@ -70,17 +86,22 @@ struct Tuning {
 
 class AdaptiveLimiter {
  public:
-  // Uses the monitor's clock. Throws std::invalid_argument with the message of Check(settings).
+  // Keeps a reference to the monitor and uses its clock. Throws std::invalid_argument if Check(settings) returns an
+  // error, with the message of that error.
   explicit AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings = {});
-  ~AdaptiveLimiter();
+  ~AdaptiveLimiter();  // calls Stop
   AdaptiveLimiter(const AdaptiveLimiter&) = delete;
   AdaptiveLimiter& operator=(const AdaptiveLimiter&) = delete;
 
-  // Both are idempotent, in any order. Stop refuses all waiters ("stopped") and leaves the gates open.
+  // Start launches the limiter's thread, unless LimiterSettings::enabled is false; the caller starts the monitor. Stop
+  // ends the thread, refuses all waiting requests with the reason "stopped", opens the gates, so that all later work
+  // passes, and asks the monitor to give the engine its whole cache back. Both are idempotent and may be called in any
+  // order; a stopped limiter can be started again.
   void Start();
   void Stop();
 
-  // Asks to be admitted; never blocks. See admission.h for what to do with the answer.
+  // Asks for the admission of one operation and never blocks. The returned Admission is admitted, waiting or refused;
+  // admission.h says how to use it.
   Admission Admit(Operation operation, Cost cost, Party party = {}) {
     Gate& gate = GateOf(operation);
     if (gate.PassOpen(cost, party.work_class)) [[likely]]
@@ -88,37 +109,44 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // For plain threads, to call after (or before) each operation: collects min_batch operations of the calling thread
-  // and class, waits for them together, and returns how long it waited. Never refuses: after the longest wait, or at
-  // Stop, it returns all the same. It holds no permit: a read waits until it could run, but only Admit bounds how many
-  // run at once.
+  // A simpler form of Admit for threads that may block; call it before or after each operation. It adds up the
+  // operations of the calling thread, kind and class until there are min_batch (ControlSettings), then waits for all of
+  // them together. (A batch of reads counts as its last read, so that many cheap reads are no scan.) Returns how long
+  // it waited: 0 for all calls but the last of a batch. It never refuses work: after the longest wait of the class, or
+  // when the limiter stops, it returns as if the work were admitted. It holds no permit after it returns: a read waits
+  // until a scan could run, but only Admit bounds how many run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
+  // Passes on to the monitor how long an operation of the program took.
   void RecordLatency(Operation operation, Duration latency);
 
+  // The functions below ignore `work_class` for reads, except Reason.
   GateStats Stats(Operation operation) const { return GateOf(operation).Stats(); }
   PidState ControllerState(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
   LimiterView View() const;
-  // Returns what limits work of this kind: the signal, "emergency" or "sensor lost". While the gate is open, returns
-  // "cores" if scans of the class wait, else "".
+  // Returns the signal that limits work of this kind and class, "emergency" or "sensor lost". While the gate for work
+  // of this kind is open, returns "cores" if scans of the class wait, else "".
   std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
 
+  // Makes all controllers forget what they learned from past samples. Gains and setpoints stay.
   void ResetControllers();
   Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
-  // Bumpless. They ignore gains for which IsValid is false, and a setpoint that is not above 0 and at most 1.
+  // These three change no limit by a jump (pid_controller.h). They ignore gains for which IsValid is false, and a
+  // setpoint that is not above 0 and at most 1.
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
   void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
 
-  // The steps of the thread: Tick makes a control decision; Pump gives waiters their turns and returns when it is due
-  // next.
+  // The two steps of the limiter's thread. Tick reads the monitor's newest sample and sets new limits; it does nothing
+  // if LimiterSettings::enabled is false. Pump admits or refuses the waiting requests that are due, and returns when it
+  // has to be called next: TimePoint::max() if no request waits. A request that comes later may need it sooner.
   void Tick();
   TimePoint Pump();
 
  private:
   using Rates = ByClass<double>;  // bytes per second
 
-  // A thread's operations that MaybeThrottle has not yet taken to the gate.
+  // The operations of one thread that MaybeThrottle has collected and not yet taken to the gate.
   struct alignas(64) Pending {
     std::atomic<uint64_t> operations{0};
     std::atomic<uint64_t> bytes{0};
@@ -153,7 +181,7 @@ class AdaptiveLimiter {
   ScanGate scan_gate_;
   std::array<ByClass<std::array<Pending, kThreadSlots>>, 2> pending_;  // by operation
 
-  mutable std::mutex control_mutex_;  // guards what a tick reads and writes
+  mutable std::mutex control_mutex_;  // guards the members below, up to demand_
   ByClass<RateLaw> laws_;
   PidController read_pid_;
   WriteLimits write_limits_;  // from the last decision
@@ -163,10 +191,10 @@ class AdaptiveLimiter {
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> emergency_since_;
-  bool bulk_waits_ = false;  // bulk work waits, or did during the last tick
+  bool bulk_waits_ = false;  // a bulk write waits now, or waited during the last tick
   MemoryBuyback buyback_;
-  ByClass<Flow> last_flow_;
-  Rates demand_{};  // the inflow of each class, smoothed
+  ByClass<Flow> last_flow_;  // the work that the write gate had admitted at the last tick
+  Rates demand_{};           // the inflow of each class, averaged over about half a second
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::mutex thread_mutex_;     // the innermost: the gates lock it under their own

@@ -1,13 +1,14 @@
-// Admission: what a caller gets when it asks to be admitted: a permit, a wait or a refusal. Operation, Cost and Party
-// say what it asks for.
+// Admission: the answer to a request for admission (AdaptiveLimiter::Admit): the request is admitted, waits or is
+// refused. Operation, Cost and Party describe the request.
 //
 //   Admission admission = limiter.Admit(Operation::kWrite, Cost{batch.size()}, Party{connection_id});
-//   admission.Wait();                       // at once when admitted or refused; else until one of the two
+//   admission.Wait();                       // returns when the request is admitted or refused
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
-//   db->Write(options, &batch);             // the permit ends with the object
+//   db->Write(options, &batch);             // destroy `admission` after that, not before
 //
-// An Admission belongs to one thread at a time and must not outlive its limiter. Destroying it while it waits cancels
-// the wait; destroying it while admitted ends the permit.
+// Only one thread at a time may use an Admission, and it must not outlive its limiter. An admitted scan counts as
+// running until its Admission is destroyed, so keep the object until the operation is done. Destroying an Admission
+// that waits cancels the wait.
 #pragma once
 
 #include <array>
@@ -23,10 +24,12 @@ namespace weir {
 
 enum class Operation : uint8_t { kRead, kWrite };
 
-// A client waits for interactive work; bulk work takes what is left, though never less than its floor.
+// A client waits for kInteractive work. kBulk work, such as an import, may wait longer: it gets the capacity that
+// interactive work leaves, but never less than a small share (write_gate.h, scan_gate.h).
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
 
+// One T for each class of work, with the class as index.
 template <typename T>
 struct ByClass : std::array<T, kWorkClasses> {
   using std::array<T, kWorkClasses>::operator[];
@@ -34,21 +37,22 @@ struct ByClass : std::array<T, kWorkClasses> {
   const T& operator[](WorkClass c) const { return (*this)[static_cast<size_t>(c)]; }
 };
 
-// Writes cost the bytes they store, reads the bytes they are likely to touch.
+// How much the operation costs: a write the bytes that it stores, a read the bytes that it is likely to touch.
 struct Cost {
   uint64_t bytes = 0;
 };
 
-// The owner of the work. Parties of one class get equal shares, so a flooder waits behind itself. Parties of the same
-// group have one share among them, so a flooder with many parties (connections of one address) waits behind itself too;
-// group 0 means no group.
+// The client for which the work is done, such as a connection. Parties of one class that wait get equal shares in
+// bytes, so a party that asks for too much waits behind its own requests. All parties of one group get one such share
+// together, so a client with many parties (the connections of one address) gains nothing by their number. Group 0 means
+// that the party is in no group.
 struct Party {
   uint64_t id = 0;
   WorkClass work_class = WorkClass::kInteractive;
   uint64_t group = 0;
 };
 
-// A party of no group is a group of its own.
+// Returns the group, or for a party without a group its own id: such a party is a group of its own.
 inline uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
 
 class Gate;
@@ -58,7 +62,7 @@ class [[nodiscard]] Admission {
  public:
   enum class State : uint8_t { kAdmitted, kWaiting, kRefused };
 
-  // The gate's answer.
+  // The gate's decision; the functions below describe its fields.
   struct Answer {
     State state = State::kAdmitted;
     std::string_view reason = "";
@@ -67,8 +71,8 @@ class [[nodiscard]] Admission {
     Duration waited{};
   };
 
-  Admission() = default;  // admitted, with nothing to give back
-  // Made by a gate. If `gate` is not null, it is told when the wait or the permit ends.
+  Admission() = default;  // admitted, without a permit that has to end
+  // For gates only. If `gate` is not null, the Admission reports to it when the wait or the permit ends.
   explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
       : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
   Admission(Admission&& other) noexcept
@@ -83,39 +87,51 @@ class [[nodiscard]] Admission {
   bool waiting() const { return state() == State::kWaiting; }
   bool refused() const { return state() == State::kRefused; }
 
-  // While waiting: when its turn will probably come, or the end of the longest wait if that cannot be foretold.
+  // While waiting: the time at which the request will probably be admitted, or its deadline if that cannot be
+  // predicted.
   TimePoint wait_until() const { return answer_.wait_until; }
-  // When refused: for how much longer this request would have been blocked.
+  // If refused: for how much longer the request would probably have waited. 0 if the reason is "stopped" or
+  // "cancelled".
   Duration retry_after() const { return answer_.retry_after; }
-  // Why it waits or was refused: the name of the signal that limits, or "cores" (for a bulk scan), "emergency", "queue
-  // full", "stopped", "cancelled".
+  // Why the request waits, waited or was refused: the name of the signal that limits, "cores" (for a bulk scan),
+  // "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
   std::string_view reason() const { return answer_.reason; }
-  // How long it waited.
+  // How long the request waited before it was admitted or refused; 0 while it waits, and if the wait was cancelled.
   Duration waited() const { return answer_.waited; }
 
-  // Looks again without blocking, and returns the new state.
+  // Returns the present state without blocking. First admits or refuses the requests of the gate that are due, this one
+  // among them; functions given to OnSettled may run in this thread.
   State Poll();
 
-  // Blocks until the state is no longer kWaiting. Every wait has an end: the longest wait of its class.
+  // Blocks until the state is no longer kWaiting, and returns the state. The limiter's thread ends the wait at the
+  // latest after the longest wait of the class; without that thread (AdaptiveLimiter::Start), another thread has to
+  // call Pump.
   State Wait();
 
-  // Ends the wait as a refusal with the reason "cancelled", and drops the function that OnSettled was given. Returns
-  // false if there was no wait to end: then the outcome stands, and that function has been called.
+  // Ends the wait: the state becomes kRefused with the reason "cancelled", and the function that OnSettled was given is
+  // destroyed uncalled. Returns true. Returns false if the request was not waiting any more: then its outcome stands,
+  // and the function, if there is one, has returned. Cancel calls the function itself if no thread has done so, and
+  // waits for a thread that runs it, unless it is called from within the function.
   bool Cancel();
 
-  // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now if
-  // nothing is left to wait for. Poll() tells the outcome. `settled` runs, and is destroyed, under no lock of the
-  // limiter, so it may ask for admissions, own some and end them, this one too. But it holds up the thread that
-  // settles, which may be the limiter's own, so hand over (post) what takes time. If it throws, that is counted
-  // (GateStats) and reported on stderr. It does not run once the Admission is destroyed: a thread that destroys or
-  // cancels the Admission while it runs waits until it has returned.
+  // For callers that may not block. `settled` is called once, when the request is admitted or refused, by the thread
+  // that settles it; Poll() then tells the outcome. That thread may be the limiter's own, or any that calls Tick or
+  // Stop, or that polls, cancels or destroys an Admission of the limiter. If the request is not waiting, OnSettled
+  // calls `settled` itself, and an exception goes to its caller. A second call replaces the first function.
+  //
+  // The limiter holds no lock while `settled` runs and is destroyed, so `settled` may ask for admissions, own some and
+  // end them, this one too. But it holds up the thread that settles, so it should hand over (post) work that takes
+  // time. If it throws in that thread, the limiter counts that (GateStats) and reports it on stderr.
+  //
+  // `settled` is not called if the Admission is cancelled or destroyed first. A thread that cancels or destroys the
+  // Admission while `settled` runs in another thread waits until it has returned.
   void OnSettled(std::function<void()> settled);
 
  private:
   void End();
   void TakeAnswer();
 
-  // Set only while something is owed to the gate: a wait to cancel or a permit to end.
+  // Null unless a wait or a permit has still to end.
   Gate* gate_ = nullptr;
   std::shared_ptr<Waiter> waiter_;
   Answer answer_;

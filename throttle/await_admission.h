@@ -1,13 +1,15 @@
-// The coroutine form of Admit, for programs on Boost.Asio. It stands alone: nothing in throttle/ includes it, so
-// throttle/ needs no Boost.
+// AwaitAdmission: AdaptiveLimiter::Admit for coroutines and other asynchronous code on Boost.Asio. No other file in
+// throttle/ includes this header, so the rest of throttle/ needs no Boost.
 //
 //   Admission admission = co_await AwaitAdmission(limiter, Operation::kWrite, Cost{size}, Party{connection_id});
 //   if (!admission.admitted()) co_return Busy(admission.reason(), admission.retry_after());
 //
-// Any completion token will do; the signature is void(Admission), and it is never completed while still waiting. It
-// resumes on the token's associated executor, whose context counts the wait as work, and blocks no thread. A cancelled
-// wait leaves the queue and completes with a refusal, reason "cancelled". When the context is destroyed, the waits that
-// are left are cancelled and their handlers destroyed uncalled. The limiter must outlive the context.
+// AwaitAdmission takes any completion token, for the signature void(Admission). The handler gets an Admission that is
+// admitted or refused, never one that waits. It runs on its associated executor, never inside the call of
+// AwaitAdmission; no thread blocks, and a pending wait counts as work of the executor's context. If the token's
+// cancellation slot is triggered during the wait, the request leaves the queue, and the handler gets a refusal with the
+// reason "cancelled". When the context is destroyed, pending waits are cancelled and their handlers destroyed uncalled.
+// The limiter must outlive the context.
 #pragma once
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -31,14 +33,15 @@
 namespace weir {
 namespace internal {
 
-// A wait that must be told when its context ends.
+// A wait that can be given up when its context is destroyed.
 class PendingWait {
  public:
   virtual ~PendingWait() = default;
   virtual void Abandon() = 0;
 };
 
-// The waits of one execution context. Asio calls shutdown before it destroys anything that their handlers use.
+// The pending waits of one execution context. Asio calls shutdown before it destroys the objects that their handlers
+// use.
 class PendingWaits final : public boost::asio::execution_context::service {
  public:
   using key_type = PendingWaits;  // NOLINT(readability-identifier-naming): a name that Asio looks for
@@ -91,7 +94,7 @@ class AdmissionWait final : public PendingWait, public std::enable_shared_from_t
         if (self && type != boost::asio::cancellation_type::none && self->admission_.Cancel()) self->Post(self);
       });
     }
-    // Last: from here on it may complete in another thread.
+    // OnSettled comes last: from here on another thread may complete the wait.
     admission_.OnSettled([self = this->shared_from_this()]() mutable { Post(std::move(self)); });
   }
 

@@ -1,13 +1,14 @@
-// FairQueue: the requests that wait in one class: in order within a party, in turns between the parties of a group, and
-// in turns between groups. A party's requests move only its own place: if one of ten parties asks for ten times as
-// much, each still gets a tenth while all wait. A party without a group is a group of its own.
+// FairQueue: holds the waiting requests of one class of work and chooses which one is served next. Requests of one
+// party (admission.h) are served in the order in which they came; the parties of a group take turns, and so do the
+// groups. A party without a group is a group of its own. A party that asks for more delays only itself: if one of ten
+// parties asks for ten times as much as the others, each still gets a tenth while all wait.
 //
-// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until the others had 70 MB each, and delays no
-// party that asks for less. If a line was served too little, that carries over to its next request, unless it gives up
-// the request that it saved for.
+// Turns are shared out by bytes (fair_turns.h): a request of 70 MB waits until the other parties have had 70 MB each,
+// and delays no party that asks for less. If a party or a group was served less than its share, it keeps the difference
+// for its next request, unless its first request is removed unserved.
 //
-// Memory is bounded by the waiters and some dozens of lines that have gone. A turn takes time logarithmic in the lines.
-// Not thread-safe.
+// Memory grows with the number of waiting requests; beyond these, the queue remembers some dozens of parties and groups
+// that have stopped waiting. A turn takes time logarithmic in the number of parties and groups. Not thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -22,47 +23,51 @@
 
 namespace weir {
 
-// A request that waits, or whose outcome has still to be told. Belongs to its Admission; guarded by the gate's mutex.
+// A request that waits, or that was settled (admitted or refused) while its Admission has still to learn the outcome.
+// The Admission owns it, and the gate too while its function is to be called. The gate's mutex guards it.
 struct Waiter : std::enable_shared_from_this<Waiter> {
   bool waits() const { return answer.state == Admission::State::kWaiting; }
-  // If settled: returns true while its function is still to be called, or runs.
+  // For a settled request: returns true until its function has returned; false if it has no function.
   bool is_being_told() const { return on_settled || teller != std::thread::id(); }
 
   Party party;
   uint64_t bytes = 0;
-  TimePoint since{};
-  TimePoint deadline{};
+  TimePoint since{};     // when it began to wait
+  TimePoint deadline{};  // when it is refused if it still waits
   Admission::Answer answer{Admission::State::kWaiting};
-  bool has_permit = false;  // a permit that has to end
+  bool has_permit = false;  // it was admitted with a permit that has to end
 
-  std::condition_variable changed;  // notified when settled, and when told
-  std::function<void()> on_settled;
-  std::thread::id teller;  // the thread that runs on_settled now
-  std::list<Waiter*>::iterator position;
+  std::condition_variable changed;   // notified when the request is settled, and when its function has returned
+  std::function<void()> on_settled;  // the function given to Admission::OnSettled; empty once a thread has taken it
+  std::thread::id teller;            // the thread that runs the function now; the default id if none does
+  std::list<Waiter*>::iterator position;  // in the list of its party
 };
 
 class FairQueue {
  public:
+  // Adds a waiter behind the others of its party. The queue keeps a pointer to it until Remove or PopServed.
   void Push(Waiter& waiter);
-  // Removes a waiter that gives up.
+  // Removes a waiter that is not served: its wait was cancelled or has ended.
   void Remove(Waiter& waiter);
 
-  // Returns the waiter whose turn it is, or nullptr if none waits. The answer stays the same until the queue changes.
+  // Returns the waiter that is to be served next, or nullptr if the queue is empty. The answer stays the same until the
+  // queue changes.
   Waiter* Front() const { return size_ == 0 ? nullptr : groups_.Next().Head(); }
-  // Removes Front(), which was served; its party pays.
+  // Removes Front(), which is served now, and counts its bytes for its party and group. The queue must not be empty.
   void PopServed();
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Estimates how many bytes will be served before a new request of this party and size, if it joined now. It is a
-  // forecast from totals; what other parties saved up can make it too low by one largest request for each of them.
+  // Estimates how many bytes would be served before a request of `bytes` bytes that `party` added now. The estimate
+  // uses totals. If another party has been served less than its share, the estimate may be too low by that party's
+  // largest request.
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;
 
  private:
   struct PartyLine : FairLine {
     uint64_t key = 0;
-    uint64_t bytes = 0;  // that its waiters ask for
+    uint64_t bytes = 0;  // sum over its waiters
     std::list<Waiter*> waiters;
   };
   // Keeps parties without a group apart from groups: the ids may be equal.
@@ -77,7 +82,7 @@ class FairQueue {
   struct GroupLine : FairLine {
     Waiter* Head() const { return parties.turns().empty() ? nullptr : parties.Next().waiters.front(); }
     GroupKey key;
-    uint64_t bytes = 0;  // that its waiters ask for
+    uint64_t bytes = 0;  // sum over its waiters
     FairLines<PartyLine> parties;
   };
 

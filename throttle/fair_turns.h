@@ -1,18 +1,21 @@
-// FairTurns: lines take turns by how much each was served. The next turn goes to the line that will have had least once
-// what it asks for now is added. So a line that asks for little goes before those that ask for much, known or new.
+// FairTurns: chooses which of several lines is served next, so that all lines are served equal amounts. A line is a
+// queue of requests with one owner, such as a client; an amount is a number of bytes, or whatever else the caller
+// counts. The next turn goes to the waiting line that will have been served least once its next request is done. So a
+// line that asks for little goes before those that ask for much, whether it is new or known.
 //
-// What a line has had is a point in a virtual time. `now` is what a line would have had that waited all the while, if
-// everything was done for all lines at once, in equal parts (generalized processor sharing). A new line begins at now,
-// so it is not ahead of the lines that are there. A line that has had more is remembered while it is away, until now
-// has come that far, so it gains nothing by coming again. If a line was served too little and still waits, that carries
-// over to its next request.
+// The amount that a line was served is a point in a virtual time. `now` is the point of a line that has always waited,
+// if all lines were served at the same time in equal parts (generalized processor sharing). A new line begins at `now`,
+// so it is not ahead of the lines that wait already. A line is away while it neither waits nor is served. If it is
+// beyond `now` then, it is remembered until `now` has reached its point, so a line gains nothing by going away and
+// coming back. If a line is behind `now` and waits on, it keeps the difference for its next request.
 //
-// More than kShares known lines are a crowd. An equal part would then be too small for any of them, so now goes on as
-// if there were kShares, and no line is owed the difference. A line that takes less than a kShares-th of all that is
-// done is therefore always at now. If it asks for little, it goes before the whole crowd, however large that is. The
-// crowd still gets at least a kPatience-th of what is done, because its waiting counts a kPatience-th of an equal part.
+// More than kShares known lines are a crowd. An equal part would then be too small for any of them, so `now` advances
+// as if there were kShares lines, and no line is owed the difference. A line that takes less than a kShares-th of all
+// that is served is therefore always at `now`; if it asks for little, it goes before the whole crowd, however large the
+// crowd is. The crowd still gets at least a kPatience-th of all that is served, because a line gains a kPatience-th of
+// an equal part while it waits.
 //
-// About kShares of the lines that are away are remembered. Only a new line takes memory. Not thread-safe.
+// FairTurns remembers about kShares lines that are away. Only Add takes memory. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -24,46 +27,50 @@
 
 namespace weir {
 
-// The part of a line that FairTurns knows; the caller's line derives from it.
+// The data that FairTurns keeps for a line. The caller's type of line derives from it.
 class FairLine {
   friend class FairTurns;
-  uint64_t had_ = 0;     // the time up to which it was served
-  uint64_t asks_ = 0;    // while it waits: for how much
-  uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it came
-  int64_t due_ = 0;      // while it waits: its place; while it is away: when it may be forgotten
-  uint64_t number_ = 0;  // orders lines that are due at the same time
+  uint64_t had_ = 0;     // the point in virtual time up to which the line was served
+  uint64_t asks_ = 0;    // while it waits: the amount of its next request
+  uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it began to wait
+  int64_t due_ = 0;      // while it waits: its rank among the lines, the least is next; while it is away: its point
+  uint64_t number_ = 0;  // orders lines with the same due_
   uint32_t served_ = 0;  // turns that have begun and not ended
-  uint8_t place_ = 0;
+  uint8_t place_ = 0;    // the set of FairTurns that the line is in
 };
 
 class FairTurns {
  public:
   static constexpr uint64_t kShares = 64;
   static constexpr uint64_t kPatience = 4;
-  // The sorts of waiting lines; a caller that asks for the next line may leave out the second sort.
+  // Waiting lines are of two sorts, so that Next can leave out the second.
   enum class Sort : uint8_t { kFirst, kSecond };
 
-  // Adds a new line, which does not wait. If memory fails, nothing has changed.
+  // Adds a new line, which does not wait yet. FairTurns keeps a pointer to it. If memory runs out, throws
+  // std::bad_alloc and changes nothing.
   void Add(FairLine& line);
-  // Forgets the line and what it has had.
+  // Removes the line and forgets how much it was served.
   void Remove(FairLine& line) { places_[line.place_].erase(&line); }
 
-  // Makes the line wait for `asks`, instead of what it waited for before.
+  // Makes the line wait for a turn with a request of the amount `asks`. If it waits already, this replaces its request.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
-  // Ends the waiting of a line. It loses what it was served too little: it has then had no less than the next line.
+  // Ends the wait of a line without a turn. If the line was served less than the line that is next now, the difference
+  // is lost.
   void GiveUp(FairLine& line);
-  // Returns the line whose turn it is; one has to wait.
+  // Returns the line whose turn it is: of both sorts, or of the first alone if `either_sort` is false. One of these has
+  // to wait.
   FairLine& Next(bool either_sort = true) const;
-  // Begins a turn of a waiting line, which will probably take `asks`. The line waits no more.
+  // Begins a turn of a waiting line, which will probably be served the amount `asks`. The line stops waiting; Wait may
+  // be called for its next request at once, so a line may have several turns at a time.
   void Begin(FairLine& line, uint64_t asks);
-  // Ends a turn that began with `asked` and took `done`.
+  // Ends a turn that began with the amount `asked` and was really served `done`.
   void End(FairLine& line, uint64_t asked, uint64_t done);
 
   bool empty() const { return waiting() == 0; }
   size_t waiting() const { return waiting(Sort::kFirst) + waiting(Sort::kSecond); }
   size_t waiting(Sort sort) const { return places_[static_cast<size_t>(sort)].size(); }
 
-  // Calls `forget` for each line that is away and need not be remembered; the line does not belong to this any more.
+  // Removes each line that is away and need not be remembered, then calls `forget` with it, which may destroy the line.
   template <typename Forget>
   void ForgetThoseAway(Forget forget) {
     Lines& away = places_[kAway];
@@ -91,20 +98,21 @@ class FairTurns {
 
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
-  uint64_t undivided_ = 0;      // remainder of the last division of what was done
-  uint64_t crowded_until_ = 0;  // now_ in the last crowd
-  uint64_t ahead_ = 0;          // how far a line that comes now is ahead of those that waited in crowds
+  uint64_t undivided_ = 0;      // remainder of the last division of an amount among the lines
+  uint64_t crowded_until_ = 0;  // now_ at the last end of a turn in a crowd
+  uint64_t ahead_ = 0;          // by how much a line that begins to wait now is ahead of those that waited in crowds
   uint64_t last_number_ = 0;
 };
 
-// FairTurns with its lines, by key: a line is there while it waits, is served or is remembered. If memory fails in
-// Find, nothing has changed.
+// FairLines: a FairTurns that owns its lines and finds them by key. A line exists while it waits, is served or is
+// remembered. Line derives from FairLine and has a member `key`.
 template <typename Line, typename Hash = std::hash<decltype(Line::key)>>
 class FairLines {
  public:
   using Key = decltype(Line::key);
 
-  // Returns the line of that key, a new one if there is none.
+  // Returns the line of that key; makes one if there is none. If memory runs out, throws std::bad_alloc and changes
+  // nothing.
   Line& Find(const Key& key) {
     const auto [entry, is_new] = lines_.try_emplace(key);
     Line& line = entry->second;
@@ -118,14 +126,15 @@ class FairLines {
     }
     return line;
   }
+  // Returns the line of that key; throws std::out_of_range if there is none.
   Line& At(const Key& key) { return lines_.at(key); }
-  // Returns null if there is none.
+  // Returns the line of that key, or null if there is none.
   const Line* Known(const Key& key) const {
     const auto found = lines_.find(key);
     return found == lines_.end() ? nullptr : &found->second;
   }
   Line& Next(bool either_sort = true) const { return static_cast<Line&>(turns_.Next(either_sort)); }
-  // Both act as in FairTurns; the line may be gone afterwards.
+  // Both act as in FairTurns, then destroy the lines that need not be remembered; `line` may be one of them.
   void End(Line& line, uint64_t asked, uint64_t done) {
     turns_.End(line, asked, done);
     Forget();

@@ -1,5 +1,6 @@
-// FlowCounter: counts operations and bytes that passed, for any number of threads. Adding writes only to the thread's
-// own cache line (~1 ns; one shared atomic increment costs 5 ns alone and ten times that when threads meet on it).
+// FlowCounter: counts the operations and bytes that any number of threads add. Add writes only to a cache line of the
+// calling thread (about 1 ns; an atomic increment of one shared counter costs 5 ns alone, and ten times that if threads
+// compete for it).
 #pragma once
 
 #include <array>
@@ -30,9 +31,10 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds and returns true only if all threads together stay within `allowance` bytes since `epoch` became what it is. A
-  // thread takes its part of the allowance in pieces, so most calls write nothing that threads share. If a thread does
-  // not use all of a piece, the rest is lost to the others until the next epoch.
+  // Adds one operation of `bytes` bytes and returns true if all threads together have then added at most `allowance`
+  // bytes since `epoch` changed last. Else adds nothing and returns false. Add does not count against the allowance. A
+  // thread takes parts of the allowance in advance, so most calls write nothing that threads share. If a thread does
+  // not use all of its part, the rest is lost to the others until the next epoch.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
     Stripe& stripe = stripes_[slot];
@@ -47,6 +49,7 @@ class FlowCounter {
     return true;
   }
 
+  // Returns the totals since construction. Additions that other threads make at the same time may be missing.
   Flow Sum() const {
     Flow sum;
     for (const Stripe& s : stripes_) {
@@ -60,9 +63,9 @@ class FlowCounter {
   struct alignas(64) Stripe {
     std::atomic<uint64_t> operations{0};
     std::atomic<uint64_t> bytes{0};
-    // Used by the owner alone.
+    // Only the thread with this slot uses these two.
     uint32_t epoch = 0;
-    uint64_t left = 0;  // bytes left of what it took in this epoch
+    uint64_t left = 0;  // bytes that the thread took in advance in this epoch and has not used
   };
 
   bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance);
@@ -70,7 +73,7 @@ class FlowCounter {
   bool TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece);
 
   std::array<Stripe, kThreadSlots> stripes_;
-  alignas(64) std::atomic<uint64_t> taken_{0};  // the epoch's low bits above, bytes taken of the allowance below
+  alignas(64) std::atomic<uint64_t> taken_{0};  // upper 16 bits: the epoch's low bits; below: bytes taken in the epoch
 };
 
 }  // namespace weir

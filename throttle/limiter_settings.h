@@ -1,4 +1,5 @@
-// LimiterSettings: the throttle's settings, whose names in the environment are in limiter_settings.cc.
+// LimiterSettings: the settings of an AdaptiveLimiter. Their names in the environment and their meanings for an
+// operator are in limiter_settings.cc.
 #pragma once
 
 #include <chrono>
@@ -11,32 +12,35 @@
 
 namespace weir {
 
-// kBottleneck: each signal has its own loop and the most restrictive wins. kWeighted: one loop on 0.7 memory + 0.3
-// load; unsafe alone, because a full engine with idle memory looks half idle.
+// The quantity that a controller for writes holds at the setpoint. kBottleneck: each signal of the load has a control
+// loop, and the lowest limit applies. kWeighted: one loop holds 0.7 of the memory pressure + 0.3 of the highest other
+// level; this is unsafe by itself, because a full engine with idle memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
-// The answer when the monitor has said nothing for sensor_timeout. kHold: go on with nine tenths of the drain as it was
-// known. kOpen: open the gates; for that the engine keeps its own brakes all the time (ReplacesBrakes).
+// The behaviour of the limiter while the sensor is lost (sensor_timeout). kHold: it limits writes to nine tenths of the
+// engine's drain (RateLaw::HeldLimit), and scans as before. kOpen: it opens the gates, so the engine has to keep its
+// own brakes all the time (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
-// The settings of one controller. Gains are in the numbers of the ORLY plan: for writes, 0.5 / 0.1 / 0.05 stand for
-// exactly the gains derived from the engine's geometry.
+// The settings of one controller. For writes, the gains are relative: 0.5 / 0.1 / 0.05, the numbers in the plan of the
+// ORLY relay, stand for exactly the gains that RateLaw derives from the engine's geometry.
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
   double filter_alpha = 0.2;
-  std::chrono::milliseconds max_delay{1000};  // the longest wait
-  uint64_t min_batch = 10;                    // operations that MaybeThrottle takes together
+  std::chrono::milliseconds max_delay{1000};  // the longest wait; a request that would wait longer is refused
+  uint64_t min_batch = 10;                    // how many operations MaybeThrottle takes together
 };
 
+// Returns the number of cores less one, but at least 1.
 uint64_t FewerThanCores();
 
 struct LimiterSettings {
   bool enabled = true;
   ProcessVariable process_variable = ProcessVariable::kBottleneck;
 
-  ControlSettings write;  // interactive
-  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},
+  ControlSettings write;                                              // for interactive writes
+  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},  // for bulk writes; max_delay for bulk scans too
                        .setpoint = 0.70,
                        .max_delay = std::chrono::milliseconds(60'000),
                        .min_batch = 5};
@@ -45,37 +49,43 @@ struct LimiterSettings {
                        .max_delay = std::chrono::milliseconds(200),
                        .min_batch = 5};
 
-  // A read of at least this many bytes is a scan. At most read_max_scans of them run at once under pressure.
+  // A read of at least this many bytes is a scan. At most read_max_scans of them run at once when pressure begins, and
+  // fewer as it grows.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // At any pressure, a bulk scan begins only beside fewer scans than this; it is no operator's setting. In the storm
-  // with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 8.
+  // At any pressure, a bulk scan begins only while fewer scans than this run. No environment variable sets it. In the
+  // storm benchmark with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 8.
   uint64_t bulk_scans = FewerThanCores();
 
-  double emergency = kEmergencyOfTarget;  // begins at this share of the memory target
-  double recovery = 0.833;                // and ends below this share
+  double emergency = kEmergencyOfTarget;  // an emergency begins at this multiple of the memory target
+  double recovery = 0.833;                // and ends below this one
 
+  // The sensor, which is the monitor, counts as lost when its last sample is older than this and older than three of
+  // its sample intervals.
   std::chrono::milliseconds sensor_timeout{2000};
   SensorLoss on_sensor_loss = SensorLoss::kHold;
 
-  // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved out of its way.
-  // Returns false if its gates may open: while it does nothing, the engine needs its brakes where they were.
+  // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved out of its way
+  // (EngineBrakes in monitors/rocksdb_options.h). Returns false if the limiter is off, or opens its gates when the
+  // sensor is lost: without a limiter the engine needs its brakes where they were.
   bool ReplacesBrakes() const { return enabled && on_sensor_loss == SensorLoss::kHold; }
 
-  std::chrono::milliseconds tick{100};
+  std::chrono::milliseconds tick{100};  // how often the controllers run
 };
 
-// Binds the settings to RATE_LIMIT_… and IMPORT_….
+// Declares the settings in `table`, under names that begin with RATE_LIMIT_ or IMPORT_. Loading the table writes to
+// `settings`, which must exist until then.
 void Declare(SettingTable& table, LimiterSettings& settings);
 
-// Reads them from the environment and checks them.
+// Reads the settings from the environment, then calls Check. Returns the error of either; if Check fails, `settings`
+// holds the values that were read.
 Status LoadLimiterSettings(const Environment& environment, LimiterSettings* settings);
 
-// Checks the ranges, and what single ranges cannot say: recovery below emergency, and the like. The limiter's
-// constructor throws this error.
+// Returns an error if a setting is out of its range, or if settings contradict each other: recovery must be below
+// emergency, and sensor_timeout at least the tick. The limiter's constructor throws this error.
 Status Check(const LimiterSettings& settings);
-// Checks sensor_timeout against `timeout`, the time that a monitor's engine has to answer, which the setting `name`
-// holds: a slow answer must not count as a lost sensor.
+// Returns an error if sensor_timeout is less than twice `timeout`, the time that a monitor gives its engine to answer:
+// a slow answer must not count as a lost sensor. `name` is the setting that holds `timeout`, for the message.
 Status CheckTimeout(const LimiterSettings& settings, std::string_view name, std::chrono::milliseconds timeout);
 
 }  // namespace weir

@@ -1,10 +1,11 @@
-// MemoryBuyback: buys back memory that waiting does not free: a full cache stays full, as do the allocator's free
-// pages.
+// MemoryBuyback: decides when the engine has to give memory back, by a flush of its memtables, by a smaller cache, and
+// by a purge, which makes the allocator return its free pages to the system. Holding work back does not free this
+// memory: a full cache stays full, and the allocator keeps free pages.
 //
-// Memory that stays above the mark is answered by a flush, once a minute (every ten seconds above the whole target),
-// and by taking an eighth of the cache each second, down to a quarter of it. Each comes with a purge, because the
-// allocator keeps what they free until then. Well below the mark the cache gets an eighth back every ten seconds: less
-// than the room that had to be free before, so it does not swing.
+// While memory stays above a mark, the engine flushes once a minute (every ten seconds if memory is at the whole target
+// or above), and its cache loses an eighth of its full size each second, until a quarter is left. Each flush and each
+// smaller cache comes with a purge. While memory stays well below the mark, the cache gets an eighth back every ten
+// seconds. That is less than the room that has to be free before, so the size does not swing.
 //
 // Not thread-safe.
 #pragma once
@@ -17,20 +18,22 @@ namespace weir {
 
 class MemoryBuyback {
  public:
+  // The actions to take now.
   struct Step {
     bool flush = false;
     bool purge = false;
-    double cache_share = 1;  // share of the cache's full size
+    double cache_share = 1;  // the size that the cache may have, as a share of its full size
   };
 
-  // `level` and `mark` are shares of the memory target. At the whole target it acts at once, not only when the level
-  // has stayed high.
+  // Returns the step to take now; call it on every tick. `level` (the memory in use) and `mark` are shares of the
+  // memory target. A level above `mark` counts after two seconds, a level of 1 or more at once.
   Step Update(TimePoint now, double level, double mark);
 
  private:
-  // How long a condition has held without a break.
+  // Tells how long a condition has been true without a break.
   class Lasting {
    public:
+    // Returns true if the condition is true now (`holds`) and has been for at least `time`.
     bool For(Duration time, TimePoint now, bool holds) {
       if (!holds) since_.reset();
       if (holds && !since_) since_ = now;

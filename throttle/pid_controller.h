@@ -1,22 +1,25 @@
-// A PID controller for loops that brake: the output is positive when the measurement stands above the setpoint.
+// PidController: a PID controller for loops that brake: a positive output means to brake, and a measurement above the
+// setpoint makes the output positive.
 //
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
-// P above the setpoint, and D while the measurement rises, are `braking` times as strong; D comes to that strength over
-// the last 0.2 below the setpoint, for a rise far below it is no danger. P below the setpoint is `filling`
-// times as strong.
+// Above the setpoint the P term is multiplied by `braking`, and so is the D term while the measurement rises; the
+// factor on D grows over the last 0.2 below the setpoint, because a rise far below the setpoint is no danger. Below the
+// setpoint the P term is multiplied by `filling`.
 //
-// What it promises beyond the textbook:
-//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on
-//    its way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the
-//    brake answers in the update that crosses the setpoint.
-//  * D acts on the measurement, behind a low-pass: no kick on the first sample, nor when the setpoint moves.
+// Beyond the textbook:
+//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and moves on
+//    only if it is on its way back to 0. So an hour of idling below the setpoint leaves no stored correction in either
+//    direction, and the controller brakes in the update in which the measurement crosses the setpoint.
+//  * D acts on the measurement, behind a low-pass, so the output does not jump on the first sample, nor when the
+//    setpoint moves.
 //  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
-//  * SetGains and SetSetpoint are bumpless: with new gains the output goes on from where it was, as far as the
+//  * SetGains and SetSetpoint cause no jump: with new gains the output goes on from its last value, as far as the
 //    integral's bounds allow; to a new setpoint the controller glides.
-//  * Any double may go in: values that are not finite, and gains outside 0..1e6, change nothing.
+//  * Every function but the constructor accepts any double: values that are not finite, and gains outside 0..1e6,
+//    change nothing.
 //
-// Not thread-safe; the owner of the loop owns the lock.
+// Not thread-safe; the caller locks.
 #pragma once
 
 #include "config/clock.h"
@@ -34,15 +37,15 @@ struct PidGains {
 struct PidSettings {
   PidGains gains;
   double setpoint = 0.85;
-  double braking = 1;
-  double filling = 1;
+  double braking = 1;  // factor on P above the setpoint and on D of a rise; above 0
+  double filling = 1;  // factor on P below the setpoint; above 0
 
   // Weight of a new measurement in the derivative's low-pass, if Update ran once a nominal_tick. Kept as the time
   // constant that gives this weight. Within (0, 1).
   double filter_alpha = 0.2;
   Duration nominal_tick = std::chrono::milliseconds(100);
 
-  // Outer bounds of the integral's part of the output, with 0 between them, and of the output.
+  // Bounds of the integral's part of the output, with 0 between them, and of the output itself.
   double integral_min = -0.5;
   double integral_max = 2.0;
   double output_min = 0.0;
@@ -50,50 +53,58 @@ struct PidSettings {
 };
 
 struct PidState {
-  double setpoint = 0;
+  double setpoint = 0;  // the one in use, which glides to that of the settings
   double measurement = 0;
   double filtered = 0;  // the measurement behind the low-pass
-  double error = 0;
-  double p = 0;  // the terms, as they stand in the output
+  double error = 0;     // measurement − setpoint
+  double p = 0;         // the terms, whose sum within its bounds is the output
   double i = 0;
   double d = 0;
   double output = 0;
 };
 
-// Returns true if a controller takes the gains: each is finite and within 0..1e6.
+// Returns true if a controller accepts the gains: each is finite and within 0..1e6.
 bool IsValid(const PidGains& gains);
 
 class PidController {
  public:
-  // How the integral may move in an update. kHoldDown: it may brake more but not less, for a loop whose limit no work
-  // presses against.
+  // How the integral may move in an update. kFree: up and down. kHoldDown: only up, so that it may brake more but not
+  // less, for a loop whose limit the work does not reach.
   enum class Integral { kFree, kHoldDown };
 
+  // Throws std::invalid_argument if a setting is not finite or out of its range, or if a lower bound is above its upper
+  // one.
   explicit PidController(const PidSettings& settings);
 
-  // Takes a measurement that was valid for the past dt and returns the output within its bounds. dt ≤ 0 counts as 0.
+  // Takes a measurement that was valid for the past `dt` and returns the new output, within its bounds. A `dt` below 0
+  // counts as 0. A measurement that is not finite changes nothing: the last output is returned again.
   double Update(double measurement, Duration dt, Integral integral = Integral::kFree);
 
-  // Back-calculation: the plant was in truth driven by `applied`, because another loop or a bound was more restrictive.
-  // The integral approaches the value that would have given it, with the integral time kp/ki. But this never raises it
-  // above 0: if another loop braked, this one need not.
+  // Tells the controller that `applied`, not its output, acted in the past `dt`, because another loop or a bound was
+  // more restrictive (back-calculation). The integral approaches the value that would have given this output, with the
+  // time constant kp/ki. It is never raised above 0 by this: if another loop braked, this one need not. Does nothing if
+  // ki is 0.
   void Track(double applied, Duration dt);
 
-  // Lets the integral decay with the given time constant, for a loop that is out of use.
+  // Lets the integral decay to 0 with the given time constant, for a loop whose output is not used now.
   void Relax(Duration dt, Duration time_constant);
 
-  // Adapts the integral to an output whose unit changed. Ignores a factor that is not finite or is below 0.
+  // Multiplies the integral by `factor`, because the unit of the output changed. Ignores a factor that is not finite or
+  // is below 0.
   void ScaleIntegral(double factor);
 
+  // Ignores gains for which IsValid is false.
   void SetGains(const PidGains& gains);
-  // Takes effect with the next update. Ignores a value that is not finite or not above 0.
+  // Sets `filling` for the next update. Ignores a value that is not finite or not above 0.
   void SetFilling(double filling);
-  // Before the first measurement it takes effect at once; later the controller glides there within some seconds
-  // (GetState().setpoint). The integral could not take the step: the loop would have to work off, at the integral's
-  // pace, what it stored to balance the step.
+  // Before the first measurement the new setpoint applies at once; later the setpoint in use (GetState().setpoint)
+  // glides there within some seconds. If it jumped, the integral would store the balance of the step, and the loop
+  // could work that off only at the integral's slow pace.
   void SetSetpoint(double setpoint);
-  // Takes effect with the next update. Ignores a value that is not finite; one below output_min counts as output_min.
+  // Sets the upper bound of the output for the next update. Ignores a value that is not finite; a value below
+  // output_min counts as output_min.
   void SetOutputMax(double output_max);
+  // Forgets all measurements and the integral; the settings stay.
   void Reset();
 
   PidState GetState() const { return state_; }
@@ -106,7 +117,7 @@ class PidController {
 
   PidSettings settings_;
   double filter_time_s_;
-  bool primed_ = false;  // the filter has seen a measurement
+  bool primed_ = false;  // there was a measurement since the last Reset
   PidState state_;
 };
 

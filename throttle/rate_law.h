@@ -1,31 +1,35 @@
-// RateLaw: turns what the engine feels into the bytes per second that a class of work may bring.
+// RateLaw: computes, from the engine's load, how many bytes per second one class of work may write.
 //
-// The plant is an integrator: the level rises with what comes in and falls with what the engine drains. So the law
-// starts from the drain and corrects it:
+// A signal of the load (monitors/load_sample.h) behaves as an integrator: its level rises with the bytes that come in
+// and falls with the bytes that the engine drains, by a flush or a compaction. So the law starts from the drain and
+// corrects it:
 //
 //   limit = drain − gain · u        u = the controller's output for this signal, 0 at the setpoint in a settled state
 //
-// Each signal has a loop, tuned from its own geometry (dead time θ, bytes per unit of level) by the rules for an
-// integrator with dead time (SIMC with τ = θ):
+// Each signal has a loop with a controller (pid_controller.h). The loop is tuned from the signal's geometry, its dead
+// time θ and its bytes per unit of level, by the rules for an integrator with dead time (SIMC with τ = θ):
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// and up to six times that gain while it brakes, and while it fills room whose filling shows at once. The integral has
-// the same gain everywhere: it is the amount by which the drain was misjudged. With six times what it learned below the
-// setpoint, the brake would begin only far above it.
+// P and D have up to six times that gain while the loop brakes; so does P below the setpoint, if the signal shows the
+// inflow at once. The integral always has the plain gain, because it is the amount by which the drain was misjudged: if
+// braking took six times what the integral had learned below the setpoint, it would begin only far above the setpoint.
 //
-// The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there, but
-// none learns to brake from another: memtables that fill and are flushed braked at half their setpoint because of what
-// L0 had taught them (RocksDB's default sizes, bulk work 39 % less than without weir).
-// A signal is judged without what waiting work adds to it (Signal::waiting), and at no setpoint below its own least.
+// The lowest limit of all loops applies, and `reason` names its signal. The integrals of the other loops follow that
+// limit, so that a loop that takes over goes on from there. But no loop learns to brake from another: when they did,
+// writes were braked at half the setpoint of the memtables, which fill and are flushed all the time, because of what L0
+// had taught their loop (RocksDB's default sizes, bulk work 39 % less than without weir).
 //
-// If a signal does not report its drain, its loop takes for it what came in, less what the level rose by. Without P
-// nothing is added to that below the setpoint, so the limit could only sink; such a loop then makes no limit there.
-// With all gains 0 the law is off.
+// A signal is judged by its level without the part that waiting work adds (Signal::waiting), against the class's
+// setpoint or, if that is higher, Signal::least_setpoint.
 //
-// While nothing waits and demand stays below 0.7 of the limit, the work does not press against it, and the integral may
-// not raise it further: a limit that does not bind teaches nothing. A signal that comes, or comes back, starts anew.
+// If a signal does not report its drain, its loop estimates the drain: the bytes that came in, less the bytes by which
+// the level rose. If kp is 0, nothing is added to this estimate below the setpoint, so the limit could only sink; such
+// a loop makes no limit while it is below its setpoint. If all gains are 0, no loop makes a limit.
 //
+// While no work waits and demand stays below 0.7 of the limit, the integral may not raise the limit further, because a
+// limit that work does not reach teaches nothing. A signal that is new, or that was missing in the last sample, begins
+// with an empty integral.
 // Not thread-safe.
 #pragma once
 
@@ -40,46 +44,50 @@
 namespace weir {
 
 struct RateDecision {
-  bool open = true;             // no limit is needed
-  double bytes_per_second = 0;  // the limit, which does not bind while open
-  double drain_bytes_per_second = 0;
-  std::string_view reason = "";  // the signal that limits
-  double level = 0;              // and its level, as it was judged
-  double setpoint = 0;           // that applies to it
+  bool open = true;                   // no limit is needed: work is far from the limit, and all levels are low
+  double bytes_per_second = 0;        // the limit, which is not in force while open; 0 if no signal limits
+  double drain_bytes_per_second = 0;  // the drain of the signal that limits
+  std::string_view reason = "";       // the signal that limits; empty if none does
+  double level = 0;                   // the level of this signal, by which it was judged
+  double setpoint = 0;                // the setpoint that applies to this signal
 };
 
-// Describes the work since the last update.
+// The writes since the last update.
 struct Demand {
-  double inflow_bytes_per_second = 0;  // all that was admitted: what the engine received
-  double bytes_per_second = 0;         // the part that counts against this limit
-  bool waited = false;                 // some of it had to wait
+  double inflow_bytes_per_second = 0;  // all that were admitted: what the engine received
+  double bytes_per_second = 0;         // the part that counts against this law's limit
+  bool waited = false;                 // some of that part had to wait
 };
 
 class RateLaw {
  public:
+  // `tick` is the time between two updates; no dead time counts as less.
   RateLaw(const ControlSettings& settings, ProcessVariable process_variable, Duration tick);
 
+  // Takes a new sample and the demand of the past `dt`, and returns the limit that applies now.
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
-  // Returns a limit to hold while no samples come: one that lets the level sink slowly, as far as is known. P and D
-  // correct the error of a moment; held without looking, they would fill or empty the engine. Only the braking part of
-  // the integral counts. If the signal does not report its drain, returns no less than what was let in lately, or the
-  // last limit if nothing is known. Returns 0 if nothing limits.
+  // Returns the limit, in bytes per second, to hold while no samples come; 0 if no signal limits. It is nine tenths of
+  // the last drain, so that the level sinks slowly, less the integral if that brakes. P and D are left out: they
+  // correct the error of a moment, and if they were held they would fill or empty the engine. If the signal does not
+  // report its drain, returns at least `lately_bytes_per_second`, the rate that was admitted lately, or the last limit
+  // if there is nothing to estimate the drain from.
   double HeldLimit(double lately_bytes_per_second) const;
-  // The lowest value that the limit may have.
+  // Returns the lowest value that the limit may have: a twentieth of the drain, but at least 16 KiB/s.
   double LowestLimit() const;
 
-  // The state of the loop that limits.
+  // Returns the state of the controller whose signal limits; if none does, a new state with the setpoint.
   PidState State() const;
   double setpoint() const { return settings_.setpoint; }
   const PidGains& gains() const { return settings_.gains; }
 
-  // Ignores gains that no controller takes.
+  // Ignores gains for which IsValid is false.
   void SetGains(const PidGains& gains) {
     if (IsValid(gains)) settings_.gains = gains;
   }
-  // `setpoint` is within 0..1; the loops glide there.
+  // `setpoint` has to be within 0..1, which is not checked; the loops glide to it.
   void SetSetpoint(double setpoint) { settings_.setpoint = setpoint; }
+  // Forgets all loops; gains and setpoint stay.
   void Reset();
 
  private:
@@ -88,14 +96,14 @@ class RateLaw {
     PidController pid;
     double level = 0;
     double setpoint = 0;
-    double gain = 0;  // bytes/s per unit
+    double gain = 0;  // bytes/s per unit of level
     Duration integral_time{};
-    double drain = 0;
-    double observed_drain = 0;  // by balance, for a signal that does not report its drain
+    double drain = 0;           // bytes/s
+    double observed_drain = 0;  // an estimate, for a signal that does not report its drain
     bool is_drain_told = false;
-    double limit = 0;  // infinite: this loop makes no limit
-    bool present = false;
-    bool was_present = false;  // in the previous update
+    double limit = 0;          // bytes/s; infinite: this loop makes no limit
+    bool present = false;      // the signal is in the newest sample
+    bool was_present = false;  // the signal was in the sample before
   };
 
   Loop& LoopOf(std::string_view name);
@@ -108,7 +116,7 @@ class RateLaw {
   const ProcessVariable process_variable_;
   const Duration tick_;
   std::list<Loop> loops_;
-  Loop* selected_ = nullptr;
+  Loop* selected_ = nullptr;  // the loop whose limit applies; null: none limits
 };
 
 }  // namespace weir

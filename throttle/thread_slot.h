@@ -1,5 +1,6 @@
-// A small number for each live thread, so that counters can be striped without sharing a cache line. A thread holds its
-// slot alone until it ends; only when more than kThreadSlots − 1 threads live at once do the late ones share the last.
+// ThreadSlot: gives each live thread a small number, so that each can have a counter on a cache line of its own. A
+// thread claims its slot at the first call and keeps it alone until it ends. Only if more than kThreadSlots − 1 threads
+// with slots live at once, the later ones share the last slot.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,12 @@ inline constexpr size_t kThreadSlots = 64;
 inline constexpr size_t kSharedThreadSlot = kThreadSlots - 1;
 
 namespace internal {
-// constinit: no guard on the hot path. Beyond any slot until the thread's first use.
+// The calling thread's slot; kThreadSlots before its first use. constinit, so that reading it needs no guard.
 extern constinit thread_local size_t thread_slot;
 size_t ClaimThreadSlot();
 }  // namespace internal
 
+// Returns the slot of the calling thread, which is below kThreadSlots; kSharedThreadSlot may belong to several threads.
 inline size_t ThreadSlot() {
   const size_t slot = internal::thread_slot;
   return slot < kThreadSlots ? slot : internal::ClaimThreadSlot();

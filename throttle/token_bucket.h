@@ -1,5 +1,6 @@
-// A bucket of bytes, refilled continuously at a rate and never beyond its depth. Time is an argument; a clock that
-// steps back refills nothing, and refilling goes on from there. At an infinite rate everything passes. Not thread-safe.
+// TokenBucket: a bucket of bytes that refills at a constant rate, up to its depth; work that passes takes bytes out.
+// Time is an argument. If the clock steps back, nothing is refilled for that time, and refilling goes on from the new
+// time. At an infinite rate everything passes. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace weir {
 
 class TokenBucket {
  public:
-  // The time up to `now` still counts at the old rate.
+  // Sets the rate from `now` on, and the depth. Bytes beyond a smaller depth are lost. A rate that is below 0 or not a
+  // number counts as 0.
   void SetRate(TimePoint now, double bytes_per_second, double depth_bytes) {
     Refill(now);
     bytes_per_second_ = std::max(0.0, bytes_per_second);  // 0 for NaN too
@@ -20,26 +22,31 @@ class TokenBucket {
     tokens_ = std::min(tokens_, depth_);
   }
 
+  // Sets how many bytes are in the bucket at `now`, at most its depth. A negative number is a debt.
   void SetTokens(TimePoint now, double tokens) {
     at_ = now;
     tokens_ = std::min(tokens, depth_);
   }
 
+  // Adds the bytes of the time since the last call.
   void Refill(TimePoint now) {
     if (now > at_)
       tokens_ = unlimited() ? depth_ : std::min(depth_, tokens_ + bytes_per_second_ * ToSeconds(now - at_));
     at_ = now;
   }
 
-  // More than the bucket can hold passes when it is full, and leaves a debt.
+  // Returns true if `bytes` may pass now. More bytes than the depth may pass when the bucket is full; Take then leaves
+  // a debt.
   bool Has(double bytes) const { return unlimited() || tokens_ >= std::min(bytes, depth_); }
 
-  // `lowest` bounds the debt that this makes; an existing debt stays.
+  // Takes bytes out, even if that leaves a debt, but leaves no less than `lowest`. If less is left already, takes
+  // nothing.
   void Take(double bytes, double lowest = -std::numeric_limits<double>::infinity()) {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
-  // The time from the last refill until Has(bytes), if `bytes_ahead` are taken before.
+  // Returns the seconds from the last refill until Has(bytes), if `bytes_ahead` bytes are taken before; infinity if the
+  // rate is 0 and the bytes are missing.
   double SecondsUntil(double bytes, double bytes_ahead = 0) const {
     const double missing = bytes_ahead + std::min(bytes, depth_) - tokens_;
     if (missing <= 0 || unlimited()) return 0;

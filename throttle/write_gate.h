@@ -1,10 +1,13 @@
-// WriteGate: paces each class by a byte rate.
+// WriteGate: the gate (gate.h) for writes; it paces each class of work by a rate in bytes per second.
 //
-//  * Interactive work is paced by its own bucket. Bulk work is paced by the bulk bucket, which all work is charged to:
-//    interactive work may overdraw it, and bulk pays. Bulk keeps a floor of its rate, so it never starves.
-//  * Refill is continuous: no wait has a least length.
-//  * An open gate only counts. It closes by itself, to the limits it was given, when a quarter of a burst passes before
-//    the next SetLimits: 20 MB can arrive within one tick of 100 ms.
+//  * Interactive writes are paced by a token bucket of their own. Bulk writes are paced by the bulk bucket, to which
+//    all writes are charged: interactive writes take from it even what it does not have, and bulk writes wait until
+//    that debt is paid, which takes about a second at most. Interactive writes cannot take the last twentieth of the
+//    bulk rate, so bulk writes never starve.
+//  * The buckets refill continuously, so a wait may be as short as it has to be.
+//  * An open gate only counts. But when a class has brought a quarter of a burst since the last SetLimits, the gate
+//    closes by itself, and the limits that it was given apply if they are finite: 20 MB can arrive within one tick of
+//    100 ms.
 #pragma once
 
 #include "throttle/gate.h"
@@ -13,21 +16,23 @@
 namespace weir {
 
 struct WriteLimit {
-  double bytes_per_second = std::numeric_limits<double>::infinity();
+  double bytes_per_second = std::numeric_limits<double>::infinity();  // infinity: no limit
   Duration longest_wait = std::chrono::seconds(1);
-  bool hold = false;             // no work passes; waiters go on waiting
-  std::string_view reason = "";  // names what limits; points to storage that outlives the gate
+  bool hold = false;             // no write of the class passes; requests wait
+  std::string_view reason = "";  // reason of waits and refusals; points to storage that outlives the gate
 };
 
 struct WriteLimits : ByClass<WriteLimit> {
-  bool open = true;  // only bursts are limited; what passes is only counted
-  double burst_bytes = 1 << 20;
+  bool open = true;              // writes pass and are only counted, until a burst closes the gate
+  double burst_bytes = 1 << 20;  // how many bytes may pass at once: the depth of the buckets
 };
 
 class WriteGate final : public Gate {
  public:
   using Gate::Gate;
 
+  // Sets new limits and admits the waiting requests that may pass now. Their functions (Admission::OnSettled) run at
+  // the next TellSettled.
   void SetLimits(const WriteLimits& limits);
 
  private:
@@ -40,7 +45,7 @@ class WriteGate final : public Gate {
 
   WriteLimits limits_;
   ByClass<TokenBucket> buckets_;
-  TokenBucket bulk_floor_;
+  TokenBucket bulk_floor_;  // a twentieth of the bulk rate, for bulk writes while the bulk bucket is empty
 };
 
 }  // namespace weir

@@ -1,12 +1,13 @@
-// ClientStream: a connection to a server, in clear or by TLS. Its calls block, but not beyond a given moment nor beyond
-// a stop. By TLS it accepts only a certificate for the server's name.
+// ClientStream: a TCP connection to a server, with or without TLS. Its calls block, but not beyond a given moment, and
+// not after a stop was requested. With TLS it accepts only a certificate for the server's name, unless Server::verify
+// is false.
 //
 //   ClientStream stream({.host = "example.com", .port = "443", .tls = true});
 //   ClientStream::Error error = stream.Connect({.end = now + timeout, .stop = stop});
 //   if (!error) error = stream.Send("GET / HTTP/1.1\r\n…", patience);
 //   while (!error) error = stream.Receive(&answer, patience);
 //
-// Threads: one at a time.
+// Threads: only one thread at a time may use it.
 #pragma once
 
 #include <chrono>
@@ -23,9 +24,10 @@ class ClientStream {
     std::string host;  // a name or an address, without brackets
     std::string port;
     bool tls = false;
-    std::string ca_file;  // certificates to trust; empty: the system's
-    bool verify = true;   // false accepts any certificate
+    std::string ca_file;  // file of certificates to trust; empty: those of the system
+    bool verify = true;   // false: any certificate is accepted
   };
+  // How long a call may block: until `end`, or until about 50 ms after a stop was requested.
   struct Patience {
     std::chrono::steady_clock::time_point end;
     std::stop_token stop;
@@ -33,14 +35,14 @@ class ClientStream {
   struct Error {
     enum Kind {
       kNone,
-      kLate,           // the patience ended: its end or its stop came
-      kNobodyListens,  // no connection could be made
-      kEnded,          // the server ended the connection
-      kCut,            // the same without TLS's farewell: the data may be incomplete
-      kOther,
+      kLate,           // the patience ended: its moment came, or a stop was requested
+      kNobodyListens,  // no address of the server accepted a connection
+      kEnded,          // the server ended the connection before Receive got a byte
+      kCut,            // the same with TLS, without its closing message: the data may be incomplete
+      kOther,          // for example an unknown host, a refused certificate, or a failed Send
     };
     Kind kind = kNone;
-    std::string problem;  // a part of a sentence: "cannot connect to 127.0.0.1:3335: Connection refused"
+    std::string problem;  // part of a sentence: "cannot connect to 127.0.0.1:3335: Connection refused"; empty for kLate
 
     explicit operator bool() const { return kind != kNone; }
   };
@@ -50,12 +52,16 @@ class ClientStream {
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
 
-  // Tries every address of the name. Call it once, before all other functions.
+  // Tries the addresses of the name in turn; each gets a share of the time that is left. Call it once, before all other
+  // functions. After an error the stream is of no further use. If the patience ends during the look-up of the name, the
+  // look-up goes on in a thread of its own and its result is dropped.
   Error Connect(const Patience& patience);
+  // Sends all bytes. After an error it is not known how many the server has got.
   Error Send(std::string_view bytes, const Patience& patience);
-  // Waits for the first byte and appends the bytes that are there, 16 KiB at most.
+  // Waits for the first byte and appends the bytes that have arrived, at most 16 KiB, to `*bytes`.
   Error Receive(std::string* bytes, const Patience& patience);
-  // Returns true if the server has sent something or ended the connection since the last call.
+  // Returns true if bytes have arrived that no Receive has taken, or if the server has ended the connection: the stream
+  // must then not be used for another request. Does not block.
   bool IsSpent() const;
 
  private:

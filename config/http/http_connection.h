@@ -1,9 +1,11 @@
-// Requests of HTTP/1.1 to another server. They block, but never longer than the call's timeout nor beyond its stop.
+// Sends HTTP/1.1 requests to another server. A call blocks until the answer is complete, at most for its timeout, or
+// until a stop is requested.
 //
 //   HttpAnswer answer = CallHttp(url, {.path = "/healthz", .timeout = std::chrono::seconds(1)});
 //   if (!answer.ok()) … answer.problem …
 //
-// CallHttp makes a connection for one call; an HttpConnection reuses one for as long as both sides keep it.
+// CallHttp opens a connection for each call. An HttpConnection keeps its connection for the next call as long as both
+// sides allow it.
 #pragma once
 
 #include <chrono>
@@ -22,42 +24,48 @@ namespace weir {
 
 class ClientStream;
 
+// The answer to a call, or the problem because of which there is none.
 struct HttpAnswer {
-  int status = 0;
+  int status = 0;  // 0 if there is no answer
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
-  // Empty if there is an answer, whatever its status; else a part of a sentence: "cannot connect to 127.0.0.1:3335:
-  // Connection refused".
+  // Empty if there is an answer, whatever its status. Otherwise part of a sentence, "cannot connect to 127.0.0.1:3335:
+  // Connection refused", and all other members but nobody_listens are empty.
   std::string problem;
-  bool nobody_listens = false;  // the problem is that no connection could be made
+  bool nobody_listens = false;  // true if no address of the server accepted a connection
 
   bool ok() const { return problem.empty(); }
-  // Returns the value of the first header of that name, ignoring case; empty if there is none.
+  // Returns the value of the first header with that name in upper or lower case; empty if there is none. The value
+  // lives as long as the answer.
   std::string_view Header(std::string_view name) const;
 };
 
 struct HttpCall {
   std::string method = "GET";
-  std::string path;  // follows the URL's own path; percent-encoded
+  std::string path;  // percent-encoded; is appended to the path of the URL
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
-  std::chrono::milliseconds timeout{5000};  // for the whole call
-  std::stop_token stop;                     // gives the call up
-  uint64_t max_answer_bytes = 64 << 20;
-  std::string ca_file;  // https: certificates to trust; empty: the system's
-  // https: false only if a lock file or the settings say that the address is this machine's own.
+  std::chrono::milliseconds timeout{5000};  // for the whole call, unless on_piece is set
+  std::stop_token stop;                     // a requested stop ends the call with a problem
+  uint64_t max_answer_bytes = 64 << 20;     // a larger body is a problem; pieces have no limit
+  std::string ca_file;                      // for https: file of certificates to trust; empty: those of the system
+  // For https: false accepts any certificate. Callers set it only if a lock file or the settings say that the address
+  // is this machine's own.
   bool verify = true;
 
-  // If set, it gets the body of an answer with status 200 in pieces, and the body is not kept. The timeout then holds
-  // from each piece to the next, and there may be any number. If it returns false the call ends, which is no problem.
+  // If set, the call passes each piece of the body of an answer with status 200 to on_piece, in the calling thread, and
+  // leaves HttpAnswer::body empty. There may be any number of pieces, and the timeout holds from each piece to the
+  // next. If on_piece returns false, the call ends without a problem. It is not called for an answer with another
+  // status.
   std::function<bool(const HttpAnswer& head, std::string_view piece)> on_piece;
 };
 
+// Sends the request once, over a connection of its own, and returns the answer.
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
 
-// Threads: one at a time.
+// Threads: only one thread at a time may use it.
 class HttpConnection {
  public:
   explicit HttpConnection(ServerUrl url);
@@ -65,13 +73,13 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Sends a request only once, for a request without an answer may have been served. First connects again if the server
-  // has ended the connection or a call left it unfinished.
+  // Sends the request and returns the answer. Connects first if there is no connection, or if the server or the last
+  // call ended it. Sends the request only once, for the server may have acted on a request that it did not answer.
   HttpAnswer Ask(const HttpCall& call);
 
  private:
   const ServerUrl url_;
-  std::unique_ptr<ClientStream> stream_;  // null if the last call did not keep it
+  std::unique_ptr<ClientStream> stream_;  // null if the last call did not leave it fit for another one
 };
 
 }  // namespace weir

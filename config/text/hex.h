@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits.
+// Converts bytes to hexadecimal digits and back.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// The value of a digit of either case, or -1.
+// Returns the value of a hexadecimal digit of either case, or -1 if `c` is not one.
 constexpr int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -16,18 +16,20 @@ constexpr int HexDigit(char c) {
   return -1;
 }
 
-// Appends two lower-case digits.
+// Appends `byte` as two lower-case digits.
 inline void AppendHex(unsigned char byte, std::string* out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out->push_back(kDigits[byte >> 4]);
   out->push_back(kDigits[byte & 15]);
 }
 
-// ToHex writes lower case; FromHex refuses anything else, and any other number of digits than twice `size`.
+// Returns the bytes as lower-case digits, two for each byte.
 std::string ToHex(const uint8_t* bytes, size_t size);
 inline std::string ToHex(std::string_view bytes) {
   return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
+// Writes the `size` bytes that the digits of `hex` stand for to `bytes` and returns true. Returns false unless `hex` is
+// exactly 2 * `size` lower-case digits; the content of `bytes` is then undefined.
 bool FromHex(std::string_view hex, uint8_t* bytes, size_t size);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Durations as people read them.
+// Writes durations as people read them.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace weir {
 
-// Rounds up, so that a client that waits that long is not early: "0.3 s", "12 s", "3 min 5 s", "2 h 10 min",
-// "2 days 1 h". A negative time is "0 s".
+// Returns the duration as "0.3 s", "12 s", "3 min 5 s", "2 h 10 min" or "2 days 1 h". It is rounded up, so that a
+// client that waits that long is not too early. A negative duration is "0 s".
 std::string InWords(Duration time);
-// The same for seconds from a stranger, which may be any number: more than 31 years count as 31 years.
+// Returns the same for seconds from an untrusted source, which may be any number: more than 1e9 s (31 years) count as
+// 1e9 s, a negative number or NaN as 0.
 std::string InWords(double seconds);
 
 }  // namespace weir

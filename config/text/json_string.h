@@ -1,5 +1,5 @@
-// Strings of JSON: \n \" \\ \r \t \b \f are escaped like this, other control characters as \u001f; all else stands as
-// it is.
+// Writes strings as JSON. A newline, quotation mark, backslash, carriage return, tab, backspace and form feed become \n
+// \" \\ \r \t \b \f, any other character below U+0020 an escape such as \u001f. All other bytes are copied unchanged.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace weir {
 
-// The letter behind the backslash, 'u' for a control character without a letter of its own, 0 if no escape is needed.
+// Returns a table by character. An entry is the letter behind the backslash of the character's escape, 'u' for a
+// control character that has no letter of its own, or 0 if the character needs no escape.
 constexpr std::array<char, 256> JsonEscapeLetters() {
   std::array<char, 256> letters{};
   for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
@@ -25,17 +26,17 @@ inline constexpr std::array<char, 256> kJsonEscapeLetters = JsonEscapeLetters();
 
 inline char JsonEscapeLetter(char c) { return kJsonEscapeLetters[static_cast<unsigned char>(c)]; }
 
-// Appends the escape of a character that needs one.
+// Appends the escape of `c`, for which JsonEscapeLetter must not be 0.
 void AppendJsonEscape(char c, std::string* out);
 
-// Appends the string with its quotes.
+// Appends `text` as a JSON string: with its quotes and its escapes.
 void AppendJsonString(std::string_view text, std::string* out);
 
 // Appends the escape of a character below U+10000, such as "\u202e".
 void AppendUnicodeEscape(char32_t c, std::string* out);
 
-// Appends JSON whose strings are UTF-8, with escapes for characters that are unsafe to show (utf8.h). Its meaning stays
-// the same.
+// Appends valid JSON, and replaces characters from U+007F on that are unsafe to show (IsUnsafeToShow in utf8.h) by
+// escapes. The text that is appended means the same as `json`.
 void AppendSafeJson(std::string_view json, std::string* out);
 
 }  // namespace weir

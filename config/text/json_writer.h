@@ -1,5 +1,5 @@
-// Writes JSON for people to read: two spaces a level, lists on one line. Or, compact, without white space: for
-// programs.
+// JsonWriter: writes a JSON text value by value. The readable layout indents each level by two spaces and puts no line
+// breaks between the items of a list. The compact layout, for programs, has no white space but the newline at the end.
 //
 //   JsonWriter json;
 //   json.Open('{');
@@ -18,30 +18,32 @@
 
 namespace weir {
 
+// The caller must call the functions in an order that makes valid JSON; the class does not check it.
 class JsonWriter {
  public:
   enum class Layout : uint8_t { kReadable, kCompact };
 
   explicit JsonWriter(Layout layout = Layout::kReadable) : compact_(layout == Layout::kCompact) {}
 
+  // Open begins an object ('{') or a list ('['). Close ends the innermost one ('}' or ']').
   JsonWriter& Open(char bracket);
   JsonWriter& Close(char bracket);
-  // The name of the value that is written next.
+  // Writes the name of the value that the next call writes, within an object.
   JsonWriter& Member(std::string_view name);
 
   void String(std::string_view text);
   void Bool(bool value);
-  // An infinite number or NaN becomes null.
+  // Writes the shortest text that reads back as the same number. Writes null for an infinite number or NaN.
   void Number(double value);
-  // Rounds to so many significant digits.
+  // Writes the number rounded to `digits` significant digits. Writes null for an infinite number or NaN.
   void Number(double value, int digits);
   template <std::integral Integer>
   void Number(Integer value) {
     Raw(std::to_string(value));
   }
 
-  size_t size() const { return text_.size(); }  // so far
-  // Returns the text, which ends with a newline.
+  size_t size() const { return text_.size(); }  // bytes written so far
+  // Returns the text with a newline at its end. The writer must not be used afterwards.
   std::string Text() &&;
 
  private:
@@ -51,9 +53,9 @@ class JsonWriter {
 
   const bool compact_;
   std::string text_;
-  std::string open_;           // the brackets that are open
-  bool first_ = true;          // the innermost bracket has no value yet
-  bool after_member_ = false;  // a member's name is written, its value is not
+  std::string open_;           // the brackets that are open, the innermost last
+  bool first_ = true;          // true if the innermost bracket has no value yet
+  bool after_member_ = false;  // true if the name of a member is written and its value is not
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// A moment as people and programs write it.
+// Reads a moment from text that a user or a client wrote.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,12 @@
 
 namespace weir {
 
-// The second that is meant if a text names only the day.
+// The second of the day that a text means if it names only the day.
 enum class OfTheDay : uint8_t { kFirst, kLast };
 
-// Returns the seconds since 1970 of "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times are UTC.
+// Returns the seconds since 1970 of a text such as "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times
+// are UTC. Returns an error for any other form (fractions of a second and other time zones too) and for a date before
+// 1970.
 Result<uint64_t> ParseMoment(std::string_view text, OfTheDay second);
 
 }  // namespace weir

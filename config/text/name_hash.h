@@ -1,5 +1,5 @@
-// HashOfName: a hash of a name that a stranger chose. HashedName and its hasher look one up in an unordered map of
-// strings without hashing it again or copying it.
+// HashOfName: a hash of a name that an untrusted client chose. HashedName is a name with its hash: an unordered map of
+// strings that uses HashName and SameName looks it up without another hash and without a copy.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace weir {
 
+// Returns the word whose bytes begin at `at`, in the byte order of the machine.
 template <typename Word>
 uint64_t ReadWord(const char* at) {
   Word word;
@@ -17,11 +18,13 @@ uint64_t ReadWord(const char* at) {
   return word;
 }
 
-// Another in each process: clients choose the names, and could choose 100,000 with the same hash.
+// The seed is random and differs from process to process. Clients choose the names; if they knew the seed, they could
+// choose 100,000 names with the same hash.
 inline const uint64_t kNameSeed = uint64_t{std::random_device()()} << 32 | std::random_device()();
 
-// The last word overlaps the one before: to read the rest byte by byte takes 2 ns more. Both halves of a product are
-// needed: its lower bits alone do not depend on a name's last characters.
+// Returns the hash of `name`, which is valid in this process only. The last word overlaps the one before: reading the
+// rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits alone do not depend on the
+// last characters of a name.
 inline uint64_t HashOfName(std::string_view name) {
   const char* at = name.data();
   const char* end = at + name.size();
@@ -44,6 +47,7 @@ inline uint64_t HashOfName(std::string_view name) {
   return hash;
 }
 
+// A name and its hash. The text must outlive this object.
 struct HashedName {
   explicit HashedName(std::string_view text) : name(text), hash(HashOfName(text)) {}
 
@@ -51,6 +55,7 @@ struct HashedName {
   size_t hash;
 };
 
+// The hasher and the comparison of an unordered map that a HashedName can be looked up in.
 struct HashName {
   using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
   size_t operator()(const HashedName& name) const { return name.hash; }

@@ -1,5 +1,6 @@
-// Converts text to values and back, exactly: the whole text must match, except for surrounding blanks. The errors
-// complete a sentence that begins with the value: "not within 0..1 (fraction)", "not a whole number within 1..65535".
+// Converts text to values and values to text. The Parse functions ignore blanks around the text; all the rest must
+// match. Their errors complete a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number
+// within 1..65535".
 #pragma once
 
 #include <cstdint>
@@ -11,33 +12,39 @@
 
 namespace weir {
 
-// Inclusive bounds; `unit` is for the reader ("MiB", "ms", "files", "fraction").
+// The least and the greatest number that are allowed. `unit` is shown in messages: "MiB", "ms", "files", "fraction".
 struct NumberRange {
   double min;
   double max;
   std::string_view unit = "";
 };
 
-// Accepts true, false, 1, 0, yes, no, on, off, in any case.
+// Accepts true, false, 1, 0, yes, no, on and off, in upper or lower case.
 Result<bool> ParseBool(std::string_view text);
-// Accepts finite decimal numbers only: no infinity, NaN or hexadecimal.
+// Accepts finite decimal numbers within the range: no infinity, NaN or hexadecimal.
 Result<double> ParseNumber(std::string_view text, const NumberRange& range);
+// These two accept whole decimal numbers within the range.
 Result<int64_t> ParseInteger(std::string_view text, const NumberRange& range);
 Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range);
-// Returns the index of the word that the text equals, in any case.
+// Returns the index of the word that equals the text, whether in upper or lower case.
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words);
 
-// The shortest text that ParseNumber reads back as the same number.
+// Returns the shortest text that ParseNumber reads back as the same number, which must be finite.
 std::string FormatNumber(double number);
 std::string FormatRange(const NumberRange& range);         // "0.05..1"
 std::string FormatRangeAndUnit(const NumberRange& range);  // "0.05..1 (fraction)"
+// Returns the words with the separator between them.
 std::string Join(const std::vector<std::string>& words, std::string_view separator);
+// Returns the part of `text` without the spaces, tabs and line ends around it.
 std::string_view TrimBlanks(std::string_view text);
 
-// Makes a user's text fit for a one-line message: AsText, cut after 60 bytes.
+// Returns a user's text in a form that fits into a one-line message: its first 60 bytes as AsText (readable.h) writes
+// them. A longer text is cut between two characters and ends with "...".
 std::string Printable(std::string_view text);
 
-// Returns the nearest candidate by edit distance; empty if none is near enough to be the one that was meant.
+// Returns the candidate that is nearest to `name` by edit distance, the first of several; the result points into
+// `candidates`. Returns an empty text if each differs by more than a third of the characters of `name`, or by more than
+// four.
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Percent-encoding, as in the paths of URLs.
+// Encodes and decodes percent escapes (%XX), as in the paths of URLs.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,20 @@
 
 namespace weir {
 
-// Returns nullopt if a % has no two hex digits behind it, or stands for a zero byte (unless takes_zero_bytes). A plus
-// stays a plus.
+// Returns the decoded text. Returns nullopt if two hexadecimal digits do not follow a %, or if the text has a %00 and
+// `takes_zero_bytes` is false. A plus stays a plus.
 std::optional<std::string> DecodePercent(std::string_view text, bool takes_zero_bytes = false);
 
-// Writes all but letters, digits and -._~ as %XX, slashes too: for a segment of a path.
+// Returns the text with every byte as %XX except letters, digits and -._~: for a segment of a path, so a slash is
+// encoded too.
 std::string EncodePercent(std::string_view text);
-// Writes all characters as %XX but those for which is_kept is true; it must not be for a %.
+// Returns the text with every byte as %XX except those for which `is_kept` returns true. For a % `is_kept` must return
+// false.
 std::string EncodePercent(std::string_view text, bool (*is_kept)(char c));
 
-// Decodes a path. Returns nullopt if DecodePercent would, or if it escapes a character that needs no escape: that is a
-// second spelling of another path, and a proxy in front of this program may have judged the request by its spelling.
+// Returns the decoded path. Returns nullopt if DecodePercent would, or if the path escapes a character that needs no
+// escape. Such a path is a second spelling of another path, and a proxy in front of this program may have judged the
+// request by its spelling.
 std::optional<std::string> DecodePlainPath(std::string_view raw_path);
 
 }  // namespace weir

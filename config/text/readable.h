@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them, and names of files as they can stand in a line of text.
+// Writes numbers, sizes and times as people read them, and makes any bytes, such as the name of a file, safe to print.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,14 @@
 namespace weir {
 
 std::string ShortNumber(uint64_t number);   // "999", "23.0k", "115k", "1.20M"
-std::string ReadableBytes(uint64_t bytes);  // "999 B", "78.1 MB": powers of ten, as ls --si and disks have them
+std::string ReadableBytes(uint64_t bytes);  // "999 B", "78.1 MB", with 1 MB = 1,000,000 B
 std::string ShortTime(Duration time);       // "0.3ms", "12ms", "3.1s"
 std::string ClockTime(Duration time);       // "0:31", "1:02:03"
 
-// Makes any bytes fit for a line of text, a log or a terminal: writes characters that are unsafe to show (utf8.h) as
-// \x09 or \u202e, and every byte beyond ASCII as \xff if the whole is not UTF-8.
+// Returns `bytes` in a form that is safe to print in a line of text, in a log or on a terminal. Each character that is
+// unsafe to show (IsUnsafeToShow in utf8.h) becomes an escape: \x09 if it is ASCII, else \u202e. If `bytes` are not
+// valid UTF-8, every byte that is not ASCII becomes an escape such as \xff. A backslash stays as it is, so the result
+// cannot be converted back.
 std::string AsText(std::string_view bytes);
 
 }  // namespace weir

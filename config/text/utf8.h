@@ -1,3 +1,4 @@
+// Checks and decodes UTF-8, and finds characters that are unsafe to print.
 #pragma once
 
 #include <cstddef>
@@ -5,7 +6,8 @@
 
 namespace weir {
 
-// Returns the length of the UTF-8 sequence at the start of the text, or 0 if there is none. The text must not be empty.
+// Returns the length in bytes of the UTF-8 sequence at the start of the text, or 0 if the text does not begin with a
+// valid one. The text must not be empty.
 size_t Utf8Length(std::string_view text);
 
 bool IsUtf8(std::string_view text);
@@ -13,8 +15,8 @@ bool IsUtf8(std::string_view text);
 // Returns the character of one sequence, which has the length that Utf8Length returned.
 char32_t Utf8Character(std::string_view sequence);
 
-// Returns true for a control character (C0, DEL, C1), a line end, or a character that turns the reading order: a
-// terminal that gets it shows something other than the text, or obeys it.
+// Returns true for a control character (C0, DEL, C1), a line or paragraph separator, or a character that changes the
+// direction of writing. A terminal obeys such a character, or shows something other than the text.
 bool IsUnsafeToShow(char32_t c);
 
 }  // namespace weir

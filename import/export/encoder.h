@@ -1,4 +1,4 @@
-// Encoder: writes bytes into a file, compressed as its name says, in bounded memory.
+// Encoder: writes bytes into a file, compressed according to the file's name, in bounded memory.
 //
 // Not thread-safe.
 #pragma once
@@ -14,29 +14,31 @@
 
 namespace weir {
 
-// Tells the compression by the name: NAME.gz, NAME.zst; any other name has none.
+// Returns the compression that a file name stands for: NAME.gz, NAME.zst, or none for any other name.
 Compression CompressionByName(std::string_view name);
 
-// A stream of one compression.
+// Compresses one stream.
 class Compressor {
  public:
   static std::unique_ptr<Compressor> Make(Compression compression);
   virtual ~Compressor() = default;
 
-  // Appends the compressed bytes that are ready to `out`. With `last` it appends all of them, and nothing may follow.
+  // Compresses `bytes` and appends to `*out` the compressed bytes that are ready. With `last` it appends all that are
+  // left, and no other call may follow.
   virtual void Add(std::string_view bytes, bool last, std::string* out) = 0;
 };
 
 class Encoder {
  public:
-  // "-" is standard output.
+  // Creates the file; "-" is standard output. Returns an error if that fails.
   static Result<std::unique_ptr<Encoder>> Create(const std::string& name);
 
-  // Unless Finish succeeds no file is left (output_file.h).
   Status Write(std::string_view bytes);
+  // Writes what is left and gives the file its name. Without a Finish that succeeds no file is left behind
+  // (output_file.h).
   Status Finish();
 
-  uint64_t bytes_taken() const { return bytes_taken_; }
+  uint64_t bytes_taken() const { return bytes_taken_; }  // bytes given to Write, before compression
   bool reader_gone() const { return file_->reader_gone(); }
 
  private:
@@ -45,8 +47,8 @@ class Encoder {
 
   const std::unique_ptr<OutputFile> file_;
   const std::unique_ptr<Compressor> compressor_;
-  std::string waiting_;     // to be compressed
-  std::string compressed_;  // to be written
+  std::string waiting_;     // bytes that are not compressed yet
+  std::string compressed_;  // bytes that are not written yet
   uint64_t bytes_taken_ = 0;
 };
 

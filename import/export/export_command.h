@@ -1,8 +1,9 @@
+// `weir export`: writes events of the store to a file.
 #pragma once
 
 namespace weir {
 
-// `weir export`: see its --help.
+// Runs the command and returns its exit status. Its --help describes the arguments.
 int ExportCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Exporter: stored events as lines of JSON, slice by slice, in bounded memory.
+// Exporter: reads the stored events that match some filters, in bounded memory. It works in slices, so that the caller
+// can pause between them.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 namespace weir {
 
 enum class ExportOrder : uint8_t {
-  kArrival,  // in the order in which they came: the cheapest, but looks at every event, whatever the filters
-  kOldest,   // the reverse of newest: by created_at, at equal age the highest id first; walks through them twice
-  kNewest,   // the order of a REQ: by created_at, newest first, at equal age the lowest id first
+  kArrival,  // the order in which the store received the events: the cheapest, but it reads every stored event
+  kOldest,   // the reverse of kNewest; it reads most events twice
+  kNewest,   // the order of a REQ: newest created_at first, and for equal times the lowest id first
 };
-// Reads "arrival", "oldest" or "newest".
+// Returns the order that is called "arrival", "oldest" or "newest", and an error for any other name.
 Result<ExportOrder> ParseExportOrder(std::string_view name);
 
-// The most that is held in memory at a time if the order asks for it; it may be one event more.
+// The most that an export with kOldest holds in memory; it may hold one event more.
 struct ExportWindow {
   uint32_t events = 20'000;
   uint64_t bytes = 16 << 20;  // bytes of JSON
@@ -30,34 +31,36 @@ struct ExportWindow {
 
 struct ExportPlan {
   std::vector<Filter> filters;    // empty: all events
-  std::optional<uint64_t> since;  // in addition to the filters
+  std::optional<uint64_t> since;  // lowest and highest created_at, in addition to the filters; nullopt: no bound
   std::optional<uint64_t> until;
   ExportOrder order = ExportOrder::kArrival;
-  uint64_t now_seconds = 0;  // events that expired before are left out
+  uint64_t now_seconds = 0;  // the time by which events that have expired are left out
   ExportWindow window;       // for kOldest
 };
-// Returns an error for a filter with a limit in any order but newest, and for a time that ends before it begins.
+// Returns an error if a filter has a limit and the order is not kNewest, or if `since` is after `until`.
 Status Check(const ExportPlan& plan);
 
-// For one thread at a time; must not outlive the store. No event comes twice. Events that are saved or deleted
-// meanwhile may be in it or not. An event that is replaced meanwhile is there as it was or as it became, unless events
-// come at half the speed at which they are read, or faster: then an export by arrival ends after its second walk, and
-// has neither form of an event whose replacement came during that walk.
+// Only one thread at a time may use an exporter, and it must not outlive the store. It exports no event twice. Events
+// that are saved or deleted during the export may be exported or not. An event that is replaced during the export is
+// exported in its old or in its new form. There are two exceptions: that of Suspend, and an export by kArrival while
+// new events come at half the speed of reading or faster. Such an export ends after its second pass, and misses both
+// forms of an event whose replacement came during that pass.
 class Exporter {
  public:
-  using OnEvent = std::function<void(EventView event)>;  // the view is valid during the call
+  using OnEvent = std::function<void(EventView event)>;  // the view is valid only during the call
 
-  // `plan` has to pass Check.
+  // Makes the exporter of a plan for which Check returns success.
   static std::unique_ptr<Exporter> Make(const EventStore& store, ExportPlan plan);
   virtual ~Exporter() = default;
 
-  // Goes on for one slice; not every slice has events.
+  // Exports one slice: calls `on_event` in this thread for each of its events, of which there may be none. Returns
+  // kDone when the export is complete, kMore if it is not, and an error if the store cannot be read.
   virtual Result<Progress> Next(const Slice& slice, const OnEvent& on_event) = 0;
 
-  // Releases the snapshot when the caller pauses between slices. From then on an export by newest has neither form of
-  // an event that it had not come to and that is replaced.
+  // Releases the snapshot of the store, because the caller pauses between slices. From then on an export by kNewest
+  // misses both forms of an event that is replaced before the export reaches it.
   virtual void Suspend() = 0;
-  // Returns the bytes that it holds between slices.
+  // Returns the memory that the exporter holds between slices, in bytes.
   virtual uint64_t held_bytes() const = 0;
 };
 

@@ -1,7 +1,7 @@
-// The export that begins with the oldest. The store's queries begin with the newest, so this walks through a span of
-// time: a span that fits into the window is turned round and handed out; one that does not is split into spans that do,
-// and the oldest of them comes next. The first span is all time, so an export that fits at once costs one walk, and any
-// other hardly more than two.
+// OldestFirst: the Exporter that begins with the oldest event. The store's queries begin with the newest, so it reads
+// the events of a span of time. If they fit into the window, it exports them in reverse order. If they do not, it
+// splits the span into spans that fit and goes on with the oldest of these. The first span is all time: an export that
+// fits into the window reads each event once, any other hardly more than twice.
 #pragma once
 
 #include <limits>
@@ -13,12 +13,12 @@
 
 namespace weir {
 
-// A query limit that means "no limit".
+// The limit of a query that is to return all events.
 inline constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
 
 class OldestFirst final : public Exporter {
  public:
-  // Takes at least one filter, none with a limit.
+  // There must be at least one filter, and none with a limit. The store must outlive this object.
   OldestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds, const ExportWindow& window);
 
   Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override;
@@ -26,7 +26,8 @@ class OldestFirst final : public Exporter {
   uint64_t held_bytes() const override;
 
  private:
-  // The time from `since` to `until`, both inclusive; or these ids, all of one second that alone is too much.
+  // The events with a created_at from `since` to `until`, both inclusive. If `ids` is not empty, only those with these
+  // ids, which are part of one second whose events do not fit into the window.
   struct Span {
     uint64_t since = 0;
     uint64_t until = UINT64_MAX;
@@ -57,21 +58,21 @@ class OldestFirst final : public Exporter {
   const std::vector<Filter> filters_;
   const uint64_t now_seconds_;
   const ExportWindow window_;
-  std::vector<Span> ahead_;  // the oldest last; no two have a second in common, or an id
+  std::vector<Span> ahead_;  // spans that are still to be read, the oldest last; they do not overlap
 
-  // The walk through a span, newest first.
+  // The reading of a span, newest event first.
   std::unique_ptr<Query> query_;
   Span span_;
-  bool fits_ = true;               // so far
-  bool was_suspended_ = false;     // events replaced since may be in it in neither form
-  std::vector<std::string> held_;  // the records, while they fit
-  std::vector<uint64_t> bounds_;   // splits: the newest second of each part but the first
-  std::vector<Sized> ids_;         // while there is no bound
-  Load part_;                      // the load since the last bound
-  Load second_;                    // the part of it that is of the current second
+  bool fits_ = true;               // true while the events that were read fit into the window
+  bool was_suspended_ = false;     // true after Suspend: events that were replaced since may be missed in both forms
+  std::vector<std::string> held_;  // records of the events that were read, while they fit
+  std::vector<uint64_t> bounds_;   // points at which to split the span: the newest second of each part but the first
+  std::vector<Sized> ids_;         // ids that were read, while bounds_ is empty
+  Load part_;                      // load since the last bound
+  Load second_;                    // load of the current second
   uint64_t created_at_ = 0;        // the current second
 
-  bool handing_out_ = false;  // from the back of held_
+  bool handing_out_ = false;  // true while events are exported from the back of held_
 };
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// OutputFile: a file that is there whole or not at all. Bytes are written into NAME.part, which becomes NAME when it is
-// on disk. Standard output, and names that are no regular file (a device, a pipe), are written directly.
+// OutputFile: writes a file that appears under its name only when it is complete. Bytes go into NAME.part, which Commit
+// renames to NAME when they are on disk. Standard output, and names of anything but a regular file (a device, a pipe),
+// are written directly.
 //
 // Not thread-safe.
 #pragma once
@@ -14,18 +15,21 @@ namespace weir {
 
 class OutputFile {
  public:
-  // "-" is standard output. An existing file of that name stays as it is until Commit.
+  // Opens the file to write; "-" is standard output. An existing file NAME stays as it is until Commit; an existing
+  // NAME.part is deleted.
   static Result<std::unique_ptr<OutputFile>> Create(const std::string& name);
-  // Removes the part, unless Commit made it the file.
+  // Deletes NAME.part if Commit has not renamed it.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Writes all of it. SIGPIPE and SIGXFSZ must be ignored, else they end the process.
+  // Writes all bytes. The process must ignore SIGPIPE and SIGXFSZ; otherwise they end it.
   Status Write(std::string_view bytes);
+  // Syncs the bytes to disk and gives the file its name. Call it once, after the last Write. If it fails, an existing
+  // file NAME is unchanged.
   Status Commit();
 
-  // True if Write failed because the reader of the pipe has gone, which is no one's fault.
+  // Returns true if Write failed because the reader of the pipe has closed it, which is no fault.
   bool reader_gone() const { return reader_gone_; }
 
  private:
@@ -35,7 +39,7 @@ class OutputFile {
 
   int descriptor_ = -1;
   const std::string name_;  // the final name
-  std::string part_;        // empty: written directly
+  std::string part_;        // name of NAME.part; empty: the file is written directly
   bool reader_gone_ = false;
 };
 

@@ -1,4 +1,4 @@
-// How a file is compressed.
+// The compressions that imports read and exports write.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// Decoder: takes compression off a stream, piece by piece. Several members or frames in a row are one stream, as gzip
-// and zstd define it.
+// Decoder: decompresses a stream piece by piece. Several gzip members or zstd frames in a row are one stream, as both
+// formats define it.
+//
+// Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -12,7 +14,7 @@
 
 namespace weir {
 
-// Tells the compression by the first bytes (four are enough); the file's name does not matter.
+// Returns the compression that the first bytes of a file show (four are enough), whatever its name is.
 Compression CompressionOf(std::string_view first_bytes);
 
 // The largest window that a zstd frame may need, as log2 of bytes: 128 MiB, as --long=27 makes it.
@@ -20,17 +22,19 @@ inline constexpr int kLargestZstdWindow = 27;
 
 class Decoder {
  public:
-  // Refuses a zstd frame that says it needs a larger window.
+  // Makes a decoder. With kZstd, Add returns an error for a frame that needs a window of more than 2^zstd_window_log
+  // bytes.
   static std::unique_ptr<Decoder> Make(Compression compression, int zstd_window_log = kLargestZstdWindow);
   virtual ~Decoder() = default;
 
   using OnBytes = std::function<void(std::string_view bytes)>;  // called with pieces of bounded size
 
-  // Returns how much of the piece it has taken: all of it, or as much as made `max_output` bytes; then the caller adds
-  // the rest. The last bytes of a piece may make 128 KiB more. Good data before an error is handed out. The error says
-  // what is wrong with the data, and stays: "not gzip data at byte 0: incorrect header check".
+  // Decodes the piece, passes the decoded bytes to `on_bytes` in this thread, and returns how many bytes of the piece
+  // it has used. If decoding reached `max_output` bytes, it may have used only a part; the caller then adds the rest.
+  // The last bytes of a piece may decode to 128 KiB more than `max_output`. Good data before an error is passed on. The
+  // error says what is wrong, "not gzip data at byte 0: incorrect header check", and all later calls return it, too.
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
-  // Returns an error if the stream may not end here; it says that the data was cut off.
+  // Call it at the end of the data. Returns an error if the data is damaged or cut off.
   virtual Status End() = 0;
 };
 

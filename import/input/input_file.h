@@ -1,4 +1,5 @@
-// InputFile: reads one input of an import. Waits for data that a stream does not have yet, until it is told to stop.
+// InputFile: reads one input of an import: a file, standard input ("-") or a FIFO. It can wait for data that a stream
+// does not have yet; a WakeUp ends the wait.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace weir {
 
-// A descriptor that becomes readable when Call is called.
+// A descriptor that becomes readable, for good, when Call is called. Any thread may call Call.
 class WakeUp {
  public:
   WakeUp();
@@ -29,29 +30,35 @@ class WakeUp {
 // Not thread-safe.
 class InputFile {
  public:
-  // Returns the name that messages use.
+  // Returns the name for messages: the path, or "standard input".
   static std::string NameOf(const std::string& path);
-  // Returns the size, or nothing if it is no regular file; an error if it is not there or cannot be read. Reads
-  // nothing.
+  // Returns the size of a regular file, nullopt for anything else, and an error for a directory, or if there is no such
+  // file or it may not be read. Does not open it.
   static Result<std::optional<uint64_t>> Look(const std::string& path);
+  // Opens the input; does not wait for the writer of a FIFO.
   static Result<std::unique_ptr<InputFile>> Open(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // True if it is no regular file. A stream may have nothing for now.
+  // Returns true if the input is no regular file. A stream may have no data at present.
   bool is_stream() const { return is_stream_; }
 
   struct Got {
+    // kBytes: `size` bytes were read. kEnd: the input has ended. kNothingYet: the time is over. kWoken: `wake_up` was
+    // called.
     enum class What : uint8_t { kBytes, kEnd, kNothingYet, kWoken } what = What::kEnd;
     size_t size = 0;
   };
-  // Waits up to `longest_ms` for a stream to have something (-1: for ever), but not once `wake_up` was called.
+  // Reads bytes into `into`. If a stream has none, waits up to `longest_ms` milliseconds (-1: without limit) or until
+  // `wake_up` is called. A regular file is read at once, even after `wake_up`.
   Result<Got> Read(std::span<char> into, const WakeUp& wake_up, int longest_ms);
 
-  // True for a regular file with a name: then ReadAt and Seek work.
+  // Returns true for a regular file that was opened by its name: only then ReadAt and Seek may be called.
   bool can_seek() const { return can_seek_; }
+  // Returns up to `size` bytes from `offset` on, fewer only at the end of the file. Does not move the place of Read.
   Result<std::string> ReadAt(uint64_t offset, size_t size) const;
+  // Makes the next Read begin at `offset`.
   Status Seek(uint64_t offset);
 
  private:

@@ -1,10 +1,13 @@
-// LineSplitter: turns bytes in pieces of any size into chunks of whole lines, in bounded memory.
+// LineSplitter: divides the bytes of an input, which come in pieces of any size, into chunks of whole lines (chunk.h),
+// in bounded memory.
 //
-//   splitter.Add(piece, file_bytes, on_chunk);   // as often as there is something
-//   splitter.End(on_chunk);                      // the last line need not have a line feed
+//   splitter.Add(piece, file_bytes, on_chunk);   // for each piece
+//   splitter.End(on_chunk);                      // at the end; the last line need not have a line feed
 //
-// A chunk is handed over when it has `chunk_bytes` or a line more, or kMostLines. A line longer than `max_line_bytes`
-// comes as pieces of kTooLong, so it is not lost and never kept whole. Not thread-safe.
+// A chunk is complete when its lines have `chunk_bytes` bytes or more, or when it has kMostLines lines. A line longer
+// than `max_line_bytes` becomes several chunks of kind kTooLong, so the splitter never holds it whole and no byte is
+// lost. The functions call `on_chunk` in their own thread, for each complete chunk, before they return. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +20,9 @@
 
 namespace weir {
 
-// White space between tokens and fields that NIP-01 does not know are no part of an event's size (event_parser.h), so a
-// line has as much room for these as for the event, and some more. Escapes count as they are written.
+// Returns the longest line that is judged as an event. The size of an event includes neither white space between its
+// tokens nor fields that NIP-01 does not define (event_parser.h), so a line may have as many bytes of these as of the
+// event, and some more. An escape counts as the bytes in which it is written.
 constexpr size_t MaxLineBytes(const EventLimits& limits) { return 2 * limits.max_bytes + (64 << 10); }
 
 struct SplitterLimits {
@@ -30,23 +34,26 @@ class LineSplitter {
  public:
   using OnChunk = std::function<void(Chunk chunk)>;
 
-  // The most lines of a chunk, so that short lines weigh no more than others (WeightOf). Events never come so far.
+  // The most lines of a chunk, which bounds its weight (WeightOf). Lines with events reach `chunk_bytes` before.
   static constexpr uint64_t kMostLines = 1024;
 
-  // `begin` is the place of the first byte: an import that is resumed begins in the middle.
+  // `input` is the index of the input. `begin` is the place of the first byte, which is within the input if an import
+  // is resumed.
   LineSplitter(const SplitterLimits& limits, uint32_t input, Place begin = {});
 
-  // `file_bytes`: bytes read of the file, with this piece.
+  // Adds the bytes that come next. `file_bytes` is the number of bytes of the file that were read up to the end of the
+  // piece; it goes into Chunk::file_bytes.
   void Add(std::string_view piece, uint64_t file_bytes, const OnChunk& on_chunk);
-  // Hands over the whole lines that are there, as the reader has to wait for more.
+  // Passes the whole lines that it holds to `on_chunk`, because the reader has to wait for more bytes.
   void Flush(const OnChunk& on_chunk);
-  // Ends the last line with the input.
+  // Passes everything that it holds to `on_chunk`, also a last line without a line feed.
   void End(const OnChunk& on_chunk);
 
-  // The place behind what was handed over, and whether more has come: after a Flush, a line that is not whole.
+  // Returns the place behind the last chunk that was passed on.
   const Place& place() const { return place_; }
+  // Returns true if bytes came after that place. After a Flush they are the beginning of a line.
   bool unfinished() const { return !text_.empty() || in_long_line_; }
-  // True if a Flush has something to hand over.
+  // Returns true if Flush would pass on a chunk.
   bool has_whole_line() const { return whole_ > 0; }
 
  private:
@@ -59,9 +66,9 @@ class LineSplitter {
   const uint32_t input_;
   Place place_;
   uint64_t file_bytes_ = 0;
-  std::string text_;    // not handed over: whole lines, then the beginning of one
-  size_t whole_ = 0;    // bytes of the whole lines
-  uint64_t lines_ = 0;  // and how many they are
+  std::string text_;    // bytes not yet passed on: whole lines, then the beginning of one
+  size_t whole_ = 0;    // bytes of the whole lines in text_
+  uint64_t lines_ = 0;  // number of the whole lines in text_
   bool in_long_line_ = false;
   bool first_piece_ = true;
 };

@@ -1,7 +1,7 @@
-// Source: reads the inputs of an import one after the other, as chunks. It takes files, plain, gzip or zstd (told by
-// their first bytes), standard input and other streams (FIFOs).
+// Source: reads the inputs of an import one after the other, as chunks (chunk.h). An input is a file, standard input or
+// another stream (a FIFO), plain or compressed by gzip or zstd, as its first bytes show.
 //
-// Not thread-safe, except Stop, which may be called from another thread and makes Next return.
+// Not thread-safe, except Stop, which any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -20,36 +20,41 @@ namespace weir {
 struct SourceOptions {
   std::vector<std::string> inputs;  // paths; "-" is standard input
   SplitterLimits limits;
-  // The place to begin at: everything before it was imported. Earlier inputs are not opened. The place is not in the
-  // middle of a line: a chunk of lines ended there, or the last piece of a long line.
+  // The place to begin at: everything before it was imported. Earlier inputs are not opened. The place must be between
+  // two lines.
   uint32_t first_input = 0;
   Place first_place;
 };
 
 class Source {
  public:
-  // Checks that every input is there and can be read, so that a wrong name is reported before the first event is
-  // imported. Resuming needs the same bytes before the place: `expected_tail` is a Tail's Hex. A plain file that has
-  // other bytes is refused here; a compressed one or a stream by Next, which has to read it up to the place.
+  // Opens the first input. Returns an error if an input from first_input on does not exist or cannot be read, so that a
+  // wrong name is reported before the first event is imported. To resume, the bytes before first_place must be those of
+  // the last import: `expected_tail` is the Tail::Hex of them; empty: they are not compared. For a plain file Open
+  // compares them and returns an error if they differ. For a compressed file or a stream Next does so, because it has
+  // to read the input up to the place.
   static Result<std::unique_ptr<Source>> Open(const SourceOptions& options, const std::string& expected_tail = "");
   virtual ~Source() = default;
 
-  // Returns the next chunk; nothing at the end, or after Stop. If a stream has no more for now, it hands over what
-  // there is. The error names the input and the line: "big.jsonl.gz: damaged after line 1234: …"; everything before was
-  // handed over, except a line that is incomplete.
+  // Returns the next chunk; nullopt at the end, or after Stop. Blocks while a stream has no data; if a stream has
+  // paused for 100 ms, first returns the whole lines that it has brought. An error names the input and the line:
+  // "big.jsonl.gz: damaged after line 1234: …". Before it, Next has returned everything that precedes the damage,
+  // except a line that is incomplete.
   virtual Result<std::optional<Chunk>> Next() = 0;
+  // Makes Next return nullopt, now and later.
   virtual void Stop() = 0;
 
-  // The size of all inputs on disk; 0 if one of them is no regular file.
+  // Returns the size of all inputs on disk; 0 if one of them is no regular file.
   virtual uint64_t total_bytes() const = 0;
-  // The size of the inputs before `input` when this was opened; an input that is no regular file counts 0.
+  // Returns the size on disk of the inputs before `input` when the source was opened, with 0 for each that is no
+  // regular file.
   virtual uint64_t bytes_before(size_t input) const = 0;
-  // The bytes on disk before first_place; 0 if they have to be read to know.
+  // Returns the bytes on disk before first_place; 0 if the input is compressed or a stream.
   virtual uint64_t first_file_bytes() const = 0;
-  // The input that Next reads; after an error, the one that has it.
+  // Returns the index of the input that Next reads; after an error, of the input that has the error.
   virtual size_t input() const = 0;
-  // The bytes before first_place, up to kTailBytes, with which a writer of checkpoints begins its Tail. Known when the
-  // first chunk is there.
+  // Returns the bytes before first_place, at most kTailBytes, with which a Tail for later checkpoints begins. They are
+  // known when Next has returned the first chunk.
   virtual const std::string& first_tail() const = 0;
 };
 

@@ -1,4 +1,5 @@
-// Tail: the last bytes before a place of an input, by which a checkpoint recognizes the place.
+// Tail: the last bytes before a place in an input. A checkpoint keeps their hash, so that a resumed import notices if
+// the input has changed.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,12 @@ class Tail {
   Tail() = default;
   explicit Tail(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  // Adds the bytes that come next in the input, without compression.
+  // Adds the bytes that come next in the input, decompressed.
   void Add(std::string_view bytes);
 
-  // The last kTailBytes, or all if there are fewer.
+  // Returns the last kTailBytes bytes, or all if there are fewer.
   const std::string& bytes() const { return bytes_; }
-  // Returns their SHA-256.
+  // Returns their SHA-256 in hexadecimal.
   std::string Hex() const;
 
  private:

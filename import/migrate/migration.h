@@ -1,8 +1,9 @@
-// Migration: copies the database of a data directory into a PostgreSQL: the marks of deletions, the events in their
-// order of arrival, and the marks of vanished authors; then compares.
+// Copies the database of a data directory (RocksDB) into a PostgreSQL, and compares the two: the marks of deletions,
+// the events in their order of arrival, and the marks of vanished authors. A mark is a record that the store keeps so
+// that a deleted event is not stored again.
 //
-// The place that it has come to is noted in the PostgreSQL. So a migration that was interrupted goes on, and one that
-// is done copies what came since and removes what went since.
+// The PostgreSQL keeps the place that the copy has reached. So a second run continues after an interruption; after a
+// complete copy it copies the events that came since and removes those that were deleted since.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,25 @@
 namespace weir {
 
 struct MigrationProgress {
-  uint64_t events = 0;   // read by this run
-  uint64_t saved = 0;    // events that this run saved
-  uint64_t present = 0;  // events that were there already
+  uint64_t events = 0;   // events that this run has read
+  uint64_t saved = 0;    // events that this run has saved
+  uint64_t present = 0;  // events that the PostgreSQL had already
   uint64_t dropped = 0;  // events that expired, or that events in the PostgreSQL replace, delete or make vanish
-  uint64_t marks = 0;    // all marks that there are
+  uint64_t marks = 0;    // all marks of the source
 };
 
 struct MigrationOptions {
-  uint64_t now_seconds = 0;
-  bool from_the_beginning = false;                                 // not from the place of the last one
-  size_t examples = 5;                                             // for each kind of difference
-  std::function<void(const MigrationProgress&)> on_progress = {};  // called after each write
+  uint64_t now_seconds = 0;         // the time by which events have expired
+  bool from_the_beginning = false;  // true: begins at the first event, not at the place of the last run
+  size_t examples = 5;              // most examples of each kind of difference in the report of CompareWith
+  std::function<void(const MigrationProgress&)> on_progress = {};  // called in the same thread after each write
 };
 
-// The events pass the write gate of `to` as bulk work. `to` has to be on a PostgreSQL. Events that others saved there
-// stay, unless a mark names them.
+// Copies everything and returns the counts, or an error that ended the copy. Blocks. The limiter of `to` treats the
+// writes as bulk work. `to` must be on a PostgreSQL. Events that other programs saved there stay, unless a mark names
+// them.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
-// Checks that all of it is there. The PostgreSQL may have more, from relays that save there already.
+// Checks that `to` has everything that `from` has. `to` may have more, from relays that save there already.
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Checkpoint: how far an import has come, so that --resume can go on from there. Everything before it is stored and on
-// disk, and every line that was rejected before it is in the rejects file.
+// Checkpoint: the place that an import has reached, so that `weir import --resume` can continue there. All events
+// before the place are stored and on disk, and all rejected lines before it are in the rejects file.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,32 @@
 namespace weir {
 
 struct Checkpoint {
-  std::vector<std::string> inputs;  // absolute, for readers of the file
-  std::vector<std::string> names;   // the same as the user named them and as the rejects file has them
-  uint32_t input = 0;               // the index of the current one
+  std::vector<std::string> inputs;  // absolute paths, for people who read the file
+  std::vector<std::string> names;   // the same inputs as the user named them and as the rejects file has them
+  uint32_t input = 0;               // index of the input that has the place
   Place place;
-  std::string tail;  // Tail::Hex of the bytes before it (source.h); empty at the start of an input
-  Tally tally;
-  std::string rejects;  // absolute path of the rejects file; empty: none is kept
-  uint64_t rejects_bytes = 0;
-  std::string database;  // the one that has what came before; empty: that of the relay that was named
+  std::string tail;     // Tail::Hex of the bytes before the place (import/input/tail.h); empty at the start of an input
+  Tally tally;          // outcomes of all lines before the place
+  std::string rejects;  // absolute path of the rejects file; empty: rejected lines are not kept
+  uint64_t rejects_bytes = 0;  // length of the rejects file at the place
+  std::string database;  // identity of the database that was imported into; empty: that of a relay named by --relay
 };
 
 std::string ToJson(const Checkpoint& checkpoint);
-// The error completes "the checkpoint … ": "is damaged: …", "is of version 2, this program knows 1".
+// Returns the checkpoint. The error completes a sentence that begins with "the checkpoint …": "is damaged: …", "is of
+// version 2, this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// These functions name the same file for the same inputs, whatever directory they were named from and through whatever
-// links; "-" is standard input. `relay` is what the user named, or empty.
+// Returns the path as an absolute one without symbolic links. So the same file has the same path, whatever directory it
+// was named from.
 std::string AbsolutePath(const std::string& path);
+// Returns AbsolutePath for each input; "-", standard input, stays as it is.
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
+// Returns the file name of the checkpoint for these inputs and for the relay that the user named (--relay; may be
+// empty).
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
 
-// The file in which a checkpoint is kept. Not thread-safe.
+// The file of a checkpoint. Not thread-safe.
 class CheckpointFile {
  public:
   explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
@@ -45,12 +49,14 @@ class CheckpointFile {
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
 
-  // Keeps other imports from it until this object is gone: two would write the same file, and each other's rejects.
+  // Locks the file until this object is destroyed, because two imports of the same inputs would overwrite each other's
+  // checkpoint and cut each other's rejects. Returns an error if another import holds the lock.
   Status Hold();
-  // Returns nothing if there is no file.
+  // Returns the checkpoint, nullopt if there is no file, or an error if it cannot be read.
   Result<std::optional<Checkpoint>> Read() const;
-  // Returns ok when the checkpoint is on disk. On an error the checkpoint before it is unchanged.
+  // Replaces the checkpoint and returns when it is on disk. After an error the old checkpoint is unchanged.
   Status Write(const Checkpoint& checkpoint) const;
+  // Deletes the file. Returns success if there is none.
   Status Remove() const;
 
   const std::string& path() const { return path_; }

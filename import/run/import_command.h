@@ -1,8 +1,9 @@
+// `weir import`: stores the events of files.
 #pragma once
 
 namespace weir {
 
-// `weir import`: see its --help.
+// Runs the command and returns its exit status. Its --help describes the arguments.
 int ImportCommand(int argc, char** argv);
 
 }  // namespace weir

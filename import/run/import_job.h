@@ -1,7 +1,7 @@
-// ImportJob: puts together what one `weir import` needs: the inputs, the destination that fits, the rejects file and
-// the checkpoint.
+// ImportJob: one run of `weir import`. It opens the inputs, the destination (import/destination.h), the rejects file
+// and the checkpoint, and runs the import.
 //
-// Threads: Run from one; Stop and Progress from any.
+// Threads: one thread calls Run; any thread may call Stop and Progress.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace weir {
 
 struct ImportJobOptions {
   std::vector<std::string> inputs;
-  std::string rejects;      // empty: in the data directory; not kept on a dry run
-  std::string relay;        // URL; empty: the relay that has the data directory, if any
-  std::string admin_token;  // for `relay`; empty: the one in the data directory
-  size_t threads = 0;
+  std::string rejects;      // path of the rejects file; empty: one in the data directory, or none on a dry run
+  std::string relay;        // URL of the relay to import through; empty: the relay that has the database open, if any
+  std::string admin_token;  // token for `relay`; empty: the token in the data directory
+  size_t threads = 0;       // threads that judge lines; 0: one for each core
   uint32_t checkpoint_every_ms = 1000;
   bool resume = false;
   bool dry_run = false;
@@ -30,23 +30,29 @@ struct ImportJobOptions {
 
 class ImportJob {
  public:
-  // Makes nothing if an input cannot be read. Otherwise it only makes directories, locks the checkpoint, opens the
-  // database, and opens the rejects file, which it cuts back to the checkpoint if it resumes.
+  // Prepares the import: creates directories, locks the checkpoint, opens the rejects file, the inputs and the
+  // destination. If the import resumes, cuts the rejects file back to the checkpoint. Returns an error if a step fails.
+  // If an input cannot be read, an import that does not resume returns the error before it creates anything.
   static Result<std::unique_ptr<ImportJob>> Open(const RelayConfiguration& configuration,
                                                  const ImportJobOptions& options);
   // Closes the database.
   virtual ~ImportJob() = default;
 
-  // Notes for the user before it begins: where the events go, where it goes on.
+  // Returns notes to show to the user before Run: the destination of the events, the place to continue at, and the
+  // like.
   virtual const std::vector<std::string>& notes() const = 0;
 
+  // Imports everything; see ImportRun::Run (import_run.h).
   virtual Status Run() = 0;
+  // Makes Run return soon.
   virtual void Stop() = 0;
+  // Returns the progress without the rates.
   virtual ProgressNumbers Progress() const = 0;
 
-  // Returns what the job knows after Run: neither times nor how it ended.
+  // Call it after Run. Returns the summary; the caller sets `end`, `error`, `time` and `go_on`.
   virtual ImportSummary Summary() const = 0;
-  // True if --resume would go on.
+  // Returns true if the job keeps a checkpoint, so that --resume can continue it if Run ended early. A dry run has
+  // none.
   virtual bool can_go_on() const = 0;
 };
 

@@ -1,11 +1,11 @@
-// ImportRun: one import from start to end. Brings chunks from the Source to the Destination, and keeps the rejected
-// lines, the checkpoint and the counts.
+// ImportRun: one import from start to end. It takes chunks from the Source (import/input/source.h), pushes them to the
+// Destination (import/destination.h), and keeps the rejects file, the checkpoint and the counts.
 //
 //   ImportRun run(parts, options);
 //   auto destination = Open…Destination(…, [&run](SettledChunk settled) { run.OnSettled(settled); });
 //   Status status = run.Run(*source, *destination);
 //
-// Threads: Run from one, OnSettled from the destination's, Stop and State from any.
+// Threads: one thread calls Run, a thread of the destination calls OnSettled, and any thread may call Stop and State.
 #pragma once
 
 #include <chrono>
@@ -26,45 +26,47 @@
 namespace weir {
 
 struct ImportRunParts {
-  RejectsFile* rejects = nullptr;              // null: they are not kept
-  const CheckpointFile* checkpoint = nullptr;  // null: none is kept
+  RejectsFile* rejects = nullptr;              // null: rejected lines are not kept
+  const CheckpointFile* checkpoint = nullptr;  // null: no checkpoint is kept
   const Clock& clock = Clock::System();
 };
 
 struct ImportRunOptions {
   std::vector<std::string> inputs;  // the names that the user gave
-  Checkpoint from;                  // the start; `inputs` and `rejects` are taken from here into every checkpoint
-  uint64_t file_bytes = 0;          // bytes on disk before that, if known
+  Checkpoint from;                  // place to begin at; every checkpoint has its names, rejects and database
+  uint64_t file_bytes = 0;          // bytes on disk before that place; 0: not known
   Duration checkpoint_interval = std::chrono::seconds(1);
-  std::chrono::milliseconds retry{500};  // pause before writing the rejects file is tried again
+  std::chrono::milliseconds retry{500};  // pause before a failed write of the rejects file is repeated
 };
 
-// The state of what is settled.
+// How much is settled.
 struct ImportRunState {
-  uint32_t input = 0;
-  Place place;              // always between two lines
-  uint64_t file_bytes = 0;  // bytes of that input on disk
+  uint32_t input = 0;       // index of the input that has the place
+  Place place;              // place behind the last settled line; always between two lines
+  uint64_t file_bytes = 0;  // bytes of that input on disk that are settled
   Tally tally;
-  bool begun = false;   // something of this run is settled
-  std::string problem;  // why it waits, unless the destination waits
+  bool begun = false;   // true once a chunk of this run is settled
+  std::string problem;  // why the rejects file cannot be written at present; empty: no problem
 };
 
 class ImportRun {
  public:
   ImportRun(const ImportRunParts& parts, ImportRunOptions options);
 
-  // Returns ok when everything is settled and no checkpoint is left. Else returns the error: a damaged input, what the
-  // destination said, or "stopped"; then all that came before is settled as far as possible, and the checkpoint says
-  // how far.
+  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise returns the
+  // error of the source, the error of the destination, or "stopped", in this case after the lines before it were
+  // settled as far as possible; the checkpoint then has the place that was reached.
   Status Run(Source& source, Destination& destination);
   // Makes Run return soon. May be called before Run.
   void Stop();
 
+  // Takes a chunk that the destination has settled. Writes its rejected lines, and repeats that until it succeeds or
+  // Stop is called.
   void OnSettled(const SettledChunk& settled);
   ImportRunState State() const;
-  // True if the source gave the error that Run returned.
+  // Returns true if the error that Run returned came from the source.
   bool input_failed() const { return input_failed_; }
-  // Says why the checkpoint is not where Run ended; empty if it is.
+  // Returns why the last checkpoint could not be written, so that it is earlier than the end of Run; empty if it was.
   const std::string& checkpoint_problem() const { return checkpoint_problem_; }
 
  private:
@@ -74,7 +76,7 @@ class ImportRun {
   void Count(const SettledChunk& settled);
   Status WriteCheckpoint();
   void TellCheckpoint(const Status& written);
-  // Tries again and again until it succeeds or the run is stopped.
+  // Calls `write` until it succeeds or the run is stopped.
   Status Insist(const std::function<Status()>& write);
   void Attach(Source* source, Destination* destination);
   bool stopped() const;
@@ -82,14 +84,15 @@ class ImportRun {
   const ImportRunParts parts_;
   const ImportRunOptions options_;
 
-  // Guards the members that OnSettled uses, and Run before and after. A stopped destination may still be in OnSettled.
+  // Guards the next members, which OnSettled uses, and Run at its start and end. A destination that was stopped may
+  // still call OnSettled.
   std::mutex settling_;
-  Checkpoint checkpoint_;  // the state after the last settled line, except the tail
-  Tail tail_;              // the bytes before it
-  Tail open_tail_;         // the same, and the start of a long line that is not settled to its end
-  uint32_t tail_input_ = 0;
+  Checkpoint checkpoint_;    // the state after the last settled line, except the tail
+  Tail tail_;                // bytes before the place of checkpoint_
+  Tail open_tail_;           // the same, with the settled pieces of a long line that follow
+  uint32_t tail_input_ = 0;  // index of the input of the tails
   TimePoint next_checkpoint_;
-  bool over_ = false;  // a reject could not be written, or Run is done: chunks that come do not count
+  bool over_ = false;  // true if rejects could not be written, or Run is done: later chunks are ignored
   std::string checkpoint_problem_;
   bool input_failed_ = false;
 
@@ -98,7 +101,7 @@ class ImportRun {
   ImportRunState state_;
   bool stop_ = false;
 
-  // These have a lock of their own: a destination that stops may wait for OnSettled to return.
+  // These have a lock of their own, because a destination's Stop may wait until OnSettled returns.
   std::mutex feeding_;
   Source* source_ = nullptr;  // set while Run is feeding
   Destination* destination_ = nullptr;

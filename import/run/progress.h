@@ -1,5 +1,5 @@
-// The text in which an import reports its progress: the line of a terminal that is drawn again and again, and the lines
-// of a log. It only turns numbers into text; progress_display.h draws.
+// Makes the texts that show the progress of an import: the line that a terminal redraws, and the lines of a log.
+// progress_display.h prints them.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@
 namespace weir {
 
 struct ProgressNumbers {
-  Tally tally;               // includes what was read before this run, if it goes on
-  uint64_t input_bytes = 0;  // settled bytes of the inputs as they are on disk
-  uint64_t total_bytes = 0;  // 0: not known
-  ImportConditions conditions;
-  // True once something of this run is settled. Before, input_bytes may not be where it begins, and no rate starts from
-  // it.
+  Tally tally;                  // if the import was resumed, includes the lines of the runs before
+  uint64_t input_bytes = 0;     // settled bytes of all inputs, as they are on disk
+  uint64_t total_bytes = 0;     // size of all inputs on disk; 0: not known
+  ImportConditions conditions;  // import/settled.h
+  // True once a chunk of this run is settled. Before that, input_bytes may be wrong, so no rate is computed from it.
   bool begun = false;
-  // Rates over the last few seconds.
-  double events_per_s = 0;
-  double bytes_per_s = 0;  // bytes of the inputs on disk
+  double events_per_s = 0;  // over the last seconds; 0: not known
+  double bytes_per_s = 0;   // bytes of the inputs on disk, over the last seconds; 0: not known
 };
 
-// Returns nothing if the size or the speed is not known.
+// Returns the time that the rest will take; nullopt if the size or the rate is not known, or if it is over 100 hours.
 std::optional<Duration> Remaining(const ProgressNumbers& progress);
 
-// "[=====>     ]   41 %  115k events  23.0k/s  78.1 MB of 190 MB  ETA 0:31  load 0.62  delay 0.0ms", at most `columns`
-// wide: the least important piece is left out first. A problem takes the place of less important pieces.
+// Returns "[=====>     ]   41 %  115k events  23.0k/s  78.1 MB of 190 MB  ETA 0:31  load 0.62  delay 0.0ms", at most
+// `columns` wide: it leaves out the less important parts first. A problem replaces all but the percentage.
 std::string ProgressBar(const ProgressNumbers& progress, size_t columns);
-// "import: 115200 events, 23.0k/s, load=0.62, latency=3.1ms, throttled 12 times (3.1s total), 41 %, ETA 0:31"
+// Returns "import: 115200 events, 23.0k/s, load=0.62, latency=3.1ms, throttled 12 times (3.1s total), 41 %, ETA 0:31".
 std::string ProgressLine(const ProgressNumbers& progress);
 
-// Measures how fast something grows, over the last few seconds; 0 if it shrinks.
+// RateWindow: computes how fast two counts grow, over the last few seconds. A rate is 0 before the second Add, and if
+// the count shrinks.
 class RateWindow {
  public:
   static constexpr Duration kSpan = std::chrono::seconds(5);
 
+  // Adds the present counts.
   void Add(TimePoint now, uint64_t events, uint64_t bytes);
   double events_per_s() const;
   double bytes_per_s() const;

@@ -1,5 +1,5 @@
-// ProgressDisplay: shows how an import or an export is getting on: a line of a terminal drawn five times a second, or a
-// line of a log every five seconds. A problem is told once when it begins and once when it is over.
+// ProgressDisplay: shows the progress of an import or an export: as a line of a terminal that it redraws five times a
+// second, or as a line of a log every five seconds. It reports a problem once when it begins and once when it is over.
 #pragma once
 
 #include <condition_variable>
@@ -14,23 +14,26 @@
 
 namespace weir {
 
-// These are for standard error.
+// Returns true if standard error is a terminal on which a line can be redrawn (config/terminal_size.h).
 bool CanDrawLines();
+// Returns the width of the terminal behind standard error; 80 if it is not known.
 size_t Columns();
 void WriteToStandardError(std::string_view text);
 
 struct ProgressDisplayParts {
+  // kBar: a line of a terminal that is redrawn. kLines: lines of a log. kNone: nothing is shown.
   enum class Style : uint8_t { kBar, kLines, kNone };
 
   Style style = Style::kLines;
-  std::function<ProgressNumbers()> progress;  // without its speeds
-  std::function<void(std::string_view text)> write = WriteToStandardError;
-  std::function<size_t()> columns = Columns;  // the width of the terminal
-  std::function<std::string(const ProgressNumbers& progress, size_t columns)> bar = ProgressBar;
+  std::function<ProgressNumbers()> progress;  // returns the numbers; the rates are not used
+  std::function<void(std::string_view text)> write = WriteToStandardError;  // prints a text
+  std::function<size_t()> columns = Columns;                                // returns the width of the terminal
+  std::function<std::string(const ProgressNumbers& progress, size_t columns)> bar = ProgressBar;  // makes the line
   const Clock& clock = Clock::System();
 };
 
-// Tick is called by one thread at a time: Start makes one that does nothing else, until Stop.
+// Either Start makes a thread that calls Tick five times a second until Stop, or the caller calls Tick. Only one thread
+// at a time may call Tick. It calls the functions of the parts.
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kBarInterval{200};
@@ -42,10 +45,10 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void Start();
-  // Wipes a bar away. Idempotent.
+  // Ends the thread and erases a line that was drawn on a terminal. May be called again.
   void Stop();
 
-  // Looks once and shows what is due.
+  // Gets the numbers and shows what is due.
   void Tick();
 
  private:
@@ -56,8 +59,8 @@ class ProgressDisplay {
   RateWindow rates_;
   TimePoint next_line_;
   TimePoint problem_since_;
-  bool problem_ = false;
-  bool drawn_ = false;  // a bar stands there
+  bool problem_ = false;  // true while a problem lasts
+  bool drawn_ = false;    // true if the terminal shows a line that has to be erased
 
   std::mutex mutex_;
   std::condition_variable changed_;

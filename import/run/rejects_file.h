@@ -1,9 +1,10 @@
-// RejectsFile: the lines that an import did not take, each with its place and the reason, so that none is lost.
+// RejectsFile: the file to which an import appends the lines that it rejected, each with its place and the reason, so
+// that none is lost.
 //
 //   events.jsonl:17<TAB>the signature is not its author's<TAB>the line's bytes as they were
 //
-// One import at a time appends to it, from Open to the end. If nothing was rejected, no file is left behind. If a write
-// fails, on a full disk say, the rest is kept: Write goes on where it stopped, as often as it takes. Not thread-safe.
+// Only one import at a time may write it, from Open until the destructor. A file that this object created and that is
+// empty at the end is deleted. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +26,25 @@ class RejectsFile {
   RejectsFile(const RejectsFile&) = delete;
   RejectsFile& operator=(const RejectsFile&) = delete;
 
-  // The file need not be there, its directory must. Write opens it if the caller did not.
+  // Opens the file, and creates it if it does not exist; its directory must exist. Returns an error if another import
+  // has it open. Write opens it if the caller did not.
   Status Open();
-  // For an import that goes on: cuts off what came after the first `bytes`, since these inputs will bring it again. If
-  // others have written since, nothing is cut: better a line twice than another's line gone.
+  // For an import that resumes: cuts off everything after the first `bytes` bytes, because the import will reject these
+  // lines again. If one of them was not written for `inputs`, cuts nothing: a line that is there twice is better than a
+  // line of another import that is lost. Opens the file if it is not open.
   Status CutBack(uint64_t bytes, std::span<const std::string> inputs);
 
-  // Takes the rejected lines of a chunk; they wait for Write.
+  // Takes the rejected lines of a chunk of the input `input`; Write then writes them.
   void Add(const SettledChunk& settled, std::string_view input);
+  // Writes the lines of Add. After an error, for example on a full disk, the next Write continues at the byte where
+  // this one stopped.
   Status Write();
-  // Returns ok when everything that was written is on disk.
+  // Returns success when everything that was written is on disk.
   Status Sync();
-  // Gives up what waits, and cuts off the part of it that is written.
+  // Drops the lines that are not written completely, and cuts off the written part of them.
   void Forget();
 
-  // The length of the file, if nothing waits.
+  // Returns the length of the file without the lines that are not written completely.
   uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
 
@@ -49,10 +54,10 @@ class RejectsFile {
 
   const std::string path_;
   HeldFile file_;
-  bool begun_ = false;  // there was something to write
-  uint64_t bytes_ = 0;
-  std::string waiting_;
-  size_t written_ = 0;  // bytes of waiting_
+  bool begun_ = false;   // true after the first Write that had lines to write
+  uint64_t bytes_ = 0;   // length of the file without waiting_
+  std::string waiting_;  // lines that are not written completely
+  size_t written_ = 0;   // bytes of waiting_ that are written
 };
 
 }  // namespace weir

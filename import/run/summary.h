@@ -1,4 +1,5 @@
-// The last words of an import, on standard output: as text, or as one JSON object on one line.
+// ImportSummary: the result of an import, which `weir import` prints on standard output at its end, as text or as a
+// JSON object on one line.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +12,32 @@
 namespace weir {
 
 struct ImportSummary {
+  // kWhole: all inputs are imported. kStopped: the user stopped it. kFailed: an error ended it.
   enum class End : uint8_t { kWhole, kStopped, kFailed };
 
   End end = End::kWhole;
   std::string error;  // empty unless kFailed
   bool dry_run = false;
-  // Counts over all runs that this one goes on with, and how much of it those before had read.
-  Tally tally;
-  uint64_t read_before = 0;
-  uint64_t bytes_before = 0;
-  // Figures of this run.
-  Duration time{};
-  ImportConditions conditions;
-  // If it is not whole: the last line that is settled, and the command that goes on; empty if none can.
-  std::string input;
-  uint64_t line = 0;
-  std::string damaged;                 // the input that has to be mended before; may be the one after `input`
-  std::vector<std::string> not_begun;  // names of inputs
-  std::string go_on;
-  std::string checkpoint_problem;  // why it would go on earlier than where this one ended; empty: it would not
-  std::string rejects;             // the file with the rejected lines; empty: none, or not kept
+  Tally tally;                  // counts of this run and, if it resumed, of the runs before
+  uint64_t read_before = 0;     // lines that the runs before had read
+  uint64_t bytes_before = 0;    // bytes that the runs before had read
+  Duration time{};              // duration of this run
+  ImportConditions conditions;  // at the end of this run
+  // The next four matter only if `end` is not kWhole.
+  std::string input;                   // the input of the last settled line
+  uint64_t line = 0;                   // number of the last settled line in it
+  std::string damaged;                 // input that must be repaired first; may be the one after `input`; empty: none
+  std::vector<std::string> not_begun;  // names of inputs that were not begun
+  std::string go_on;                   // command that resumes the import; empty: it cannot be resumed
+  std::string checkpoint_problem;  // why a resumed import would begin earlier than this one ended; empty: it would not
+  std::string rejects;             // the file with the rejected lines; empty: there are none, or they are not kept
 };
 
-// Returns 0: all taken or not needed, 1: some rejected, 2: not whole.
+// Returns 0 if all lines were imported or not needed, 1 if some were rejected, and 2 if `end` is not kWhole.
 int ExitCode(const ImportSummary& summary);
 
 std::string ToText(const ImportSummary& summary);
-// {"whole":true,"read":…, one member for each LineOutcome by KeyOf, "rejected":…, …}
+// Returns {"whole":true,"dry_run":…,"read":…, one member for each LineOutcome by KeyOf, "rejected":…, …} and a newline.
 std::string ToJsonLine(const ImportSummary& summary);
 
 }  // namespace weir

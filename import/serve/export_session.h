@@ -1,12 +1,15 @@
-// ExportSession: one GET /api/export. Runs a slice at a time on the workers, as long as the client takes the answer.
+// ExportSession: answers one GET /api/export (import_service.h). It exports one slice after the other on the workers
+// (import/export/exporter.h), and pauses while the client does not read.
 //
-// Each slice passes the scan gate as bulk work, and waits while memory is short. As long as the session waits, for the
-// gate or its client, it holds no snapshot; the rest that it holds counts as memory of the program.
+// Each slice needs the permission of the limiter as a bulk scan (throttle/scan_gate.h). While the session waits for the
+// limiter or for the client, it holds no snapshot of the store; the other memory that it holds is reported as memory of
+// the program (monitors/own_bytes.h).
 //
-// If the store cannot be read in the middle of the answer, the connection ends, not the answer: the client sees that it
-// does not have all.
+// If the store cannot be read in the middle of the answer, the session breaks the connection off and does not end the
+// answer, so that the client sees that the answer is not complete.
 //
-// Threads: the functions of HttpStreamHandler, and all that touches the exchange, run on the connection's I/O thread.
+// Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
+// thread.
 #pragma once
 
 #include <atomic>
@@ -32,7 +35,7 @@ struct ExportSessionParts {
   ExportPlan plan;
   Party party;
   std::string address;
-  std::unique_ptr<RunningLimit::Slot> slot;  // given back when the store is no longer used
+  std::unique_ptr<RunningLimit::Slot> slot;  // destroyed when the session no longer uses the store
 };
 
 class ExportSession final : public HttpStreamHandler, public std::enable_shared_from_this<ExportSession> {
@@ -40,9 +43,10 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   ExportSession(ExportSessionParts parts, HttpExchange& exchange);
   ~ExportSession() override;
 
+  // Begins the first slice. Call it once.
   void Start();
 
-  // For displays; from any thread.
+  // Any thread may call these, for displays.
   const std::string& address() const { return parts_.address; }
   Duration took() const { return parts_.context.clock.Now() - began_; }
   uint64_t events() const { return events_.load(std::memory_order_relaxed); }
@@ -81,19 +85,19 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   HttpExchange* exchange_;
   std::atomic<uint64_t> events_{0};
   bool begun_ = false;
-  bool done_ = false;  // all that it has was written
-  std::atomic<bool> over_{false};
-  std::optional<boost::asio::steady_timer> retry_;  // does not outlive the exchange
+  bool done_ = false;                               // true when the whole answer was written
+  std::atomic<bool> over_{false};                   // true when nothing more is written
+  std::optional<boost::asio::steady_timer> retry_;  // must not outlive the exchange
 
-  // Used by the slice that is out, if one is.
+  // Used by the slice that runs on a worker, or else by the I/O thread.
   std::unique_ptr<Exporter> exporter_;
   std::optional<Admission> admission_;
   uint64_t counted_bytes_ = 0;
 
   std::mutex mutex_;
-  bool slice_is_out_ = false;
-  bool gone_ = false;      // the exchange has ended and takes no piece
-  bool released_ = false;  // the store is not used any more
+  bool slice_is_out_ = false;  // true while a slice runs on a worker
+  bool gone_ = false;          // true when the exchange has ended
+  bool released_ = false;      // true when the session no longer uses the store
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// The lines of JSON that POST /api/import answers with (import_service.h): as the relay writes them, and as
-// `weir import` reads them.
+// The lines of JSON in the answer of POST /api/import (import_service.h). The relay writes them, and `weir import`
+// reads them.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 namespace weir {
 
 struct ImportReject {
-  uint64_t line = 0;  // in the body, counted from 1
+  uint64_t line = 0;  // number of the line in the body, from 1
   LineOutcome outcome = LineOutcome::kInvalid;
   std::string reason;
 };
 
 struct ImportProgress {
-  bool done = false;   // this is the last one
-  uint64_t lines = 0;  // settled ones, from the start of the body
-  Tally tally;         // their outcomes
+  bool done = false;   // true in the last line of an answer without an error: all lines are settled
+  uint64_t lines = 0;  // lines of the body that are settled; they are the first ones
+  Tally tally;         // outcomes of these lines
   ImportConditions conditions;
 };
 
 struct ImportError {
   std::string message;
-  bool lasting = false;  // trying again is useless
+  bool lasting = false;  // true if it is useless to send the lines again
 };
 
 using ImportAnswerLine = std::variant<ImportReject, ImportProgress, ImportError>;
 
-// Each returns the line with its line feed.
+// These return the line with its line feed.
 std::string ToLine(const ImportReject& reject);
 std::string ToLine(const ImportProgress& progress);
 std::string ToLine(const ImportError& error);
 
-// Reads one line, without its line feed. Passes over members that it does not know.
+// Reads one line without its line feed. Ignores members that it does not know. Returns an error if it is no such line.
 Result<ImportAnswerLine> ParseAnswerLine(std::string_view line);
 
 }  // namespace weir

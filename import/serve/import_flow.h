@@ -1,10 +1,12 @@
-// ImportFlow: one import on its way into the relay: its pipeline, and the POSTs that bring it (import_post.h).
+// ImportFlow: one import into a relay: its pipeline (import/pipeline.h), and the POST requests that bring its lines
+// (import_post.h).
 //
-// A file that is sent whole is one POST. A run of `weir import` is many POSTs, several at once. Each hands its lines to
-// the pipeline when all before it have, so that lines are saved in the order of the parts, and those of one part are
-// judged while those of the part before are saved. If a POST breaks off, the others that are under way do too.
+// A file that a client sends whole is one POST. A run of `weir import` is many POSTs, called parts, several of them at
+// once. A part passes its lines to the pipeline after all parts before it have passed theirs. So the lines are saved in
+// the order of the parts, and the lines of one part are judged while those of the part before are saved. If one POST of
+// a flow breaks off, the flow breaks off the others, too.
 //
-// Threads: any; the pipeline's thread reports to the posts.
+// Threads: any thread may call the functions. The pipeline's thread calls ImportPost::OnSettled.
 #pragma once
 
 #include <array>
@@ -24,7 +26,7 @@ namespace weir {
 
 class ImportPost;
 
-// Counts over all imports and exports of a relay, for its metrics.
+// Counts of all imports and exports of a relay, for its metrics.
 struct ImportCounters {
   std::array<std::atomic<uint64_t>, kLineOutcomes> lines{};
   std::atomic<uint64_t> bytes{0};
@@ -37,17 +39,18 @@ struct ImportFlowParts {
   WorkPool& pool;
   ImportCounters& counters;
   bool verify = true;
-  bool is_run = false;  // more may come when its last POST has left
-  uint64_t party = 0;   // the flow's own ids: this one and the next
-  std::string address;
-  uint64_t whole_bytes = 0;       // bytes that are to come; 0: not known
-  std::string traceparent;        // the one of its first POST
-  std::function<void()> on_idle;  // called when a POST has left
+  bool is_run = false;            // true if further parts may come after the last POST has ended
+  uint64_t party = 0;             // the flow uses this and the next number as Party::id
+  std::string address;            // address of the client
+  uint64_t whole_bytes = 0;       // bytes of the whole import; 0: not known
+  std::string traceparent;        // header field of the first POST; may be empty
+  std::function<void()> on_idle;  // called in Leave, after a POST has left the flow
 };
 
 class ImportFlow {
  public:
-  // The imports that may run hold together no more than the events in flight may.
+  // All imports that may run at once together hold at most as many bytes as events in flight may
+  // (RelayContext::budget).
   static constexpr uint64_t kMostAtOnce = 4;
   static constexpr uint64_t kMostWindowBytes = 4 << 20;
 
@@ -55,26 +58,34 @@ class ImportFlow {
   ~ImportFlow();
 
   const ImportFlowParts& parts() const { return parts_; }
+  // Returns the largest weight of the chunks that are not settled (WeightOf in import/input/chunk.h). The last chunks
+  // may exceed it.
   uint64_t window_bytes() const { return window_bytes_; }
 
-  // Called by the service, one at a time.
+  // The service (import_service.h) calls the following five, one at a time.
+  // Expects returns true if `part` is the next part, and the flow has not broken off.
   bool Expects(uint32_t part) const;
+  // has_slot returns true if the flow holds a place among the imports that may run at once.
   bool has_slot() const;
+  // Enter adds a POST. `slot` is the place for the flow; null if the flow has one.
   void Enter(const std::shared_ptr<ImportPost>& post, std::unique_ptr<RunningLimit::Slot> slot);
+  // IsOver returns true if the flow broke off, or if it has no POST and will get none (a run gets none after 5 s).
   bool IsOver() const;
-  // Gives up what is not settled, waits for what is under way, and logs how it ended.
+  // Retire drops the chunks that are not settled, waits for the write that runs, and logs the result. Blocks.
   void Retire();
 
-  // Called by the posts.
-  // Returns true if all parts before it are fed, and there is room.
+  // The POSTs (import_post.h) call the following functions.
+  // MayFeed returns true if all parts before `part` have passed their lines, and the window has room.
   bool MayFeed(uint32_t part);
   void Push(Chunk chunk);
   void Flush() { pipeline_.Flush(); }
+  // NoteFed notes that `part` has passed all its lines, and notifies the next part.
   void NoteFed(uint32_t part);
-  // Takes the post out: it is told nothing more. A `cause` says why it is not settled whole.
+  // Leave removes a POST, which the flow then no longer calls. If `cause` is not empty, it says why the lines of the
+  // POST are not all settled; the flow then breaks off all other POSTs.
   void Leave(const ImportPost& post, const std::string& cause);
   ImportConditions Conditions() const { return pipeline_.Conditions(); }
-  // Figures of all its posts, until now.
+  // The figures of all POSTs of the flow up to now.
   struct Progress {
     Tally tally;
     Duration took{};
@@ -94,16 +105,16 @@ class ImportFlow {
   const uint64_t window_bytes_;
   const TimePoint began_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members that follow
   std::deque<std::shared_ptr<ImportPost>> posts_;
-  std::unique_ptr<RunningLimit::Slot> slot_;  // held while there are posts, or lines of theirs are under way
-  uint32_t next_part_ = 0;
-  uint32_t feeding_ = 0;    // the part whose turn it is
-  uint64_t under_way_ = 0;  // the weight under way, as WeightOf counts
-  bool full_ = false;       // no more may be under way for now
+  std::unique_ptr<RunningLimit::Slot> slot_;  // place among the imports that may run at once; null: none is held
+  uint32_t next_part_ = 0;                    // the part that Expects accepts
+  uint32_t feeding_ = 0;                      // the part that may pass its lines
+  uint64_t under_way_ = 0;                    // weight of the chunks that are not settled
+  bool full_ = false;                         // true while the window has no room
   bool retired_ = false;
-  std::string cause_;  // why it broke off; empty: it did not
-  TimePoint left_;     // when the latest post left
+  std::string cause_;  // why the flow broke off; empty: it did not
+  TimePoint left_;     // when the last POST left
   Tally tally_;
 
   Pipeline pipeline_;  // last: its thread uses the others

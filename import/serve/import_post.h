@@ -1,11 +1,12 @@
-// ImportPost: one POST /api/import, from its head to its answer.
+// ImportPost: handles one POST /api/import (import_service.h), from its head to its answer.
 //
-// Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which are answered when all is settled. The
-// amount under way is bounded: the body is not read on while too much of it waits, or it is not this one's turn.
+// Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which the answer contains when all lines are
+// settled. The memory is bounded: the post stops reading the body while too much of it waits, or while the lines of an
+// earlier part come first.
 //
-// Threads: the functions of HttpStreamHandler, and all that touches the exchange, run on the connection's I/O thread;
-// one task of the workers at a time takes the body apart; OnSettled is called on the pipeline's thread; Notify and
-// BreakOff on any.
+// Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
+// thread. One task at a time on the workers divides the body into chunks. The pipeline's thread calls OnSettled; any
+// thread may call Notify and BreakOff.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -27,7 +28,7 @@ inline constexpr const char* kJsonLines = "application/x-ndjson";
 
 class ImportPost final : public HttpStreamHandler, public std::enable_shared_from_this<ImportPost> {
  public:
-  // Rejects beyond this number are counted, not named.
+  // The most rejects that the answer names. It only counts the others.
   static constexpr size_t kMostRejects = 10'000;
 
   ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange);
@@ -41,21 +42,23 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   void OnShutdown() override;
   void OnEnd(std::string_view cause) override;
 
+  // Takes the report on a chunk of this POST.
   void OnSettled(const SettledChunk& settled);
-  // Says that something has changed, in the flow or here.
+  // Makes the I/O thread check whether the post can continue. Call it after a change in the flow.
   void Notify();
+  // Ends the answer with the error `why`, because the flow broke off.
   void BreakOff(std::string why);
 
  private:
   // The progress of the body so far.
   struct State {
     ImportProgress progress;
-    bool all_settled = false;  // all that was pushed
-    bool whole = false;        // and nothing will follow
-    Status error;              // says what is wrong with the data
+    bool all_settled = false;  // true if every line that was pushed is settled
+    bool whole = false;        // true if, in addition, no line will follow
+    Status error;              // error in the data; success: there is none
   };
 
-  // Run on the I/O thread.
+  // These run on the I/O thread.
   void Advance();
   void Feed();
   Party PartyOfFeed() const;
@@ -69,7 +72,7 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   void Finish(const std::string& last_lines, int status, const std::string& cause);
   void Leave(const std::string& cause);
 
-  // Run on a worker.
+  // These run on a worker.
   void RunFeed();
   Status TakeApart();
   Status Decode();
@@ -86,32 +89,32 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   uint64_t ticks_ = 0;
   std::string inbox_;
   bool body_ended_ = false;
-  bool arrived_ = false;  // something came since the last tick
-  bool paused_ = false;
-  bool begun_ = false;  // the answer has begun
-  bool syncing_ = false;
-  bool over_ = false;
+  bool arrived_ = false;  // true if bytes came since the last tick
+  bool paused_ = false;   // true while the body is not read
+  bool begun_ = false;    // true when the answer has begun
+  bool syncing_ = false;  // true when all lines are settled and are being synced to disk
+  bool over_ = false;     // true when the answer has ended
 
-  // Used by the feeder: the worker while feeding_, else the I/O thread.
+  // Used by a worker while feeding_ is true, else by the I/O thread.
   const std::unique_ptr<Decoder> decoder_;
   LineSplitter splitter_;
   std::string piece_;
   size_t piece_at_ = 0;
   bool piece_is_last_ = false;
-  std::string text_;  // text of the piece, without compression
+  std::string text_;  // decompressed text of the piece
   size_t text_at_ = 0;
   uint64_t pushed_weight_ = 0;
   bool flush_ = false;
 
-  mutable std::mutex mutex_;  // guards what follows
-  bool feeding_ = false;
-  bool all_fed_ = false;
-  bool notified_ = false;
-  uint64_t pushed_ = 0;  // chunks
-  uint64_t settled_ = 0;
+  mutable std::mutex mutex_;  // guards the members that follow
+  bool feeding_ = false;      // true while a task on the workers divides the body
+  bool all_fed_ = false;      // true when all lines of the body were pushed
+  bool notified_ = false;     // true while a call of Advance is posted
+  uint64_t pushed_ = 0;       // number of chunks that were pushed
+  uint64_t settled_ = 0;      // number of chunks that were settled
   Tally tally_;
   std::string rejects_;  // lines of JSON
-  size_t named_ = 0;     // rejects that rejects_ has had
+  size_t named_ = 0;     // number of rejects so far
   Status error_;
 };
 

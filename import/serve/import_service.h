@@ -3,32 +3,36 @@
 //   curl -X POST -T events.jsonl http://127.0.0.1:3334/api/import
 //   curl -G http://127.0.0.1:3334/api/export --data-urlencode 'filter={"kinds":[1]}' -d order=newest > notes.jsonl
 //
-// For administrators only (relay/operator/admin.h): with the relay's token, with NIP-98 by the admin's key, or from
-// this machine if the operator allows it. At most four of each run at once; one more is answered 503 with Retry-After.
+// Only administrators may use them (relay/operator/admin.h): with the relay's token, with NIP-98 by the admin's key, or
+// from this machine if the operator allows it. At most four imports and four exports run at once; further ones get
+// status 503 with Retry-After. During an emergency of the limiter (throttle/adaptive_limiter.h) no export begins (503).
 //
-// POST /api/import[?verify=false]   body: JSONL of any size, also with Content-Encoding gzip or zstd, read as it is
-// imported. A zstd frame may need a window of 8 MiB (--long=23) at most. It is answered when all of it is settled, in
-// lines of JSON:
+// POST /api/import[?verify=false]   The body is JSONL of any size, also with Content-Encoding gzip or zstd; the relay
+// reads it as fast as it imports. A zstd frame may need a window of at most 8 MiB (--long=23). The answer consists of
+// lines of JSON and ends when all lines of the body are settled (import/settled.h):
 //
 //   {"progress":{"lines":1200,"bytes":816000,"imported":1190,"duplicate":9, … one for each LineOutcome by KeyOf …,
-//                "level":0.41,"limiting":"l0","delay_ms":0.0,"latency_ms":3.1,"throttled":0,"throttled_ms":0.0,"problem":""}}
-//                                       each second until then. lines: of the body, from its start, that are settled
-//   {"reject":{"line":17,"outcome":"invalid","reason":"…"}}    each rejected line; the first 10,000 of them
+//                "level":0.41,"limiting":"l0","delay_ms":0.0,"latency_ms":3.1,"throttled":0,"throttled_ms":0.0,
+//                "problem":""}}
+//                                       each second until then. lines: settled lines, from the start of the body
+//   {"reject":{"line":17,"outcome":"invalid","reason":"…"}}    for each rejected line, up to 10,000 of them
 //   {"done":{…as progress…}}   or   {"error":"…"}              the last line
-//   {"error":"…","lasting":true}                               instead, if trying again is useless: a damaged
-//                                                              database
+//   {"error":"…","lasting":true}                               instead, if it is useless to send the lines again,
+//                                                              for example because the database is damaged
 //
-// A line that is settled is stored, as durably as WEIR_DB_SYNC says; at "done" all are on disk. After an error the
-// client sends again what was not settled; lines that were stored all the same are duplicates then. If the error is the
-// first thing to say, the status is 400 for damaged data and 503 for a relay that cannot go on; else it is 200,
-// whatever comes.
+// A line that is settled is stored, as durably as WEIR_DB_SYNC says; at "done" all lines are on disk. After an error
+// the client should send the lines that were not settled again; if the relay has stored some of them nevertheless,
+// these are duplicates then. If the relay has answered nothing before the error, the status is 400 for damaged data, or
+// 503 if the relay cannot continue. Otherwise the status is 200, even if an error comes later.
 //
-// POST /api/import?run=NAME&part=N   for `weir import`: the parts 0, 1, … of one import, each a POST with an answer of
-// its own. A part may be sent when the relay has begun to read the one before (100 Continue); they are saved in their
-// order. 409 says that it is not the next one (the relay was started anew, the run rested for 5 s): begin another run.
+// POST /api/import?run=NAME&part=N   For `weir import`: the parts 0, 1, … of one import, each a POST with an answer of
+// its own. A client may send a part when the relay has begun to read the part before (100 Continue); the relay saves
+// the parts in their order. Status 409 says that the part is not the next one, for example because the relay was
+// restarted, or because the run had no POST for 5 s; the client should begin another run.
 //
-// GET /api/export[?filter=…&since=…&until=…&order=arrival|oldest|newest]   may name several filters; events as JSONL.
-// An answer that breaks off has no last chunk: the client sees that it is not whole.
+// GET /api/export[?filter=…&since=…&until=…&order=arrival|oldest|newest]   Returns events as JSONL; several filters are
+// allowed. The trailer field Weir-Exported-Events has their number. An answer that breaks off has neither a last chunk
+// nor the trailer, so the client sees that it is not complete.
 #pragma once
 
 #include <atomic>
@@ -63,14 +67,14 @@ class ImportService final : public RelayPart {
 
  private:
   struct Flow {
-    std::string run;  // may be empty
+    std::string run;  // name of the run; empty: the import is one POST
     std::shared_ptr<ImportFlow> flow;
   };
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;
 
-  // The limit of each kind. An import holds a few megabytes and a thread.
+  // The most imports, and the most exports, at once. An import holds a few megabytes and a thread.
   static constexpr uint64_t kMostAtOnce = ImportFlow::kMostAtOnce;
-  // Parties of imports and exports begin above all that connections have.
+  // The first Party::id of imports and exports; those of connections are lower.
   static constexpr uint64_t kFirstParty = uint64_t{1} << 62;
 
   Begun Import(const HttpRequest& head, HttpExchange& exchange);
@@ -82,17 +86,17 @@ class ImportService final : public RelayPart {
   int64_t ThrottledNs() const;
 
   std::optional<RelayServices> services_;
-  std::unique_ptr<WorkPool> pool_;  // while started
+  std::unique_ptr<WorkPool> pool_;  // null unless the service is started
   ImportCounters counters_;
   RunningLimit imports_{kMostAtOnce};
   RunningLimit exports_{kMostAtOnce};
   std::atomic<uint64_t> last_party_{kFirstParty};
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members that follow
   std::condition_variable changed_;
   std::vector<Flow> flows_;
-  std::vector<std::weak_ptr<const ExportSession>> sessions_;  // running ones, and some that ended
-  bool look_ = false;                                         // a flow may be over
+  std::vector<std::weak_ptr<const ExportSession>> sessions_;  // sessions that run, and some that have ended
+  bool look_ = false;                                         // true if a flow may be over
   bool stopping_ = false;
   std::thread reaper_;
 };

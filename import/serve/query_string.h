@@ -1,4 +1,4 @@
-// Reads what stands behind the '?' of a URL.
+// Reads the queries of the URLs of imports and exports (import_service.h).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace weir {
 
 struct ImportQuery {
   bool verify = true;
-  std::string run;    // empty: the body is all of it
-  uint32_t part = 0;  // its number in the run
+  std::string run;    // name of the run; empty: the body is the whole import
+  uint32_t part = 0;  // number of the part in the run
 };
-// Takes verify=true|false, run=…, part=…
+// Reads verify=true|false, run=… (1 to 64 characters) and part=…. Returns an error for anything else.
 Result<ImportQuery> ParseImportQuery(std::string_view query);
-// Takes filter (several times), since, until, order. Checks the plan; leaves its `now_seconds` to the caller.
+// Reads filter (several times), since, until and order. Returns an error for anything else, or if Check refuses the
+// plan (import/export/exporter.h). The caller sets the plan's `now_seconds`.
 Result<ExportPlan> ParseExportQuery(std::string_view query, const FilterLimits& limits);
 
 }  // namespace weir

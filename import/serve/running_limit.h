@@ -1,6 +1,6 @@
-// RunningLimit: bounds how many of a kind run at once, and lets a caller wait until none does.
+// RunningLimit: limits how many jobs of a kind run at once, and lets a caller wait until none runs.
 //
-// Threads: any.
+// Threads: any thread may call any function.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +14,8 @@ class RunningLimit {
  public:
   explicit RunningLimit(uint64_t most) : most_(most) {}
 
-  // The place of one that runs. It is given back when the slot is destroyed, whatever ended it; the limit has to
-  // outlive it.
+  // The place of one job. The job holds it while it runs; its destructor makes the place free. The limit must outlive
+  // it.
   class Slot {
    public:
     explicit Slot(RunningLimit& limit) : limit_(limit) {}
@@ -27,10 +27,11 @@ class RunningLimit {
     RunningLimit& limit_;
   };
 
-  // Returns null if as many as may are running already.
+  // Returns a place, or null if most() jobs are running.
   std::unique_ptr<Slot> Take();
   uint64_t most() const { return most_; }
   uint64_t running() const;
+  // Blocks until no job is running. Take may be called meanwhile and afterwards.
   void WaitForNone();
 
  private:

@@ -1,25 +1,26 @@
-// Neo4jMonitor: the load of a Neo4j server, for the throttle. It speaks to Community edition 5 over HTTP.
+// Neo4jMonitor: the LoadMonitor of a Neo4j server (Community edition 5), which it asks over HTTP.
 //
 //   weir::Neo4jMonitor monitor(address, target_bytes);
 //   monitor.Start();
 //   …
-//   const auto transaction = monitor.Begin(bytes);  // around each one that the program sends
+//   const auto transaction = monitor.Begin(bytes);  // for each one, before the program sends it
 //
-// Signals:
-//   transactions  open transactions, against a threshold: those that the server shows, or those of this program that
-//                 have no answer, whichever are more. Over HTTP a request waits before its transaction begins, and the
+// Its signals (load_sample.h):
+//   transactions  open transactions / their threshold: those that the server shows, or those of this program without
+//                 an answer, whichever are more. Over HTTP a request waits before its transaction begins, and the
 //                 server does not show it then
-//   latency       of the program's own transactions, the mean of the last sample or two, against a threshold
-//   round_trip    of the monitor's own request, against the same threshold: it waits where all requests wait
-//   heap          old generation after a collection, against its maximum; shown, does not act
-//   own           bytes that the program reported by AddOwnBytes, against its budget
-//   memory        of this process against the target
+//   latency       mean latency of the program's transactions that ended since the last sample but one / its threshold
+//   round_trip    latency of the monitor's own request / the same threshold: it waits where all requests wait
+//   heap          the heap's old generation after a collection / its maximum; shown, limits nothing
+//   own           bytes that the program reported by AddOwnBytes / their budget
+//   memory        memory of this process / the memory target
 //
-// The last two are known without the server, too (LoadMonitor::ProcessSample).
+// The last two are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
-// It sends two statements in one request, at most every 500 ms, on a connection of its own. If a server that answered
-// lately does not answer in time, the time-out counts as its round trip; if it refuses, or is silent for five
-// time-outs, the sample has failed (LoadMonitor).
+// The monitor sends two statements in one request, at most every 500 ms, on a connection of its own. If the server does
+// not answer in time, but has answered within the last five time-outs, the time that the monitor waited is the round
+// trip. If the server refuses, or has been silent for longer, the sample fails (LoadMonitor), and the monitor asks
+// again after a second.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +36,21 @@ namespace weir {
 
 struct Neo4jMonitorSettings {
   MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(500)};
-  std::chrono::milliseconds timeout{1000};
-  uint64_t transaction_threshold = 15;               // WEIR_RATE_LIMIT_NEO4J_TXN_THRESHOLD
-  std::chrono::milliseconds latency_threshold{200};  // WEIR_RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS
-  uint64_t own_budget_mb = 0;                        // 0: an eighth of the memory target
+  std::chrono::milliseconds timeout{1000};           // for one request of the monitor
+  uint64_t transaction_threshold = 15;               // transactions at which `transactions` is 1.0
+  std::chrono::milliseconds latency_threshold{200};  // latency at which `latency` and `round_trip` are 1.0
+  uint64_t own_budget_mb = 0;                        // MiB; 0: an eighth of the memory target
 };
-// Declares all but `monitor` and the budget, which every engine has.
+// Declares all settings except `monitor` and the budget, which the settings of the RocksDB monitor declare.
 void Declare(SettingTable& table, Neo4jMonitorSettings& settings);
 
-// The figures behind the newest sample, for displays.
+// The figures behind the newest good sample, for displays.
 struct Neo4jDetails {
-  uint64_t transactions = 0;  // shown by the server, without the monitor's
-  uint64_t in_flight = 0;     // this program's, without an answer yet
-  Duration latency{};
+  uint64_t transactions = 0;  // open transactions that the server shows, except the monitor's
+  uint64_t in_flight = 0;     // transactions of this program without an answer
+  Duration latency{};         // mean, see the signal; 0: no transaction ended
   Duration round_trip{};
-  uint64_t heap_bytes = 0;  // in the old generation after a collection
+  uint64_t heap_bytes = 0;  // bytes in the old generation after a collection
   uint64_t max_heap_bytes = 0;
   uint64_t own_bytes = 0;
   MemoryUse memory;
@@ -59,11 +60,12 @@ class Neo4jProbe;
 
 class Neo4jMonitor final : public LoadMonitor {
  public:
-  // Asks nothing before Start or SampleOnce, and then samples at most every 500 ms.
+  // Sends nothing before Start or SampleOnce. A sample interval below 500 ms is raised to that.
   Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings = {},
                const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 
-  // A transaction of the program's own, from its sending to its answer. The monitor must outlive it.
+  // A transaction of the program, from before it is sent until its answer is there: the destructor marks its end. The
+  // monitor must outlive it.
   class Transaction {
    public:
     Transaction(Neo4jMonitor& monitor, uint64_t bytes, TimePoint begun)
@@ -74,7 +76,7 @@ class Neo4jMonitor final : public LoadMonitor {
           begun_(other.begun_),
           failed_(other.failed_) {}
     Transaction& operator=(Transaction&&) = delete;
-    // Marks it as failed: its end then gives back its place, but its size and time do not count.
+    // Marks the transaction as failed: its size and its latency are then not used.
     void Failed() { failed_ = true; }
     ~Transaction() {
       if (monitor_ != nullptr) monitor_->End(*this);
@@ -87,9 +89,11 @@ class Neo4jMonitor final : public LoadMonitor {
     TimePoint begun_;
     bool failed_ = false;
   };
+  // Begins a transaction that writes about `bytes` bytes. Any thread may call it, and destroy the result.
   [[nodiscard]] Transaction Begin(uint64_t bytes);
 
-  // Memory of the program that grows with its load.
+  // Reports memory of the program that grows with its load: `bytes` when it allocates them, and the same number below 0
+  // when it frees them (own_bytes.h).
   void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 

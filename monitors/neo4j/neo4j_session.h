@@ -1,11 +1,12 @@
-// Neo4jSession: one connection to a Neo4j over HTTP, kept as long as both sides keep it.
+// Neo4jSession: runs statements on a Neo4j server over HTTP. It keeps its connection for the next call as long as both
+// sides allow it.
 //
 //   Neo4jSession session(ParseNeo4jUrl("http://neo4j:password@127.0.0.1:7474/neo4j").value());
 //   auto answer = session.Commit({{"CREATE (n:Note {text: $text})", R"({"text":"…"})"}}, patience);
 //
-// A request that fails may answer 200 with its errors in the body: that is an error here, too.
+// Neo4j may answer a request that failed with status 200 and errors in the body. Commit returns an error then, too.
 //
-// Threads: one at a time.
+// Threads: only one thread at a time may use it.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +26,24 @@ struct Neo4jAddress {
   std::string user;
   std::string password;
   std::string database = "neo4j";
-  std::string ca_file;  // empty: the system's
+  std::string ca_file;  // file of certificates to trust; empty: those of the system
 };
-// Reads http://user:password@host:7474/database, or https://…:7473/…?ca=FILE. The error does not show the password.
+// Reads http://user:password@host:7474/database, or https://…:7473/…?ca=FILE. User, password, port and database may be
+// absent. The error does not show the URL.
 Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url);
 
 struct Neo4jStatement {
   std::string cypher;
-  std::string parameters = "{}";  // JSON
+  std::string parameters = "{}";  // a JSON object
 };
 
 class Neo4jSession {
  public:
   explicit Neo4jSession(Neo4jAddress address);
 
-  // Runs all statements in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Sends them
-  // only once: statements without an answer, in time or at all, may have been done. First connects again if the server
-  // has closed the connection.
+  // Runs all statements in one transaction, and waits at most `patience`. Returns Neo4j's JSON: results, each with
+  // columns and data. Connects first if there is no connection. Sends the statements only once: after an error without
+  // an answer of Neo4j, such as a time-out, they may have been executed.
   Result<std::string> Commit(const std::vector<Neo4jStatement>& statements, Duration patience);
 
  private:

@@ -1,10 +1,13 @@
-// Counts escapes: how often a PostgreSQL had to help itself since it is watched.
+// PostgresEscapes: counts how often an overloaded PostgreSQL protected itself (LoadSample::escapes) since weir watches
+// it.
 //
-// A requested checkpoint is no escape by itself: a log that fills requests checkpoints, and those that keep pace are
-// the server's stride. It is an escape if the log since the checkpoint before was beyond max_wal_size. A session that
-// has to sync a file itself is an escape, for the checkpointer, whose work that is, has no room left in its queue. A
-// session that writes pages itself is none: it does so with every page that it adds to a table, so bulk work alone
-// would count thousands a second.
+// A requested checkpoint is an escape if, at the sample before, the log was larger than max_wal_size. Other requested
+// checkpoints are not: a log that fills requests them, and a server that keeps pace makes them all the time. A session
+// that has to sync a file itself is an escape, because the checkpointer, which usually does that, has no room left in
+// its queue. A session that writes pages itself is not: it does so with every page that it adds to a table, so bulk
+// work alone would count thousands a second.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +19,15 @@ class PostgresEscapes {
  public:
   struct Figures {
     uint64_t requested_checkpoints = 0;  // since the server began to count
-    uint64_t backend_syncs = 0;          // since then
-    bool log_is_beyond = false;          // larger than max_wal_size
+    uint64_t backend_syncs = 0;          // files that sessions synced, since the server began to count
+    bool log_is_beyond = false;          // true if the log is larger than max_wal_size
   };
 
-  // Call it for a new connection: another server, or one that was started anew, counts from its own beginning.
+  // Makes the next Count only a starting point. Call it for a new connection: another server, or one that was
+  // restarted, has counts of its own.
   void Forget() { before_.reset(); }
+  // Adds the escapes since the last call. Adds none if a figure has become smaller, because the server has then reset
+  // it.
   void Count(const Figures& now) {
     if (before_ && now.requested_checkpoints >= before_->requested_checkpoints &&
         now.backend_syncs >= before_->backend_syncs) {

@@ -1,26 +1,26 @@
-// PostgresMonitor: the load of a PostgreSQL server, for the throttle.
+// PostgresMonitor: the LoadMonitor of a PostgreSQL server.
 //
 //   weir::PostgresMonitor monitor("postgres://weir@db1,db2/relay?target_session_attrs=read-write", target_bytes);
 //   monitor.Start();
 //
-// Signals:
-//   wal      log written since the redo point of the last checkpoint, against 1.6 times max_wal_size. A checkpoint that
-//            keeps pace ends below 0.63; at 1.0 it is far behind
-//   replica  log that the standby that lags most has not replayed, against a budget. Standbys count if they stream,
-//            replay and have answered in the last 15 s (by their own clocks); the signal is absent while there is none
-//   standby  how long a commit has waited for a standby's answer, against a second: if no standby is left that answers,
-//            no log grows and no standby lags
-//   waiting  sessions that wait for a lock or for a standby's answer, against a threshold; shown, does not act: waiting
-//            work has been admitted already, and the signals above say why it waits
-//   own      bytes that the program reported by AddOwnBytes, against its budget
-//   memory   of this process against the target
-// Escapes: see postgres_escapes.h.
+// Its signals (load_sample.h):
+//   wal      log written since the redo point of the last checkpoint / 1.6 times max_wal_size. A checkpoint that keeps
+//            pace ends below 0.63; at 1.0 it is far behind
+//   replica  log that the slowest standby has not replayed / a budget. Standbys are compared if they stream, replay and
+//            have answered in the last 15 s (by their own clocks); the signal is absent while there are none
+//   standby  seconds for which a commit has waited for a standby's answer, at most 3. It is needed because without a
+//            standby that answers the log does not grow and no standby lags
+//   waiting  sessions that wait for a lock or for a standby's answer / a threshold; shown, limits nothing: waiting work
+//            has been admitted already, and the signals above say why it waits
+//   own      bytes that the program reported by AddOwnBytes / their budget
+//   memory   memory of this process / the memory target
+// postgres_escapes.h says what an escape is.
 //
-// The last two are known without the server, too (LoadMonitor::ProcessSample).
+// The last two are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
-// It asks one short question per sample, on a connection of its own. A lost connection is made again after a second,
-// then after twice as long each time, up to 8 s. If the server does not answer in time, the sample has failed
-// (LoadMonitor). The monitor's role needs pg_monitor. The server must be one that is written to.
+// The monitor sends one short query for each sample, on a connection of its own. If the server does not answer in time,
+// the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second, then after
+// twice as long each time, up to 8 s. The monitor's role needs pg_monitor. The server must be a primary, not a standby.
 #pragma once
 
 #include <cstdint>
@@ -35,28 +35,29 @@ namespace weir {
 
 struct PostgresMonitorSettings {
   MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(250)};
-  std::chrono::milliseconds timeout{1000};  // for all of a sample, its connection too
-  uint64_t replica_budget_mb = 64;          // lag at which `replica` is 1.0
+  std::chrono::milliseconds timeout{1000};  // for a whole sample, which includes connecting
+  uint64_t replica_budget_mb = 64;          // MiB of lag at which `replica` is 1.0
   uint64_t waiting_threshold = 16;          // sessions at which `waiting` is 1.0
-  double wal_bytes_per_byte = 2;            // log bytes for each admitted byte
-  uint64_t own_budget_mb = 0;               // 0: an eighth of the memory target
+  double wal_bytes_per_byte = 2;            // bytes of log for each admitted byte; not a setting
+  uint64_t own_budget_mb = 0;               // MiB; 0: an eighth of the memory target
 };
-// Declares all but `monitor` and the budget, which every engine has.
+// Declares the time-out, the replica budget and the waiting threshold. The settings of the RocksDB monitor declare
+// `monitor` and own_budget_mb.
 void Declare(SettingTable& table, PostgresMonitorSettings& settings);
 
-// The figures behind the newest sample, for displays.
+// The figures behind the newest good sample, for displays.
 struct PostgresDetails {
-  int server_version = 0;  // 150006
-  uint64_t wal_bytes = 0;  // since the redo point
-  uint64_t max_wal_bytes = 0;
-  uint64_t standbys = 0;           // that stream, replay and answer
-  uint64_t replica_lag_bytes = 0;  // the lag of the one that lags most
-  uint64_t lock_waits = 0;         // sessions
-  uint64_t standby_waits = 0;
-  uint64_t oldest_standby_wait = 0;    // start of the oldest statement that waits for one, in µs of the server's clock
-  Duration standby_wait{};             // for how long that has been the same
+  int server_version = 0;            // in the form of libpq: 150006
+  uint64_t wal_bytes = 0;            // bytes of log since the redo point of the last checkpoint
+  uint64_t max_wal_bytes = 0;        // max_wal_size
+  uint64_t standbys = 0;             // number of standbys that stream, replay and answer
+  uint64_t replica_lag_bytes = 0;    // bytes of log that the slowest of them has not replayed
+  uint64_t lock_waits = 0;           // sessions that wait for a lock
+  uint64_t standby_waits = 0;        // sessions that wait for a standby
+  uint64_t oldest_standby_wait = 0;  // start of the oldest statement among these, in µs of the server's clock; 0: none
+  Duration standby_wait{};           // time for which oldest_standby_wait has been the same
   uint64_t requested_checkpoints = 0;  // since the server began to count
-  uint64_t backend_syncs = 0;          // since then
+  uint64_t backend_syncs = 0;          // files that sessions synced, since the server began to count
   uint64_t own_bytes = 0;
   MemoryUse memory;
 };
@@ -65,11 +66,12 @@ class PostgresProbe;
 
 class PostgresMonitor final : public LoadMonitor {
  public:
-  // `conninfo` is as libpq has it. Asks nothing before Start or SampleOnce.
+  // `conninfo` is a connection string of libpq. Does not connect before Start or SampleOnce.
   PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings = {},
                   const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 
-  // Memory of the program that grows with its load (own_bytes.h).
+  // Reports memory of the program that grows with its load: `bytes` when it allocates them, and the same number below 0
+  // when it frees them (own_bytes.h).
   void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 

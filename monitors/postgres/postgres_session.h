@@ -1,11 +1,11 @@
-// PostgresSession: a connection to a PostgreSQL whose calls wait no longer than their patience. It asks one question
-// (Ask), or sends a run of prepared statements at once and gets the answers in one round trip:
+// PostgresSession: a connection to a PostgreSQL whose calls return after a given time at most. Ask sends one query.
+// Queue and Run send several prepared statements at once and get the answers in one round trip:
 //
 //   session.Queue(kBegin);
 //   session.Queue(kFind, PostgresValues().Array(ids));
-//   auto answers = session.Run(patience);  // one for each, or the error of the first that failed
+//   auto answers = session.Run(patience);  // one for each statement, or the error of the first that failed
 //
-// Threads: one at a time.
+// Threads: only one thread at a time may use it.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,14 @@ struct pg_conn;
 
 namespace weir {
 
-// Each statement must be one object that lives as long as the program; it is prepared once on every connection.
+// A statement that is prepared once on every connection. The session remembers it by its address, so the object must
+// live as long as the program.
 struct PostgresStatement {
   const char* name;
   const char* sql;
 };
 
-// One server of an address, its fields as libpq has them.
+// One of the servers that a connection string names, as in libpq's host, hostaddr and port; a field may be empty.
 struct PostgresHost {
   std::string name;
   std::string address;
@@ -40,36 +41,42 @@ class PostgresSession {
  public:
   using Row = std::vector<std::optional<std::string>>;  // nullopt: NULL
 
-  // `conninfo` is as libpq has it: pairs of key=value, or postgres://…. Of several hosts it takes the one that worked
-  // last, or the next one that works.
+  // `conninfo` is a connection string of libpq: pairs of key=value, or postgres://…. It may name several hosts. Does
+  // not connect.
   explicit PostgresSession(std::string conninfo) : conninfo_(std::move(conninfo)) {}
   ~PostgresSession() { Close(); }
   PostgresSession(const PostgresSession&) = delete;
   PostgresSession& operator=(const PostgresSession&) = delete;
 
-  // Gives each of several hosts its share of the patience, for a host that is gone does not even refuse. A name that
-  // has to be looked up first may take longer.
+  // Closes the session and connects: to the host that worked last, or else to the next one that works. Each of several
+  // hosts gets a share of `patience`, because a host that is down may not even refuse. If a name has to be looked up
+  // first, the call may take longer.
   Status Connect(Duration patience);
   bool connected() const { return connection_ != nullptr; }
-  int server_version() const;  // 150006
-  // Returns the first row. Without an answer in time, or after an error, the session is closed.
+  int server_version() const;  // 150006; 0 if not connected
+  // Runs `sql` and returns the first row, empty if there is none. After an error, or without an answer in time, the
+  // session is closed.
   Result<Row> Ask(const std::string& sql, Duration patience);
 
   // Adds a statement to the next Run.
   void Queue(const PostgresStatement& statement, PostgresValues values = {});
-  // Sends the queued statements and returns their answers. After an error of a statement those behind it were not done
-  // and a transaction that was begun has failed, but the session goes on; without an answer in time it is closed.
+  // Sends the queued statements and returns their answers in the same order; the queue is then empty, also after an
+  // error. If a statement fails, those after it are not executed and an open transaction has failed, but the session
+  // stays open. If the connection is lost or the answer does not come in time, the session is closed.
   Result<std::vector<PostgresRows>> Run(Duration patience);
-  // The SQLSTATE of the error that Run returned last, such as "40001"; empty if the connection was lost.
+  // Returns the SQLSTATE of the error that Run returned last, such as "40001"; empty if the connection was lost.
   const std::string& error_code() const { return error_code_; }
-  // True if the connection was lost because the last answer did not come in time; its statements may yet be done.
+  // Returns true if the last Run closed the session because the answer did not come in time; the server may still
+  // execute its statements. A time-out of Connect or Ask sets it, too.
   bool timed_out() const { return timed_out_; }
-  // The socket to wait on after a LISTEN; -1 if not connected.
+  // Returns the socket to wait on after a LISTEN; -1 if not connected.
   int socket() const;
-  // Returns the payloads of the notifications that have arrived, without waiting.
+  // Returns the payloads of the notifications that have arrived, without waiting. If the connection is lost, returns an
+  // error and closes the session.
   Result<std::vector<std::string>> TakeNotifications();
-  // Returns true if the server said at a COMMIT that it did not wait for its standbys, and forgets it.
+  // Returns true if, since the last call, the server reported a COMMIT for which it did not wait for its standbys.
   bool TakeUnreplicated() { return std::exchange(unreplicated_, false); }
+  // Closes the connection and drops the queued statements.
   void Close();
 
  private:
@@ -93,7 +100,7 @@ class PostgresSession {
   static void OnNotice(void* session, const pg_result* notice);
 
   const std::string conninfo_;
-  size_t last_host_ = 0;  // the one that worked last
+  size_t last_host_ = 0;  // index of the host that worked last
   std::vector<Queued> queued_;
   std::set<const PostgresStatement*> prepared_;
   std::string error_code_;

@@ -1,6 +1,5 @@
-// The question for a PostgreSQL's figures, and the signals made of its answer: arithmetic, which needs no connection.
-//
-// Threads: none of its own.
+// The query for the load of a PostgreSQL, and the signals that PostgresMonitor makes of its answer. These functions
+// need no connection.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +11,22 @@
 
 namespace weir {
 
-// Returns a statement whose answer is one row.
+// Returns the query for a server of this version, such as 150006. Its answer is one row.
 std::string PostgresQuestion(int server_version);
-// Reads its answer. NULL counts as 0.
+// Reads the answer of that query into `*details`; NULL is read as 0. Returns an error if the row is not of the expected
+// form, or if the role may not see the standbys.
 Status ReadFigures(const PostgresSession::Row& row, PostgresDetails* details);
 
-// Adds wal, replica, standby and waiting.
+// Adds the signals wal, replica, standby and waiting (postgres_monitor.h). Without a standby it adds no replica.
 void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSettings& settings, LoadSample* sample);
 
-// How long commits have waited for a standby. PostgreSQL tells when the statement of a waiting session began, but that
-// may have run for an hour before its commit. So the wait is the time for which the oldest of them has been the same.
+// StandbyWait: measures how long commits have waited for a standby. PostgreSQL tells when the statement of a waiting
+// session began, but the statement may have run for an hour before its commit. So the wait is the time for which the
+// oldest of these statements has been the same.
 class StandbyWait {
  public:
-  // Returns the wait. `oldest` is when the oldest statement that waits began, by the server's clock; 0 if none waits.
+  // Returns the wait at `now`; 0 if no session waits. `oldest` is the start of the oldest statement that waits, by the
+  // server's clock; 0 if none waits.
   Duration Note(uint64_t oldest, TimePoint now);
 
  private:

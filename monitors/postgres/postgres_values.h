@@ -1,4 +1,4 @@
-// The parameters and answers of statements, in PostgreSQL's binary form.
+// The parameters and answers of PostgreSQL statements (postgres_session.h), in PostgreSQL's binary format.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@ struct pg_result;
 
 namespace weir {
 
-// The values of one array: all of one type, in the order in which they are added.
+// An array of values of one type, in the order in which they are added. Type has PostgreSQL's numbers for the types.
 class PostgresArray {
  public:
-  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23, kText = 25 };  // PostgreSQL's numbers for types
+  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23, kText = 25 };
 
   explicit PostgresArray(Type type) : type_(type) {}
-  void Add(std::string_view bytes);
-  void Add(int64_t number);  // in the type's width
+  void Add(std::string_view bytes);  // for kBytes and kText
+  void Add(int64_t number);          // for kInt64 and kInt32, which keeps the lower 32 bits
   void AddNull();
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Returns the array in PostgreSQL's binary format.
   std::string Encoded() const;
 
  private:
@@ -33,12 +34,12 @@ class PostgresArray {
   std::string values_;
 };
 
-// The parameters $1, $2 … of a statement.
+// The parameters of a statement. The calls add $1, $2 and so on, in this order.
 class PostgresValues {
  public:
   PostgresValues& Int64(int64_t number);
   PostgresValues& Int32(int32_t number);
-  PostgresValues& Bytes(std::string_view bytes);  // bytea, or text
+  PostgresValues& Bytes(std::string_view bytes);  // a bytea or a text
   PostgresValues& Array(const PostgresArray& array) { return Bytes(array.Encoded()); }
 
   const std::vector<std::string>& all() const { return values_; }
@@ -47,15 +48,15 @@ class PostgresValues {
   std::vector<std::string> values_;
 };
 
-// An answer. Bytes that are read from it are valid as long as it lives.
+// The answer of a statement; it owns `result`. Text that Bytes returns is valid as long as this object lives.
 class PostgresRows {
  public:
   explicit PostgresRows(pg_result* result = nullptr) : result_(result) {}
 
-  size_t size() const;
-  uint64_t affected() const;  // rows that the statement changed
+  size_t size() const;        // number of rows
+  uint64_t affected() const;  // number of rows that the statement changed
   bool IsNull(size_t row, int column) const;
-  int64_t Int(size_t row, int column) const;  // the value has 4 or 8 bytes
+  int64_t Int(size_t row, int column) const;  // an integer of at most 8 bytes; 0 for NULL
   std::string_view Bytes(size_t row, int column) const;
 
  private:

@@ -1,8 +1,8 @@
-// HeavyTakers finds those that take most among any number of clients, in a table of fixed size.
+// HeavyTakers finds the clients that cause the most work, among any number of clients, in a table of fixed size.
 //
-// When the table is full, a newcomer takes the place of the smallest taker and begins with its work (space-saving). So
-// every client that takes more than one part in kPlaces of all work is in the table, and the work of a taker is
-// overstated by at most that of the smallest one.
+// If the table is full, a new client replaces the one with the least work, and begins with that one's work (the
+// algorithm "space-saving"). So every client that causes more than one part in kPlaces of all work is in the table, and
+// a client's work is overstated by at most the least work in the table.
 //
 // Not thread-safe.
 #pragma once
@@ -18,18 +18,20 @@ namespace weir {
 
 class HeavyTakers {
  public:
-  static constexpr size_t kPlaces = 32;
+  static constexpr size_t kPlaces = 32;  // the size of the table
 
   struct Taker {
-    uint64_t key = 0;
-    uint64_t group = 0;  // the group it belongs to, so that callers can name it
+    uint64_t key = 0;    // the client
+    uint64_t group = 0;  // the group that the client belongs to, as passed to Add
     double work = 0;
   };
 
+  // Adds work to that of the client `key`. `group` is kept as it was when the client came into the table.
   void Add(uint64_t key, uint64_t group, Work work);
-  // Keeps this share of each taker's work and forgets the rest.
+  // Multiplies the work of each client by `share`, from 0 to 1, so that old work counts less than new. A client that is
+  // left with less than 1 leaves the table.
   void Fade(double share);
-  // Returns the takers, the one with most work first.
+  // Returns the clients in the table, the one with the most work first.
   std::vector<Taker> Heaviest() const;
 
  private:

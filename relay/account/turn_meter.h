@@ -1,11 +1,13 @@
-// TurnMeter: the cost of a turn, charged by code that is far from the code that counts it.
+// TurnMeter lets code deep inside a turn charge its work to the connection whose turn it is. A turn is one run of a
+// session on its I/O thread (relay/server/session.h).
 //
 //   Work spent = 0;
-//   const TurnMeter meter(spent);            // the session, around a turn
-//   TurnMeter::Charge(kSignatureWork);       // a handler that it calls, on the same thread
+//   const TurnMeter meter(spent);            // the session, for the length of a turn
+//   TurnMeter::Charge(kSignatureWork);       // a handler that the session calls, on the same thread
 //
-// A request's handler is charged a usual amount. A handler that does more charges the rest, so that the connection that
-// asked for it pays, and its address waits for its next turn. Outside of a turn Charge does nothing.
+// The session counts a usual amount for each request (kRequestWork in relay/server/http_stage.cc). A handler that does
+// more work than that charges the difference, so that its connection pays, and the connection's address waits longer
+// for its next turn.
 #pragma once
 
 #include <utility>
@@ -16,11 +18,13 @@ namespace weir {
 
 class TurnMeter {
  public:
+  // Makes Charge on this thread add to `spent` until the meter is destroyed. Meters nest: the innermost one counts.
   explicit TurnMeter(Work& spent) : outer_(std::exchange(current_, &spent)) {}
   ~TurnMeter() { current_ = outer_; }
   TurnMeter(const TurnMeter&) = delete;
   TurnMeter& operator=(const TurnMeter&) = delete;
 
+  // Adds work to the turn that runs on this thread. Does nothing outside of a turn.
   static void Charge(Work work) {
     if (current_ != nullptr) *current_ += work;
   }

@@ -1,9 +1,15 @@
-// Turns: items that wait for one thread or a few and are taken in turns by work (throttle/fair_turns.h). Groups
-// (addresses) take turns by what their items cost, and within a group its parties (connections) do. So a flooder waits
-// behind itself however many connections it has, and a client that brings little goes before those that bring much. The
-// items of one party keep their order.
+// Turns is a queue of items from many clients, for one thread or a few that work on them. It decides by fairness which
+// item is next: groups (client addresses) take turns by the work that their items cost, and within a group its parties
+// (connections) do (throttle/fair_turns.h). So a client that floods the queue waits behind its own items, however many
+// connections it has, and a client with little work goes before those with much. The items of one party keep their
+// order.
 //
-// Not thread-safe. Memory grows with the items that wait; callers of Push limit them by a window.
+//   turns.Push(party, std::move(item), expected);    // the work that the item will probably cost
+//   Item item = turns.Pop();                         // its turn begins
+//   turns.End(party, expected, done);                // its turn ends: it has cost `done`
+//
+// Not thread-safe. Memory grows with the items that wait, so the code that pushes limits their number, such as the
+// window of events that a connection may have in flight (relay/protocol/event_window.h).
 #pragma once
 
 #include <cstddef>
@@ -17,24 +23,31 @@
 
 namespace weir {
 
-// Lines that take turns. If memory runs out, nothing has changed and the item is still the caller's.
+// The queue behind Turns, PartyTurns and GroupTurns. It keeps one Line of items for each key. kKeyOf returns the key of
+// a party: its connection's (PartyOf) or its address's (GroupOf). A Line has the functions of PartyLine; it may be a
+// LinesInTurns itself. If memory runs out in a function that takes an item, the function throws, nothing has changed,
+// and the item is still the caller's.
 template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
 class LinesInTurns {
  public:
   bool empty() const { return places_.turns().empty(); }
-  // The next item. Requires that one waits.
+  // Returns the next item. Requires that the queue is not empty.
   const Item& Front() const { return places_.Next().line.Front(); }
+  // Returns the work that the next item was pushed with. Requires that the queue is not empty.
   Work FrontWork() const { return places_.Next().line.FrontWork(); }
-  // The number of lines that wait, whose popped item has not ended, or that are away and remembered.
+  // Returns the number of lines with items that wait, with an item whose turn has not ended, or without items but
+  // remembered for what they have had (throttle/fair_turns.h).
   size_t lines() const { return places_.size(); }
 
+  // Adds an item behind the other items of its party. `work` is what the item will probably cost.
   void Push(const Party& party, Item&& item, Work work) {
     Place& place = places_.Find(kKeyOf(party));
     place.line.Push(party, std::move(item), work);
     WaitOn(place);
   }
 
-  // Takes the next item. Its turn lasts until End or PutBack.
+  // Removes the next item and returns it. Requires that the queue is not empty. The item's turn lasts until the caller
+  // calls End or PutBack for it. Several turns may last at the same time.
   Item Pop() {
     Place& place = places_.Next();
     places_.turns().Begin(place, place.line.FrontWork());
@@ -43,14 +56,16 @@ class LinesInTurns {
     return item;
   }
 
-  // Ends the turn of an item that was popped with `asked`. It was done or dropped, and cost `done`.
+  // Ends the turn of a popped item that needs no further turn. `asked` is the work that the item was pushed with,
+  // `done` the work that its turn has cost.
   void End(const Party& party, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.End(party, asked, done);
     places_.End(place, asked, done);
   }
 
-  // Puts back an item that was popped with `asked` and has cost `done`. It is the first of its party again.
+  // Ends the turn of a popped item and puts the item back, as the first of its party. `asked` is the work that the item
+  // was pushed with, and keeps for its next turn; `done` is the work that this turn has cost.
   void PutBack(const Party& party, Item&& item, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.PutBack(party, std::move(item), asked, done);
@@ -71,7 +86,7 @@ class LinesInTurns {
   FairLines<Place> places_;
 };
 
-// The items of one party, in its order.
+// A Line without turns: items in the order of Push.
 template <typename Item>
 class PartyLine {
  public:
@@ -97,10 +112,11 @@ inline uint64_t PartyOf(const Party& party) { return party.id; }
 template <typename Item>
 using PartyTurns = LinesInTurns<Item, PartyLine<Item>, PartyOf>;
 
-// The items of groups, where each group has one order.
+// The items of groups that take turns. The items of one group keep their order, whatever their parties.
 template <typename Item>
 using GroupTurns = LinesInTurns<Item, PartyLine<Item>, GroupOf>;
 
+// The items of groups that take turns, and whose parties take turns within each group.
 template <typename Item>
 using Turns = LinesInTurns<Item, PartyTurns<Item>, GroupOf>;
 

@@ -1,18 +1,18 @@
-// WorkPool: the threads that verify signatures and scan, so that I/O threads never wait.
+// WorkPool: the threads that verify signatures and scan the store, so that I/O threads never wait for such work.
 //
-// Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have used
-// least once the expected work of its next task is added. So an address that asks for little goes before all that ask
-// for much, known or new, however many these are, however many connections they have, and whatever each task costs in
-// the end.
+// Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have had
+// the least work once the expected work of its next task is added. So an address that asks for little goes before all
+// addresses that ask for much, whether known or new, however many these are, however many connections they have, and
+// whatever each task costs in the end.
 //
-// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but of
-// every eight tasks one is not urgent, if any waits. Fair tasks (events) and long ones (the slices that follow) take
-// turns while both wait. Fewer long tasks run at once than there are threads (but at least one), so a short request
-// finds a thread whatever a scan costs. Within a kind, connections take turns by work. Between addresses urgency does
-// not count. Callers cut their tasks to a millisecond at most.
+// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but one
+// of every eight tasks is not urgent, if any such task waits. Fair tasks (events) and long tasks (the later slices of a
+// REQ or COUNT) take turns while both wait. Fewer long tasks run at once than there are threads, but at least one, so a
+// short request finds a thread whatever a scan costs. Within a kind, the connections of the address take turns by work.
+// Between addresses, urgency does not count. Callers cut their work into tasks of a millisecond at most.
 //
-// Threads: Submit may be called from any thread. The pool bounds nothing; callers limit what they submit by a window
-// (event_window.h, requests.h).
+// Threads: all functions may be called from any thread, tasks included. The pool does not bound the number of tasks;
+// callers limit what they submit (relay/protocol/event_window.h, relay/protocol/requests.h).
 #pragma once
 
 #include <cstddef>
@@ -29,21 +29,25 @@
 
 namespace weir {
 
+// The kinds of tasks, see above.
 enum class Urgency : uint8_t { kUrgent, kFair, kLong };
 inline constexpr size_t kUrgencies = 3;
 
 class WorkPool {
  public:
-  // The workers run at a lower priority than the I/O and commit threads. So events wait here, where parties take turns,
-  // and not in one line behind those that were judged already: live p50 in the storm 12 ms without, 5.7 with, and 3.5
-  // with batches of 4 events.
+  // The nice value of the workers, a lower priority than that of the I/O and commit threads. So events wait here, where
+  // parties take turns, and not in one queue behind events that were verified already. Median delay of live events in
+  // the scenario `storm` (bench/relay): 12 ms without, 5.7 ms with this value, and 3.5 ms with batches of 4 events.
   static constexpr int kNice = 10;
 
+  // Starts the threads, at least one.
   explicit WorkPool(size_t threads, int nice = kNice);
-  // Runs all submitted tasks, then ends the threads.
+  // Waits until all submitted tasks have run, then ends the threads.
   ~WorkPool();
 
-  // A task returns what it has cost; one that returns nothing has cost `expected`.
+  // Queues a task, which is called once, on one of the threads. `expected` is the work that it will probably cost. The
+  // task returns the work that it has cost, or void: then it has cost `expected`. An exception from a task
+  // (std::exception) is logged.
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Work expected, Task task) {
     if constexpr (std::is_void_v<std::invoke_result_t<Task&>>) {
@@ -55,7 +59,7 @@ class WorkPool {
       Enqueue(urgency, party, expected, std::move(task));
     }
   }
-  // The expected work of a task if the caller knows no better.
+  // The expected work of a task if the caller does not know it.
   static constexpr Work kUsualWork = kTurnWork / 8;
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Task task) {
@@ -63,15 +67,16 @@ class WorkPool {
   }
 
   size_t threads() const;
-  size_t waiting() const;
+  size_t waiting() const;  // the number of tasks that have not begun
 
-  // The groups and the parties that took most work. It is recent work only if a caller lets it fade with FadeTakers,
-  // for example once a second.
+  // The groups and the parties that have cost the most work, the first one most (heavy_takers.h). That is work since
+  // the start, unless a caller lets old work fade with FadeTakers, for example once a second.
   struct Heaviest {
     std::vector<HeavyTakers::Taker> groups;
     std::vector<HeavyTakers::Taker> parties;
   };
   Heaviest HeaviestTakers() const;
+  // Multiplies the work of all groups and parties by `share`, from 0 to 1.
   void FadeTakers(double share);
 
  private:

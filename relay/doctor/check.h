@@ -1,10 +1,10 @@
-// Checks: each looks for one thing that may be wrong. It is a pure function from facts to a finding, under a name that
-// stays the same.
+// The checks of `weir doctor`. Each check looks for one thing that may be wrong: it is a pure function from the facts
+// (facts.h) to a finding, and has a name that never changes.
 //
 //   for (const Finding& finding : Examine(facts)) …   // worst first
 //
-// A new check is a function, and its line in the table of its file (…_checks.cc). Its words have to be right on every
-// machine.
+// To add a check, write its function and add a line to the table of its file (…_checks.cc). Its words must be right on
+// every machine.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@
 
 namespace weir {
 
-// The exit status of `weir doctor`.
+// How bad a finding is. The number of the worst one is the exit status of `weir doctor`.
 enum class Severity : uint8_t {
   kFine = 0,
-  kAdvice = 1,   // it could do better
-  kWarning = 2,  // it will hurt under load, at a fault, or a user who relies on what is not so
-  kBroken = 3,   // it does not work, or not for long
+  kAdvice = 1,   // a change would make something better
+  kWarning = 2,  // harm will come under load, after a fault, or to a user who relies on something that does not hold
+  kBroken = 3,   // something does not work, or will soon not work
 };
-std::string_view NameOf(Severity severity);  // "broken"
+std::string_view NameOf(Severity severity);  // "fine", "advice", "warning", "broken"
 
 struct Finding {
   Severity severity = Severity::kAdvice;
   std::string saw;                    // the observation, with figures
   std::string why;                    // why it matters
   std::string act;                    // the advice
-  std::vector<std::string> commands;  // the advice as it is typed: commands, or settings NAME=VALUE
-  std::string_view name;              // the name of the check
+  std::vector<std::string> commands;  // the advice in a form to type: commands, or settings NAME=VALUE
+  std::string_view name;              // the name of the check; Examine sets it
 };
 
 struct DoctorCheck {
   std::string_view name;
-  std::optional<Finding> (*find)(const Facts& facts);
+  std::optional<Finding> (*find)(const Facts& facts);  // returns nullopt if nothing is wrong
 };
 
-// The checks by what they look at.
+// Each function returns the checks that look at one kind of facts.
 std::span<const DoctorCheck> SettingsChecks();
 std::span<const DoctorCheck> HostChecks();
 std::span<const DoctorCheck> DirectoryChecks();
@@ -49,9 +49,11 @@ std::span<const DoctorCheck> RocksDbChecks();
 std::span<const DoctorCheck> PostgresChecks();
 std::span<const DoctorCheck> InstanceChecks();
 
-// Returns the findings of all checks but the ignored ones, the worst first.
+// Runs all checks except those that `ignored` names, and returns their findings, the worst first.
 std::vector<Finding> Examine(const Facts& facts, const std::vector<std::string>& ignored = {});
+// Returns the names of all checks.
 std::vector<std::string_view> CheckNames();
+// Returns the worst severity among the findings; kFine if there are none.
 Severity Worst(const std::vector<Finding>& findings);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Shared by the checks: the worst finding over several things, and figures in words.
+// Shared by the checks of `weir doctor`: the worst of several findings, figures in words, and figures about memory.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Returns the worst finding over all things; of equal ones the first.
+// Calls `find` for each of the things, and returns the worst finding; the first of equally bad ones. Returns nullopt if
+// there is none.
 template <typename Things, typename Find>
 std::optional<Finding> WorstOf(const Things& things, Find find) {
   std::optional<Finding> worst;
@@ -29,13 +30,14 @@ std::optional<Finding> WorstOf(const Things& things, Find find) {
   return worst;
 }
 
+// Formats a share (0..1): "4.2 %", "43 %".
 inline std::string Percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
   return text;
 }
 
-// Quotes a path so that a shell takes it for one word.
+// Quotes a path, if that is necessary for a shell to take it as one word.
 inline std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
   if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
@@ -52,18 +54,21 @@ inline std::string Milliseconds(double seconds) {
   return text;
 }
 
+// Converts to a whole number; what is not above 0 becomes 0.
 inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
 
-// "1 event", "2 events"
+// Returns "1 event", "2 events".
 inline std::string Count(uint64_t count, const std::string& what) {
   return ShortNumber(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+// Returns the setting that makes `bytes` the memory target, in whole MiB and at least one.
 inline std::string TargetOf(double bytes) {
   return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
 }
 
-// Returns the memory that the running relay holds already; nullopt if one runs and does not tell.
+// Returns the memory that the relay on this machine holds now; 0 if none runs; nullopt if one may run, but its metrics
+// are not known.
 inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
@@ -71,12 +76,13 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
-// Returns the memory target whose emergency begins a tenth below the limit.
+// Returns the memory target, in bytes, whose emergency of memory begins about a tenth below `limit_bytes`.
 inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
   return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
 }
 
-// Returns the largest memory target that this machine and the cgroup have room for; nullopt if that is not known.
+// Returns the largest memory target, in bytes, for which this machine and the relay's cgroup have room; nullopt if that
+// is not known.
 inline std::optional<double> LargestTarget(const Facts& facts) {
   const std::optional<uint64_t> resident = ResidentBytes(facts);
   if (!facts.host.room || !resident) return std::nullopt;

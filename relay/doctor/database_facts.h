@@ -1,4 +1,5 @@
-// Looks at the database: that of a data directory, without its lock, or a database server.
+// Gathers facts about the database for `weir doctor`: about the RocksDB in a data directory, without taking its lock,
+// or about a PostgreSQL server.
 #pragma once
 
 #include <optional>
@@ -9,12 +10,16 @@
 
 namespace weir {
 
-// `path` is that of the database, DATA_DIR/events. Its contents are read only if no process has it. Returns nullopt if
-// this user may not look.
+// Looks at the directory of a RocksDB, DATA_DIR/events. If the database is not there, says so in RocksDbFacts::exists.
+// Checks whether the database can be read (`recognised`) only if no process holds it, and if its write-ahead logs have
+// at most 256 MiB. Adds to `unseen` what could not be looked at, and why. Returns nullopt if this user may not look at
+// the directory.
 std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_seconds,
                                           std::vector<std::string>* unseen);
 
-// Asks for ten seconds at most, and changes nothing.
+// Asks the server, and changes nothing. Waits at most two seconds for each connection and each answer, and stops at the
+// first question that fails. If the server was not reached, PostgresFacts::reached has the error; else `unseen` gets
+// what the server did not tell.
 PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::string>* unseen);
 
 }  // namespace weir

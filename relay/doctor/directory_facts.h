@@ -1,4 +1,4 @@
-// Looks at a directory that holds something, and at its disk.
+// Gathers facts about a directory and its disk for `weir doctor`.
 #pragma once
 
 #include <string>
@@ -8,12 +8,15 @@
 
 namespace weir {
 
-// Returns the words behind the name of something that could not be looked at: ": Permission denied; run this as …".
+// Returns words to append to the name of something that could not be looked at: ": Permission denied; run this as …".
+// `error` is an errno.
 std::string WhyUnseen(int error);
 
-// `holds` says in words what is kept there. If the directory does not exist, the disk is that of the nearest directory
-// above, where it would be made. If `measure`, measures how long an fsync takes, with a file of some 100 KB (nameless
-// if the file system allows it), for two seconds at most. Adds to `unseen` what could not be looked at.
+// Looks at a directory, which `holds` names by its contents ("the events"). If it does not exist, looks at the disk of
+// the nearest directory above, where it would be made. If `measure` is true, and the disk can be written, measures how
+// long an fsync takes: for about two seconds at most, with a file of some 100 KB, which has no name if the file system
+// allows that. Adds to `unseen` what could not be looked at, and why. If the disk does not answer within five seconds,
+// gives up and sets DirectoryFacts::hangs.
 DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
                                std::vector<std::string>* unseen);
 

@@ -1,11 +1,13 @@
-// weir doctor: says what to change about settings, machine, database and the relay or gate that runs, and why.
+// weir doctor: says what to change, and why, about the settings, the machine, the database and the running relay or
+// gate.
 #pragma once
 
 namespace weir {
 
-// Returns 0 if there is nothing to change, 1 for advice, 2 for a warning, 3 if something is broken; kDoctorNotAsked if
-// it was asked for something wrong, for which other commands return 2.
+// The exit status if the flags are wrong, or if --as-running finds no relay. Other commands return 2 for that.
 inline constexpr int kDoctorNotAsked = 64;
+// Returns the exit status: 0 if there is nothing to change, 1 for advice, 2 for a warning, 3 if something is broken; of
+// several findings the worst counts, and those of --ignore do not. argv[0] is "weir doctor".
 int DoctorCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Gathers the facts that `weir doctor` judges. Needs no rights but those of its user, changes nothing, and takes some
-// seconds.
+// Gathers the facts for the checks of `weir doctor`. It needs only the rights of its user, changes no setting, file or
+// database, and takes some seconds.
 #pragma once
 
 #include <string>
@@ -14,12 +14,14 @@ namespace weir {
 struct GatherOptions {
   Environment environment;
   std::string data_dir;     // --data-dir; empty: from the environment
-  std::string url;          // --url; empty: from the data directory's lock, or the environment
-  bool as_running = false;  // judge the settings that the running relay was started with
+  std::string url;          // --url; empty: from the lock of the data directory, and from the environment
+  bool as_running = false;  // --as-running: use the settings with which the running relay was started
   HostFiles files;
 };
 
-// Returns an error if it was asked for something that it cannot do.
+// Returns an error only if `as_running` is set, and no relay runs on the data directory or this user may not look at
+// its process. Facts that could not be looked at are no error. With `as_running`, it makes the relay's working
+// directory that of this process.
 Result<Facts> Gather(GatherOptions options);
 
 }  // namespace weir

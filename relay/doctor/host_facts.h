@@ -1,4 +1,5 @@
-// Looks at the machine and the kernel, through files that every user may read, but for a process's environment.
+// Gathers facts about the machine and the kernel for `weir doctor`. All users may read the files for that, except the
+// environment of another user's process.
 #pragma once
 
 #include <string>
@@ -8,23 +9,23 @@
 
 namespace weir {
 
-// Directories of the kernel's files; tests put a tree of their own here.
+// The directories with the kernel's files. Tests make such files in directories of their own.
 struct HostFiles {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string cgroup = "/sys/fs/cgroup";
 };
 
-// `process` is the one whose cgroups are meant: "self" or a number.
+// Looks at the machine, and at the cgroups of a process: "self", or the id of another process.
 HostFacts LookAtHost(const HostFiles& files = {}, const std::string& process = "self");
 
-// True if this program is in no cgroup below the one that it sees as the root, as is every program in a container.
+// Returns true if this program is in the root of the cgroups that it can see, as every program in a container is.
 bool IsRootOfCgroups(const HostFiles& files);
 
-// Returns the swapped memory of a process of this machine.
+// Returns the swapped memory of a process of this machine; 0 if that is not known.
 uint64_t SwappedBytes(const HostFiles& files, int process);
-// Returns the environment that the process was started with, including its flags that stand for a setting. Returns an
-// error if this user may not see it.
+// Returns the environment with which the process was started. Its flags --data-dir, --listen and --port replace the
+// variables that they stand for. Returns an error if this user may not read the environment.
 Result<Environment> EnvironmentOf(const HostFiles& files, int process);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Asks a relay or gate that runs over HTTP, as any client may ask it.
+// Gathers facts about a running relay or gate for `weir doctor`, over HTTP, as any client can.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,14 @@ namespace weir {
 
 struct InstanceQuestion {
   std::string url;
-  bool is_local = false;  // it answers on this machine: its certificate may have another name and is not checked
-  // Called and shown only for /v1/health, if there is something to ask about and the connection is private.
+  // True if it runs on this machine. Then its certificate is not verified, because that may have another name.
+  bool is_local = false;
+  // Returns the token of an administrator. Called only before /v1/health is asked, and only if the connection is
+  // verified TLS or stays on this machine.
   std::function<Result<std::string>()> token;
 };
-// Asks for /metrics and /readyz, for five seconds each at most.
+// Asks for /metrics and /readyz and, if the metrics report trouble with the store of the quotas, for /v1/health. Each
+// may take five seconds. If /metrics was not answered, or not by weir, InstanceFacts::problem says so.
 InstanceFacts AskInstance(const InstanceQuestion& question);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The report of `weir doctor`: for people in 80 columns, and for programs.
+// The report of `weir doctor`: as text in 80 columns for people, and as JSON for programs.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace weir {
 
-// Lists everything that was looked at, with its figures: {"disk", "./data: 76 GB free, an fsync takes 1.2 ms"}.
+// Returns everything that was looked at, with its figures: {"disk", "the events in ./data: 76 GB free of 98 GB, …"}.
 std::vector<std::pair<std::string, std::string>> LookedAt(const Facts& facts);
 
-// Commands and settings stand in lines of their own, which are not broken.
+// Returns the report for people. Each command or setting has a line of its own, which is never broken.
 std::string ToText(const std::vector<Finding>& findings, const Facts& facts);
-// One object: verdict, exit_status, findings, looked_at, not_seen.
+// Returns one JSON object with the members verdict, exit_status, findings, looked_at and not_seen.
 std::string ToJson(const std::vector<Finding>& findings, const Facts& facts);
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// grpc.health.v1.Health, for the server as a whole and for each of its services: Check answers once, and Watch goes on
-// answering (grpc_watch.h), also for a service that is not there yet.
+// The gRPC service grpc.health.v1.Health, by which clients ask whether a server, or one of its services, can be used.
+// Check answers once. Watch answers again whenever the state changes (grpc_watch.h), also for a service that does not
+// exist yet.
 #pragma once
 
 #include <functional>
@@ -11,9 +12,10 @@
 
 namespace weir {
 
-// Returns whether a service serves, of which "" is the server as a whole; nullopt if there is none of this name. Called
-// on I/O threads; must not block.
+// A function that returns whether a service can be used; "" is the server as a whole. Returns nullopt if there is no
+// service of this name. I/O threads call it, several at once; it must not block.
 using GrpcServing = std::function<std::optional<bool>(std::string_view service)>;
+// Adds the service to the router.
 void AddGrpcHealth(HttpRouter& router, GrpcServing serving, const GrpcWatchPace& pace = {});
 
 }  // namespace weir

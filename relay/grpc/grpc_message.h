@@ -1,8 +1,8 @@
-// gRPC in terms of HTTP: reads the header of a call, and frames messages.
+// Converts between gRPC and HTTP: reads the head of a call, and frames and reads messages.
 //
-// A call is a POST over HTTP/2 with application/grpc; a message is a byte (0: not compressed), four bytes of its
-// length, and protobuf. The answer is always 200: messages, then the trailers grpc-status and grpc-message. If there is
-// no message, the header has them.
+// A call is a POST over HTTP/2 with the type application/grpc. A framed message consists of one byte (0: not
+// compressed), four bytes for the length, and the protobuf. The answer to a call has status 200, messages, and then the
+// trailers grpc-status and grpc-message. If there is no message, these two are in the header.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -18,34 +18,41 @@
 
 namespace weir {
 
-// The default limit of an HTTP body. A server with a lower limit refuses longer ones before a message is read.
+// The longest message: as long as the default limit of an HTTP body. A server with a lower limit refuses longer bodies
+// before a message is read.
 inline constexpr size_t kMostGrpcMessageBytes = size_t{1} << 20;
 
-// The parts of a call that its handler gets beside the message.
+// The parts of a call that its handler gets in addition to the message.
 struct GrpcCall {
-  const HttpRequest& http;              // valid until the handler returns; its body is empty if the call streams
-  std::optional<TimePoint> deadline{};  // by grpc-timeout: after it the client does not wait any more
+  const HttpRequest& http;              // valid until the handler returns; its body is empty if the call is a stream
+  std::optional<TimePoint> deadline{};  // end of the client's patience, by grpc-timeout; nullopt: it has none
 };
 
-// Reads the head of a call. Returns an answer if the request is no call, or none that can be served.
+// Reads the head of the call in call->http and sets the deadline. Returns nullopt if the call can be served. Otherwise
+// returns the answer to it: 415 or 505 if the request is no gRPC call, else a gRPC error, for example if the deadline
+// has passed.
 std::optional<HttpResponse> ReadGrpcCall(TimePoint now, GrpcCall* call);
-// Reads the head and the body of a unary call.
+// Does the same, and reads the message in the body of a unary call, which must have exactly one.
 std::optional<HttpResponse> ReadUnaryCall(TimePoint now, GrpcCall* call, google::protobuf::MessageLite* message);
-// Sets *framed_bytes to the size, with its frame, of the message that `text` begins with; 0 if it is not all there yet.
+// Sets `*framed_bytes` to the size of the framed message at the start of `text`, including the frame; to 0 if `text`
+// does not have all of it yet. Returns an error if the message is compressed, malformed or longer than `most_bytes`
+// without its frame.
 GrpcStatus FindGrpcMessage(std::string_view text, size_t most_bytes, size_t* framed_bytes);
-// Reads the one message of `framed`.
+// Reads `framed`, which must be exactly one framed message, into `*message`. Returns an error if it is not.
 GrpcStatus ReadGrpcMessage(std::string_view framed, google::protobuf::MessageLite* message);
 
-// Returns the head of an answer in pieces.
+// Returns the head of an answer whose messages follow in pieces.
 HttpResponse GrpcHead();
+// Returns the message with its frame.
 std::string FramedGrpcMessage(const google::protobuf::MessageLite& message);
+// These return the whole answer to a unary call: with one message and status OK, or with an error.
 HttpResponse GrpcAnswer(const google::protobuf::MessageLite& message);
 HttpResponse GrpcError(const GrpcStatus& error);
-// Returns the trailers of an answer in pieces.
+// Returns the trailers that end an answer in pieces.
 HttpFields GrpcTrailers(const GrpcStatus& status);
 
-// Converts an answer that the server gives before or instead of a handler, such as 413. If the request is not gRPC over
-// HTTP/2, the answer stays as it is.
+// Returns the gRPC form of an error that the server itself gives, such as 413 (HttpRouter::AddWording). If the request
+// is not gRPC over HTTP/2, returns the error unchanged.
 HttpResponse PlainErrorAsGrpc(HttpResponse plain, const HttpRequest& request);
 
 }  // namespace weir

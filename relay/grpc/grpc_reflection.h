@@ -1,5 +1,5 @@
-// grpc.reflection.v1.ServerReflection, and v1alpha, which older clients ask for: lists the services, and the .proto
-// files that describe them. There are no extensions.
+// The gRPC service grpc.reflection.v1.ServerReflection, and v1alpha for older clients. It tells clients which services
+// the server has, and the .proto files that describe them. It knows no extensions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// `services` has their full names, as in their .proto files; reflection itself is added.
+// Adds the reflection service to the router. `services` has the full names of the services, as in their .proto files;
+// reflection itself is added to them.
 void AddGrpcReflection(HttpRouter& router, std::vector<std::string> services);
 
 }  // namespace weir

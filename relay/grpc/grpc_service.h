@@ -1,4 +1,4 @@
-// GrpcService adds the methods of one gRPC service to the routes of a server.
+// GrpcService: adds the methods of one gRPC service to the routes of an HTTP server (relay/server/http.h).
 //
 //   GrpcService greeter(router, "test.Greeter");
 //   greeter.AddUnary<Name, Greeting>("Greet", [](const GrpcCall& call, Name& name, GrpcReply<Greeting> reply) {
@@ -7,11 +7,12 @@
 //     reply(greeting);  // or reply(GrpcStatus{…})
 //   });
 //
-// A method may answer with a stream instead: AddWatch, or AddStream for messages that come and go one by one.
+// AddUnary adds a method that answers with one message. AddStream adds one in which messages come and go one by one
+// (grpc_stream.h). AddWatch adds one that sends its answer again when it has changed (grpc_watch.h).
 //
-// Requests that reach no method (another content type, a malformed message, an unknown method, a body that is too long)
-// are answered as gRPC servers do. Handlers run like those of http.h, and a reply is an HttpReply: it is given once,
-// now or later, from any thread.
+// Requests that reach no handler (another content type, a malformed message, an unknown method, a body that is too
+// long) get the errors that gRPC defines. A handler is called like an HttpDeferredHandler, on an I/O thread, and must
+// not block. A reply is an HttpReply: the handler calls it once, at once or later, on any thread.
 #pragma once
 
 #include <functional>
@@ -33,19 +34,21 @@ class GrpcReply {
  public:
   explicit GrpcReply(HttpReply http) : http_(std::move(http)) {}
 
+  // These send the answer; after the first call they do nothing.
   void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
   void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
-  // For handlers that only have to know whether the client still waits, or that answer with what GrpcError makes.
+  // Returns the reply of HTTP, which tells whether the client still waits, and which takes the results of GrpcAnswer
+  // and GrpcError.
   const HttpReply& http() const { return http_; }
 
  private:
   HttpReply http_;
 };
 
-// Only makes routes: it need not outlive them.
+// The object is only needed to add methods. The routes stay when it is destroyed.
 class GrpcService {
  public:
-  // The router must outlive it. `name` includes the package: "weir.v1.Quota".
+  // The router must outlive this object. `name` includes the package: "weir.v1.Quota".
   GrpcService(HttpRouter& router, std::string_view name) : router_(router), prefix_("/" + std::string(name) + "/") {
     router.AddDeferred("POST", prefix_ + "{method}", [](const HttpRequest& request, const HttpReply& reply) {
       GrpcCall call{request};
@@ -55,7 +58,7 @@ class GrpcService {
     router.AddWording(prefix_, PlainErrorAsGrpc);
   }
 
-  // The message is the handler's own, which may change it.
+  // The handler may change or move the message. `call` and `message` are valid until it returns.
   template <typename Request, typename Response>
   using Unary = std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)>;
   template <typename Request, typename Response>
@@ -70,12 +73,14 @@ class GrpcService {
                         });
   }
 
+  // Adds a method whose messages come and go one by one (grpc_stream.h).
   void AddStream(std::string_view method, GrpcStreamFactory factory) {
     AddGrpcStream(router_, prefix_ + std::string(method), std::move(factory));
   }
 
-  // Streams the answers of a unary method (grpc_watch.h). `clear_passing`, which may be null, removes the parts of an
-  // answer that change by themselves as time goes.
+  // Adds a method that sends the answer of the unary `handler`, and again each time that it has changed (grpc_watch.h).
+  // `clear_passing` removes from an answer the parts that change merely because time passes, so that they do not count
+  // as a change; it may be null.
   template <typename Request, typename Response>
   void AddWatch(std::string_view method, const GrpcWatchPace& pace, void (*clear_passing)(Response*),
                 Unary<Request, Response> handler) {

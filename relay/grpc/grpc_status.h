@@ -26,6 +26,7 @@ enum class GrpcCode : uint8_t {
   kUnauthenticated = 16,
 };
 
+// An OK, or an error with a message for people.
 struct GrpcStatus {
   GrpcCode code = GrpcCode::kOk;
   std::string message;

@@ -1,7 +1,8 @@
-// A gRPC call in which messages come and go one by one, over an exchange (http_stream.h).
+// GrpcStream: a gRPC call in which messages come and go one by one, over an HTTP exchange (relay/server/http_stream.h).
 //
-// Everything runs on the I/O thread of the call; other threads use poster(). The stream is full while too much output
-// waits for the client; none of its messages is handed over then. A handler that sends unasked checks is_full() first.
+// All functions and callbacks run on the I/O thread of the call; other threads use poster() to get there. The stream is
+// full while too much output waits for the client. It then passes no message of the client to the handler. A handler
+// that sends messages without having received one must check is_full() before.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -19,7 +20,7 @@
 
 namespace weir {
 
-// The longest message that comes by a stream: many streams are open at once.
+// The longest message that a client may send in a stream. It is short because many streams are open at once.
 inline constexpr size_t kMostStreamedMessageBytes = size_t{8} << 10;
 
 class GrpcStream {
@@ -27,19 +28,21 @@ class GrpcStream {
   explicit GrpcStream(HttpExchange& exchange) : exchange_(exchange) {}
 
   HttpPoster poster() { return exchange_.poster(); }
-  // For timers, whose handlers then post.
+  // Returns the executor for timers. A timer's handler must not use the stream, but call poster() to do so.
   boost::asio::any_io_executor executor() { return exchange_.executor(); }
 
+  // These send a message, without and with its frame. They do nothing after the end of the call.
   void Send(const google::protobuf::MessageLite& message) { SendFramed(FramedGrpcMessage(message)); }
   void SendFramed(std::string_view message);
-  // Ends the call. Nothing is sent or handed over after it.
+  // These end the call. After that the stream sends nothing and passes no message to the handler; only OnEnd follows.
   void Finish(const GrpcStatus& status) { FinishWith(GrpcTrailers(status)); }
   void FinishWith(HttpFields trailers);
-  bool is_over() const { return over_; }
+  bool is_over() const { return over_; }  // true after the end of the call
 
   static constexpr size_t kMostWaitingBytes = size_t{16} << 10;
   bool is_full() const { return exchange_.pending_bytes() > kMostWaitingBytes; }
-  // Calls `callback` once, on a later turn, when the stream is not full.
+  // Calls `callback` once, when the stream is not full, and never within this call. Does not call it after the end of
+  // the exchange.
   void WhenTaken(std::function<void()> callback) { exchange_.WhenPendingBelow(kMostWaitingBytes, std::move(callback)); }
 
  private:
@@ -51,21 +54,25 @@ class GrpcStream {
   bool over_ = false;
 };
 
-// An exception from it ends the call with INTERNAL, or breaks it off if the answer has begun.
+// The handler of one call. If one of its functions throws, the call ends with INTERNAL, or breaks off if the answer has
+// begun.
 class GrpcStreamHandler {
  public:
   virtual ~GrpcStreamHandler() = default;
 
-  // A message, framed as ReadGrpcMessage takes it. The view is valid during the call.
+  // Called for each message of the client, in their order. `framed` is for ReadGrpcMessage and valid only during the
+  // call.
   virtual void OnMessage(std::string_view framed) = 0;
+  // Called once after the last message, unless the call has ended before.
   virtual void OnMessagesEnd() = 0;
-  // The last call, whatever the cause.
+  // Called once, as the last function, when the call has ended for any reason.
   virtual void OnEnd() {}
 };
 
-// `call` is valid only while the factory runs, `stream` until OnEnd. When the server shuts down, the call ends with
-// UNAVAILABLE.
+// A function that makes the handler of a call, which must not be null. It runs on the I/O thread. `call` is valid only
+// while it runs, `stream` until OnEnd.
 using GrpcStreamFactory = std::function<std::shared_ptr<GrpcStreamHandler>(const GrpcCall& call, GrpcStream& stream)>;
+// Adds a method at `path`, "/package.Service/Method". When the server shuts down, the call ends with UNAVAILABLE.
 void AddGrpcStream(HttpRouter& router, std::string path, GrpcStreamFactory factory);
 
 }  // namespace weir

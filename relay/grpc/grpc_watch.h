@@ -1,8 +1,10 @@
-// A watch: a call that streams the answers of a unary method for as long as it lasts, the first at once, and then each
-// that differs from the one before. The method is asked again at each beat, one question at a time, and not while the
-// stream is full: so a watch that its client does not read soon costs nothing. Watches that begin together ask at
-// different moments, because their questions are asked outside the turns of the I/O thread: those of 50,000 took 280 ms
-// at once. An error of the method ends the watch.
+// A watch: a gRPC call that sends the answer of a unary method at once, and again each time that the answer has
+// changed, until the client ends it or its deadline passes. An error of the method ends the watch with this error.
+//
+// The watch calls the method again at each beat, a fixed time after the last answer. It does not call it while an
+// answer is missing or the stream is full, so a watch that its client does not read soon costs nothing. Watches that
+// begin together call the method at different moments (FirstBeat): the timers of an I/O thread do not share its time
+// fairly with its connections, and the calls of 50,000 watches at once took 280 ms.
 #pragma once
 
 #include <chrono>
@@ -19,20 +21,26 @@ namespace weir {
 
 struct GrpcWatchPace {
   std::chrono::milliseconds beat{1000};
-  // Watches of one method and one client (GroupOf); more are refused with RESOURCE_EXHAUSTED.
+  // The most watches of one method by one client (GroupOf in relay/server/client_address.h). Further ones end with
+  // RESOURCE_EXHAUSTED.
   size_t most_of_an_address = 256;
 };
 
+// The method that is watched.
 struct GrpcWatched {
-  // Asks the method with a framed message, like an HTTP handler. Called on the I/O thread of the watch.
+  // Calls the method with a framed message. Runs on the I/O thread of the watch and must not block; it answers by
+  // `reply`, like an HttpDeferredHandler.
   std::function<void(const GrpcCall& call, std::string_view message, HttpReply reply)> ask;
-  // Returns the part of a framed answer that has to differ for the answer to be sent.
+  // Returns the part of a framed answer that is compared: an answer is sent if this part differs from that of the
+  // answer sent last.
   std::function<std::string(std::string_view answer)> state;
 };
 
-// Returns the time until the second question of the n-th watch of a method: a part of a beat. The parts of consecutive
-// watches are spread evenly over the beat.
+// Returns the time from the first answer to the second call of the method, for the n-th watch of a method: a part of
+// `beat`. The times of consecutive watches are spread evenly over the beat.
 std::chrono::nanoseconds FirstBeat(uint64_t n, std::chrono::nanoseconds beat);
+
+// Adds a watch at `path`, "/package.Service/Method".
 
 void AddGrpcWatch(HttpRouter& router, std::string path, const GrpcWatchPace& pace, GrpcWatched watched);
 

@@ -1,4 +1,4 @@
-// weir.yaml (WEIR_CONFIG): a section for each limiter.
+// Reads weir.yaml (WEIR_CONFIG), which has a section for each limiter.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@
 
 namespace weir {
 
-// Calls `read` if the section is there. The other limiters' sections are skipped, and `server` of an rls.yml too; any
-// other key is an error.
+// Reads the file and calls `read` if it has the section, which is "quota", "keyed", "defaults", "endpoints" or
+// "server". Skips the others of these sections. Returns an error if the file cannot be read or has any other key, and
+// the errors that `read` has reported on its values.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

@@ -1,4 +1,4 @@
-// Metrics of a limiter's configuration file.
+// ConfigReads: the metrics about the readings of a limiter's configuration file.
 //
 // Threads: any.
 #pragma once
@@ -13,12 +13,13 @@ namespace weir {
 
 class ConfigReads {
  public:
+  // Counts a reading; `good` is false if it ended in an error.
   void Note(bool good) {
     (good ? good_reads_ : errors_).fetch_add(1, std::memory_order_relaxed);
     good_.store(good, std::memory_order_relaxed);
   }
 
-  // `limiter` is the beginning of their names: "weir_keyed" and the like.
+  // Adds the metrics. Their names begin with `limiter`: "weir_keyed" and the like.
   void AppendTo(MetricFamilies& families, const std::string& limiter) const {
     families.Counter(limiter + "_config_reads_total", "Readings of the configuration file, by result")
         .Add(good_reads_.load(std::memory_order_relaxed), {{"result", "good"}})
@@ -31,7 +32,7 @@ class ConfigReads {
  private:
   std::atomic<uint64_t> good_reads_{0};
   std::atomic<uint64_t> errors_{0};
-  std::atomic<bool> good_{true};
+  std::atomic<bool> good_{true};  // the newest reading was good
 };
 
 }  // namespace weir

@@ -1,7 +1,8 @@
-// FollowedRules: the rules of a limiter, read from its files when it opens, and again whenever they have changed or an
-// operator asks. If they cannot be read again, the error is logged and the running rules stay.
+// FollowedRules: reads the rules of a limiter from its files when the limiter opens, and again whenever the files have
+// changed or an operator asks for it. If they cannot be read again, the error is logged and the running rules stay.
 //
-// Threads: the owner's; rules that are read again are used on the watch's thread.
+// Threads: Open and Stop are for the owner's thread; between them, any thread may call ReadSoon. Later readings happen
+// on a thread of the ConfigWatch (config_watch.h), which then calls `read`, `use` and `note_again`.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -18,25 +19,30 @@
 
 namespace weir {
 
-// `Read` has a `summary` for the log.
+// `Read` is the type of the rules as they were read. It must have a member `summary`, a text for the log.
 template <typename Read>
 class FollowedRules {
  public:
   struct Steps {
-    std::string limiter;  // its name in the log
-    std::string path;     // the file or the directory; empty if there is none and the defaults hold
-    std::function<Result<Read>(const Read* running)> read;  // `running` is null at first
+    std::string limiter;  // the name of the limiter in the log
+    std::string path;     // the file or the directory; empty: there is none, and the default rules apply
+    // Reads the rules. `running` has the rules in use; it is null at the first reading.
+    std::function<Result<Read>(const Read* running)> read;
+    // Puts rules into use, in Open and after each later reading that was good.
     std::function<void(const Read&)> use;
-    std::function<void(bool good)> note_again;  // called after each reading but the first
+    // Called after each later reading, with its success. A reading during which the files changed does not count.
+    std::function<void(bool good)> note_again;
   };
 
-  // `files` are those of the path.
+  // `files` watches the files of `path`, and looks at them in every `interval`.
   FollowedRules(FileWatch files, std::chrono::milliseconds interval, Steps steps)
       : files_(std::move(files)), interval_(interval), steps_(std::move(steps)) {}
 
+  // Reads the rules, puts them into use and begins to watch the files. If they cannot be read, returns the error and
+  // does neither. Call it once.
   Status Open() {
     std::optional<Result<Read>> read;
-    // If they change meanwhile, the watch reads them again.
+    // If the files change meanwhile, the watch reads them again.
     files_.ReadWhole([&] { read = steps_.read(nullptr); });
     if (!read->ok()) return read->status();
     running_ = std::move(*read).value();
@@ -47,15 +53,17 @@ class FollowedRules {
     return Status();
   }
 
+  // Asks the watch to read the files again soon. Without a path, only writes to the log that there is nothing to read.
   void ReadSoon() {
     if (watch_ != nullptr) return watch_->ReadSoon();
     spdlog::info("{}: there is no configuration to read again: WEIR_CONFIG is not set", steps_.limiter);
   }
 
+  // Ends the watch, and waits for a reading that runs.
   void Stop() { watch_.reset(); }
 
  private:
-  // Reads the files, and returns what is to be done with them.
+  // Reads the files, and returns the function that puts the rules into use or logs the error.
   std::function<void()> ReadAgain() {
     return [this, read = steps_.read(&running_)] {
       if (read.ok()) {
@@ -69,7 +77,7 @@ class FollowedRules {
     };
   }
 
-  FileWatch files_;  // the watch takes them over
+  FileWatch files_;  // until Open, which moves it into the watch
   const std::chrono::milliseconds interval_;
   const Steps steps_;
   Read running_;

@@ -1,5 +1,5 @@
-// LatestStates: the newest states that a limiter has told of its keys or endpoints, for code that shows them each
-// second and cannot wait. The limiter answers a moment later, from the thread that is at the last shard.
+// LatestStates: keeps the newest states of a limiter's keys or endpoints, for code that shows them each second and must
+// not wait. The limiter itself may answer a moment later, on another thread (keyed_limiter.h, queued_limiter.h).
 //
 // Threads: any.
 #pragma once
@@ -17,8 +17,9 @@ class LatestStates {
  public:
   using Done = std::function<void(std::vector<State>)>;
 
-  // Calls `describe` once more, and returns the newest states: those of this call if it is answered at once, else the
-  // ones before.
+  // Calls `describe`, which must pass the present states to its argument, once, at any time and on any thread. Returns
+  // those states if that happens before `describe` returns, else the newest states of an earlier call; none before the
+  // first.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
       const std::lock_guard lock(kept->mutex);

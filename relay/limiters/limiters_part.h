@@ -1,6 +1,6 @@
-// LimitersPart: the limiters on the relay's port, with the relay's administrators. Since a relay is open to everybody,
-// only administrators may use the quotas (unless WEIR_QUOTA_API says otherwise), and no client may use keys (unless
-// WEIR_KEYED_API says otherwise).
+// LimitersPart: serves the limiters on a relay's port (RelayPart), for the relay's administrators. Since a relay is
+// open to every client, by default only administrators may use the quotas (WEIR_QUOTA_API), and no client may use the
+// keys, the endpoints or Envoy's rate limits (WEIR_KEYED_API, WEIR_QUEUED_API, WEIR_RATELIMIT_API).
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@ class LimitersPart final : public RelayPart {
  public:
   explicit LimitersPart(ServedLimiterSettings settings = {}) : settings_{.limiters = std::move(settings)} {}
 
-  // Includes the settings that only `weir gate` and `weir quota` use: all may have one environment.
+  // Also declares the settings that only `weir gate` and `weir quota` use, because all three may have one environment.
   void Declare(SettingTable& table) override;
   void AddRoutes(HttpRouter& router) override;
-  // Returns an error if the configuration file is wrong or the quotas' store cannot be used. A Redis that is away is no
-  // error.
+  // Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A Redis that does not
+  // answer is no error.
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void HangUp() override;
@@ -27,9 +27,9 @@ class LimitersPart final : public RelayPart {
 
  private:
   AllLimiterSettings settings_;
-  const Admin* admin_ = nullptr;
-  ServedLimiters limiters_;
-  std::atomic<bool> open_{false};
+  const Admin* admin_ = nullptr;   // set by Start
+  ServedLimiters limiters_;        // set by AddRoutes
+  std::atomic<bool> open_{false};  // all limiters are open
 };
 
 }  // namespace weir

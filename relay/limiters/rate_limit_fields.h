@@ -1,5 +1,5 @@
-// The IETF's RateLimit-Policy and RateLimit header fields, and Retry-After: every limiter here tells its limits with
-// them.
+// The header fields RateLimit-Policy and RateLimit of the IETF, by which the quotas, the keys and the endpoints tell
+// clients their limits, and the value of Retry-After.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace weir {
 
+// A limit and its present state.
 struct LimitState {
-  std::string_view policy;
-  int64_t amount = 0;  // in `window`
-  Duration window{};   // 0 if its length varies
-  int64_t remaining = 0;
-  std::optional<Duration> reset;
-  std::string_view unit = {};  // the quota unit; empty: requests
-  std::optional<int64_t> burst;
+  std::string_view policy;        // the name of the limit
+  int64_t amount = 0;             // units that may be used in `window`
+  Duration window{};              // 0 if its length varies
+  int64_t remaining = 0;          // units that are left
+  std::optional<Duration> reset;  // time until more units are available; nullopt: the field does not say it
+  std::string_view unit = {};     // the quota unit of the draft; empty: requests
+  std::optional<int64_t> burst;   // units that may be used at once, if the limit is a token bucket
 };
 
-// There must be at least one limit.
+// Adds both fields, with an entry for each limit. There must be at least one limit.
 void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields);
 
-// Returns whole seconds, rounded up, at least 1.
+// Returns the value of Retry-After: whole seconds, rounded up, at least 1.
 std::string RetryAfterSeconds(Duration wait);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// ServedLimiter: a limiter as a port serves it: that of `weir gate`, or a relay's.
+// ServedLimiter: what a port needs of a limiter, to serve it: the port of `weir gate`, or that of a relay.
 //
-// Threads: any once it is open, but for Stop.
+// Threads: once Open has returned, any thread may call all functions except Stop.
 #pragma once
 
 #include <chrono>
@@ -19,35 +19,41 @@ namespace weir {
 
 class ServedLimiter {
  public:
-  // Returns the answer to a client that is no administrator, as Admin::Refusal does.
+  // Returns the answer to a client that is no administrator, or nullopt for an administrator, as Admin::Refusal does.
   using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
 
   virtual ~ServedLimiter() = default;
 
-  // Handlers are not called before Open, which is called when all routes of the port have been added.
+  // Adds the routes of the limiter. Their handlers are not called before Open has returned. Open is called when all
+  // limiters have added their routes.
   virtual void AddRoutes(HttpRouter& router, const Refusal& refusal) = 0;
-  // Returns an error if its settings or its configuration are wrong. The methods below need an open limiter. The tracer
-  // may be null.
+  // Opens the limiter. Returns an error if its settings or its configuration are wrong, or if its store cannot be used;
+  // then the functions below must not be called, except grpc_service and health_name. `tracer` may be null; else it
+  // must live until Stop has returned.
   virtual Status Open(Tracer* tracer) = 0;
 
-  // Returns its gRPC service; empty if it has none.
+  // Returns the name of the limiter's gRPC service; empty if it has none.
   virtual std::string_view grpc_service() const { return {}; }
-  // Returns its other name in gRPC's health checks; empty if it has none.
+  // Returns another name for the limiter in gRPC's health checks; empty if it has none.
   virtual std::string_view health_name() const { return {}; }
-  // Returns an error if it cannot decide. *note says what is wrong although it can.
+  // Returns an error if the limiter cannot decide. If it can, but something is wrong, writes that into *note. `note`
+  // must not be null.
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
+  // Adds the metrics of the limiter.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
-  // See RelayPart::AppendLive.
+  // Adds the limiter's tables to the live page. See RelayPart::AppendLive.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
-  // Reads its configuration again. Must not block. On an error, which is logged, the running configuration stays.
+  // Asks another thread to read the configuration again. Must not block. If it is wrong, the error is logged and the
+  // running configuration stays.
   virtual void ReloadSoon() = 0;
 
-  // Returns how long Stop may have to wait at most.
+  // Returns the longest time that Stop may have to wait for a call of the store.
   virtual std::chrono::milliseconds longest_call() const { return {}; }
-  // True if no count would be lost if the process ended now.
+  // Returns false if Stop may have counts to write to the store, so that they would be lost without it. A limiter that
+  // never writes its counts returns true.
   virtual bool all_is_in_store() const { return true; }
-  // Called when no connection is left. Waits for calls under way, and writes down what is only in memory. A second call
-  // does nothing.
+  // Called when no connection is left. Waits for calls of the store that have begun, and writes to the store what is
+  // only in memory. A second call does nothing.
   virtual void Stop() = 0;
 };
 

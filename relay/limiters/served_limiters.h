@@ -1,4 +1,4 @@
-// The settings of the limiters, and the limiters that they ask for.
+// The settings of all limiters, and the limiters that are made by them.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ namespace weir {
 
 struct ServedLimiterSettings {
   QuotaSettings quota;
-  // keyed and queued have their sections in the quotas' configuration file.
+  // The configuration file of the quotas (weir.yaml) has the sections of `keyed` and `queued` too.
   KeyedSettings keyed;
   QueuedSettings queued;
   EnvoySettings envoy;
 };
 void Declare(SettingTable& table, ServedLimiterSettings& settings);
 
-// Returns the errors in the names of stores, and in the configuration files; opens no store.
+// Returns all errors in the names of stores and in the configuration files. Opens no store.
 std::vector<Status> Check(const ServedLimiterSettings& settings);
 
-// The settings of `weir gate`, `weir quota` and a relay, which may all have one environment.
+// The settings that `weir gate`, `weir quota` and a relay have for limiters. All three may have one environment.
 struct AllLimiterSettings {
   ServedLimiterSettings limiters;
   QuotaAdminSettings admin;
@@ -35,10 +35,11 @@ struct AllLimiterSettings {
 };
 void Declare(SettingTable& table, AllLimiterSettings& settings);
 
-// The limiters that are not off.
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
+// Makes the limiters that the settings do not turn off. They are not open yet.
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
-// Returns the first error; the limiters before it are open then. The tracer may be null.
+// Opens the limiters, one after the other. Returns the first error; then the limiters before that one are open, and the
+// others are not. `tracer` may be null.
 Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

@@ -1,15 +1,14 @@
-// LiveFeed: adds a row to the history each second and, while anyone listens, makes the whole state: once, the same
-// bytes for all listeners.
+// LiveFeed: the source of the live page and of `weir top`. Each second it adds a row of figures to the history. While
+// there are listeners, it also makes the whole state each second, once, and all listeners get the same bytes.
 //
 //   LiveFeed feed({.sample = …, .describe = …}, {.run = …});
 //   feed.Start();
-//   feed.Join(listener);   // gets the state with its history soon, then an event a second
-//   feed.Ask(asker);       // gets the state once
+//   feed.Join(listener);   // `listener` soon gets the state with its history, then an event each second
+//   feed.Ask(asker);       // `asker` gets the state once
 //
-// FEED.md describes the contents. One thread makes all of it: the one that Start starts or, without Start, the one that
-// calls Tick and Serve.
-//
-// Any thread may call Join, Ask, Mark and listeners.
+// FEED.md describes the state and the events. One thread does all work, "the feed's thread": the thread that Start
+// starts or, in tests without Start, the thread that calls Tick and Serve. Any other thread may call Join, Ask, Mark,
+// listeners and Stop.
 #pragma once
 
 #include <condition_variable>
@@ -32,60 +31,69 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// Gets an event each second, on the feed's thread; it must hand the event over and never block. It leaves by being
-// destroyed.
+// Gets an event each second. The feed holds only a weak pointer to a listener: a listener that is destroyed has left.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;
-  // A whole event of a text/event-stream.
+  // Called on the feed's thread, with a whole event of a text/event-stream. Must pass the event on, and never block.
   virtual void OnEvent(const SharedText& event) = 0;
 };
 
-// The state at one moment, for an Asker.
+// The state at one moment. It is valid only while the Asker that got it runs.
 struct LiveMoment {
   const LiveState& state;
-  const LiveRow& row;
+  const LiveRow& row;  // the newest
   const std::deque<LiveMark>& marks;
-  std::function<SharedText()> json;  // with the history
+  std::function<SharedText()> json;  // returns the state as JSON, with the history
 };
 
 class LiveFeed {
  public:
   static constexpr size_t kMostListeners = 128;
   static constexpr size_t kMostAskers = 64;
-  static constexpr size_t kMostMarks = 64;
+  static constexpr size_t kMostMarks = 64;  // the newest marks are kept
 
+  // The figures of one second.
   struct Sample {
     LiveRow row;
     std::vector<LiveMark> marks;
   };
-  // Called on the feed's thread only.
+  // The functions that make the contents. They are called on the feed's thread only.
   struct Source {
-    std::function<Sample()> sample;
-    std::function<LiveState(LiveRates&)> describe;
+    std::function<Sample()> sample;                 // called each second
+    std::function<LiveState(LiveRates&)> describe;  // called when a listener or an asker needs a newer state
   };
-  // Identifies this relay and this run of it.
+  // Identifies the relay and its present run.
   struct About {
-    uint64_t run = 0;  // when it began, in milliseconds since 1970
-    std::string name;
-    std::string version;
-    std::string store;
+    uint64_t run = 0;     // when the run began, in milliseconds since 1970
+    std::string name;     // the relay's name
+    std::string version;  // that of the program
+    std::string store;    // "rocksdb", or the address of a PostgreSQL
   };
   LiveFeed(Source source, About about, const Clock& clock = Clock::System());
   ~LiveFeed() { Stop(); }
 
+  // Starts the feed's thread. Call it at most once.
   void Start();
-  // Ends the thread; once this has returned, no listener or asker is called any more. A second call does nothing.
+  // Ends the feed's thread. Once Stop has returned, no listener or asker is called any more; askers that still wait are
+  // dropped without a call. A second call does nothing. Must not be called on the feed's thread.
   void Stop();
 
-  // Join and Ask return false if there are kMostListeners listeners or kMostAskers askers already, or after Stop.
+  // Adds a listener. Its first event is the state with the history; then it gets an event each second. Returns false,
+  // and does not add the listener, if there are kMostListeners already, or after Stop.
   bool Join(const std::shared_ptr<LiveListener>& listener);
+  // Called once, on the feed's thread, unless Stop is called first. Must not block.
   using Asker = std::function<void(const LiveMoment& moment)>;
+  // Passes `asker` to the feed's thread, which calls it soon. Returns false, and `asker` is never called, if
+  // kMostAskers wait already, or after Stop.
   bool Ask(Asker asker);
+  // Adds a mark to the state. The mark is dropped if kMostMarks others still wait for the feed's thread.
   void Mark(LiveMark mark);
+  // Returns the number of listeners that have not left.
   size_t listeners() const;
 
-  // The thread calls Tick each second, and Serve after that and when a listener or an asker has come.
+  // The two steps of the feed's thread. Tick, called each second, adds a row and sends the listeners an event. Serve,
+  // called after Tick and when a listener or an asker has come, sends new listeners the state and calls the askers.
   void Tick();
   void Serve();
 
@@ -101,7 +109,7 @@ class LiveFeed {
   const About about_;
   const Clock& clock_;
 
-  mutable std::mutex mutex_;  // guards the members that other threads touch
+  mutable std::mutex mutex_;  // guards the members from here to stopped_
   std::condition_variable wake_up_;
   std::vector<std::weak_ptr<LiveListener>> listeners_;
   std::vector<std::weak_ptr<LiveListener>> joining_;  // the listeners that wait for the state
@@ -113,8 +121,8 @@ class LiveFeed {
   LiveHistory history_;
   std::deque<LiveMark> marks_;
   LiveRates rates_;
-  std::optional<LiveState> state_;  // after the newest tick or change; made when needed
-  SharedText json_;                 // state_ with the history
+  std::optional<LiveState> state_;  // the state since the newest tick or mark; nullopt until it is needed
+  SharedText json_;                 // state_ with the history; null until it is needed
 
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// LiveHistory: the last ten minutes of a relay in fixed columns, one row a second. It takes the memory of a full ring
-// from the start: 600 rows, 90 KB.
+// LiveHistory: the figures of a relay over the last ten minutes, one row each second, in fixed columns. It is a ring of
+// 600 rows, which takes 90 KB from the start.
 //
 // Not thread-safe.
 #pragma once
@@ -15,43 +15,43 @@ namespace weir {
 
 class JsonWriter;
 
-// A figure without a value is not a number (kNothing): a limit while the gate is open, a latency while there was
-// nothing to measure.
+// The columns of a row. "Write", "Bulk" and "Read" are the classes of work that the throttle limits. A column without a
+// value has kNothing: a limit while the gate is open, a latency if there was nothing to measure.
 enum class LiveFigure : uint8_t {
-  kLevelWrite,  // level of the limiting signal, else of the highest; at 1.0 the engine would brake
-  kSetpointWrite,
+  kLevelWrite,     // level of the signal that limits the class, else the highest level; at 1.0 the engine would brake
+  kSetpointWrite,  // the level at which the controller holds the class
   kLevelBulk,
   kSetpointBulk,
   kLevelRead,
   kSetpointRead,
   kLimitWrite,  // bytes/s
   kLimitBulk,
-  kScansAtOnce,
-  kDelayWrite,  // mean wait, in seconds, of the operations whose wait ended in this second
+  kScansAtOnce,  // number of scans that may run at once
+  kDelayWrite,   // mean wait, in seconds, of the operations whose wait ended in this second
   kDelayBulk,
   kDelayRead,
-  kWaitingWrite,  // operations at the gates now
+  kWaitingWrite,  // number of operations that wait at the gates now
   kWaitingBulk,
   kWaitingRead,
   kAdmittedWrite,  // operations/s
   kAdmittedBulk,
   kAdmittedRead,
-  kRefusedWrite,
+  kRefusedWrite,  // operations/s
   kRefusedBulk,
   kRefusedRead,
   kBytesWrite,  // admitted bytes/s
   kBytesBulk,
   kOkP50,  // seconds from an EVENT to its OK, over the last ten seconds
   kOkP99,
-  kEoseP50,  // from a REQ to its EOSE
+  kEoseP50,  // seconds from a REQ to its EOSE, over the last ten seconds
   kEoseP99,
   kConnections,
   kSubscriptions,
-  kMemory,  // bytes
-  kMemoryTarget,
-  kCpu,       // cores
-  kReceived,  // bytes/s
-  kSent,
+  kMemory,        // bytes that count against the target
+  kMemoryTarget,  // bytes
+  kCpu,           // cores that the process used
+  kReceived,      // bytes/s from clients
+  kSent,          // bytes/s to clients
 };
 inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>({"level_write",   "setpoint_write",
                                                                           "level_bulk",    "setpoint_bulk",
@@ -73,6 +73,7 @@ inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>({"level
 inline constexpr size_t kLiveFigures = kLiveFigureNames.size();
 static_assert(kLiveFigures == static_cast<size_t>(LiveFigure::kSent) + 1);
 
+// The figures of one second. A new row has no values.
 struct LiveRow {
   static constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
 
@@ -88,13 +89,13 @@ class LiveHistory {
  public:
   static constexpr size_t kRows = 600;
 
-  // Drops the oldest row if the ring is full.
+  // Adds the newest row, and drops the oldest one if there are kRows already.
   void Add(const LiveRow& row);
   size_t size() const { return size_; }
-  // Row 0 is the oldest.
+  // Returns a row; row 0 is the oldest. `index` must be less than size().
   const LiveRow& operator[](size_t index) const { return rows_[(next_ + kRows - size_ + index) % kRows]; }
 
-  // Writes {"at":[…],"level_write":[…],…}: a list for each column, with null for a figure that has no value.
+  // Writes {"at":[…],"level_write":[…],…}: a list for each column, the oldest row first, with null for no value.
   void Write(JsonWriter& json) const;
 
  private:

@@ -1,12 +1,13 @@
-// LivePart: /live on a relay's port. FEED.md describes what it shows; Admin decides who may see it.
+// LivePart: serves /live on a relay's port: the live page for administrators, and its feed. FEED.md describes the feed;
+// Admin (operator/admin.h) decides which clients may use them.
 //
 //   GET  /live           the page or, if the browser has not signed in, the form that asks for the token; with ?still
-//                        the page does not reload itself without JavaScript
-//   POST /live/session   that form: the token becomes a cookie (Admin::SessionFor)
+//                        the page does not reload itself in a browser without JavaScript
+//   POST /live/session   takes the form: a right token becomes a cookie (Admin::SessionFor)
 //   GET  /live/session   204 if the browser is signed in, else 401
-//   POST /live/sign-out  ends the sessions of all browsers, and takes the cookie back
+//   POST /live/sign-out  ends the sessions of all browsers, and deletes the cookies of this one
 //   GET  /live/state, /live/events, POST /live/settings: FEED.md
-//   GET  /live/live.js and others: the page's files, for everybody
+//   GET  /live/live.js and others: the files of the pages, for every client
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ namespace weir {
 
 class LivePart final : public RelayPart {
  public:
-  // The clocks must outlive it.
+  // The clocks must outlive this object.
   explicit LivePart(const Clock& clock = Clock::System(), const WallClock& wall_clock = WallClock::System());
   ~LivePart() override { Stop(); }
 
@@ -59,8 +60,8 @@ class LivePart final : public RelayPart {
   Sampler sampler_;
   SignInLimit sign_ins_;
   LogLimit wrong_tokens_;
-  std::unique_ptr<LiveFeed> feed_;  // set by Start
-  std::atomic<bool> is_open_{false};
+  std::unique_ptr<LiveFeed> feed_;    // set by Start
+  std::atomic<bool> is_open_{false};  // Start has set the members that other threads use
 };
 
 }  // namespace weir

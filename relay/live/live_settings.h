@@ -1,7 +1,8 @@
-// LiveSettings: the settings that an operator can change while the relay runs: gains and setpoints of the throttle,
-// which change without a bump, and the log level. Changes hold until the next start, which reads the environment again.
+// LiveSettings: the settings that an operator can change while the relay runs: the gains and setpoints of the
+// throttle's controllers, and the log level. A change makes no controller's output jump. It holds until the next start,
+// which reads the environment again.
 //
-// Names, ranges and values are those of the settings themselves (config/SETTINGS.md), without WEIR_.
+// Names, ranges and values are those of config/SETTINGS.md; the names are without WEIR_.
 //
 // Threads: any.
 #pragma once
@@ -21,22 +22,25 @@ namespace weir {
 
 class LiveSettings {
  public:
-  // The limiter must outlive it.
+  // The limiter must outlive this object.
   explicit LiveSettings(AdaptiveLimiter& limiter);
 
+  // Returns the settings with their present values, always in the same order.
   std::vector<LiveSetting> Now() const;
-  // The same settings with range and meaning; their values are those at the start.
+  // Returns the same settings, in the same order, with range and meaning. The values are those when this object was
+  // made.
   const std::vector<SettingRow>& rows() const { return rows_; }
 
   using Change = std::pair<std::string, std::string>;  // name and value
-  // Applies all changes or none. Returns what has changed, each as "IMPORT_SETPOINT 0.7 → 0.6".
+  // Applies all changes. Returns the settings that have another value now, each as "IMPORT_SETPOINT 0.7 → 0.6". If one
+  // name or value is wrong, returns an error and changes nothing.
   Result<std::vector<std::string>> Apply(const std::vector<Change>& changes);
 
  private:
   struct Values {
     LimiterSettings limiter;
     LogLevel log_level = LogLevel::kInfo;
-    LogFormat log_format = LogFormat::kText;  // declared together with the level, but never changed
+    LogFormat log_format = LogFormat::kText;  // is declared with log_level, and never changed
   };
   static SettingTable TableOf(Values& values);
   static std::vector<SettingRow> RowsOf(const Values& values);
@@ -45,7 +49,7 @@ class LiveSettings {
 
   AdaptiveLimiter& limiter_;
   const std::vector<SettingRow> rows_;
-  std::mutex mutex_;  // one change at a time
+  std::mutex mutex_;  // held during Apply
 };
 
 }  // namespace weir

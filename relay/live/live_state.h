@@ -1,4 +1,4 @@
-// The state of one moment, as the live page and `weir top` show it.
+// LiveState: the state of a relay at one moment, as the live page and `weir top` show it.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,24 @@
 
 namespace weir {
 
-// The relay's condition: kUnthrottled if the throttle is off, else the worst that applies.
-enum class LiveMood : uint8_t { kCalm, kLimiting, kUnthrottled, kSensorLost, kEmergency };
+// The relay's condition: kUnthrottled if the throttle is off, else the worst of the others that applies.
+enum class LiveMood : uint8_t {
+  kCalm,
+  kLimiting,  // the throttle limits a class of work, and clients feel it
+  kUnthrottled,
+  kSensorLost,  // the engine cannot be measured
+  kEmergency    // memory is short
+};
 
+// Returns the name in the feed: "calm", "limiting", "unthrottled", "sensor lost" or "emergency".
 std::string_view NameOf(LiveMood mood);
 
-// An occurrence that is marked on the plots.
+// An event that the page marks on its plots: a changed setting, or the begin or end of a bad condition.
 struct LiveMark {
   double at = 0;     // seconds since 1970
   std::string kind;  // "setting", "emergency", "sensor", "engine"
   std::string text;  // "bulk setpoint 0.7 → 0.6"
-  std::string who;   // for a setting: "127.0.0.1, by the token"
+  std::string who;   // the operator who changed a setting: "127.0.0.1, by the token"; else empty
 };
 
 // A setting that can be changed while the relay runs, by its name without WEIR_.
@@ -33,7 +40,8 @@ struct LiveSetting {
 
 struct LiveState {
   LiveMood mood = LiveMood::kCalm;
-  // One sentence each: the whole relay, and for each class of work what limits it or comes nearest to that.
+  // `summary` is a sentence about the whole relay. The next three are about one class of work each: what limits it, or
+  // which signal comes nearest to that.
   std::string summary;
   std::string write;
   std::string bulk;

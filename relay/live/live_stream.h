@@ -1,5 +1,5 @@
-// LiveStream: one GET /live/events. It gets an event each second. A client that does not read misses events, and is
-// disconnected in the end.
+// LiveStream: sends the events of the LiveFeed to one client, in answer to its GET /live/events. A client that reads
+// too slowly misses events; one that does not read at all is disconnected.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,19 @@
 
 namespace weir {
 
-// Threads: any for OnEvent, the connection's I/O thread for all else.
+// Threads: any thread may call OnEvent; all other functions run on the I/O thread of the connection.
 class LiveStream final : public HttpStreamHandler,
                          public LiveListener,
                          public std::enable_shared_from_this<LiveStream> {
  public:
-  // The stream is aborted after this many events in a row that were left out because more than
-  // HttpExchange::kAlwaysTaken bytes were waiting.
+  // The connection is dropped when this many events in a row were left out. An event is left out if more than
+  // HttpExchange::kAlwaysTaken bytes wait for the client.
   static constexpr int kMostLeftOut = 10;
 
+  // `exchange` must live until OnEnd.
   explicit LiveStream(HttpExchange& exchange) : post_(exchange.poster()), exchange_(&exchange) {}
 
-  // Starts the response. Call it once.
+  // Sends the head of the response. Call it once, before the first event.
   void Begin();
 
   void OnEvent(const SharedText& event) override;
@@ -34,8 +35,8 @@ class LiveStream final : public HttpStreamHandler,
   void Write(const std::string& event);
 
   const HttpPoster post_;
-  HttpExchange* exchange_;  // null after its end
-  int left_out_ = 0;
+  HttpExchange* exchange_;  // null after OnEnd
+  int left_out_ = 0;        // events in a row
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// RecentLatencies: the latencies of the last ten seconds, from histograms that only grow.
+// RecentLatencies: the latencies of the last ten seconds, computed from histograms that only grow.
 //
 // Not thread-safe.
 #pragma once
@@ -14,11 +14,11 @@ class RecentLatencies {
  public:
   static constexpr size_t kSeconds = 10;
 
-  // Call it once a second.
+  // Adds the histograms as they are now. Call it once a second.
   void Add(const RelayCounters::Latencies& so_far);
-  // Returns the latencies since the oldest state that it remembers.
+  // Returns the latencies between the oldest Add that is kept and the newest; none before the second Add.
   RelayCounters::Latencies Recent() const;
-  // The seconds that Recent covers.
+  // Returns the number of seconds that Recent covers, from 0 to kSeconds.
   size_t seconds() const { return seen_.empty() ? 0 : seen_.size() - 1; }
 
  private:

@@ -1,4 +1,5 @@
-// The tables of the relay itself; parts add theirs (RelayPart::AppendLive).
+// The tables that the relay itself shows at /live (live_tables.h). Each function adds one table, AddClients two. The
+// RelayParts add tables of their own (RelayPart::AppendLive).
 #pragma once
 
 #include <cstddef>
@@ -19,13 +20,15 @@ namespace weir {
 
 void AddSignals(const LimiterView& view, const EngineDetails& engine, LiveTables* tables);
 void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables);
-// `recent` covers the last `seconds`.
+// `seconds` is the time that `recent` covers.
 void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables);
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
-// `second`: the share of a client's work that counts for the last second.
+// Adds a table of addresses and one of connections. `second` is the share of a client's `work` that is from the last
+// second: the share that fades each second.
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables);
+// `saved` is RelayCounters::SavedByKind.
 void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables);
 void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refusals, LiveTables* tables);
 

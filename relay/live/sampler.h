@@ -1,5 +1,5 @@
-// Sampler: makes a row of the history from the relay's counters. It runs each second, whether anyone looks or not, and
-// takes some 30 µs.
+// Sampler: makes the rows of the live history from the relay's counters. The LiveFeed's thread calls Take each second,
+// even if no operator watches; a call takes some 30 µs.
 //
 // Not thread-safe.
 #pragma once
@@ -15,16 +15,20 @@ namespace weir {
 
 class Sampler {
  public:
-  // The clocks must outlive it.
+  // The clocks must outlive this object.
   explicit Sampler(const Clock& clock = Clock::System(), const WallClock& wall_clock = WallClock::System())
       : clock_(clock), wall_clock_(wall_clock) {}
 
-  // If the relay has not started yet or has stopped, the row has only its time and no figures.
+  // Returns the row of this second, and marks for conditions that have begun or ended since the previous call. Figures
+  // that need two calls, such as rates, have no value in the first row. If the relay has not started yet or has
+  // stopped, the row has its time and no figures.
   LiveFeed::Sample Take(const RelayMetrics& metrics);
+  // Returns the latencies of the last ten seconds.
   const RecentLatencies& latencies() const { return latencies_; }
 
-  // Says which classes of work feel their limit: averaged over some seconds, a tenth of an operation waited or some
-  // were refused. A gate that paces makes a few operations wait for milliseconds, which no client feels.
+  // True for each class of work whose clients feel its limit: on average over some seconds, at least 0.1 operations
+  // were waiting at its gate. A second in which operations were refused counts as one more waiting operation. If a gate
+  // makes single operations wait for milliseconds only, no client feels that.
   struct Felt {
     bool write = false;
     bool bulk = false;
@@ -33,7 +37,7 @@ class Sampler {
   Felt felt() const;
 
  private:
-  // Counters and flags at one moment; rates and marks come from two of them.
+  // Counters and flags at one moment. Rates and marks are differences of two such Counts.
   struct Counts {
     ByClass<Flow> writes;
     ByClass<GateStats::Waits> write_waits;
@@ -59,8 +63,8 @@ class Sampler {
     double bulk = 0;
     double read = 0;
   };
-  Waiters waiters_;  // averages; a second with refusals counts as one more waiter
-  std::optional<Counts> before_;
+  Waiters waiters_;               // mean numbers of waiting operations; a second with refusals counts as one more
+  std::optional<Counts> before_;  // counts at the previous Take; nullopt before the first
   TimePoint before_at_{};
 };
 

@@ -1,4 +1,5 @@
-// Signals in words: "L0 files 17 of 20", and why they are high: "compaction is behind".
+// Describes the signals of the throttle in words ("L0 files 17 of 20"), and why a signal is high ("compaction is
+// behind").
 #pragma once
 
 #include <string>
@@ -10,22 +11,24 @@
 
 namespace weir {
 
-// The engine's figures behind the signals; null for an engine that is not in use.
+// The engine's figures behind the signals. The pointer to an engine that is not in use is null.
 struct EngineDetails {
   const RocksDbDetails* rocksdb = nullptr;
   const PostgresDetails* postgres = nullptr;
 };
 
+// Formats a number of bytes: "78.1 MB". A negative number counts as 0.
 std::string Bytes(double bytes);
 
-// Describes a signal by its figures; a signal with an unknown name by its level.
+// Describes a signal by the engine's figures. A signal with an unknown name is described by its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
-// Says why a signal is high; empty for an unknown signal.
+// Returns the reason why a signal of this name gets high; empty if the name is unknown.
 std::string_view WhyHigh(std::string_view signal);
 
-// Says what limits a class of writes, or comes nearest to that. A limit that no client feels is not reported as a
-// complaint: `felt` says whether operations wait or were refused.
+// Describes what limits a class of writes or, if nothing does, which signal comes nearest to that. `felt` is true if
+// operations wait or were refused (Sampler::Felt); a limit that no client feels is put in milder words.
 std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool felt, const EngineDetails& engine);
+// Does the same for reads, which are scans.
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Shared by all servers to show their figures: a text that is kept for a second, and the figures of the process.
+// Shared by relay and gate for /metrics: CachedText keeps a page for a second, and ReadProcess reads figures of the
+// process.
 #pragma once
 
 #include <chrono>
@@ -13,10 +14,13 @@
 
 namespace weir {
 
-// A text that is made anew at most once a second, by one thread; meanwhile other threads get the previous one.
+// A text that is made again at most once a second, by one thread at a time. Threads: any.
 class CachedText {
  public:
+  // Returns the text. If the text is at least a second old, calls `make` for a new one, on this thread. While another
+  // thread makes it, returns the previous text at once, or waits if there is none.
   std::string Get(TimePoint now, const std::function<std::string()>& make);
+  // Forgets the text, so that the next Get makes a new one. Waits for a `make` that runs.
   void Forget();
 
  private:
@@ -32,13 +36,14 @@ struct ProcessFigures {
   double cpu_seconds = 0;
   uint64_t resident_bytes = 0;
   uint64_t virtual_bytes = 0;
-  uint64_t open_files = 0;
-  uint64_t most_files = 0;  // limit of open_files
+  uint64_t open_files = 0;  // files and sockets that are open
+  uint64_t most_files = 0;  // the limit of open_files
 };
-// Returns the figures of this process; 0 for a figure that the system does not tell.
+// Returns the figures of this process. A figure that the system does not tell is 0.
 ProcessFigures ReadProcess();
 
-// CPU, memory, files and start of the process, under the names that every Prometheus client library gives them.
+// Adds the CPU time, memory, open files and start of this process, under the names that every Prometheus client library
+// uses. `started_at` is in seconds since 1970. Leaves the memory out if the system does not tell it.
 void AppendProcess(double started_at, MetricFamilies& families);
 
 }  // namespace weir

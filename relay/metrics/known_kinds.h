@@ -1,5 +1,5 @@
-// The kinds of events that have a label of their own in metrics: those to which a NIP gives a meaning and which a relay
-// saves, so no ephemeral ones. Clients can invent 65,536 kinds; a label for each would fill an operator's Prometheus.
+// The kinds of events that have a label of their own in metrics: kinds that a NIP defines and that a relay saves, so no
+// ephemeral kinds. Clients can send 65,536 kinds; a label for each of them would fill an operator's Prometheus.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline constexpr auto kKnownKinds = std::to_array<uint16_t>(
      31923, 31924, 31925, 31989, 31990, 34235, 34236, 34550, 39000, 39701});
 static_assert(std::is_sorted(kKnownKinds.begin(), kKnownKinds.end()));
 
-// Returns the slot that counts a kind; kKnownKinds.size() is for all others.
+// Returns the index of the counter for `kind`: its index in kKnownKinds, or kKnownKinds.size() for every other kind.
 inline size_t KindSlot(uint16_t kind) {
   const auto found = std::lower_bound(kKnownKinds.begin(), kKnownKinds.end(), kind);
   if (found == kKnownKinds.end() || *found != kind) return kKnownKinds.size();

@@ -1,5 +1,5 @@
-// LatencyMetric: a histogram that many threads write. Its header is light, so that code which observes
-// does not pay for code which shows; metric_families.h makes a Prometheus histogram of it.
+// LatencyMetric: a histogram of latencies to which many threads add at once. This header includes little, because the
+// sources that measure something include it. metric_families.h turns the histogram into one of Prometheus.
 #pragma once
 
 #include <array>
@@ -11,13 +11,15 @@
 
 namespace weir {
 
-// These are upper bounds in seconds, from a live delivery (tens of microseconds) to the longest wait for an OK.
+// The upper bounds of the buckets, in seconds: from a live delivery (tens of microseconds) to the longest wait for an
+// OK.
 inline constexpr std::array kLatencyBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                               0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 // The last bucket has no bound.
 inline constexpr size_t kLatencyBuckets = kLatencyBounds.size() + 1;
 
-// The observations of a LatencyMetric up to one moment.
+// The observations of a LatencyMetric up to one moment. Observations that are added at that moment may be in `sum`
+// alone, or in `cumulative` alone.
 struct LatencySnapshot {
   uint64_t count() const { return cumulative.back(); }
 
@@ -25,13 +27,14 @@ struct LatencySnapshot {
   Duration sum{};
 };
 
-// Returns the latency below which `share` of the observations lie, interpolated within its bucket; 0 if there are no
-// observations, the last bound if the latency is higher.
+// Returns the latency in seconds below which `share` (0..1) of the observations lie, interpolated within its bucket.
+// Returns 0 if there are no observations, and the last bound if the latency is higher than that.
 double Quantile(const LatencySnapshot& snapshot, double share);
 
 // An observation costs two relaxed additions; prometheus-cpp's own histogram takes a lock.
 class LatencyMetric {
  public:
+  // Adds an observation. A negative latency counts as 0.
   void Observe(Duration latency) {
     const int64_t ns = latency.count() < 0 ? 0 : latency.count();
     const double seconds = static_cast<double>(ns) * 1e-9;

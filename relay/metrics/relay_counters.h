@@ -1,9 +1,10 @@
 // RelayCounters: the relay's own counts and latencies.
 //
-// The code that sees something happen counts it here, from any thread; RelayMetrics (relay_metrics.h) shows the counts.
-// Labels are bounded: unknown kinds are "other", refusal reasons are NIP-01's prefixes.
+// Any thread may count here; RelayMetrics (relay_metrics.h) shows the counts. Clients cannot make the number of labels
+// grow: unknown kinds count as "other", and refusals count by the prefix of their reason (NIP-01).
 //
-// Every source of relay/protocol includes this: it must not include what other rooms count, nor Prometheus.
+// Every source of relay/protocol includes this header, so it must include neither Prometheus nor the counters of other
+// folders.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@
 
 namespace weir {
 
-// A message to a client has one of these verbs: the label verb of nostr_relay_messages_total.
+// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total.
 enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth };
 
 class RelayCounters {
@@ -29,21 +30,23 @@ class RelayCounters {
   void CountClientMessage(Verb verb);
   void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
   void CountSavedEvent(uint16_t kind);
-  // Counts an OK false or CLOSED by its prefix ("invalid", "rate-limited", …).
+  // Counts a refusal, which is an OK with false or a CLOSED, by the prefix of its reason ("invalid", "rate-limited",
+  // …). An unknown prefix counts as "other".
   void CountRefusal(std::string_view prefix);
 
-  void EventToOk(Duration latency);
-  void ReqToEose(Duration latency);
-  void LiveDelivery(Duration from_receipt_to_queue);
-  void WriteGateWait(Duration waited);
+  // Each adds one observation to a histogram.
+  void EventToOk(Duration latency);                   // from the arrival of an EVENT
+  void ReqToEose(Duration latency);                   // from the arrival of a REQ
+  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and I/O thread
+  void WriteGateWait(Duration waited);                // the gates are those of the throttle
   void ReadGateWait(Duration waited);
 
-  // These return what was counted so far, each with the value of its label.
+  // Each function returns the counts so far, with the values of their label.
   using Labelled = std::vector<std::pair<std::string_view, uint64_t>>;
   Labelled ClientMessages() const;
   Labelled RelayMessages() const;
   Labelled Refusals() const;
-  // Returns a count for each slot that KindSlot has.
+  // Returns the saved events so far, for each index that KindSlot returns.
   std::vector<uint64_t> SavedByKind() const;
 
   struct Latencies {
@@ -57,7 +60,7 @@ class RelayCounters {
 
  private:
   using Counter = std::atomic<uint64_t>;
-  // The prefixes are NIP-01's, "replaced" for older versions, and "other" for all that is none of them.
+  // The prefixes of NIP-01, "replaced" (a newer version of the event is stored), and "other" for every other prefix.
   static constexpr std::array<std::string_view, 12> kRefusalPrefixes = {
       "duplicate",     "invalid",      "unsupported", "pow",      "blocked", "restricted",
       "auth-required", "rate-limited", "mute",        "replaced", "error",   "other"};

@@ -1,7 +1,8 @@
-// RelayMetrics: shows the relay's figures at /metrics and /api/metrics, and on the page of its state.
+// RelayMetrics: shows the relay's figures at /metrics (for Prometheus) and /api/metrics (JSON), and as a page for the
+// log (state_page.h).
 //
-// The figures are those of RelayCounters, which it owns, and those that other rooms keep (server, store, group commit,
-// throttle, RocksDB), which are read for each request.
+// It owns the RelayCounters. It reads all other figures (server, store, group commit, throttle, RocksDB) from their
+// owners when they are asked for.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +29,15 @@ namespace weir {
 
 class Traces;
 
-// The sources that /metrics asks for each request; each may be empty.
+// The sources of the figures that RelayMetrics does not own. A source that is empty or null is left out.
 struct MetricSources {
   std::function<bool()> ready;  // whether /readyz says "ready"
   std::function<ServerStats()> server;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
-  std::function<uint64_t()> subscriptions;
-  std::function<uint64_t()> work_waiting;
-  std::string data_dir;
+  std::function<uint64_t()> subscriptions;  // open now
+  std::function<uint64_t()> work_waiting;   // tasks that wait for a worker
+  std::string data_dir;                     // to show the space on its disk
   const AdaptiveLimiter* limiter = nullptr;
   const LoadMonitor* monitor = nullptr;
   const RocksDbMonitor* rocksdb = nullptr;
@@ -44,30 +45,33 @@ struct MetricSources {
   const Siblings* siblings = nullptr;
   const Traces* traces = nullptr;
   const Ledger* ledger = nullptr;
-  std::function<std::string()> last_failure;            // the newest write that failed, in words
+  std::function<std::string()> last_failure;            // returns the newest failure of a write, in words
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
+// Adds the figures of all sources.
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
 
 class RelayMetrics {
  public:
-  // The clock must outlive it.
+  // The clock must outlive this object.
   explicit RelayMetrics(const Clock& clock = Clock::System());
 
   RelayCounters& counters() { return counters_; }
   const RelayCounters& counters() const { return counters_; }
 
+  // Replaces the sources. Does not wait for a request that still uses the previous sources: these must outlive such a
+  // request.
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
-  // Return a text that is up to a second old: making it is a walk over all counts, and frequent requests must not keep
-  // an I/O thread busy.
-  std::string Prometheus() const;  // text format
+  // Prometheus returns all figures in Prometheus' text format, Json as JSON. The text may be a second old: to make it,
+  // all counts have to be read, and frequent requests must not keep an I/O thread busy.
+  std::string Prometheus() const;
   std::string Json() const;
-  // Returns the state for people, on a page (state_page.h).
+  // Returns the state page (state_page.h). `why` and `ready` are those of its StateOccasion.
   std::string State(std::string why, Status ready) const;
 
  private:
-  // Operations a second between two moments at least a second apart.
+  // Computes operations a second from two counts that were taken at least a second apart.
   class RateMeter {
    public:
     double Update(uint64_t operations, TimePoint now);

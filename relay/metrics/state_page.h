@@ -1,12 +1,13 @@
-// StatePage: the state of a server at one moment, on a page for people. The log gets it at SIGUSR1 and when an
-// emergency begins.
+// StatePage: the state of a relay or gate at one moment, as a page of text for people. It is written to the log at
+// SIGUSR1, and when an emergency of memory begins.
 //
 //   state, asked for by SIGUSR1: ready
 //     program      weir 1.2.3, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 files open
 //     interactive  held to 2.10 MB/s by l0 at 0.91 (setpoint 0.85), drain 5.90 MB/s
 //     …
 //
-// Costs as much as /metrics. Has some forty lines, of which the parts have at most kMostOfParts.
+// Making a page costs as much as a request of /metrics. A page has some forty lines, of which at most kMostOfParts are
+// about the RelayParts.
 //
 // Threads: any.
 #pragma once
@@ -21,12 +22,13 @@ namespace weir {
 inline constexpr size_t kMostOfParts = 16;  // lines
 
 struct StateOccasion {
-  std::string why;        // "asked for by SIGUSR1"
+  std::string why;        // why the page is made: "asked for by SIGUSR1"
   Status ready;           // the answer of /readyz
-  std::string note;       // a warning although it is ready; may be empty
-  double started_at = 0;  // seconds since 1970
+  std::string note;       // a warning although the server is ready; may be empty
+  double started_at = 0;  // when the server started, in seconds since 1970
 };
 
+// Returns the page, without a line feed at its end.
 std::string StatePage(const StateOccasion& occasion, const MetricSources& sources);
 
 }  // namespace weir

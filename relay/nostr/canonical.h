@@ -1,9 +1,10 @@
-// Strings and JSON in the form that NIP-01 hashes: seven characters as \n \" \\ \r \t \b \f, every other character as
-// itself.
+// Writes strings and JSON in the canonical form, which is the form that NIP-01 hashes: seven characters are written as
+// \n \" \\ \r \t \b \f, and every other character stands for itself.
 //
-// NIP-01 says "verbatim" for a control character without such a short form, and implementations differ. Those that make
-// the network's events write \u001f (JSON.stringify, go-nostr, serde_json); some hash the bare byte, as the text says.
-// weir accepts both: a hash fits only one of them, and no event of one form has the text of an event of the other.
+// NIP-01 says "verbatim" for a control character without such a short form, but implementations differ. Most events on
+// the network come from libraries that write an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Some
+// libraries hash the bare byte, as NIP-01 says. weir accepts both forms. This is safe because the two forms never give
+// the same text for two different events, so a hash fits only one event.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,18 @@
 
 namespace weir {
 
+// How the canonical form writes a control character without a short form: as \u001f, or as the bare byte.
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
 
-// Returns true if NIP-01 writes this character as a backslash and a letter.
+// Returns true if `c` is one of the seven characters that NIP-01 writes as a backslash and one more character.
 bool HasShortEscape(char c);
 
-// Appends the text that a string stands for; `raw` is the string as it was read (JsonString::raw).
+// Appends the text that a JSON string stands for. `raw` is the string between its quotes, as JsonScanner read it
+// (JsonString::raw); its escapes must be valid.
 void AppendUnescaped(std::string_view raw, std::string* out);
 
-// Appends valid JSON in canonical form: strings as above, no white space, everything else unchanged.
+// Appends `json` in canonical form: its strings as described above, no white space between tokens, everything else
+// unchanged. `json` must be valid JSON.
 void AppendCanonical(std::string_view json, ControlForm form, std::string* out);
 
 }  // namespace weir

@@ -1,15 +1,16 @@
-// An event in the form that all code behind the parser uses: one immutable string, the record.
+// A Nostr event in the form that all code after the parser uses: one immutable string, the record.
 //
-// The store keeps the record, filters match it and subscribers are sent from it: a fixed head, the tags that filters
-// can ask for, and the event's JSON in minimal form. On its way through the relay an event is parsed once and written
-// once.
+// The store keeps the record, filters match it, and the relay sends its JSON to subscribers. A record has a fixed head,
+// then the tags that filters can ask for, then the event's JSON in minimal form (event_parser.h). So the relay parses
+// and writes each event only once.
 //
-//   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's place in the JSON 4 | tag bytes 4
+//   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's offset in the JSON 4 | tag bytes 4
 //   | tags: { letter 1 | length 4 | value } … | JSON
 //
-// Numbers are little-endian. The record has a tag if its name is one letter (a-z, A-Z) and it has a value; the value is
-// the text that the JSON stands for, without escapes. Only EventParser makes records (event_parser.h); it has checked
-// id and shape. VerifySignature checks the signature.
+// The numbers above are sizes in bytes; numbers in a record are little-endian. The record's tags are those of the
+// event's tags that have a value and whose name is one letter (a-z, A-Z). The value is the text that the JSON string
+// stands for, without escapes. Only EventParser (event_parser.h) makes records, after it has checked the event's shape
+// and id. It does not check the signature; VerifySignature (signature.h) does.
 #pragma once
 
 #include <array>
@@ -36,21 +37,25 @@ using EventId = Bytes32;
 using PublicKey = Bytes32;
 using Signature = std::array<uint8_t, 64>;
 
+// One tag of a record. `value` points into the record.
 struct TagView {
   char letter;
   std::string_view value;
 };
 
-// How NIP-01 stores events of a kind.
+// The four classes of kinds in NIP-01. They decide how relays store an event: a regular event is kept, a replaceable
+// one only in its newest version for an author and kind, an addressable one only in its newest version for an author,
+// kind and "d" tag, and an ephemeral one not at all.
 enum class KindClass : uint8_t { kRegular, kReplaceable, kEphemeral, kAddressable };
 KindClass ClassOf(uint16_t kind);
-// Returns true if a newer event replaces an older one of the same author.
+// Returns true if `kind` is replaceable or addressable: a newer event replaces the older one at the same address, which
+// is the author and the kind, and for addressable kinds the value of the "d" tag, too.
 inline bool HasAddress(uint16_t kind) {
   const KindClass kind_class = ClassOf(kind);
   return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
 }
 
-// Offsets of the fields in a record's head.
+// Offsets of the fields in a record's head, in bytes, and other constants of its format.
 struct RecordLayout {
   static constexpr size_t kId = 0;
   static constexpr size_t kPubkey = 32;
@@ -61,14 +66,15 @@ struct RecordLayout {
   static constexpr size_t kSignature = 84;
   static constexpr size_t kTagBytes = 88;
   static constexpr size_t kTags = 92;
-  static constexpr size_t kTagHead = 5;      // letter and length
-  static constexpr uint16_t kProtected = 1;  // a flag
+  static constexpr size_t kTagHead = 5;      // bytes of a tag's letter and length
+  static constexpr uint16_t kProtected = 1;  // bit of the flags: the event has the tag ["-"]
 };
 
-// Reads a record that the caller keeps alive. Copies are cheap.
+// Reads a record that the caller keeps alive and unchanged. The record must be well-formed (WellFormed below); a view
+// does not check it. Views and references that the functions return point into the record. Copies are cheap.
 class EventView {
  public:
-  // Passes over the tags once, in the order of the event.
+  // Goes through the tags of a record, in the order that they have in the event.
   class TagIterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -107,14 +113,16 @@ class EventView {
   };
 
   explicit EventView(std::string_view record) : record_(record) {}
-  // Returns false if the lengths in a record do not fit together. For records read from disk.
+  // Returns true if the lengths in `record` fit together, so that a view of it reads only its own bytes. Use it for
+  // records that were read from disk. It does not parse the JSON and does not check id or signature.
   static bool WellFormed(std::string_view record);
 
   const EventId& id() const { return *reinterpret_cast<const EventId*>(record_.data()); }
   const PublicKey& pubkey() const { return *reinterpret_cast<const PublicKey*>(record_.data() + 32); }
   // Seconds since 1970.
   uint64_t created_at() const { return Head<uint64_t>(RecordLayout::kCreatedAt); }
-  // Seconds since 1970; 0: never expires (NIP-40). An event that names the moment 0 has 1 here.
+  // The second since 1970 from which the event is expired (NIP-40); 0: it never expires. For an event whose tag says 0,
+  // this is 1.
   uint64_t expiration() const { return Head<uint64_t>(RecordLayout::kExpiration); }
   uint16_t kind() const { return Head<uint16_t>(RecordLayout::kKind); }
   // Returns true if the event has the tag ["-"] (NIP-70).
@@ -123,8 +131,10 @@ class EventView {
   TagRange tags() const {
     return TagRange(record_.substr(RecordLayout::kTags, Head<uint32_t>(RecordLayout::kTagBytes)));
   }
-  // Returns the value of the first tag with this letter; data() is null if there is none.
+  // Returns the value of the first tag with this letter. If there is no such tag, the result is empty and its data() is
+  // null; an empty value has a data() that is not null.
   std::string_view FirstTag(char letter) const;
+  // Returns the event's JSON in minimal form.
   std::string_view json() const {
     return record_.substr(RecordLayout::kTags + Head<uint32_t>(RecordLayout::kTagBytes));
   }
@@ -145,7 +155,7 @@ class EventView {
   std::string_view record_;
 };
 
-// Owns its record, shared between all copies. Safe to read from many threads.
+// Owns a record and shares it between all copies. Many threads may read it at once. The record must not be null.
 class Event {
  public:
   explicit Event(std::string record) : record_(std::make_shared<const std::string>(std::move(record))) {}
@@ -160,8 +170,9 @@ class Event {
 
 inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), bytes.size()); }
 
-// Returns all tags with this name, of any length, each with all its items, the name first. Reads the event's JSON,
-// which is slow: only for the few kinds whose meaning is in such tags (AUTH, vanish, proof of work).
+// Returns all tags named `name`, each with all its items, without escapes; the first item is the name. Names may be of
+// any length. Reads the event's JSON, which is slow, so use it only for the few events whose meaning is in such tags
+// (AUTH, requests to vanish, proof of work).
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name);
 
 }  // namespace weir

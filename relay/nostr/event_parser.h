@@ -1,16 +1,17 @@
-// Parses JSON text into an Event, exactly as NIP-01 says, without a DOM.
+// Parses JSON text into an Event, exactly as NIP-01 says, without building a tree of the JSON.
 //
-// EventParser checks, cheapest first: the text is one JSON object in valid UTF-8; it has each of the seven fields once,
-// with the right type and form (lower-case hex, whole numbers written as such, kind 0..65535, tags of strings); the
-// limits; the id is the SHA-256 of the canonical form. It does not check the signature: a caller first looks whether it
-// has the event already, then calls VerifySignature.
+// EventParser checks, cheapest first: the text is valid UTF-8 and one JSON object; it has each of the seven fields of
+// NIP-01 once, with the right type and form (lower-case hex, whole numbers without fraction or exponent, kind 0 to
+// 65535, tags of strings); it is within the limits (EventLimits); the id is the SHA-256 of the canonical form
+// (canonical.h). It does not check the signature, which costs most: a caller first looks whether the event is stored
+// already, then calls VerifySignature (signature.h).
 //
-// It also refuses what JSON's grammar allows: \u0000 and halves of surrogate pairs, a field given twice, an empty tag
-// (NIP-01: one string or more), escapes in hexadecimal fields, created_at beyond 2^63-1, unknown fields nested deeper
-// than 32. Control characters without a short escape may have been hashed in either form (canonical.h).
+// EventParser also refuses some texts that JSON's grammar allows: \u0000 and halves of surrogate pairs, a field given
+// twice, an empty tag (NIP-01: one string or more), escapes in hexadecimal fields, created_at beyond 2^63-1, unknown
+// fields nested deeper than 32. It accepts both forms in which a control character may have been hashed (canonical.h).
 //
-// The JSON in the record is the received text without white space between tokens and without fields that NIP-01 does
-// not know; values, escapes and the order of the fields stay as they were.
+// The JSON in the record is in minimal form: the received text without white space between tokens and without fields
+// that NIP-01 does not know. Values, escapes and the order of the fields stay as they were.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +24,24 @@
 
 namespace weir {
 
+// The largest sizes of an event that the parser accepts.
 struct EventLimits {
-  size_t max_bytes = 128 * 1024;  // JSON without white space and unknown fields, escapes as written
+  size_t max_bytes = 128 * 1024;  // JSON in minimal form, escapes as written; never more than 2 GiB
   size_t max_tags = 2000;
-  size_t max_tag_bytes = 16 * 1024;  // a single item
-  size_t max_content_bytes = 128 * 1024;
+  size_t max_tag_bytes = 16 * 1024;       // a single string of a tag, without escapes
+  size_t max_content_bytes = 128 * 1024;  // without escapes
 };
 
-// Used by one thread at a time. It keeps its buffers, so use one parser per thread again and again.
+// Only one thread at a time may use a parser. A parser keeps its buffers, so use the same parser for many events.
 class EventParser {
  public:
   explicit EventParser(const EventLimits& limits = {});
   ~EventParser();
   EventParser(EventParser&&) noexcept;
 
-  // The error is the text of NIP-01's answer without its prefix: "kind must be a whole number from 0 to 65535, not
-  // 1.5". The text need not be padded.
+  // Returns the event, which does not refer to `json`, or an error. The error's message is the text of the relay's
+  // answer to the client without NIP-01's prefix ("invalid: "), such as "kind must be a whole number from 0 to 65535,
+  // not 1.5". `json` needs no padding behind its end.
   Result<Event> Parse(std::string_view json);
 
  private:
@@ -47,8 +50,9 @@ class EventParser {
   std::unique_ptr<Buffers> buffers_;
 };
 
-// Returns the 64 hexadecimal digits of the field "id", for the OK that refuses the event; empty if there are none. The
-// text need not be a valid event.
+// Returns the 64 hexadecimal digits of the first field "id" that has them, for the OK message that refuses an event.
+// Returns an empty view if there is no such field. `json` need not be a valid event; the digits may be of either case.
+// The view points into `json`.
 std::string_view FindId(std::string_view json);
 
 }  // namespace weir

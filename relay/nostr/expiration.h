@@ -1,4 +1,5 @@
-// When an event has expired (NIP-40): one rule for taking, keeping, finding and delivering events.
+// Decides whether an event has expired (NIP-40). The relay uses this one rule when it accepts, stores, finds and
+// delivers events.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace weir {
 
-// An event counts as expired from the second that its tag names.
+// Returns true from the second that the event's expiration tag names; always false for an event without a valid tag.
+// `now_seconds` counts from 1970.
 inline bool IsExpired(EventView event, uint64_t now_seconds) {
   return event.expiration() != 0 && event.expiration() <= now_seconds;
 }

@@ -1,4 +1,5 @@
-// A filter of a REQ. An event matches if it meets every condition that the filter has.
+// Filter: one of the filters of a client's REQ or COUNT (NIP-01). An event matches if it meets every condition that the
+// filter has.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +13,46 @@
 
 namespace weir {
 
+// The condition "#e": […] of a filter. An event meets the condition if it has a tag with this letter and one of these
+// values.
 struct TagCondition {
   char letter;
-  std::vector<std::string> values;  // sorted, each once; any of them may match
+  std::vector<std::string> values;  // sorted, each once
 
   bool operator==(const TagCondition&) const = default;
 };
 
-// A condition that is present without values matches nothing; one that is absent matches everything. Lists are sorted,
-// each value once.
+// A list that is present but empty matches no event; a list that is absent (nullopt) matches every event. Code that
+// builds a Filter must sort its lists and name each value once, as ParseFilter does.
 struct Filter {
   std::optional<std::vector<EventId>> ids;
   std::optional<std::vector<PublicKey>> authors;
   std::optional<std::vector<uint16_t>> kinds;
   std::vector<TagCondition> tags;  // sorted by letter; an event must meet all of them
-  uint64_t since = 0;              // both inclusive
-  uint64_t until = UINT64_MAX;
-  std::optional<uint64_t> limit;  // stored events, newest first
+  uint64_t since = 0;              // seconds since 1970, inclusive
+  uint64_t until = UINT64_MAX;     // seconds since 1970, inclusive
+  std::optional<uint64_t> limit;   // the most stored events that an answer has, the newest ones; matching ignores it
 
   bool Matches(EventView event) const;
+  // Returns true if `event` meets all conditions except those about tags, which are not checked.
   bool MatchesButTags(EventView event) const;
-  // Returns the tag condition with the fewest values. There must be a tag condition.
+  // Returns the tag condition with the fewest values. `tags` must not be empty.
   const TagCondition& FewestTags() const;
-  // Bytes of memory that the filter takes, with the spare capacity of its lists and strings and malloc's own share.
+  // Returns the bytes of memory that the filter takes, with the spare capacity of its lists and strings and with
+  // malloc's overhead.
   uint64_t MemoryBytes() const;
-  // Returns true if no event can ever match.
+  // Returns true if the conditions exclude every event: a list is present but empty, or `since` is after `until`.
   bool MatchesNothing() const;
 
   bool operator==(const Filter&) const = default;
 };
 
 struct FilterLimits {
-  size_t max_values = 5000;  // in all lists of a filter together
+  size_t max_values = 5000;  // the total of all lists of one filter, repeated values included
 };
 
-// The error names the field: `unknown field "search"`, `kinds[2] must be …`.
+// Returns the filter in `json`, which may have nothing else, or an error. The error names the field, if it is about
+// one: `unknown field "search"`, `kinds[2] must be …`.
 Result<Filter> ParseFilter(std::string_view json, const FilterLimits& limits = {});
 std::string ToJson(const Filter& filter);
 

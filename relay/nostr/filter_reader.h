@@ -1,4 +1,5 @@
-// Reads filters out of longer texts, for ParseFilter and ParseClientMessage.
+// FilterReader: reads one filter at the position of a JsonScanner, which may stand in a longer text. ParseFilter and
+// ParseClientMessage use it.
 #pragma once
 
 #include <string>
@@ -10,14 +11,17 @@
 
 namespace weir {
 
+// Make one reader for each filter.
 class FilterReader {
  public:
+  // `in` and `limits` must outlive the reader.
   FilterReader(JsonScanner* in, const FilterLimits& limits) : in_(*in), limits_(limits) {}
 
-  // Reads the object at the scanner's position.
+  // Reads the object at the scanner's position into `filter`, moves the scanner behind it and returns true. Returns
+  // false if the object is no valid filter: then error() says why, and `filter` holds only a part.
   bool Read(Filter* filter);
   const std::string& error() const { return error_; }
-  // True if the error is that the filter has an unknown field.
+  // Returns true if Read failed because the filter has an unknown field.
   bool unsupported() const { return unsupported_; }
 
  private:
@@ -33,7 +37,7 @@ class FilterReader {
 
   JsonScanner& in_;
   const FilterLimits& limits_;
-  size_t values_ = 0;  // in all lists of this filter so far
+  size_t values_ = 0;  // number of values in all lists that were read so far
   std::string error_;
   bool unsupported_ = false;
 };

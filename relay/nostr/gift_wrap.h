@@ -1,5 +1,6 @@
-// Gift wraps (NIP-59). Their keys are thrown away, so a gift wrap belongs to its recipients as well as to its author:
-// they may delete it, and it is removed when they vanish.
+// Decides to whom a gift wrap (NIP-59) belongs. Its author signs it with a key that is then thrown away. So a gift wrap
+// belongs to its recipients (its "p" tags) as well as to its author: each of them may delete it, and the relay removes
+// it when one of them asks to vanish (NIP-62).
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,8 @@ namespace weir {
 
 inline constexpr uint16_t kGiftWrapKind = 1059;
 
-// Returns true if a gift wrap is for this key, given in hexadecimal.
+// Returns true if `event` is a gift wrap and names `pubkey_hex` as a recipient. `pubkey_hex` is in lower-case
+// hexadecimal.
 inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   if (event.kind() != kGiftWrapKind) return false;
   for (const TagView tag : event.tags())
@@ -18,7 +20,9 @@ inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   return false;
 }
 
-// Visits the keys to which an event belongs: its author's, and those of its recipients if it is a gift wrap.
+// Calls `visit(key)` for each key to which `event` belongs: first its author's, then those of its recipients if the
+// event is a gift wrap. A key that the event names more than once is visited more than once. "p" tags without a valid
+// key are skipped.
 template <typename Visit>
 void ForEachOwner(EventView event, Visit visit) {
   visit(event.pubkey());

@@ -1,4 +1,5 @@
-// The page that the relay shows to browsers: it says what this is and how to connect, and shows new notes as they come.
+// The page that the relay shows to browsers. It says what the relay is and how to connect, and shows new notes as they
+// arrive.
 #pragma once
 
 #include "relay/operator/relay_configuration.h"
@@ -6,7 +7,7 @@
 
 namespace weir {
 
-// Returns one page that loads nothing from elsewhere; its script opens one WebSocket to the host that it came from.
+// Returns the page. It loads nothing from other hosts; its script opens one WebSocket to the host of the page.
 HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request);
 
 }  // namespace weir

@@ -1,5 +1,4 @@
-// The relay information document (NIP-11): it says who runs this relay and what its limits are, by the settings in
-// force.
+// The relay information document (NIP-11): it tells clients who runs this relay and what its limits are.
 #pragma once
 
 #include <vector>
@@ -9,11 +8,13 @@
 
 namespace weir {
 
-// Returns the NIPs that this relay implements: 67 (EOSE says whether an answer is complete) only if it is set, and 62
-// only if the relay's URL is.
+// Returns the numbers of the NIPs that a relay with these settings implements, in ascending order. It includes NIP-67
+// (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, and NIP-62 (request to
+// vanish) only if RelaySettings::url is not empty, because such a request names the relay.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
-// Returns it as application/nostr+json, with the headers that let a page of any origin read it.
+// Returns the document of a relay with this configuration, as application/nostr+json. Its CORS headers allow pages of
+// any origin to read it.
 HttpResponse Nip11Document(const RelayConfiguration& configuration);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Tells whether a page of another site, in a user's browser, makes a request.
+// Tells whether a page of another web site makes a request, through the browser of a user who is looking at it.
 #pragma once
 
 #include <string_view>
@@ -7,20 +7,21 @@
 
 namespace weir {
 
-// Returns true if such a page makes a request that changes or charges (POST, PUT, DELETE): the browser says so
-// (Sec-Fetch-Site), or its Origin is not the Host that was asked. Sec-Fetch-Site counts first, because a proxy may have
-// changed the Host. A browser sends a simple POST wherever a page likes, and only keeps the answer from it. Programs
-// send neither field.
+// Returns true if the request is a POST, PUT or DELETE, which may change something, and comes from a page of another
+// site. A browser sends a simple POST to any host that a page names, and only hides the answer from the page. It shows
+// the other site by Sec-Fetch-Site, or by an Origin that is not the Host of the request. Sec-Fetch-Site takes
+// precedence, because a proxy may have changed the Host. Programs other than browsers send neither field; the result is
+// then false.
 bool IsChangeByAnotherSite(const HttpRequest& request);
-// The same for any request, for routes where a GET changes something too. A simple GET may not be recognised: a browser
-// sends no Origin with it, and Sec-Fetch-Site only to https and to this machine.
+// Returns the same for a request of any method, for routes where a GET changes something, too. It does not recognise
+// every GET: a browser sends no Origin with a simple GET, and Sec-Fetch-Site only to https and to this machine.
 bool IsByAnotherSite(const HttpRequest& request);
 
-// The answer to such a page.
+// Returns the answer to a request of such a page: 403.
 inline constexpr const char* kOfAnotherSite = "a page of another site may not ask this in somebody's browser";
 HttpResponse RefusalOfAnotherSite();
 
-// Returns true if a URL or an Origin names the Host that was asked for. "null" names none.
+// Returns true if the host and port in a URL or an Origin are the Host of the request. False for the Origin "null".
 bool IsOfHostAsked(const HttpRequest& request, std::string_view url);
 
 }  // namespace weir

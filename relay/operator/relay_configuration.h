@@ -1,4 +1,4 @@
-// Everything that an operator can set about a relay, from all rooms.
+// RelayConfiguration: all settings of a relay.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 namespace weir {
 
 struct RelayConfiguration {
-  std::string data_dir = "./data";  // the events are in its folder events/
+  std::string data_dir = "./data";  // the database is in its directory events/
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   RelaySettings relay;
@@ -24,10 +24,11 @@ struct RelayConfiguration {
   TraceSettings trace;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
-// Checks what the range of one setting cannot say: an event must fit into a message, and the like.
+// Checks rules that concern several settings, for example that the largest event fits into a message. Returns an error
+// that names the settings.
 Status Check(const RelayConfiguration& configuration);
-// Declares the configuration in the table, beside the settings that are declared there already, loads the table and
-// checks.
+// Declares the configuration in the table, in addition to the settings that are declared there already, loads the table
+// (config/settings.h) and checks the result. The configuration must live until the last Load of the table.
 Status LoadRelayConfiguration(SettingTable& table, const Environment& environment,
                               const std::vector<SettingFlag>& flags, RelayConfiguration* configuration);
 

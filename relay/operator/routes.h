@@ -1,11 +1,11 @@
-// The routes that the relay's port has for plain HTTP:
+// The routes for plain HTTP on the relay's port:
 //
 //   GET any path, Accept: application/nostr+json   NIP-11
 //   /             the page for a browser
 //   /metrics      Prometheus
 //   /api/metrics  the same figures as JSON
 //   /healthz      200 while the program answers at all
-//   /readyz       200, or 503 with the reason why clients should go elsewhere for now
+//   /readyz       200, or 503 with the reason why clients should use another relay for now
 #pragma once
 
 #include <functional>
@@ -18,11 +18,13 @@
 
 namespace weir {
 
-// The metrics must outlive the router. `ready` is called by I/O threads, several at once; it must not block.
+// Returns a router with all of these routes. The metrics must outlive it. `ready`: see AddHealthRoutes.
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status(std::string* note)> ready);
 
-// Adds /healthz and /readyz. `ready` sets *note to what is wrong although the program is ready.
+// Adds /healthz and /readyz. For each /readyz, an I/O thread calls `ready`, several threads at once; it must not block.
+// `ready` returns an error if the program is not ready. If the program is ready but has a problem, it returns success
+// and sets `*note` to the problem.
 void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// ConfigWatch reads an operator's files again when they have changed and are at rest, or when ReadSoon asks for it.
+// ConfigWatch is a thread that reads an operator's files again when they have changed and their writer seems to be done
+// (file_mark.h), or when ReadSoon asks for it.
 #pragma once
 
 #include <chrono>
@@ -14,15 +15,18 @@ namespace weir {
 
 class ConfigWatch {
  public:
-  // Reads the files, on the watch's own thread. The function that it returns is called next, unless a file changed
-  // meanwhile.
+  // Reads the files and returns a function that puts their content into effect. The function must not be empty; it is
+  // called next, unless a file changed while they were read: then the files are read once more, later. Both run on the
+  // watch's own thread and must not throw.
   using Read = std::function<std::function<void()>()>;
 
-  // The files of `file` were read already; they are looked at in every interval.
+  // Starts the thread, which looks at the files once in every interval. The caller has read them before, with
+  // FileWatch::ReadWhole of `file`.
   ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read);
+  // Waits until a reading under way has ended, then ends the thread.
   ~ConfigWatch();
 
-  // May be called from any thread.
+  // Has the files read at once, changed or not. Returns without waiting for that. May be called from any thread.
   void ReadSoon();
 
  private:
@@ -30,11 +34,11 @@ class ConfigWatch {
 
   const std::chrono::milliseconds interval_;
   const Read read_;
-  FileWatch file_;  // used by the thread alone
+  FileWatch file_;  // used by thread_ alone
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool wanted_ = false;  // protected by mutex_
-  std::jthread thread_;  // ends first
+  bool wanted_ = false;  // ReadSoon was called; protected by mutex_
+  std::jthread thread_;  // the last member, so that it ends first
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The directory that holds everything a relay keeps, such as direct messages and the administrators' token.
+// The data directory: it holds everything that a relay keeps, such as direct messages and the administrators' token.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace weir {
 
-// Makes it, for its owner alone, if it is missing. A directory that exists is left as it is; `warning` is set if other
-// users may look into it.
+// Makes the data directory, with access for its owner alone (mode 0700), and the directories above it, if they are
+// missing. Returns an error if that fails, or if `data_dir` is a file. A directory that exists stays as it is; if other
+// users have access to it, `warning`, unless null, is set to a text that says so. Otherwise `warning` does not change.
 Status MakeDataDirectory(const std::string& data_dir, std::string* warning = nullptr);
 
 }  // namespace weir

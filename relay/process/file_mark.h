@@ -1,4 +1,5 @@
-// Tells, without reading files, whether they have changed, and when they are at rest, so that they are read whole.
+// FileMark and FileWatch tell whether files have changed, without reading them, and when their writer seems to be done,
+// so that no half-written file is taken for the whole.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,9 +12,10 @@
 
 namespace weir {
 
+// The state of a file as the system shows it. Two equal marks mean that the file very likely has not changed.
 struct FileMark {
   bool exists = false;
-  int64_t changed_seconds = 0;
+  int64_t changed_seconds = 0;  // the time of the last change, since 1970
   int64_t changed_nanoseconds = 0;
   int64_t size = 0;
   uint64_t inode = 0;
@@ -21,6 +23,7 @@ struct FileMark {
   bool operator==(const FileMark&) const = default;
 };
 
+// Returns the mark of the file at `path` now; exists is false if there is none, or if it cannot be looked at.
 inline FileMark MarkOf(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -31,25 +34,27 @@ inline FileMark MarkOf(const std::string& path) {
           .inode = status.st_ino};
 }
 
-// Watches files that other programs write in place, or write under another name and rename. One thread only.
+// Watches files that other programs write in place, or write under another name and rename. Not thread-safe.
 class FileWatch {
  public:
+  // Returns the paths of the files to watch.
   using List = std::function<std::vector<std::string>()>;
 
   explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
   explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
-  // `paths` lists the files that exist at the time: one more or fewer is a change too.
+  // Watches a list that may change. `paths` is called at every look; a file more or fewer is a change too.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Returns true if the files differ from those that were read and have not changed since the look before: their writer
-  // seems to be done.
+  // Returns true if the files have changed since ReadWhole last returned true, and have not changed since the last call
+  // of Look, so that their writer seems to be done. The first call returns false.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;
     return rest && now != read_;
   }
 
-  // Reads the files by calling `read`. Returns false if they changed meanwhile: what was read may be half of something.
+  // Calls `read`, which reads the files. Returns false if the files changed meanwhile: then `read` may have seen a part
+  // of a change, and the files count as not read.
   template <typename Read>
   bool ReadWhole(Read read) {
     const Marks before = MarksNow();

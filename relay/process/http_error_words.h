@@ -1,4 +1,4 @@
-// The message of an HTTP answer that is an error, from a weir (relay/server/http_error.h) or from another server.
+// Finds the message for people in the body of an HTTP error, from a weir (relay/server/http_error.h) or another server.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,11 @@
 
 namespace weir {
 
-// Returns the message of {"error":{"code":"…","message":"…"}}, as it was sent; nullopt if the body has another form.
+// Returns the whole message of {"error":{"code":"…","message":"…"}}; nullopt if the body has another form. The message
+// may hold any characters, line breaks too.
 std::optional<std::string> ErrorMessageIn(std::string_view body);
-// Returns the same, or the first line of a body of another form: at most `most_bytes` of it, on one line.
+// Returns the first line of that message, or of the body if the body has another form: at most `most_bytes` of it,
+// without blanks around it. The text is the other server's, so it may hold characters that are unsafe to show.
 std::string ErrorWordsIn(std::string_view body, size_t most_bytes = 1000);
 
 }  // namespace weir

@@ -1,11 +1,13 @@
-// Tells systemd the state of the service (sd_notify), by a datagram to the socket that NOTIFY_SOCKET names.
+// Tells systemd the state of the service, as sd_notify does: by a datagram to the socket that the environment variable
+// NOTIFY_SOCKET names.
 #pragma once
 
 #include <string_view>
 
 namespace weir {
 
-// `state` has "READY=1", "STOPPING=1", "STATUS=…", one a line. Does nothing if NOTIFY_SOCKET names no socket.
+// Sends `state`: lines such as "READY=1", "STOPPING=1" and "STATUS=…". Does nothing if NOTIFY_SOCKET names no socket. A
+// failure to send is logged.
 void NotifyService(std::string_view state);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Serves until SIGINT or SIGTERM: the part that `weir relay` and `weir gate` share.
+// Runs a server until SIGINT or SIGTERM, then stops it in order. `weir relay` and `weir gate` share this part.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -15,20 +15,21 @@
 namespace weir {
 
 struct Serving {
-  std::string url;   // "ws://127.0.0.1:3334"
+  std::string url;   // the address, for the log: "ws://127.0.0.1:3334"
   std::string hint;  // appended to the log line that names the address
-  // Given to StopSignals::BeginOrderly.
-  std::function<void()> at_once;
-  std::function<void()> hang_up;
-  std::function<void()> tell;
-  std::string closing;  // logged for a signal that comes while the server is being closed
+  // Functions for StopSignals::BeginOrderly (stop_signals.h).
+  std::function<void()> at_once;  // for each SIGINT or SIGTERM after the first
+  std::function<void()> hang_up;  // for SIGHUP; may be empty
+  std::function<void()> tell;     // for SIGUSR1; may be empty
+  std::string closing;            // logged for such a signal while the server is being destroyed
 };
 
-// The time that clients have to take their last answers, and the slowest store to write what it was given. systemd's
-// default patience is nine times as long.
+// The longest time that Shutdown waits: for clients to take their last answers, and for a slow store to write the
+// events that it has taken. By default, systemd waits nine times as long before it kills a service.
 inline constexpr std::chrono::seconds kLongestShutdown{10};
 
-// Serves until a signal comes. Returns when the server has stopped in order and is closed.
+// Lets the server accept connections, and waits for the first signal to stop. Then shuts the server down and destroys
+// it, and returns. `Server` is a class with the functions Accept and Shutdown of relay/server/server.h.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
   signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));
@@ -39,7 +40,7 @@ void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Servin
   const char* signal = signals.Wait();
   spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
   NotifyService("STOPPING=1");
-  signals.BeginOrderly(std::move(serving.at_once));  // from here on SIGHUP and SIGUSR1 are only logged
+  signals.BeginOrderly(std::move(serving.at_once));  // from here on, SIGHUP and SIGUSR1 are only logged
   server->Shutdown(kLongestShutdown);
   signals.BeginOrderly([closing = std::move(serving.closing)] { spdlog::warn("{}", closing); });
   server.reset();

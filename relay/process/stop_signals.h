@@ -1,6 +1,7 @@
-// SIGINT and SIGTERM ask the program to stop, a second one to stop at once. SIGHUP means that a terminal went away, or
-// that an operator wants settings to be read again. SIGUSR1 asks for the state of the program. SIGHUP and SIGUSR1 end
-// nothing: they do what BeginOrderly was given, or are logged.
+// StopSignals takes the program's signals on a thread of its own. The first SIGINT or SIGTERM asks the program to stop,
+// a later one to stop at once. SIGHUP means that a terminal went away, or that an operator wants settings to be read
+// again. SIGUSR1 asks for the state of the program. SIGHUP and SIGUSR1 do not end the program: they call the functions
+// that BeginOrderly was given, or are only logged.
 #pragma once
 
 #include <signal.h>
@@ -14,29 +15,36 @@
 
 namespace weir {
 
-// Make it before any other thread: threads that are started after it leave these signals to it. Only one may exist at a
-// time.
+// Make the object before any other thread is started: threads that are started later inherit its signal mask, and so
+// leave these signals to it. Only one object may exist at a time.
 class StopSignals {
  public:
-  StopSignals();  // from here on the signals wait
+  // Blocks the signals: those that come wait for Listen. Ignores SIGPIPE.
+  StopSignals();
+  // Ends the threads, after a `tell` that runs, and unblocks the signals in the caller's thread.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Starts a thread that takes the signals that have come and those that come. Call it once, after the log is set up:
-  // the thread writes to it.
+  // Starts a thread that takes the signals that have come and that will come. Call it once, after SetUpLogging
+  // (logging.h), because the thread logs.
   void Listen();
-  // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
-  // `again` is called for the second signal and every later one, `hang_up` for each SIGHUP, `tell` for each SIGUSR1.
-  // All are called on another thread, never within a signal handler, and never once they have been replaced. They must
-  // not call anything here. `tell` has a thread of its own, because it may wait for something that a program that hangs
-  // will never give; signals are taken meanwhile. BeginOrderly returns only when a `tell` that runs has ended, because
-  // its objects are about to go; during that wait a signal after the first ends the program at once.
+  // Sets the functions for later signals, in place of those before. Until the first call, a SIGINT or SIGTERM ends the
+  // program at once, because there is nothing yet to be finished in order. `again` must not be empty; it is called for
+  // the second SIGINT or SIGTERM and every later one. `hang_up`, if given, is called for each SIGHUP, and `tell`, if
+  // given, for SIGUSR1; any number of SIGUSR1 while `tell` runs make one more call.
+  //
+  // The functions are called on other threads, never within a signal handler, and never once BeginOrderly has replaced
+  // them. They must not call anything here. `tell` runs on a thread of its own, because it may wait for something that
+  // a hanging program never gives; signals are taken meanwhile. BeginOrderly waits until a `tell` that runs has ended,
+  // because the caller may destroy the objects that it uses. During that wait a second SIGINT or SIGTERM ends the
+  // program at once.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
-  // Waits for the first signal and returns its name. Returns null after Release, when no caller needs the signal any
-  // more.
+  // Waits for the first SIGINT or SIGTERM and returns its name, at once if the signal has come already. Returns null if
+  // Release is called first.
   const char* Wait();
+  // Makes Wait return, for a program that stops without a signal. May be called from any thread.
   void Release();
 
  private:
@@ -49,17 +57,17 @@ class StopSignals {
   sigset_t set_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void()> again_;    // empty: before BeginOrderly
+  std::function<void()> again_;    // empty until BeginOrderly
   std::function<void()> hang_up_;  // may be empty, and so may tell_
   std::function<void()> tell_;
-  int first_ = 0;
+  int first_ = 0;  // the first SIGINT or SIGTERM; 0: none has come
   bool released_ = false;
-  bool telling_ = false;
-  bool waits_for_page_ = false;
-  bool tell_again_ = false;  // SIGUSR1 came while tell_ ran
-  std::thread teller_;
+  bool telling_ = false;         // tell_ runs
+  bool waits_for_page_ = false;  // BeginOrderly waits for the end of a tell_ that runs
+  bool tell_again_ = false;      // SIGUSR1 came while tell_ ran
+  std::thread teller_;           // runs tell_
   std::atomic<bool> ending_{false};
-  std::thread thread_;
+  std::thread thread_;  // takes the signals
 };
 
 }  // namespace weir

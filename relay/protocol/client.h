@@ -1,7 +1,10 @@
-// Client: one connection's side of the protocol. It reads messages and hands each to the part that handles it: EVENT to
-// EventWindow, REQ, COUNT and CLOSE to Requests. It handles AUTH itself.
+// Client: handles the messages of one connection. It parses each message and passes it on: an EVENT to EventWindow, and
+// a REQ, COUNT or CLOSE to Requests. It handles AUTH itself, and closes the connection after too many bad messages.
 //
-// While an AUTH is verified, the connection is not read: so a client may send the AUTH and what needs it at once.
+// While a worker verifies an AUTH, the connection is not read. So a client may send the messages that need the AUTH
+// right behind it.
+//
+// Threads: all functions run on the connection's I/O thread, except VerifyAuth and JudgeAuth, which run on a worker.
 #pragma once
 
 #include <functional>
@@ -19,6 +22,8 @@ namespace weir {
 
 class Client final : public ConnectionHandler, public std::enable_shared_from_this<Client> {
  public:
+  // Sends a challenge if the settings require AUTH. `context` and `pipeline` must outlive the client. `connection` is
+  // used until OnEnd. Must be made as a shared_ptr, because tasks on other threads share it.
   Client(RelayContext& context, EventPipeline& pipeline, Connection& connection);
 
   void OnText(std::string_view text) override;
@@ -52,7 +57,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
   const std::shared_ptr<Requests> requests_;
   bool verifies_auth_ = false;
   uint32_t bad_messages_ = 0;
-  TimePoint forgiven_at_;  // time before this has already forgiven bad messages
+  TimePoint forgiven_at_;  // bad messages have been forgiven for the time up to here
   std::function<void()> last_text_done_;
   std::function<void()> shutdown_done_;
   bool shutting_down_ = false;

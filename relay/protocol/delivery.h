@@ -1,17 +1,24 @@
-// Delivery: the way back from workers and the commit thread to the I/O threads. Answers go to the senders of events,
-// saved events to the live subscribers, in one hand-over for each I/O thread and write.
+// Delivery: brings the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads. It
+// brings answers to the senders of events, and new events to the live subscribers, which are the clients with an open
+// REQ. Each call of Deliver posts at most one task to each I/O thread.
 //
-// An I/O thread delivers in turns of about a millisecond of work and looks at its sockets between them; answers go out
-// first. Events that wait for their subscribers keep their share of the byte budget, so a fan-out that is slower than
-// the writers slows the writers down. But the subscriptions of one address must not slow down others. Up to a cost of a
-// quarter of a turn per event, they are matched in a lane that all addresses share; those beyond it are matched in a
-// lane of the address's own. Own lanes take turns with each other, and the shared lane has every other turn. An event
-// that waits in an own lane counts for its address. If that is more than the address may have, the lane's subscriptions
-// are ended.
+// An I/O thread sends answers first. It then matches events with its subscriptions, in slices of about a millisecond of
+// work (kTurnWork), and looks at its sockets between the slices. Each I/O thread keeps queues of events that are still
+// to be matched, called lanes:
 //
-// Between the stored events of a REQ and its live events none is lost and none comes twice, if the subscription was
-// entered before its query was made: an event that the query misses was saved later, so it comes here, and an event
-// that comes both ways is recognized by its serial (requests.h).
+// - All addresses share one lane. Events that wait there keep their bytes of the byte budget
+//   (relay/account/byte_budget.h), so clients that write faster than the relay can match are slowed down.
+// - The subscriptions of one address must not slow down the clients of others. So the shared lane takes subscriptions
+//   of an address until they may cost a quarter of a slice for each event. Further ones go to a lane that only this
+//   address has. Events that wait in such a lane do not hold the byte budget; their bytes count for the address's
+//   account (relay/account/ledger.h). If they are more than the address may hold, the subscriptions in the lane end.
+//
+// The lanes take turns while they have events. Every other turn goes to the shared lane, and the other lanes share the
+// rest evenly.
+//
+// A subscriber misses no event between the stored events of its REQ and its live events, if it subscribes before its
+// query is made: an event that the query misses was saved later, so Delivery brings it. An event may come both ways;
+// the subscriber recognizes it by its serial (requests.h).
 #pragma once
 
 #include <atomic>
@@ -34,43 +41,50 @@
 
 namespace weir {
 
+// A new event for the live subscribers.
 struct LiveEvent {
   Event event;
-  Serial serial;
-  TimePoint received;
+  Serial serial;       // its number is 0 if the event is not stored (ephemeral events)
+  TimePoint received;  // when its message came to this relay
 };
 
-// Called on its own I/O thread. It may unsubscribe itself, but no other subscriber.
+// The owner of a subscription. Delivery calls it on the I/O thread on which it subscribed. During a call it may
+// unsubscribe itself, but no other subscriber.
 class LiveSubscriber {
  public:
   virtual ~LiveSubscriber() = default;
-  // `by_query`: the subscriber's query asks for such events, too.
+  // Called once for each event that matches a filter of the subscription, in the order of Deliver; never for an event
+  // that has expired. An event that was saved shortly before the subscription began may come, too. `by_query` is
+  // true if one of the filters of the subscription's query matches the event (LiveIndex::Add).
   virtual void OnLive(const LiveEvent& event, bool by_query) = 0;
-  // Events come faster than they can be matched with all that the subscriber's address asks for. It must unsubscribe.
+  // Called if new events come faster than they can be matched with all subscriptions of the subscriber's address, or if
+  // the address has to free memory. The subscriber must unsubscribe before it returns.
   virtual void OnTooCostly() = 0;
 };
 
 struct Answer;
 
+// The connection that sent an event and gets the answer.
 class EventSender {
  public:
   virtual ~EventSender() = default;
+  // Returns the index of the sender's I/O thread. May be called from any thread.
   virtual size_t io_thread() const = 0;
-  // Called on the sender's I/O thread. All answers are for this sender.
+  // Called on the sender's I/O thread, with one or more answers, all for this sender. It may move from them.
   virtual void OnAnswers(std::span<Answer> answers) = 0;
 };
 
-// The outcome of one event, for its sender.
+// The answer to one event.
 struct Answer {
   std::shared_ptr<EventSender> sender;
-  std::string message;  // an OK, or a NOTICE if no id could be read
+  std::string message;  // an OK message, or a NOTICE if no id could be read
   bool is_notice = false;
-  std::string refusal = {};  // the reason, if it was refused
-  bool wants_auth = false;   // ask the sender for AUTH before the message
-  TimePoint received;
+  std::string refusal = {};  // the reason with its prefix; empty if the event was accepted
+  bool wants_auth = false;   // the sender has to be asked for AUTH before it gets the message
+  TimePoint received;        // when the event's message came
 };
 
-// Events that are delivered together. Their bytes go back to the budget when the last holder lets go of the batch.
+// Events that are delivered together. When the last owner drops the batch, its bytes go back to the budget.
 struct LiveBatch {
   explicit LiveBatch(ByteBudget& from) : budget(from) {}
   ~LiveBatch() { budget.GiveBack(bytes); }
@@ -79,32 +93,42 @@ struct LiveBatch {
 
   std::vector<LiveEvent> events;
   ByteBudget& budget;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // taken from `budget`
 };
 
 class Delivery {
  public:
-  // `count_own_bytes` counts each event that is delivered, from its delivery until its last holder lets go of it.
+  // `io_threads` has the executor of each I/O thread; the index is the number of the thread. `count_own_bytes`, if
+  // given, is called with the bytes of each event that is delivered while there are subscribers, and with the same
+  // number below 0 when the last owner drops the event, on whatever thread that is. The delivery must outlive the tasks
+  // that it posts and the events that it has delivered.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
   ~Delivery();
 
-  // May be called from any thread. `batch` may be null.
+  // Posts each answer to the I/O thread of its sender, and the events to each I/O thread that has subscriptions. Calls
+  // no sender and no subscriber itself. `answers` may be empty, and `batch` may be null. May be called from any thread.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
-  // Returns true if there is any subscription. Asked after a save, it sees each one whose query misses that save.
+  // Returns true if there is any subscription. May be called from any thread. If the caller has just saved an event,
+  // the answer includes every subscription whose query misses this event.
   bool HasSubscribers() const;
+  // Returns the number of subscriptions on all I/O threads. May be called from any thread.
   size_t subscriptions() const;
 
-  // Used on the I/O thread in question, as are the two functions below.
+  // Identifies a subscription for Unsubscribe.
   struct Subscription {
-    LiveIndex::Key key = 0;  // 0: none
+    LiveIndex::Key key = 0;  // 0: no subscription
     uint64_t address = 0;
-    Work shared_work = 0;
+    Work shared_work = 0;  // its share of the work of its address in the shared lane
     bool own_lane = false;
   };
-  // `filters` and `of_query`: see LiveIndex::Add. `account` is the connection's.
+  // Adds a subscription of a client with this `address` (Connection::group()) and this `account`. `filters` and
+  // `of_query` are those of LiveIndex::Add. Must be called on the I/O thread with the index `io_thread`. `subscriber`
+  // must stay alive until Unsubscribe.
   Subscription Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                          std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber);
+  // Removes a subscription; the subscriber is not called after that. Must be called once for each Subscribe, on the
+  // same thread.
   void Unsubscribe(size_t io_thread, const Subscription& subscription);
 
  private:

@@ -1,12 +1,16 @@
-// EventPipeline: handles an EVENT between its message and its OK.
+// EventPipeline: handles EVENT messages from their text to their answer.
 //
-// A worker parses the event, which checks its id, then asks the policy, then whether it is stored already, and verifies
-// the signature last, as it costs most. Ephemeral events go straight to the live subscribers. The others pass the write
-// gate and are saved by the group commit; the answers of a write, and the events that it saved, go back together.
+// A worker parses the event, which checks its id, applies the rules of policy.h, looks whether the event is stored
+// already, and verifies the signature last, because it costs most. The event then passes the write gate, which lets
+// through as much as the database can carry (throttle/adaptive_limiter.h). An ephemeral event goes to the live
+// subscribers at once. The commit thread saves every other event, together with those of other clients
+// (relay/store/group_commit.h). The answers to the events of one write, and the events that it saved, go to Delivery
+// together.
 //
-// Every event gets exactly one answer, whatever happens: an OK, or a NOTICE if no id could be read.
+// Every event gets exactly one answer, whatever happens: an OK message, or a NOTICE if no id could be read.
 //
-// Threads: Submit may be called from any thread. The answers come through Delivery.
+// Threads: all functions may be called from any thread; SaveBulk blocks its caller. The answers come through Delivery,
+// on the senders' I/O threads.
 #pragma once
 
 #include <array>
@@ -28,19 +32,21 @@
 
 namespace weir {
 
-// Events that one task judges; at 50 µs each it takes 0.2 ms. With 8 events a turn of the storm's senders took twice as
-// long.
+// Events of one sender that one task of a worker checks.
 struct EventBatch {
+  // The most events of a batch. At 50 µs each, the task takes 0.2 ms. With 8 events, a turn of the senders took twice
+  // as long in the benchmark scenario `storm`.
   static constexpr size_t kMost = 4;
 
   std::shared_ptr<EventSender> sender;
   Party party;
-  std::shared_ptr<const Identity> identity = Identity::Nobody();
+  std::shared_ptr<const Identity> identity = Identity::Nobody();  // keys that the sender had proved when they came
   TimePoint received;
-  std::string texts;  // one after the other
-  std::array<uint32_t, kMost> ends{};
+  std::string texts;                   // the JSON of the events, one after the other
+  std::array<uint32_t, kMost> ends{};  // the end of each event in `texts`
   size_t count = 0;
 
+  // Appends the JSON of an event. `count` must be below kMost.
   void Add(std::string_view text) {
     texts.append(text);
     ends[count++] = static_cast<uint32_t>(texts.size());
@@ -49,36 +55,42 @@ struct EventBatch {
     const uint32_t begin = i == 0 ? 0 : ends[i - 1];
     return std::string_view(texts).substr(begin, ends[i] - begin);
   }
-  // Bytes that the caller takes from the byte budget and the pipeline gives back.
+  // Returns the bytes that the caller must take from the byte budget (ByteBudget::Take) before Submit. The pipeline
+  // calls GiveBack for them; the sender calls Answered when it gets the answers.
   uint64_t budget_bytes() const { return texts.size() + count * kOverheadBytes; }
   static constexpr uint64_t kOverheadBytes = 512;
 };
 
 class EventPipeline {
  public:
+  // Starts the commit thread. `context` must outlive the pipeline.
   explicit EventPipeline(RelayContext& context);
   // Calls Stop.
   ~EventPipeline();
 
+  // Queues the events for a worker.
   void Submit(std::shared_ptr<const EventBatch> batch);
 
-  // Delivers events that came to another relay on the same store to the live subscribers here. Calls `done` when they
-  // are on their way: at once or, while the subscribers are behind, on the thread that gives bytes back to the budget;
-  // never after the end.
+  // Delivers events that came to another relay on the same store to the live subscribers of this one. Takes their bytes
+  // from the byte budget first, so they wait while the subscribers are behind. Calls `done` once, after the events were
+  // passed to Delivery: during the call if the bytes were free, otherwise on the thread that gives bytes back to the
+  // budget. Never calls `done` if ByteBudget::ForgetWaiting drops the wait.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
-  // Saves events of an import: see GroupCommit::SaveBulk. They are counted, but not delivered to live subscribers, who
-  // would drown in that much history.
+  // Saves events of an import, as GroupCommit::SaveBulk does, and returns its status. Saved events are counted in the
+  // metrics but not delivered to live subscribers, who would get more history than they can use.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
-  // Saves the events that wait for it and ends the commit thread; later events are answered "error: …". The owner has
-  // to drain the pool.
+  // Saves the events that wait to be saved, and ends the commit thread. Events that come later and would have to be
+  // saved are answered "error: could not be stored: …"; all others are answered as before. The workers may still have
+  // tasks of this pipeline: before its owner destroys it, the pool must have run all its tasks.
   void Stop();
 
-  // Returns why the newest write failed, for some seconds after the failure. Not for ever: while a relay says that it
-  // is not ready, it may get no writes, and only a write can show that it is ready again.
+  // Returns the error of the newest write if it failed within the last 10 seconds, else success. The error is forgotten
+  // because /readyz shows it: a relay that is not ready may get no events, and only a write shows that it is ready
+  // again.
   Status LastWrite() const;
-  // Describes the newest write that failed and how long ago; "none" if none has failed.
+  // Describes the newest write that failed, and how long ago it was, for the operator; "none" if none has failed.
   std::string LastFailure() const;
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 
@@ -89,11 +101,12 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  // Work that was done for addresses and is not paid yet.
+  // Work of removals that was done for each address and has not been charged yet. It is added to the cost of the
+  // address's next events at the write gate. Thread-safe.
   class Debts {
    public:
     void Add(const Party& party, Work work);
-    // Takes at most the debt that one event is made to pay.
+    // Subtracts and returns the debt of the party's address, but at most what one event may be charged.
     Work Take(const Party& party);
 
    private:
@@ -133,10 +146,10 @@ class EventPipeline {
 
   mutable std::mutex write_mutex_;
   Status last_write_;
-  Status failure_;  // status of the newest write that failed
-  TimePoint last_failure_{};
+  Status failure_;            // the status of the newest write that failed; ok if none has failed
+  TimePoint last_failure_{};  // when it failed
 
-  GroupCommit commit_;  // last: its thread uses the others
+  GroupCommit commit_;  // the last member, because its thread uses the others
 };
 
 }  // namespace weir

@@ -1,12 +1,15 @@
-// EventWindow: the EVENTs of one connection between their messages and their OKs.
+// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and bounds how many of them have no
+// answer yet.
 //
-// The EVENTs of one read go to the pipeline in batches, at most max_events_in_flight events at a time and within the
-// byte budget of all connections. EVENTs that do not fit stay here, and the socket is not read until half of the window
-// is free: TCP holds the sender back. So at most the EVENTs of one read wait here.
+// It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection are in the pipeline
+// at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h). Events that
+// do not fit wait here. The socket is not read meanwhile, until no event waits and half of the window is free, so TCP
+// holds the sender back. So only the events of one read can wait here.
 //
-// All of them count as held by the connection, from their messages to their OKs.
+// The bytes of all these events count for the connection's account (relay/account/ledger.h), from the message to the
+// answer.
 //
-// Used on the connection's I/O thread.
+// Threads: all functions run on the connection's I/O thread; io_thread() may be called from any thread.
 #pragma once
 
 #include <deque>
@@ -26,11 +29,15 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   EventWindow(RelayContext& context, EventPipeline& pipeline, std::shared_ptr<Peer> peer);
   ~EventWindow() override;
 
+  // Adds an event to the batch that is being gathered, and passes the batch on if it is full.
   void Add(std::string_view event_json);
-  // Hands the gathered events over.
+  // Passes on the batch that is being gathered; called after each read.
   void Flush();
-  // Calls `callback` when no event is in flight, maybe at once. One callback at a time.
+  // Flushes, then calls `callback` once when every event has been answered: during the call if that is so already, else
+  // after the last answer. A later call replaces a callback that still waits. Not called after End.
   void WhenIdle(std::function<void()> callback);
+  // Drops the events that wait here and the callback of WhenIdle, because the connection is gone. The pipeline still
+  // handles the events that it has.
   void End();
 
   size_t io_thread() const override { return peer_->io_thread(); }
@@ -47,12 +54,12 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   RelayContext& context_;
   EventPipeline& pipeline_;
   const std::shared_ptr<Peer> peer_;
-  std::shared_ptr<EventBatch> gathered_;
-  std::deque<std::shared_ptr<EventBatch>> queued_;
-  size_t in_flight_ = 0;
-  uint64_t in_flight_bytes_ = 0;
-  bool waits_for_budget_ = false;  // the first queued batch waits
-  bool paused_ = false;
+  std::shared_ptr<EventBatch> gathered_;            // null if it has no event
+  std::deque<std::shared_ptr<EventBatch>> queued_;  // batches that wait for the window or the byte budget
+  size_t in_flight_ = 0;                            // events in the pipeline
+  uint64_t in_flight_bytes_ = 0;                    // their bytes of the byte budget
+  bool waits_for_budget_ = false;                   // the first queued batch waits for the byte budget
+  bool paused_ = false;                             // the connection is not read
   std::function<void()> when_idle_;
 };
 

@@ -1,5 +1,6 @@
-// Identity: the keys that a connection has proved by signing its challenge (NIP-42). Values are immutable and shared,
-// so workers judge a message by the keys that were known when it came.
+// Identity: the public keys that a client has proved to own on one connection, by signing the relay's challenge
+// (NIP-42). This header also has the checks of such a signed event (AUTH) and the functions for addresses that they
+// need.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,22 @@
 
 namespace weir {
 
+// An immutable set of keys, shared between threads. So a worker judges a message by the keys that were known when it
+// came.
 class Identity {
  public:
-  // More keys would only make each search longer.
+  // The most keys of a connection; each search goes through all of them. The caller of With has to check it.
   static constexpr size_t kMostKeys = 64;
 
+  // Returns the identity without keys.
   static const std::shared_ptr<const Identity>& Nobody();
-  // Returns `identity` with one key more.
+  // Returns a copy of `identity` that has `key`, too.
   static std::shared_ptr<const Identity> With(const Identity& identity, const PublicKey& key);
 
   bool empty() const { return keys_.empty(); }
   size_t size() const { return keys_.size(); }
   bool Has(const PublicKey& key) const;
+  // Does the same for a key in lower-case hexadecimal.
   bool HasHex(std::string_view hex) const;
 
  private:
@@ -31,28 +36,31 @@ class Identity {
   std::vector<std::string> hex_;
 };
 
+// The values that an AUTH event must have.
 struct AuthExpectation {
-  std::string_view challenge;  // empty: none was sent
-  std::string_view relay;      // URL or host; only the host counts; empty: not known
-  uint64_t now_seconds = 0;
+  std::string_view challenge;  // empty: the relay has sent no challenge, and every AUTH is refused
+  std::string_view relay;      // the relay's URL or host; only its host is compared; empty: every AUTH is refused
+  uint64_t now_seconds = 0;    // seconds since 1970
 };
 
-// Returns why an event is no answer to the challenge, with NIP-01's prefix; empty if it is one. Ignores the signature.
+// Returns why `event` is no valid answer to the challenge, with NIP-01's prefix; empty if it is one. created_at may
+// differ from now by 10 minutes. Does not check the signature.
 std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
-// Returns 128 random bits in hexadecimal.
+// Returns a new challenge: 128 random bits in hexadecimal.
 std::string MakeChallenge();
 
-// Returns true if only a client nearby can have meant this relay by `host`: localhost, or a loopback or private
-// address. Any other Host header may come from a machine between client and relay that wants to use the client's AUTH
-// itself.
+// Returns true if `host` is localhost or an IP address that is loopback, private or link-local. `host` may be a URL or
+// have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts this Host header. Any other
+// Host header may come from a machine between client and relay that wants to use the client's AUTH for itself.
 bool IsNearby(std::string_view host);
 
-// Returns the host of a URL: "wss://Relay.Example:443/path" → "relay.example".
+// Returns the host of a URL in lower case, without user, port and a dot at its end: "relay.example" for
+// "wss://Relay.Example:443/path". An IPv6 address keeps its brackets.
 std::string HostOf(std::string_view url);
 
-// Returns the address by which a program on this machine reaches a listener: "127.0.0.1:3334", also if it listens on
-// all addresses.
+// Returns the host and port by which a program on this machine reaches a server that listens on `listen`, such as
+// "127.0.0.1:3334" or "[::1]:3334". If the server listens on all addresses, the host is the loopback address.
 std::string HostAndPort(std::string listen, uint16_t port);
 
 }  // namespace weir

@@ -1,17 +1,18 @@
-// LiveIndex: finds the subscriptions that want an event by the event's fields, without asking them all.
+// LiveIndex: finds the subscriptions that match a new event, without comparing the event with each of them.
 //
 //   index.Begin(event);
-//   while (!index.Next(&left, &hits)) …        // tell the subscribers that were hit; let others run; refill `left`
+//   while (!index.Next(&left, &hits)) …        // send the event to the hits; let other tasks run; refill `left`
 //
-// Every filter of a subscription is entered under the values of its most selective condition (ids, then a tag, then
-// authors, then kinds, then "all"). An event looks up its id, its author, its kind and each of its tags, and only the
-// filters found there are matched. The event's tags are hashed once, so a condition costs a look-up for each of its
-// values, however many tags there are.
+// The index has an entry for each value of a filter's most selective condition: its ids, else the tag condition with
+// the fewest values, else its authors, else its kinds, else one entry for "all". For an event, the index looks up its
+// id, its author, its kind and each of its tags, and matches only the filters that it finds there. It hashes the
+// event's tags once, so a tag condition costs one look-up for each of its values, however many tags the event has.
 //
-// Matching stops when `left` is spent, and the next call goes on there. Meanwhile subscriptions may leave, which are
-// then not found any more, or enter, which may be found or not. Each is found at most once for an event.
+// Next stops when `left` is spent, and the next call continues there. In between, the caller may remove subscriptions,
+// which are then not found any more, and add subscriptions, which may or may not be found. Each subscription is found
+// at most once for an event.
 //
-// Used on one thread.
+// Threads: a LiveIndex belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -28,38 +29,45 @@ namespace weir {
 
 class LiveIndex {
  public:
-  using Key = uint64_t;  // a subscription's, never used twice
+  using Key = uint64_t;  // identifies a subscription; never 0 and never used twice
 
+  // A subscription that matches the event.
   struct Hit {
     void* subscriber;
-    bool by_query;  // one of the first `of_query` filters matches, too
+    bool by_query;  // one of the subscription's first `of_query` filters matches the event (see Add)
   };
 
   LiveIndex();
   ~LiveIndex();
 
-  // The filters' limits do not matter here. The first `of_query` filters are those of the subscription's query.
+  // Adds a subscription and returns its key. The filters' limits are ignored. `subscriber` is what Hit and At return;
+  // it must not be null. The first `of_query` filters are those that the subscription's query of stored events has,
+  // too.
   Key Add(std::vector<Filter> filters, void* subscriber, size_t of_query = SIZE_MAX);
+  // Removes a subscription; does nothing if there is none with this key.
   void Remove(Key key);
 
-  // Begins to match an event and gives up the one before. The caller keeps the event until it is done.
+  // Begins to match an event, and drops the one before. The event's record must stay alive until Next returns true.
   void Begin(EventView event);
-  // Adds subscribers that want the event to `hits`, in no order, and takes the cost from `left`, including a delivery
-  // for each of them. Returns false if `left` is spent; there may be more then.
+  // Appends subscriptions that match the event to `hits`, in no order, and subtracts the work from `*left`, with the
+  // work of a delivery to each of them. Returns true if the event has been matched with all subscriptions. Returns
+  // false if `*left` was spent before: then call Next again.
   bool Next(Work* left, std::vector<Hit>* hits);
 
+  // Returns the number of subscriptions.
   size_t size() const;
-  // For visiting all subscribers: At returns the one in a place below `places()`, null if the place is free.
+  // Visits all subscribers: At returns the subscriber in a place from 0 to places() - 1, or null if the place is free.
   size_t places() const;
   void* At(size_t place) const;
 
-  // The most work that these filters add to each event.
+  // Returns the most work that these filters add to each event.
   static Work MostWork(std::span<const Filter> filters);
-  // Memory that the entries take, without the filters themselves.
+  // Returns the bytes of memory that the entries of these filters take, without the filters themselves.
   static uint64_t BytesOf(std::span<const Filter> filters);
 
  private:
-  // Hidden, because Boost's small_vector would cost each of the many files that include this a third of a second.
+  // Defined in the source file, because including Boost's small_vector would cost each of the many files that include
+  // this header a third of a second.
   struct Rep;
   std::unique_ptr<Rep> rep_;
 };

@@ -1,9 +1,9 @@
-// MemoryRelief: while memory is short (the throttle's emergency), the address that makes the relay hold most gives
-// first. Its requests end and its connections close with a reason; the others are served. `tell` is called when an
-// emergency begins.
+// MemoryRelief: makes the client address that holds most of the relay's memory free some of it, while memory is short
+// (LimiterView::emergency of throttle/adaptive_limiter.h). Requests of that address end and its connections close, with
+// a reason; the clients of all other addresses are served as before.
 //
 //   MemoryRelief relief(limiter, ledger);
-//   relief.Start(executor);   // looks from now on, as long as its context runs
+//   relief.Start(executor);   // looks every kBeat from now on, as long as the executor runs
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,22 +21,28 @@ namespace weir {
 
 class MemoryRelief {
  public:
+  // The time from one look at the memory to the next.
   static constexpr std::chrono::milliseconds kBeat{250};
-  // Bytes that the heaviest address gives per beat: a few connections; the next beat sees whether that was enough.
+  // Bytes that the heaviest address is asked for at each look. They are a few connections; the next look shows whether
+  // that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
-  // If no address holds more than this, the addresses are not why memory is short.
+  // If every address holds fewer bytes than this, the addresses are not why memory is short, and none is asked.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
-  // Least time between two calls of `tell`: memory may swing about the mark.
+  // The least time between two calls of `tell`, because emergencies may begin and end again and again.
   static constexpr Duration kQuiet = std::chrono::minutes(10);
-  // `emergencies`: how many began since the last call, this one included.
+  // Called on the executor of Start when an emergency begins, but not within kQuiet of the last call. `emergencies` is
+  // the number of emergencies that began since the last call, this one included.
   using Tell = std::function<void(uint64_t emergencies)>;
 
+  // `limiter`, `ledger` and `clock` must outlive the object.
   MemoryRelief(const AdaptiveLimiter& limiter, Ledger& ledger, Tell tell = nullptr,
                const Clock& clock = Clock::System())
       : limiter_(limiter), ledger_(ledger), tell_(std::move(tell)), clock_(clock) {}
 
+  // Calls OnBeat every kBeat on `executor`, for as long as the executor's context runs. The object must outlive that.
   void Start(const boost::asio::any_io_executor& executor);
+  // Looks at the memory once: calls `tell` or asks the heaviest address, if it is time for it.
   void OnBeat();
 
  private:
@@ -46,9 +52,10 @@ class MemoryRelief {
   Ledger& ledger_;
   const Tell tell_;
   const Clock& clock_;
-  bool was_emergency_ = false;  // this and the members below: used on the beat only
-  uint64_t untold_ = 0;
-  std::optional<TimePoint> told_at_;
+  // The members below are used in OnBeat only.
+  bool was_emergency_ = false;
+  uint64_t untold_ = 0;               // emergencies that began since the last call of `tell`
+  std::optional<TimePoint> told_at_;  // the last call of `tell`
 };
 
 }  // namespace weir

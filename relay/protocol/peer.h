@@ -1,7 +1,8 @@
-// Peer: the other end of a connection, for the parts of a client: the connection while there is one, the keys that it
-// has proved, and the messages to it, which are counted here.
+// Peer: the client at the other end of a connection, as Client, EventWindow, Requests and Request see it. They share
+// one Peer and send their messages through it; Peer counts the messages. It may outlive the connection; sending then
+// does nothing. It also has the keys that the client has proved to own (identity.h).
 //
-// Used on the connection's I/O thread.
+// Threads: the functions run on the connection's I/O thread; those that are marked may be called from any thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,28 +21,33 @@ namespace weir {
 
 class Peer {
  public:
+  // Uses `connection` until End. `counters` must outlive the peer.
   Peer(Connection& connection, RelayCounters& counters);
 
-  // These stay valid after the end.
+  // The five functions below may be called from any thread, and after the connection's end, too. The party's group is
+  // the address's, never 0.
   Party party() const { return party_; }
   size_t io_thread() const { return io_thread_; }
   const boost::asio::any_io_executor& executor() const { return executor_; }
   const std::string& host() const { return host_; }
   const std::shared_ptr<Account>& account() const { return account_; }
 
+  // Returns true once the connection has ended.
   bool gone() const { return connection_ == nullptr; }
+  // Drops the connection, because it has ended.
   void End() { connection_ = nullptr; }
 
-  // All of these do nothing once the connection is gone.
+  // The functions from here to pending_bytes send nothing, and call no callback, once the connection is gone.
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
-  // Sends CLOSED. `reason` begins with one of NIP-01's prefixes.
+  // Sends CLOSED, counts the refusal and logs it. `reason` begins with one of NIP-01's prefixes.
   void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
-  // Logs a refusal for the operator, who would otherwise see clients fail without a reason.
+  // Logs a refusal for the operator, who would otherwise see clients fail without a reason. At most ten refusals a
+  // second with the same prefix are logged in the whole process (relay/server/log_limit.h).
   void LogRefusal(Verb refused, std::string_view reason) const;
-  // Sends the challenge unless it was sent before: clients answer every one that they get.
+  // Makes a challenge and sends it, unless this was done before: clients answer every challenge that they get.
   void AskForAuth();
-  // Charges work that a message has caused on the I/O thread.
+  // The functions below are those of Connection (relay/server/connection.h).
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();
@@ -49,8 +55,11 @@ class Peer {
   void WhenPendingBelow(size_t bytes, std::function<void()> callback);
   size_t pending_bytes() const { return gone() ? 0 : connection_->pending_bytes(); }
 
+  // Returns the keys that the client has proved so far.
   const std::shared_ptr<const Identity>& identity() const { return identity_; }
+  // Adds a key that the client has proved.
   void Know(const PublicKey& key) { identity_ = Identity::With(*identity_, key); }
+  // Returns the challenge; empty before AskForAuth.
   const std::string& challenge() const { return challenge_; }
 
  private:

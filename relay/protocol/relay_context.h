@@ -1,4 +1,4 @@
-// RelayContext: the objects that the parts of a running relay share. It outlives all parts.
+// RelayContext: the objects that all connections and the event pipeline of a running relay share. It must outlive them.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ class EventPipeline;
 struct RelayContext {
   const RelaySettings& settings;
   EventStore& store;
-  AdaptiveLimiter& limiter;
-  WorkPool& pool;
-  RelayCounters& counters;
+  AdaptiveLimiter& limiter;  // the gates of reads and writes
+  WorkPool& pool;            // the workers
+  RelayCounters& counters;   // metrics
   Delivery& delivery;
-  ByteBudget& budget;
-  uint64_t max_pending_bytes = 0;  // output of a connection at which the server ends it
+  ByteBudget& budget;              // bytes of the events that all connections have under way
+  uint64_t max_pending_bytes = 0;  // the server ends a connection whose client lets more bytes of output wait
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
-  // Sends an ephemeral event to the relays that share the store.
+  // Sends an ephemeral event to the other relays that share the store (relay/siblings/siblings.h). Called on workers.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
   Tracer* tracer = nullptr;  // null: nothing is traced
   const Clock& clock = Clock::System();

@@ -1,4 +1,5 @@
-// Settings of the relay itself; the network's settings are in server/, the store's in store/.
+// RelaySettings: the settings of the relay's protocol: its identity, its rules and its limits. The settings of the
+// network are in relay/server/server_settings.h, those of the store in relay/storage/storage.h.
 #pragma once
 
 #include <chrono>
@@ -11,9 +12,10 @@
 
 namespace weir {
 
-// Whether programs on this machine count as the admin (admin.h). kAuto was the default of earlier versions and means
-// kFalse.
+// Whether requests from programs on this machine have the rights of the operator (relay/operator/admin.h). kAuto was
+// the default of earlier versions and means kFalse.
 enum class AdminFromLoopback { kFalse, kTrue, kAuto };
+// Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive it.
 void Declare(SettingTable& table, AdminFromLoopback& trust);
 
 struct RelaySettings {
@@ -21,34 +23,35 @@ struct RelaySettings {
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;  // hex
+  std::string admin_pubkey;  // the operator's public key in hexadecimal; empty: none
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
-  std::string icon;
-  std::string url;  // wss://relay.example, as clients know it; AUTH by a public name and requests to vanish need it
+  std::string icon;  // URL of a square picture
+  std::string url;   // wss://relay.example, as clients know it; AUTH by a public name and requests to vanish need it
 
   // Rules for what the relay accepts and serves.
   uint64_t max_event_bytes = 128 << 10;
   uint64_t max_event_tags = 2000;
   uint64_t max_content_bytes = 128 << 10;
-  uint64_t created_at_past_s = 0;      // older events are refused; 0: any age
-  uint64_t created_at_future_s = 900;  // events dated further ahead are refused
-  uint64_t min_pow_difficulty = 0;     // leading zero bits (NIP-13)
+  uint64_t created_at_past_s = 0;      // events that are older, in seconds, are refused; 0: any age
+  uint64_t created_at_future_s = 900;  // events dated further ahead, in seconds, are refused
+  uint64_t min_pow_difficulty = 0;     // leading zero bits that an id must have (NIP-13)
   bool auth_required = false;          // no event is accepted or served without AUTH (NIP-42)
-  bool auth = true;                    // kinds 4, 1059, 21059 are served only to their parties, after AUTH
-  bool eose_completeness = false;      // EOSE says whether all was sent (NIP-67)
+  bool auth = true;                    // kinds 4, 1059 and 21059 are served only to their parties, after AUTH
+  bool eose_completeness = false;      // EOSE says whether all matching events were sent (NIP-67)
 
   // Limits of a connection.
-  uint64_t max_events_in_flight = 64;  // between frame and OK
-  uint64_t max_subscriptions = 300;
-  uint64_t max_filters = 200;
-  uint64_t max_filter_values = 5000;
-  uint64_t max_subscription_id_bytes = 64;
-  uint64_t default_limit = 500;
-  uint64_t max_limit = 5000;
+  uint64_t max_events_in_flight = 64;       // events whose answer (OK) is still due
+  uint64_t max_subscriptions = 300;         // REQs and COUNTs that are open
+  uint64_t max_filters = 200;               // filters of one REQ or COUNT
+  uint64_t max_filter_values = 5000;        // values of all lists of one filter
+  uint64_t max_subscription_id_bytes = 64;  // length of a subscription's id
+  uint64_t default_limit = 500;             // stored events for a filter without a limit
+  uint64_t max_limit = 5000;                // stored events for a filter, whatever its limit
 
   uint64_t worker_threads = 0;           // 0: one for each core
-  uint64_t max_bytes_in_flight_mb = 32;  // events between frame and OK, over all connections
+  uint64_t max_bytes_in_flight_mb = 32;  // MiB of events under way, over all connections (byte_budget.h)
 };
+// Adds the settings to `table`, which writes to `settings`.
 void Declare(SettingTable& table, RelaySettings& settings);
 
 EventLimits EventLimitsOf(const RelaySettings& settings);

@@ -1,26 +1,31 @@
-// Request: one REQ or COUNT, from its place in its connection's queue to EOSE and on to live events.
+// Request: one REQ or COUNT of a client. It waits in its connection's queue, sends the stored events, says EOSE and
+// then sends live events; a COUNT ends with its number. It reads the store in slices of about a millisecond, on
+// workers.
 //
 //   kQueued     other requests of its connection run
-//   kAtGate     it waits at the scan gate
-//   kReads      a worker reads a slice of the store for it, or the slice's report is on its way back
-//   kPaused     it has sent what was found, and goes on once its client has taken most of it
-//   kInLine     it waits for a turn among the scans of its address, from the second slice on
-//   kCatchesUp  the stored events are out; it sends the live ones that came meanwhile, and holds those that come behind
-//   kLives      it sends events as they come
+//   kAtGate     it waits at the scan gate, which limits the reads of all clients (throttle/adaptive_limiter.h)
+//   kReads      a worker reads a slice for it, or the slice's report is on its way back to the I/O thread
+//   kPaused     it has sent the events of a slice, and waits until its client has taken most of them
+//   kInLine     it has read a slice, and waits for a turn among the scans of its address (scan_turns.h)
+//   kCatchesUp  it has sent the stored events; it sends the live events that came meanwhile, and queues newer ones
+//   kLives      it sends live events as they come
 //   kOver       it was answered, refused or closed
 //
-// From kAtGate to kInLine it has one of its connection's places. While it waits, it keeps nothing of its query but a
-// key, and in kPaused and kInLine it leaves gate and turn to others: otherwise clients that read slowly would keep all
-// places and a snapshot each, for as long as they like. What a query holds between two slices counts for its account.
+// From kAtGate to kInLine a request has one of its connection's places (requests.h). While it waits in these states,
+// its query keeps only a key, from which it can continue. In kPaused and kInLine the request also returns its admission
+// at the gate and its turn, so that clients that read slowly do not keep them. Memory that a query holds between two
+// slices counts for the client's account (relay/account/ledger.h).
 //
-// An event that is replaced while the answer is under way may be in it in neither form: its old version is gone, and
+// If an event is replaced while the answer is being sent, the query may find neither version: the old one is gone, and
 // the query has passed the place of the new one. So new versions that come live before EOSE are sent before EOSE, for
-// clients that close there.
+// clients that close the subscription there.
 //
-// The gate judges the probable cost of a request. If the request turns out to cost more, it passes again at that cost.
+// The scan gate admits a request at its probable cost. If the request turns out to cost more, it must pass the gate
+// again at the higher cost.
 //
-// Threads: the connection's I/O thread; in kReads the members below `admission_` belong to the worker. Gate, turn and
-// memory are given back by the last holder of the request.
+// Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
+// the members from `admission_` to `found_` belong to the worker. Memory, admission and turn are returned at the
+// latest when the last owner drops the request.
 #pragma once
 
 #include <atomic>
@@ -44,22 +49,28 @@ class Requests;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
+  // `name` is the subscription's id. `owner` holds the request and must be alive when a function below is called. Must
+  // be made as a shared_ptr, because workers share it.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
           std::vector<Filter> filters, bool is_count);
 
   const std::string& name() const { return name_; }
   bool is_count() const { return is_count_; }
 
-  // Returns the account's refusal; empty if the memory was taken.
+  // Counts the memory of the request for the client's account. Returns why the account does not allow it, with NIP-01's
+  // prefix; empty if the memory was taken.
   std::string TakeMemory();
+  // Ends the trace span of the request, if it is traced. `refusal` is the reason with its prefix; empty: answered.
   void EndSpan(std::string_view refusal);
-  // Begins, once the request was given a place.
+  // Begins to answer the request. Requests calls it once, when it has given the request a place.
   void Start();
-  // Sends CLOSED and ends the request.
+  // Sends CLOSED with `reason`, which begins with NIP-01's prefix, and removes the request from its owner, which ends
+  // it. The request may be destroyed when the function returns.
   void Refuse(std::string_view reason);
-  // Ends the request: gives back what it has of the gate, the turns and its connection's places.
+  // Moves to kOver and returns the admission, the turn and the connection's place. If a worker is reading, it returns
+  // the first two, and its report returns the place. Live events are ignored from now on. May be called more than once.
   void Stop();
-  // Stops and gives back the rest.
+  // Stops, removes the request from the live index and returns its memory. Called once, by Requests::Remove.
   void End();
 
   void OnLive(const LiveEvent& event, bool by_query) override;
@@ -67,17 +78,19 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
  private:
   enum class State : uint8_t { kQueued, kAtGate, kReads, kPaused, kInLine, kCatchesUp, kLives, kOver };
+  // The result of one slice.
   struct Report {
-    std::string refusal;  // with prefix; if set, nothing follows
-    bool done = false;
-    std::shared_ptr<const std::string> text;  // whole messages, one after the other
-    std::vector<uint32_t> ends;
-    bool complete = false;
-    Moment moment;
+    std::string refusal;                      // the reason with its prefix; if it is set, no other member counts
+    bool done = false;                        // this was the last slice
+    std::shared_ptr<const std::string> text;  // whole EVENT messages, one after the other; null if there are none
+    std::vector<uint32_t> ends;               // the end of each message in `text`
+    bool complete = false;                    // all stored matches were found (Query::complete)
+    Moment moment;                            // the query's moment (relay/store/serial.h), if `done`
     uint64_t bytes() const { return ends.empty() ? 0 : ends.back(); }
   };
+  // A live event that waits until the stored events are sent.
   struct Held {
-    static constexpr uint64_t kBytes = 128;  // besides its record
+    static constexpr uint64_t kBytes = 128;  // memory besides the event's record
     LiveEvent event;
     bool by_query;
     uint64_t bytes() const { return event.event.record()->size() + kBytes; }
@@ -111,30 +124,30 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const TimePoint received_;
   const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
   std::atomic<State> state_{State::kQueued};
-  HeldBytes memory_;           // for itself and its place in the live index
+  HeldBytes memory_;           // for the request itself and its place in the live index
   HeldBytes filter_memory_;    // for its filters, until its query is over
-  bool may_withhold_ = false;  // matches may be kept from this client, or are not asked for
+  bool may_withhold_ = false;  // the answer may lack matches that the client may not see or did not ask for (limit 0)
 
   Delivery::Subscription live_;
-  Moment moment_;  // the query's moment
+  Moment moment_;  // the query's moment; known when the stored events are sent
   Completeness completeness_ = Completeness::kUnknown;
   std::deque<Held> held_;
-  size_t before_eose_ = 0;  // events at the front of held_ that EOSE waits for
+  size_t before_eose_ = 0;  // number of events at the front of held_ that are sent before EOSE
   bool said_eose_ = false;
   HeldBytes held_memory_;
 
   Cost cost_;
   std::optional<Admission> admission_;
   std::unique_ptr<ScanTurns::Place> turn_;
-  std::vector<Filter> filters_;  // until its query is made
+  std::vector<Filter> filters_;  // empty once the query is made
   QueryOptions options_;
   std::unique_ptr<Query> query_;
-  Work slice_work_ = kTurnWork;  // work of the slice that is read
+  Work slice_work_ = kTurnWork;  // the most work of the slice that is being read
   HeldBytes query_memory_;
-  uint64_t found_ = 0;
+  uint64_t found_ = 0;  // events that the query has found so far
 
-  Span span_;   // until its answer is out
-  Span stage_;  // part of the span: at the gate, or a slice
+  Span span_;   // ends when the answer is sent
+  Span stage_;  // a child of span_: the wait at the gate, or a slice
 };
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// Estimates how many bytes a request will touch, from the shape of its filters alone. The scan gate takes this as cost.
-// The estimate is small if an index leads straight to the events (ids, the newest of one author), large if the request
-// may walk through everything.
+// Estimates how many bytes of the store a request will read, from its filters alone. The scan gate
+// (throttle/adaptive_limiter.h) admits the request at this cost. The estimate is small if an index leads straight to
+// the events (ids, the newest of one author), and large if the request may read everything.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace weir {
 
-// `default_limit` and `max_limit`: see QueryOptions.
+// Returns the estimate for a REQ. `default_limit` and `max_limit` are those of QueryOptions
+// (relay/store/event_store.h).
 Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint64_t max_limit);
-// The same measure, for a walk that has done this much work: an event visited, fetched and matched is about 2,800 of
-// work, a range 4,000.
+// CostOfWalk returns the cost of a query that has done this much work, and WalkOf the work that a cost stands for. To
+// visit, fetch and match an event is about 2,800 of work, and to find the beginning of an index range is 4,000.
 constexpr uint64_t kWalkWorkPerByte = 4;
 constexpr Cost CostOfWalk(Work work) { return Cost{work / kWalkWorkPerByte}; }
 constexpr Work WalkOf(Cost cost) { return cost.bytes * kWalkWorkPerByte; }
-// A COUNT stops at no limit.
+// Returns the estimate for a COUNT. A filter without a limit counts all its matches.
 Cost CostOfCount(std::span<const Filter> filters);
 
 }  // namespace weir

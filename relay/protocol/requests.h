@@ -1,13 +1,14 @@
-// Requests: the REQs and COUNTs of one connection; each is a Request.
+// Requests: the open REQs and COUNTs of one connection. Each of them is a Request (request.h).
 //
-// A subscription enters the live index before its query is made, and holds live events until the stored ones are out.
-// Then, and for ever after, it drops live events that its query has seen, which are those stored at the query's moment.
-// So each event comes once, stored or live.
+// A client gets each event once, stored or live. For this, a subscription enters the live index before its query is
+// made, and it queues live events until the stored ones are sent. From then on it drops live events that its query has
+// found already; these are the events that were stored at the query's moment (relay/store/serial.h).
 //
-// Few requests of a connection run at once; the others wait in order. While much output of a connection is pending, its
-// requests get no further slices until the client has taken most of it.
+// Four requests of a connection may run at once, each in one of the connection's places; the others wait in the order
+// in which they came. While much output waits for the client, no request starts and none reads more of the store, until
+// the client has taken most of the output.
 //
-// Used on the connection's I/O thread.
+// Threads: all functions run on the connection's I/O thread.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +26,35 @@ namespace weir {
 
 class Requests : public std::enable_shared_from_this<Requests> {
  public:
+  // Must be made as a shared_ptr. `context` must outlive it.
   Requests(RelayContext& context, std::shared_ptr<Peer> peer) : context_(context), peer_(std::move(peer)) {}
 
+  // Adds a REQ, or answers CLOSED if it is refused. An open subscription of the same id ends first, without a CLOSED.
   void Subscribe(Req req);
+  // Adds a COUNT, or answers CLOSED if it is refused. The filters' limits are ignored.
   void Count(CountReq count);
+  // Ends the subscription of this id without an answer; does nothing if there is none. Ends no COUNT.
   void Close(const std::string& subscription);
-  // Ends all of them with a CLOSED for each.
+  // Ends all requests, with a CLOSED for each. `reason` begins with NIP-01's prefix.
   void CloseAll(std::string_view reason);
-  // Ends all of them because the connection is gone.
+  // Ends all requests, because the connection is gone. They are stopped at once and removed in later tasks.
   void End();
 
-  // The functions below are for its requests.
+  // The functions below are for the requests themselves.
+  // Removes `request` and ends it (Request::End).
   void Remove(Request& request);
+  // Returns a request's place. The next request starts in a later task.
   void ReturnPlace();
-  // Returns true if the client has so much to take, with what is about to be sent, that nothing more is read for it.
+  // Returns true if so much output waits for the client that nothing more is read from the store for it. The output
+  // includes `about_to_be_said`, in bytes.
   bool IsBehind(uint64_t about_to_be_said = 0) const;
+  // Calls `callback` once, in a later task, when the client has taken most of its output; not after the connection's
+  // end.
   void WhenCaughtUp(std::function<void()> callback);
-  // Returns true if its requests may hold this many more bytes of live events, besides the pending output.
+  // Returns true if the requests may hold `bytes` more of live events. All that they hold and the waiting output must
+  // together not be more than RelayContext::max_pending_bytes.
   bool MayHold(uint64_t bytes) const;
+  // Add and subtract bytes of live events that the requests hold.
   void Hold(uint64_t bytes) { held_bytes_ += bytes; }
   void LetGo(uint64_t bytes) { held_bytes_ -= bytes; }
 
@@ -56,12 +68,12 @@ class Requests : public std::enable_shared_from_this<Requests> {
   RelayContext& context_;
   const std::shared_ptr<Peer> peer_;
   std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
-  std::unordered_map<std::string, Request*> by_name_;  // subscriptions
-  std::deque<Request*> queue_;                         // requests that have not begun
-  size_t running_ = 0;
-  bool waits_for_room_ = false;
-  bool starts_soon_ = false;
-  uint64_t held_bytes_ = 0;
+  std::unordered_map<std::string, Request*> by_name_;  // the subscriptions by their ids, without COUNTs
+  std::deque<Request*> queue_;                         // requests that have not started
+  size_t running_ = 0;                                 // requests that have a place
+  bool waits_for_room_ = false;                        // no request starts until the client has taken most output
+  bool starts_soon_ = false;                           // a task that calls StartNext is posted
+  uint64_t held_bytes_ = 0;                            // bytes of live events that the requests hold
 };
 
 }  // namespace weir

@@ -1,9 +1,11 @@
-// ScanTurns: bounds how many scans of an address go on at once after their first slice was not enough.
+// ScanTurns: bounds how many long scans of one client address run at once. A scan is long if its first slice
+// (request.h) did not reach its end. It then needs a turn; while other scans of its address have all turns, it waits,
+// and keeps only the key from which it can continue.
 //
-// The others wait, and keep nothing meanwhile but a key. So the memory of an address's scans is bounded, and of 160
-// counts each is answered in its turn instead of all of them at the very end.
+// So the memory of an address's scans is bounded. And if a client asks for 160 counts, they are answered one after the
+// other instead of all at the very end.
 //
-// Threads: any.
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +20,10 @@ namespace weir {
 
 class ScanTurns {
  public:
-  static constexpr size_t kMostAtOnce = 4;
+  static constexpr size_t kMostAtOnce = 4;  // turns of each address
 
-  // A turn that a scan has, or waits for. Destroying it gives it back, or gives it up. The ScanTurns outlives it.
+  // A turn that a scan has or waits for. The destructor returns the turn, which goes to the scan of the address that
+  // has waited longest, or ends the wait. The ScanTurns must outlive its places.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }
@@ -37,16 +40,19 @@ class ScanTurns {
     std::function<void()> on_turn_;  // protected by turns_.mutex_; null once it has its turn
   };
 
-  // Returns null if others have all turns.
+  // Returns a turn of the address `group` (Party::group), or null if other scans of the address have all turns.
   std::unique_ptr<Place> TryEnter(uint64_t group);
-  // Calls `on_turn` when the turn has come, on the thread that gives a turn back or at once: it should only hand over.
-  // It is not called once the place is destroyed.
+  // Returns a place that has a turn or waits for one. Calls `on_turn` once, when it has the turn: during the call if a
+  // turn is free, otherwise on the thread that destroys the place of another scan; not after the place is destroyed.
+  // `on_turn` is called under the mutex of this object, so it must not use the object or a place, and should only post.
   std::unique_ptr<Place> Enter(uint64_t group, std::function<void()> on_turn);
+  // Returns the number of scans that wait for a turn, of all addresses.
   size_t waiting() const;
 
  private:
+  // The scans of one address.
   struct Line {
-    size_t running = 0;
+    size_t running = 0;  // scans that have a turn
     std::deque<Place*> waiting;
   };
   void Leave(Place& place);

@@ -1,5 +1,5 @@
-// Takes connections from the listening socket and hands them to the I/O threads, the least loaded first. Lives on the
-// first I/O thread.
+// Acceptor takes connections from the listening socket and hands each to the I/O thread with the fewest sessions. It
+// decides with Places (places.h) whether a connection is served or refused. It runs on the first I/O thread.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -15,21 +15,27 @@ namespace weir {
 
 class Acceptor {
  public:
+  // `threads` must outlive the acceptor, and is not empty.
   Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& threads);
-  ~Acceptor();  // only when the I/O threads have stopped
+  // Call it only when the I/O threads have stopped.
+  ~Acceptor();
 
   uint16_t port() const { return listener_.port(); }
 
-  // Called on the first I/O thread, as is Stop.
+  // Call Start, Stop and HurryUp on the first I/O thread.
+
+  // Begins to accept connections.
   void Start();
-  // Takes the connections in the backlog, and those that were on their way into it; then calls `stopped`.
+  // Stops accepting. First takes the connections in the kernel's backlog; then waits 100 ms for clients whose TCP
+  // handshakes were under way, takes their connections too, closes the listening socket and calls `stopped`, once, on
+  // the first I/O thread.
   void Stop(std::function<void()> stopped);
-  // Cuts short the wait that Stop began.
+  // Ends the 100 ms that Stop waits.
   void HurryUp() { timer_.cancel(); }
 
  private:
   void Wait();
-  enum class Taken { kAll, kSome, kFailed };  // failed: for a reason that may pass
+  enum class Taken { kAll, kSome, kFailed };  // kFailed: accepting failed, for a reason that may pass
   Taken TakeSome();
   void TakeAll();
   void WaitLater();

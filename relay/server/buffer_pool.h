@@ -1,4 +1,5 @@
-// Buffers of 64 KiB that the connections of one I/O thread share in turns: a connection that waits holds none.
+// BufferPool keeps buffers that the connections of one I/O thread borrow while they read or write. A connection that
+// has nothing to read or write holds no buffer.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +10,26 @@
 
 namespace weir {
 
-constexpr size_t kPieceBytes = size_t{64} << 10;
+constexpr size_t kPieceBytes = size_t{64} << 10;  // the size of a Piece
 
-// One thread only.
+// Not thread-safe.
 class BufferPool {
  public:
-  using Piece = std::unique_ptr<char[]>;
+  using Piece = std::unique_ptr<char[]>;  // a buffer of kPieceBytes
 
+  // Returns a buffer for input, with any content.
   Piece TakePiece() {
     if (pieces_.empty()) return Piece(new char[kPieceBytes]);
     Piece piece = std::move(pieces_.back());
     pieces_.pop_back();
     return piece;
   }
+  // Takes a buffer back, to lend it again or to free it.
   void Return(Piece piece) {
     if (pieces_.size() < kKept) pieces_.push_back(std::move(piece));
   }
 
-  // Returns an empty string with room for a piece or more.
+  // Returns an empty string for output, with room for kPieceBytes or more.
   std::string TakeOutput() {
     std::string output;
     if (!outputs_.empty()) {
@@ -36,6 +39,7 @@ class BufferPool {
     output.reserve(kPieceBytes);
     return output;
   }
+  // Takes a string back, whatever its content. Frees it if it is long or if there are enough.
   void Return(std::string output) {
     if (output.capacity() > 4 * kPieceBytes || outputs_.size() == kKept) return;
     output.clear();
@@ -43,7 +47,7 @@ class BufferPool {
   }
 
  private:
-  static constexpr size_t kKept = 16;
+  static constexpr size_t kKept = 16;  // the most buffers of each kind
   std::vector<Piece> pieces_;
   std::vector<std::string> outputs_;
 };

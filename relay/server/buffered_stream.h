@@ -1,9 +1,9 @@
-// The stream below Beast. It reads a socket in pieces of 64 KiB into a borrowed buffer, and gathers what is written
-// until it is flushed, so that Beast's many small reads and writes are copies, not system calls. On a port that speaks
-// TLS, it gives and takes decrypted bytes.
+// BufferedStream is the stream that Beast reads from and writes to. It reads the socket in pieces of 64 KiB into a
+// borrowed buffer, and gathers output until Send, so that Beast's many small reads and writes are copies, not system
+// calls. On a port that speaks TLS it decrypts the input and encrypts the output; Beast sees plain bytes.
 //
-// Its owner drives it: waits until the socket is readable, calls Fill, then lets Beast read with CompleteRead until the
-// piece is used up. No function blocks. One thread only.
+// The owner (Session) drives it: waits until the socket is readable, calls Fill, then calls CompleteRead until Beast
+// has read the whole piece. No function blocks. Not thread-safe: all calls come from the connection's I/O thread.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@
 
 namespace weir {
 
-// Room for one handler void(error_code, size_t) in place: a connection always has a read under way.
+// Holds one completion handler void(error_code, size_t) without allocating memory for it. A connection has a read under
+// way nearly all the time, so it always needs such a place.
 class ReadSlot {
  public:
   ReadSlot() = default;
@@ -38,6 +39,7 @@ class ReadSlot {
 
   bool full() const { return calls_ != nullptr; }
 
+  // Puts a handler in. The slot must be empty.
   template <typename Handler>
   void Set(Handler&& handler) {
     using Held = std::decay_t<Handler>;
@@ -50,14 +52,16 @@ class ReadSlot {
               Held* held = std::launder(reinterpret_cast<Held*>(slot->room_));
               Held own(std::move(*held));
               held->~Held();
-              slot->calls_ = nullptr;  // before the call, which may well read again
+              slot->calls_ = nullptr;  // before the call, which may begin the next read
               own(error, bytes);
             },
         .destroy = [](ReadSlot* slot) { std::launder(reinterpret_cast<Held*>(slot->room_))->~Held(); }};
     calls_ = &kCalls;
   }
 
+  // Empties the slot and calls the handler. The slot must be full.
   void Run(boost::system::error_code error, size_t bytes) { calls_->run(this, error, bytes); }
+  // Destroys the handler, if there is one, without calling it.
   void Clear() {
     if (calls_ != nullptr) std::exchange(calls_, nullptr)->destroy(this);
   }
@@ -78,53 +82,65 @@ class BufferedStream {
   using executor_type = boost::asio::io_context::executor_type;  // NOLINT(readability-identifier-naming): Asio's name
   using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, executor_type>;
 
-  // The socket must be non-blocking; the pool outlives the stream.
+  // The socket must be non-blocking; the pool must outlive the stream.
   BufferedStream(Socket socket, BufferPool& pool) : socket_(std::move(socket)), pool_(pool) {}
   ~BufferedStream();
 
   Socket& socket() { return socket_; }
 
-  // Must be called before the first byte. From here on there is a tls(), until DropTls; after that, output goes out as
-  // it is.
+  // Makes the connection speak TLS. Must be called before the first byte is read or written.
   void BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2);
+  // Ends TLS, so that later output is sent in plain text: for a client that has spoken HTTP without TLS to a TLS port.
   void DropTls() { tls_.reset(); }
-  TlsStream* tls() const { return tls_.get(); }
+  TlsStream* tls() const { return tls_.get(); }  // null: the connection does not speak TLS
 
-  // Input. Fill reads once into an empty piece, no more than `most` bytes, which is at most kPieceBytes. If nothing is
-  // there, it returns zero and no error.
+  // Input: the piece is what was read from the socket and not yet consumed.
+
+  // Reads from the socket into the piece, which must be empty: at most `most` bytes, which must not exceed kPieceBytes.
+  // Returns the number of bytes. If nothing is there, returns 0 without an error. At the end of the input `error` is
+  // asio's eof; for TLS see TlsStream::Read.
   size_t Fill(size_t most, boost::system::error_code& error);
-  // Returns true if the last Fill may have left something, so that there is nothing to wait for.
+  // Returns true if the last Fill may have left input. Then call Fill again: the socket may never become readable for
+  // that input.
   bool has_more_input() const { return has_more_input_; }
+  // The view is valid until Fill, Consume or CompleteRead.
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
+  // Removes bytes from the front of the piece.
   void Consume(size_t bytes);
-  // From here on reads fail with this error, once the piece is used up.
+  // Makes Beast's reads fail with `error` when the piece is used up. Called when Fill has returned an error.
   void EndInput(boost::system::error_code error) { input_error_ = error; }
   const boost::system::error_code& input_error() const { return input_error_; }
 
-  // Completes Beast's read from the piece, or with the end's error. Returns false if there is no read, or nothing for
-  // it.
+  // Completes Beast's read: with bytes from the piece, or with the error of EndInput if the piece is empty. Calls
+  // Beast's handler before it returns. Returns false, and does nothing, if Beast does not read or there is nothing to
+  // give.
   bool CompleteRead();
+  // Drops Beast's read, if there is one, without calling its handler.
   void DropRead() { read_.Clear(); }
 
-  // Output that is not sent yet.
+  // Output: the bytes that were written and that the socket has not taken.
+
+  // Returns the number of these bytes, whether they are encrypted yet or not.
   size_t output_bytes() const { return plain_bytes() + (tls_ ? tls_->output_bytes() : 0); }
+  // Returns the output that is not encrypted yet; without TLS all output. The view is valid until the output changes.
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void Append(std::string_view text);
-  // Removes the last bytes of the output.
+  // Removes the last bytes of output().
   void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
-  // Sends as much as the socket takes, but no more at once than kMostASend. It is no error if the socket would block.
-  // Returns how much the socket took.
+  // Sends as much as the socket takes, but not much more than kMostASend. If the socket takes nothing or only a part,
+  // that is no error; blocked() is true then. Returns the number of bytes that the socket took.
   size_t Send(boost::system::error_code& error);
-  // Returns true if Send would do anything: output waits until the handshake is done.
+  // Returns false if Send would send nothing, because the TLS handshake has to go on first.
   bool may_send() const { return !tls_ || tls_->ready() || tls_->output_bytes() > 0; }
-  // Must be called after the last output.
+  // Writes the end of TLS, if the connection speaks TLS. Must be called after the last output was sent; Send then sends
+  // the end.
   void EndOutput() {
     if (tls_) tls_->WriteEnd();
   }
-  bool blocked() const { return blocked_; }  // at the last Send
-  static constexpr size_t kMostASend = 4 * kPieceBytes;
+  bool blocked() const { return blocked_; }              // at the last Send, the socket did not take all
+  static constexpr size_t kMostASend = 4 * kPieceBytes;  // bytes
 
-  // The functions that Beast calls.
+  // The functions that Beast calls. A read is kept until CompleteRead. A write appends to the output and never fails.
   executor_type get_executor() { return socket_.get_executor(); }
 
   template <typename Buffers, typename Handler>
@@ -159,7 +175,7 @@ class BufferedStream {
     return bytes;
   }
 
-  // Beast requires these, but they are never called.
+  // Beast requires the next three functions, but never calls them.
   template <typename Buffers>
   size_t write_some(const Buffers& buffers) {
     boost::system::error_code error;
@@ -175,6 +191,7 @@ class BufferedStream {
     return 0;
   }
 
+  // Posts a completion handler with its arguments to the handler's own executor, or to the socket's.
   template <typename Handler, typename... Arguments>
   void Post(Handler&& handler, Arguments... arguments) {
     namespace asio = boost::asio;
@@ -201,12 +218,13 @@ class BufferedStream {
   size_t output_sent_ = 0;
   bool blocked_ = false;
   bool has_more_input_ = false;
-  std::unique_ptr<TlsStream> tls_;                      // null: none
-  std::array<boost::asio::mutable_buffer, 2> targets_;  // the read's; two, because Beast's own buffer is a ring
+  std::unique_ptr<TlsStream> tls_;                      // null: no TLS
+  std::array<boost::asio::mutable_buffer, 2> targets_;  // Beast's buffers for the read: two, as its own is a ring
   ReadSlot read_;
 };
 
-// Beast's way to end the stream below. The owner ends the socket itself, when the last output is sent.
+// Beast calls these to end the stream below it. They do nothing: the owner closes the socket itself, when the last
+// output is sent.
 // NOLINTBEGIN(readability-identifier-naming): Beast's names
 template <typename Handler>
 void async_teardown(boost::beast::role_type, BufferedStream& stream, Handler&& handler) {

@@ -1,4 +1,5 @@
-// The address of a client: the socket's, or the one that a trusted proxy names.
+// The address of a client, and which addresses count as one client. The address is that of the socket, or the one that
+// a trusted proxy names in a header.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -20,38 +21,43 @@ using IpAddress = boost::asio::ip::address;
 // Returns 1.2.3.4 for ::ffff:1.2.3.4, and other addresses as they are.
 IpAddress Unmapped(const IpAddress& address);
 
-// An address of IPv4, or a network of IPv6 with so many bits of prefix, at most 64.
+// The addresses that count as one client: an address of IPv4, or a network of IPv6.
 struct ClientNetwork {
-  uint64_t prefix = 0;  // IPv6's is in the upper bits
-  unsigned bits = 32;
+  uint64_t prefix = 0;  // the address of IPv4, or the upper half of an address of IPv6
+  unsigned bits = 32;   // 32 for IPv4; for IPv6 the length of the prefix: 1 to 64, but not 32
 
   auto operator<=>(const ClientNetwork&) const = default;
   std::string Name() const;  // "192.0.2.1", "2001:db8::/64"
 };
 
-// A client of IPv6 is a /64: one customer gets that much, with 2^64 addresses to come from.
+// Returns the client of an address. A client of IPv6 is a /64 by default, because one customer gets that much, with
+// 2^64 addresses.
 ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits = 64);
 
-// Seeded in each process, so that clients cannot choose addresses that collide.
+// Hashes with a random seed of this process, so that clients cannot choose addresses that collide.
 struct ClientNetworkHash {
   size_t operator()(const ClientNetwork& network) const;
 };
 
-// Returns the hash of the client's network: the same for all addresses of one client.
+// Returns the group of an address: a hash that is the same for all addresses of one client (NetworkOf), and another one
+// in each process.
 uint64_t GroupOf(const IpAddress& address);
-// Returns the group of 0.0.0.0 if the address cannot be read.
+// Does the same for an address in text form. Returns the group of 0.0.0.0 if the text is no address.
 uint64_t GroupOf(std::string_view address);
 
+// The proxies whose word about a client's address is believed.
 class TrustedProxies {
  public:
-  // Reads addresses and networks, comma-separated: "127.0.0.1, 10.0.0.0/8, fd00::/8".
+  // Reads addresses and networks, comma-separated: "127.0.0.1, 10.0.0.0/8, fd00::/8". An empty text means no proxies.
   static Result<TrustedProxies> Parse(std::string_view text);
 
   bool Contains(const IpAddress& address) const;
 
-  // Returns the client of a request that came over a socket from `peer`. If the peer is trusted, that is the right-most
-  // address of `forwarded_for` that is not trusted, or `real_ip` if `forwarded_for` is empty. An address that cannot be
-  // read is not believed, nor are those to its left.
+  // Returns the address of the client whose request came over a socket from `peer`, by the headers X-Forwarded-For and
+  // X-Real-IP. If the peer is not trusted, the client is the peer. Else the client is the right-most address in
+  // `forwarded_for` that is not trusted, or the left-most one if all are trusted. A word there that is no address ends
+  // the search: the client is then the address to the right of that word, or the peer if there is none. If
+  // `forwarded_for` is empty, the client is `real_ip`, or the peer if that is no address.
   IpAddress Client(const IpAddress& peer, std::string_view forwarded_for, std::string_view real_ip) const;
 
  private:
@@ -62,13 +68,16 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-// Counts how many of a thing each client has. Any thread may call it.
+// Bounds how many things of one kind each client may have, such as open watches. Its functions may be called from any
+// thread.
 class AddressSlots {
  public:
+  // `most` is the most that one client may have.
   explicit AddressSlots(uint64_t most) : most_(most) {}
 
-  // Returns false if the client has as many as it may.
+  // Counts one more for the client of `address`. Returns false, and counts nothing, if the client has `most` already.
   bool Take(const IpAddress& address);
+  // Counts one less. Call it once for each Take that has returned true.
   void Return(const IpAddress& address);
 
  private:

@@ -1,5 +1,5 @@
-// Tasks that are posted to an exchange (HttpPoster): called on the I/O thread of its session, on a later turn, in the
-// order of the posts, and not once the exchange has ended.
+// ExchangeTasks runs the tasks that are posted to an HTTP exchange (HttpPoster in http_stream.h): on the I/O thread of
+// its session, in the order of the posts, never before Post has returned, and not once the exchange has ended.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,19 @@ class Session;
 
 class ExchangeTasks {
  public:
-  // `call` calls a task, and handles what it throws.
+  // Calls a task and handles its exceptions.
   using Call = std::function<void(const std::function<void()>& task)>;
   ExchangeTasks(Session& session, Call call);
   ~ExchangeTasks() { End(); }
   ExchangeTasks(const ExchangeTasks&) = delete;
   ExchangeTasks& operator=(const ExchangeTasks&) = delete;
 
-  // Any thread may use it, even when this is gone.
+  // Returns a function that posts a task. It may be used on any thread, even when this object is gone: then it does
+  // nothing.
   HttpPoster poster() const;
+  // Posts a task. May be called from any thread.
   void Post(std::function<void()> task) const { Post(target_, std::move(task)); }
-  // Called on the I/O thread; a task may call it.
+  // Drops the tasks that have not begun, and all later ones. Call it on the I/O thread; a task may call it.
   void End();
 
  private:

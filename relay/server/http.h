@@ -1,4 +1,5 @@
-// Plain HTTP on the relay's port: requests that do not ask for a WebSocket.
+// HTTP on the relay's port, for all requests that do not ask for a WebSocket: requests, answers, and the router that
+// finds the handler of a request.
 #pragma once
 
 #include <cstdint>
@@ -18,49 +19,52 @@ namespace weir {
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
-  std::string method;
+  std::string method;    // "GET"
   std::string path;      // decoded, without query
   std::string raw_path;  // the path as sent: a %2F is no slash here
   std::string query;     // the part after '?', as sent
-  std::string address;   // the client's, like Connection::address
-  std::string peer;      // the socket's: a proxy's if there is one
-  bool secure = false;   // it came by TLS to this port
+  std::string address;   // the client: as a trusted proxy says, else `peer`
+  std::string peer;      // the other end of the socket: the client or a proxy
+  bool secure = false;   // the request came by TLS to this port
   std::string body;
   HttpFields headers;                   // names in lower case
   std::vector<std::string> parameters;  // the values of the {…} in the route's path, decoded
   bool over_http2 = false;
 
-  // Returns the first one's value; empty if there is none.
+  // Returns the value of the first header of that name; empty if there is none.
   std::string_view Header(std::string_view lower_case_name) const;
+  // Returns the value of the first cookie of that name; empty if there is none.
   std::string_view Cookie(std::string_view name) const;
 };
 
-// An error in plain text is sent in the form of http_error.h.
+// An answer. An error (a status of 400 or more) in plain text is sent as JSON, in the form of http_error.h.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   HttpFields headers;
-  // Sent behind the body, over HTTP/2 alone, and only if there is a body. An answer in pieces has those of
-  // HttpExchange::EndWith.
+  // Fields that are sent after the body: over HTTP/2 only, and only if there is a body. An answer in pieces
+  // (http_stream.h) has the trailers that are passed to HttpExchange::EndWith instead.
   HttpFields trailers;
 };
 
+// Answers a request at once, on an I/O thread. Must not block. If the handler throws, the answer is 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
-// Why a request no longer waits for its answer.
+// Why a handler should not go on with a request.
 enum class HttpLeft : uint8_t {
   kClient,  // the client or its connection is gone
   kServer,  // the server shuts down: an answer that is given at once still arrives
 };
 
-// Gives an answer that has to be waited for. It is called once, from any thread, now or later, even when connection and
-// server are gone. Over HTTP/1.1 the connection's next request waits until then. Copies are one reply; if all are
-// dropped without a call, the answer is 500.
+// The means to answer a request later. Copies of an HttpReply stand for the same reply. Call one of them once, on any
+// thread, even when connection and server are gone; later calls do nothing. If all copies are dropped without a call,
+// the answer is 500. Over HTTP/1.1 the connection's next request waits until the answer is given.
 class HttpReply {
  public:
   using LeftHandler = std::function<void(HttpLeft why)>;
 
+  // Takes the answer: the server implements this, or code in its place.
   class Receiver {
    public:
     virtual ~Receiver() = default;
@@ -70,78 +74,97 @@ class HttpReply {
   };
   explicit HttpReply(std::shared_ptr<Receiver> receiver) : receiver_(std::move(receiver)) {}
 
+  // Gives the answer.
   void operator()(HttpResponse response) const { receiver_->Give(std::move(response)); }
-  // Returns true if the client or the server has hung up: work that was not begun can be left out. A client may have
-  // closed its half alone and still wait, so an answer is not forbidden.
+  // Returns true if the client seems to be gone, if its connection has ended, or if the answer was given: then work
+  // that has not begun can be left out. The client may only have closed its sending half and still wait, so an answer
+  // is allowed. A shutdown of the server alone does not make this true.
   bool abandoned() const { return receiver_->Abandoned(); }
-  // For answers that may take long: `handler` is called when no client waits for the answer any more. OnLeft may be
-  // called once. The handler is called at most once, and not once the answer is given, unless another thread gives it
-  // in that very moment. It runs on the I/O thread, or before OnLeft returns if the client has left already. It must be
-  // quick, and must not throw. It may answer, which costs nothing if no client is left, and it may hold the reply.
+  // For answers that may take long: calls `handler` when the client has left, or when the server shuts down, whichever
+  // comes first. Call OnLeft at most once. The handler is called at most once, and not after the answer was given,
+  // unless another thread gives the answer at the same moment. It runs on the I/O thread, or within OnLeft if the
+  // client has left or the server shuts down already. It must be quick, and must not throw. It may answer, which is
+  // harmless if no client is left, and it may hold a copy of the reply.
   //
-  // Over HTTP/1.1 a client that closes its half of the connection counts as gone, because one that has closed the whole
-  // of it looks the same. So it still gets what the handler answers then. If the client has sent more requests ahead,
-  // its end is noticed at the I/O thread's next beat, within about a second. Over HTTP/2 a request has also left when
-  // its stream was reset.
+  // A client that closes its sending half of the connection counts as gone, because it looks the same as a client that
+  // has closed the whole connection. If it still reads, it gets the answer that is given afterwards. Over HTTP/1.1, if
+  // the client has sent more requests before this one was answered, its end is noticed only when the I/O thread looks
+  // through its connections, within about a second. Over HTTP/2 a client has also left when it has reset the request's
+  // stream.
   void OnLeft(LeftHandler handler) const { receiver_->OnLeft(std::move(handler)); }
 
  private:
   std::shared_ptr<Receiver> receiver_;
 };
+// Takes a request that is answered through `reply`, now or later. Called on an I/O thread; must not block. `request` is
+// valid during the call. If the handler throws, the answer is 500.
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
-// For requests whose body comes, and whose answer goes, in pieces (http_stream.h). Looks at the head of a request,
-// whose body is empty here. Returns a handler, or an answer that refuses the request; then the connection is closed (of
-// HTTP/2 the stream). Called on the I/O thread; must not block.
+// Makes the handler of a request whose body comes, or whose answer goes, in pieces (http_stream.h). `head` is the
+// request without its body. Returns a handler, which must not be null, or an answer that refuses the request; after
+// such an answer the connection is closed, over HTTP/2 only the stream. Called on the I/O thread of the connection;
+// must not block. `head` and `exchange` are valid until the handler's OnEnd; after a refusal they must not be used.
 class HttpExchange;
 class HttpStreamHandler;
 using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>(
     const HttpRequest& head, HttpExchange& exchange)>;
 
-// Routes are exact paths, or paths in which whole segments are {…}: "/v1/models/{model}/quota". Exact paths come first.
-// A parameter is never empty, and the rest of a path is found in one spelling alone (DecodePlainPath). HEAD is answered
-// by GET's handler. A known path with another method gets 405 with Allow, an unknown one 404. Routes are added before
-// the server starts; handlers run on I/O threads, several at once, and must not block.
+// HttpRouter finds the handler of a request. Routes are exact paths, or paths in which whole segments are parameters:
+// "/v1/models/{model}/quota". Exact paths come first. A parameter is never empty. The path of a request has to be in
+// its one plain spelling (DecodePlainPath in config/text/percent.h), except for its parameters. HEAD is answered by the
+// handler of GET. For a path without a route the answer is 404; for a path that has routes for other methods only, it
+// is 405 with Allow. OPTIONS, unless it has a route, is answered 204 and lets pages of any site read (CORS).
+//
+// Routes are added before the server starts; a second route for the same method and path replaces the first. Handlers
+// run on I/O threads, several at once, and must not block.
 class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
   void AddDeferred(std::string method, std::string path, HttpDeferredHandler handler);
-  // For GET on any path with this media type in Accept (NIP-11); looked up before the routes.
+  // Adds a handler for GET and HEAD of any path whose header Accept names `media_type` (NIP-11). It comes before the
+  // routes of Add and AddDeferred. Its answers may be read by pages of any site (CORS).
   void AddForAccept(std::string media_type, HttpHandler handler);
 
-  // For requests and answers of any size, in pieces (http_stream.h). Looked up before all else. HEAD goes to GET's
-  // factory, and ends with the answer's head.
+  // Adds a route for requests and answers of any size, in pieces (http_stream.h). `path` has no parameters. These
+  // routes come before all others. HEAD goes to the factory of GET, and its answer ends with the head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
-  // For paths that become known while the server runs: GET and POST of paths for which `takes` returns true, in their
-  // one spelling (DecodePlainPath). It is not asked about a path whose first segment is that of a route, so no route is
-  // shadowed, nor a name beside one. If it takes the root, the root goes to `handler` as well, except for browsers
-  // (text/html), to which a route may show a page. `takes` is called on I/O threads.
+  // Adds a handler for paths that become known while the server runs: for GET, HEAD and POST of paths in plain spelling
+  // for which `takes` returns true. `takes` is called on I/O threads. It is not asked about a path whose first segment
+  // is that of a route, so it can take neither the path of a route nor another path that begins like one. It may take
+  // the root, "/"; a route for the root is then used only for requests that accept text/html, such as a browser's. A
+  // second call replaces the first.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
-  // Returns a function that tells whether AddForOtherPaths never gets a path, by all routes that have been added when
-  // the function is called. It may be called when the router is gone, but not while routes are added.
+  // Returns a function that returns true for a path that AddForOtherPaths never gets, because its first segment is that
+  // of a route. The function considers all routes that were added before it is called. It may be called when the router
+  // is gone, but not while routes are added.
   std::function<bool(std::string_view path)> OwnPaths() const;
 
-  // Words an error that no handler gives (400, 404, 405, 413, 500, …) if the path begins with `prefix`: in the form of
-  // another protocol. The request is its head as far as it was read.
+  // Changes the form of errors that the server itself gives (400, 404, 405, 413, 500, …) for paths that begin with
+  // `prefix`, to that of another protocol. `plain` is the error in plain text. `request` is as much of the request's
+  // head as was read: it may have nothing but `path`, which then is the target as sent. Called on I/O threads.
   using Wording = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
   void AddWording(std::string prefix, Wording wording);
-  // Returns the error in that form, or in that of http_error.h.
+  // Returns the error `plain` in the form that AddWording has set for the path, or else in that of http_error.h.
   HttpResponse Worded(const HttpRequest& request, HttpResponse plain) const;
 
-  // Returns the answer, or the handler that will give it; sets the request's parameters.
+  // The functions below are for the server. They may be called from any thread.
+
+  // Finds the handler and sets the request's parameters. Returns the answer of an HttpHandler, or the server's own
+  // (404, 405, OPTIONS), or else the deferred handler to call, which is valid as long as the router.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
-  // Returns null if nothing that streams is there. `raw_path` is the path as it was sent.
+  // Returns the factory that AddStream has added for the path as it was sent; null if there is none.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
-  // Returns the answer to a request for which there is no route, found from its header alone; nullopt for GET, HEAD and
-  // OPTIONS.
+  // Returns the server's answer (404 or 405, in plain text) to a request without a route, before its body is read.
+  // Returns nullopt if there is a route, if the path is malformed, and for GET, HEAD and OPTIONS. Does not know the
+  // routes of StreamFor, so ask that first.
   std::optional<HttpResponse> RefusalFromHead(std::string method, std::string_view raw_path) const;
 
  private:
   using Handler = std::variant<HttpHandler, HttpDeferredHandler>;
   using Methods = std::map<std::string, Handler, std::less<>>;
   struct Pattern {
-    std::vector<std::string> segments;  // empty: a parameter
+    std::vector<std::string> segments;  // an empty one, except the first, is a parameter
     Methods methods;
   };
   void AddHandler(std::string method, std::string path, Handler handler);
@@ -152,7 +175,7 @@ class HttpRouter {
   bool IsOther(const std::optional<std::string>& plain_path) const;
 
   std::map<std::string, Methods, std::less<>> routes_;
-  std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
+  std::map<std::string, Pattern, std::less<>> patterns_;  // by path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
   std::vector<std::pair<std::string, Wording>> wordings_;

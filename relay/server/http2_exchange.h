@@ -1,5 +1,7 @@
-// An HttpExchange that is one stream of HTTP/2: its answer waits for the windows, and its body waits while it is
-// paused.
+// Http2Exchange is an HttpExchange (http_stream.h) over one stream of HTTP/2. The answer waits here until the client's
+// flow-control windows have room for it; the request's body waits here while the handler has paused it.
+//
+// Used on the connection's I/O thread only.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +24,17 @@ class Session;
 
 // The bytes of all exchanges of one connection.
 struct Http2ExchangeBytes {
-  size_t pending = 0;  // answers that wait
-  size_t held = 0;     // bodies that are paused
+  size_t pending = 0;  // parts of answers that wait
+  size_t held = 0;     // parts of bodies that wait
 };
 
-// All of these outlive the exchange.
+// The objects that an exchange works with. They must outlive the exchange.
 struct Http2ExchangeParts {
   Session& session;
   Http2Frames& frames;
-  Http2ExchangeBytes& all;
-  Http2Body& answer;
-  int32_t id;
+  Http2ExchangeBytes& all;  // the exchange adds its bytes here
+  Http2Body& answer;        // the body of the stream's answer
+  int32_t id;               // the stream's number
 };
 
 class Http2Exchange final : public HttpExchange {
@@ -40,7 +42,8 @@ class Http2Exchange final : public HttpExchange {
   Http2Exchange(const Http2ExchangeParts& parts, HttpRequest head);
   ~Http2Exchange() override;
 
-  // Returns the answer that refuses the request, if there is one: the exchange is over then.
+  // Asks the factory for the handler. If the factory refuses the request, returns the answer to send, and the caller
+  // has to destroy the exchange. If the factory throws, the exchange answers 500 itself.
   std::optional<HttpResponse> Ask(const HttpStreamFactory& factory);
 
   HttpPoster poster() override { return tasks_.poster(); }
@@ -56,19 +59,26 @@ class Http2Exchange final : public HttpExchange {
   void PauseBody() override { ++pauses_; }
   void ResumeBody() override;
 
-  // The functions below are called by the stage.
+  // The stage (http2_stage.h) calls the functions below.
+
+  // Returns true if the answer has ended or the exchange was dropped. The handler is then called once more, by OnEnd.
   bool is_over() const { return over_; }
+  // Takes a piece of the body, or its end. Call them only while the exchange is not over.
   void OnBody(std::string_view piece);
   void OnBodyEnd();
-  // Drops the held part of a body that it takes no more.
+  // Drops the part of the body that waits, when the exchange is over.
   void DropHeld();
+  // Called when `bytes` of the answer have moved to the connection's output.
   void OnSent(size_t bytes);
+  // Called when Stage::OnTick is.
   void OnTick(SteadyTime now);
+  // Called when the server shuts down or the client has sent GOAWAY.
   void OnShutdown();
-  // The client's address holds too much: ends an exchange that holds a part of its body.
+  // Called when the client's address holds too much memory. Ends the exchange if a part of its body waits here.
   void OnTooMuchHeld();
+  // Ends the exchange by a reset of the stream with `code`.
   void Drop(std::string cause, Http2Code code);
-  // The last call: the stream is closed, or its connection has ended.
+  // Called last, once, when the stream is closed or its connection has ended.
   void OnEnd(std::string_view cause);
 
  private:
@@ -97,17 +107,17 @@ class Http2Exchange final : public HttpExchange {
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  std::string held_;       // part of the body; bounded by the stream's window
-  std::string cause_;      // why it ended, if not by the client
-  SteadyTime last_heard_;  // when some of the body came
-  SteadyTime last_taken_;  // when some of the answer was taken, or began to wait
-  int status_ = 0;         // the answer's, when it has begun
+  std::string held_;       // the part of the body that waits; at most the stream's window
+  std::string cause_;      // why the exchange ended; empty: it has not, or the client ended it
+  SteadyTime last_heard_;  // when some of the body last came
+  SteadyTime last_taken_;  // when some of the answer was last taken, or began to wait
+  int status_ = 0;         // the status of the answer; 0: the answer has not begun
   uint32_t pauses_ = 0;
   bool body_ended_ = false;
   bool told_body_end_ = false;
   bool told_to_finish_ = false;
   bool reset_ = false;
-  bool over_ = false;  // the handler hears of nothing more but the end
+  bool over_ = false;  // see is_over
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// The stage of a connection that speaks HTTP/2: many requests at once, each a stream, to the routes of
-// HTTP/1.1 and by its rules. The frames are http2_frames.h's.
+// The stage (stage.h) of a connection that speaks HTTP/2. It handles many requests at once, each on a stream of its
+// own, by the same routes and rules as HTTP/1.1. Http2Frames (http2_frames.h) reads and writes the frames.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,14 @@ namespace weir {
 
 class Session;
 
-// The first bytes of a client.
+// The bytes that a client of HTTP/2 sends first.
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// `begin` is the part of the preface that was read already.
+// Makes the stage. `begin` is the part of the preface that was read already; it may be empty.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view begin);
-// For a client that has asked for HTTP/2 over HTTP/1.1 and has not sent the preface yet: the request is the first
-// stream. Returns null if the settings do not allow that; then the request is untouched.
+// Makes the stage for a client that has asked for HTTP/2 by a request of HTTP/1.1 (h2c), before it sends the preface.
+// `settings` is the decoded header HTTP2-Settings. Takes `request` as the first stream. Returns null if the settings
+// are malformed; then `request` has not changed.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view settings, HttpRequest& request);
 
 }  // namespace weir

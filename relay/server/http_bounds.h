@@ -1,4 +1,4 @@
-// Bounds of what a client may send and leave waiting, over any version of HTTP.
+// The bounds of what a client may send and leave waiting, for all versions of HTTP.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,20 @@
 
 namespace weir {
 
-inline constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
-// The time for a client that has just connected, and has sent nothing or only a part of its request, when the server
-// shuts down.
+inline constexpr uint32_t kMaxHeaderBytes = 16 * 1024;  // the longest header of a request
+// When the server shuts down: the time for the rest of a request that has begun to come, and for the first request of a
+// client that has just connected.
 inline constexpr std::chrono::seconds kLastChance{1};
-// The time for a client to take the last words while it is still sending: its input is read and dropped meanwhile. A
-// connection that is closed over unread input is reset, and most clients take the reset of a stream for a failure of
-// the whole, so that neither sees its answer.
+// The time for a client to take the last answer while it is still sending. Meanwhile its input is read and dropped: if
+// a connection is closed while input is unread, the system resets it, and the client may lose the answer. Over HTTP/2
+// the same time passes before a stream is reset, because most clients take a reset for a failure of the whole request.
 inline constexpr std::chrono::seconds kLastWordsTaken{2};
-// The most bytes of such a stream's body that are dropped.
+// The most bytes of a body that are read and dropped so, over HTTP/2. Beyond that the stream is reset at once.
 inline constexpr uint64_t kMostDroppedBodyBytes = uint64_t{8} << 20;
-// So much of a connection's requests may be kept without being counted.
+// If a connection keeps no more bytes of requests than this, they are not counted in the client's account.
 inline constexpr size_t kUncountedBytes = 4096;
 
-// Returns the longest body that is taken; a little if the method wants none.
+// Returns the length of the longest body that is accepted. Methods that need no body may have a short one.
 inline uint64_t MostBodyBytes(const ServerSettings& settings, std::string_view method) {
   const bool wants_body = method != "GET" && method != "HEAD" && method != "OPTIONS";
   return wants_body ? settings.max_http_body_bytes : 4096;

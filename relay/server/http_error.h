@@ -1,8 +1,9 @@
-// The form of an error over HTTP, on every path: {"error":{"code":"…","message":"…"}} in application/json, with its
-// status. Programs match the code, people read the message. An answer may have members beside "error". Other forms
-// belong to the protocol or program in whose place an answer stands: gRPC, /json of Envoy's rate limits, pages.
+// The form of an HTTP error, on every path: {"error":{"code":"…","message":"…"}} in application/json, with the status
+// of the answer. Programs match the code, people read the message. An answer may have members beside "error". Only
+// answers that follow another protocol or program have another form: gRPC, /json of Envoy's rate limits, pages for
+// browsers.
 //
-// A handler may say an error in plain text too; the server gives it this shape.
+// A handler may answer an error in plain text instead; the server then converts it (PlainErrorAsJson).
 #pragma once
 
 #include <string>
@@ -16,19 +17,21 @@ namespace weir {
 inline constexpr std::string_view kBodyTooLong = "body_too_long";
 
 struct ApiError {
-  std::string_view code = "invalid_request";  // never changes
-  std::string message;
+  std::string_view code = "invalid_request";  // for programs: the same in every version
+  std::string message;                        // for people
 };
-// Returns one line, without spaces.
+// Returns the error as a JSON object, on one line without spaces between its members.
 std::string WriteError(const ApiError& error);
-// Writes the member "error" of an object that is being written.
+// Writes the member "error" into the object that `json` is writing.
 void WriteErrorMember(std::string_view code, std::string_view message, JsonWriter& json);
 
+// Returns an answer in application/json. `body` is the JSON text.
 HttpResponse JsonResponse(int status, std::string body);
+// Returns an error in the form above.
 HttpResponse ErrorResponse(int status, std::string_view code, std::string message);
 
-// Gives an error in plain text the common form; other answers stay as they are. Status and header fields stay; the code
-// follows from the status, and the message is the text in one line.
+// Converts an error (status 400 or more) in text/plain to the form above: the code follows from the status, and the
+// message is the text on one line. Status and header fields do not change. Returns other answers unchanged.
 HttpResponse PlainErrorAsJson(HttpResponse response);
 
 }  // namespace weir

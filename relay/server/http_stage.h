@@ -1,4 +1,5 @@
-// The stage that every socket begins in: HTTP/1.1, until a request asks for a WebSocket or the client for HTTP/2.
+// The stage (stage.h) that every connection begins in. It speaks HTTP/1.1, until a request asks for a WebSocket or has
+// a route that streams, or the client asks for HTTP/2; then it hands the connection to another stage.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@ namespace weir {
 
 class Session;
 
-// With a refusal the stage says why, and does no more.
+// Makes the stage. With a refusal, the stage answers 503 with the reason and ends the connection.
 std::unique_ptr<Stage> MakeFirstStage(Session& session, Refusal refusal);
 
 }  // namespace weir

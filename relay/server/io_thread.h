@@ -1,4 +1,6 @@
-// One I/O thread: an Asio context, the sessions that live on it, and the beat that finds the silent ones among them.
+// IoThread is one thread that serves connections: an Asio context, the sessions that live on it (session.h), the queue
+// in which they wait for their turns, and a timer that looks through them, at least once a second, for silent or late
+// clients.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,26 +22,32 @@ class Session;
 
 class IoThread {
  public:
+  // `index` is the thread's number in the server, from 0. `core` must outlive the thread.
   IoThread(ServerCore& core, size_t index);
-  ~IoThread();  // only after StopAndJoin
+  // If the thread was started, call StopAndJoin before.
+  ~IoThread();
 
+  // Starts the thread.
   void Start();
-  // EndAll ends the sessions that are left; StopAndJoin is called when they are gone. Both are called from another
-  // thread.
+  // The next three are called on another thread. EndAll ends the sessions at once, and Shutdown asks every session to
+  // finish; both return before that is done. StopAndJoin ends the thread and waits for its end; call it when the
+  // sessions are gone.
   void EndAll();
   void StopAndJoin();
-  // Asks every session to finish. Called from another thread.
   void Shutdown();
 
-  // Called from any thread.
+  // Makes a session of a connection, later, on this thread. If that fails, for example without memory, closes the
+  // socket. May be called from any thread.
   void Adopt(Accepted accepted);
 
-  // The number of sessions, with those on their way. Any thread may call it.
+  // Returns the number of sessions, with those that Adopt has yet to make. May be called from any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
-  // The number of sessions that only wait for the peer to close. Any thread may call it.
+  // Returns the number of sessions that have sent all output and only wait for the client to close. May be called from
+  // any thread.
   size_t lingering() const { return lingering_.load(std::memory_order_relaxed); }
 
-  // The rest is called on this thread.
+  // The functions below are called on this thread, but core, index and context().get_executor() on any, and counters on
+  // any to read them.
   boost::asio::io_context& context() { return context_; }
   ServerCore& core() { return core_; }
   size_t index() const { return index_; }
@@ -47,13 +55,18 @@ class IoThread {
   BufferPool& buffers() { return buffers_; }
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
-  // Puts a session into the line, in which it must not be. `expected` is what its turn will probably cost.
+  // Queues a session for a turn: Session::OnTurn is called later. The session must not be in the queue already.
+  // `expected` is the work that the turn will probably cost.
   void TurnSoon(std::shared_ptr<Session> session, Work expected);
+  // Counts one more session as lingering, until Remove is called for it.
   void BeginLinger();
+  // Drops the thread's reference to a session that has ended.
   void Remove(Session& session);
+  // Logs an exception that a handler has thrown.
   void LogFault(const std::string& where, std::string_view what);
 
  private:
+  // A session that waits for its turn.
   struct Due {
     std::shared_ptr<Session> session;
     Party party;
@@ -75,11 +88,11 @@ class IoThread {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
-  const std::chrono::milliseconds beat_;
+  const std::chrono::milliseconds beat_;  // the interval of Tick
   std::atomic<size_t> load_{0};
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
-  GroupTurns<Due> line_;
+  GroupTurns<Due> line_;     // the sessions that wait for their turns
   bool runs_turns_ = false;  // RunTurns is posted, or runs
   std::thread thread_;
 };

@@ -1,4 +1,5 @@
-// The listening socket.
+// Listener is the listening socket of a server. A second server of the same user can listen on the same port and take
+// over from the first, so that a new version of the program can replace the old one.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,28 @@ namespace weir {
 
 class Listener {
  public:
-  // With `take_over` the port may be one that another server of the same user listens on.
+  // Binds the port of `settings` and listens. With `take_over`, a server of the same user may listen on the port
+  // already; without it, a port in use is an error. The error says what to do.
   static Result<Listener> Open(const ServerSettings& settings, bool take_over);
 
   Listener(Listener&& other) noexcept : socket_(std::exchange(other.socket_, -1)), port_(other.port_) {}
   Listener& operator=(Listener&&) = delete;
   ~Listener() { Close(); }
 
-  int socket() const { return socket_; }
-  uint16_t port() const { return port_; }
+  int socket() const { return socket_; }   // -1 after Close
+  uint16_t port() const { return port_; }  // the real one, if the settings have port 0
 
-  // Returns a non-blocking socket and its peer, or -1 and errno.
+  // Accepts a connection that waits. Returns its socket, which is non-blocking and the caller's to close, and sets
+  // `peer` to the client's address. Returns -1 and sets errno if that fails; errno is EAGAIN if no connection waits.
   int AcceptOne(IpAddress* peer);
 
-  // Called on the older of two servers that share the port: new connections go to the younger. Connections that wait in
-  // a backlog that is closed are reset, and some may come between the last accept and the close.
+  // Call it on the older of two servers that share the port, before Close: the system then gives new connections to the
+  // younger one. Otherwise some would come between the last AcceptOne and Close, which resets all connections in the
+  // socket's backlog.
   void LetTheYoungerHaveNew();
-  // Takes all new connections again; called on the server that stays.
+  // Undoes LetTheYoungerHaveNew. The younger server calls it when it begins to accept.
   void TakeNew();
+  // Closes the socket. Does nothing if it is closed.
   void Close();
 
  private:
@@ -40,9 +45,10 @@ class Listener {
   uint16_t port_;
 };
 
-// Open files that this many connections need, with those of the store, logs and what else is open.
+// Returns how many open files a program with this many connections needs, those of the store and the logs included.
 constexpr uint64_t FilesFor(uint64_t connections) { return connections + 1024; }
-// Raises the limit of open files to what this many connections need; logs if the system does not grant it.
+// Raises the process's limit of open files to FilesFor(connections), or as far as the system allows. Logs a warning if
+// that is less. Never lowers the limit.
 void RaiseFileLimit(uint64_t connections);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// LogLimit lets through at most ten lines a second of one kind, so that an attack does not fill the disk. The next line
-// that is let through counts those that were left out.
+// LogLimit lets at most ten lines of one kind pass in a second, so that an attack does not fill the disk. The next line
+// that passes says how many were left out.
 //
 //   if (const auto line = limit.Take(now)) spdlog::info("{} sent no request in time{}", address, line->Suffix());
 #pragma once
@@ -17,14 +17,16 @@ class LogLimit {
  public:
   static constexpr int kLinesPerSecond = 10;
 
+  // The permission to log one line.
   struct Line {
-    uint64_t left_out = 0;
+    uint64_t left_out = 0;  // the lines that were left out since the last that passed
+    // Returns the text to append to the line: " (and 7 more like it)", or nothing if no line was left out.
     std::string Suffix() const {
       return left_out == 0 ? std::string() : " (and " + std::to_string(left_out) + " more like it)";
     }
   };
 
-  // Any thread may call it. Returns nullopt if the line must not be logged.
+  // Returns nullopt if the line must not be logged. `now` is the present time. May be called from any thread.
   std::optional<Line> Take(std::chrono::steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (now - second_ >= std::chrono::seconds(1)) {

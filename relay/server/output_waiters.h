@@ -1,4 +1,5 @@
-// Callbacks that wait for output to shrink: that of a connection, or of one of its exchanges.
+// OutputWaiters keeps the callbacks that wait until no more than a certain amount of output is pending: for a
+// connection (Connection::WhenPendingBelow) or for one exchange of it.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +9,19 @@
 
 namespace weir {
 
-// Used on the I/O thread.
+// Used on the connection's I/O thread only.
 class OutputWaiters {
  public:
-  // `post` calls a function on a later turn, if the connection or exchange is still there then.
+  // Posts a function, which is called after Post has returned, if the connection or exchange is still there then.
   using Post = std::function<void(std::function<void()>)>;
   explicit OutputWaiters(Post post) : post_(std::move(post)) {}
 
-  // Calls `callback` once, on a later turn, when no more than `most` is pending.
+  // Posts `callback` once: now if `pending`, the bytes of output that wait, is at most `most`; else from OnSent.
   void Add(size_t pending, size_t most, std::function<void()> callback) {
     if (pending <= most) return post_(std::move(callback));
     waiters_.push_back({most, std::move(callback)});
   }
+  // Posts the callbacks for which `pending` is low enough. Called when output was sent.
   void OnSent(size_t pending) {
     std::erase_if(waiters_, [&](Waiter& waiter) {
       if (pending > waiter.most) return false;
@@ -27,6 +29,7 @@ class OutputWaiters {
       return true;
     });
   }
+  // Drops all callbacks without calling them.
   void Clear() { waiters_.clear(); }
 
  private:

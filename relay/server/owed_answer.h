@@ -1,7 +1,8 @@
-// Brings deferred answers (http.h) from the code that has them to the connection that waits for them.
+// AnswerDesk brings answers that come later (HttpReply in http.h) from the code that gives them to the connection that
+// waits for them.
 //
-// A stage has one AnswerDesk for all its requests, any number of which may wait for their answers. Replies share the
-// desk and outlive the stage, the session and the server; the desk knows its session only while the stage is there.
+// A stage (stage.h) has one desk for all its requests, any number of which may wait. The replies share the desk, and
+// may outlive the stage, the session and the server. The desk knows its session only while the stage exists.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +20,40 @@ class Session;
 
 class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
  public:
-  // The session is processed (OnInput) when answers have come: once for all that come until it takes them.
+  // When an answer has come, the desk calls Session::ProcessSoon: once for all answers that come until Take.
   explicit AnswerDesk(Session& session) : session_(&session) {}
 
-  // The functions from here to the second Leave are for the I/O thread.
-  // Returns the answer to a request, or nullopt if it comes later. `number` is the stage's for this request alone.
+  // The stage calls the public functions, on the I/O thread.
+
+  // Calls the handler of a request. Returns the answer, or nullopt if it comes later. `number` identifies the request;
+  // the stage uses each number once. If the handler throws, the answer is 500.
   std::optional<HttpResponse> Ask(const HttpRouter& router, HttpRequest& request, uint64_t number);
-  // An answer that has come. Take returns each once.
+  // An answer that has come later, with the number of its request.
   struct Answer {
     uint64_t number;
     HttpResponse response;
   };
+  // Returns the answers that have come since the last call.
   std::vector<Answer> Take();
-  // The client does not want this answer any more.
+  // Called when the client does not want one answer any more. Calls the handler that HttpReply::OnLeft has set.
   void Leave(uint64_t number);
-  // The client sends nothing more: it may be gone.
+  // Called when the client has closed its sending half and may be gone. Answers may still be given and taken. Calls the
+  // handlers that HttpReply::OnLeft has set.
   void HangUp();
-  // Calls the handlers of those requests that have one (HttpReply::OnLeft).
+  // Calls the handlers that HttpReply::OnLeft has set, each at most once.
   void Tell(HttpLeft why);
+  // Returns true if any such handler is left to be called.
   bool is_to_be_told() const;
-  // No answer is wanted any more: the session is about to go.
+  // Called when the stage ends. Calls the handlers; answers that come later are dropped.
   void Leave();
 
  private:
   class Owed;
-  // An answer that is given between Expect and Defer is returned by Defer, and costs no post.
+  // Ask calls Expect, the handler and Defer. Defer returns the answer if it was given meanwhile, which saves a post.
   HttpReply Expect(uint64_t number);
   std::optional<HttpResponse> Defer();
   HttpReply::LeftHandler Forget(uint64_t number);
-  // Called from any thread.
+  // The replies call these, on any thread.
   void Give(uint64_t number, HttpResponse response);
   bool Abandoned(uint64_t number) const;
   void OnLeft(const Owed& owed, HttpReply::LeftHandler handler);
@@ -55,10 +61,10 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
 
   mutable std::mutex mutex_;
   Session* session_;                                           // null once the stage has ended
-  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // empty: OnLeft was not called
-  std::optional<uint64_t> asked_;                              // by Expect, until Defer
-  std::optional<HttpResponse> at_once_;
-  std::vector<Answer> answers_;
+  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; an empty handler: none is to be called
+  std::optional<uint64_t> asked_;                              // the request between Expect and Defer
+  std::optional<HttpResponse> at_once_;                        // its answer, if it has come
+  std::vector<Answer> answers_;                                // for Take
   bool hung_up_ = false;
 };
 

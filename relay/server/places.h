@@ -1,24 +1,28 @@
-// Places decides which clients get one of the connections that a server takes, and which give way.
+// Places decides which clients get one of the limited number of connections that a server takes, and which connections
+// are ended to make room for others.
 //
 //   Places places(10'000, 200);
 //   std::unique_ptr<TakenPlace> place;
-//   if (places.Take(address, &place) != Refusal::kNone) …   // told 503
+//   if (places.Take(address, &place) != Refusal::kNone) …   // answer 503
 //   place->OnGiveWay([…] { … post: end the connection … });
-//   place->Heard(now);                                      // at whatever the client sends
+//   place->Heard(now);                                      // whenever the client has sent something
 //
-// A client (a /64 of IPv6) may have a limited number of places. When places are short, a /56 and a /48 of IPv6 count as
-// one client as well. Three rules keep a door open, however many come:
+// A client is an address of IPv4 or a /64 of IPv6 (client_address.h). A client may have a limited number of places.
+// When places are short, a /56 and a /48 of IPv6 count as one client as well. Three rules leave room for new clients,
+// however many connections come:
 //
-//  * The last tenth is for clients below their share: a client that has nine times as many places as are free gets
-//    none.
-//  * If none is free, the holder with the most gives up its most silent connection to a client that has fewer. Holders
-//    are the clients of IPv4 and the /48s; if the newcomer's own /48 has the most, its /56s, then its /64s.
-//  * 127.0.0.1 and ::1 have kMostOfHere places of their own besides, for health checks and administrators on this
-//    machine. The most silent of those gives way too. They are for requests, not for WebSockets.
+//  * The last tenth is for clients with few connections: a client that has nine times as many places as are free, or
+//    more, gets none.
+//  * If no place is free, the holder with the most connections loses its most silent one to a client that has at least
+//    two fewer. Holders are the clients of IPv4 and the /48s; if the newcomer's own /48 has the most, its /56s, then
+//    its /64s.
+//  * 127.0.0.1 and ::1 have kMostOfHere places of their own in addition, for health checks and administrators on this
+//    machine. If all of these are taken, the most silent of them is ended for the next. They are for HTTP requests, not
+//    for WebSockets.
 //
-// A connection of a trusted proxy has a place without a name until its client is known.
+// A connection of a trusted proxy has a place without a client until a request names its client.
 //
-// Threads: any.
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -37,11 +41,14 @@
 
 namespace weir {
 
+// Why a client gets no place. kNone: it gets one. kTotal: too few places are free for a client with so many
+// connections. kAddress: the client has as many as one client may have.
 enum class Refusal { kNone, kTotal, kAddress };
 
+// A client and the number of its connections.
 struct ClientConnections {
-  uint64_t group = 0;   // see GroupOf
-  std::string address;  // the /64 if it is IPv6
+  uint64_t group = 0;   // GroupOf in client_address.h
+  std::string address;  // see ClientNetwork::Name
   uint64_t connections = 0;
 };
 
@@ -49,34 +56,39 @@ class TakenPlace;
 
 class Places {
  public:
-  static constexpr size_t kMostOfHere = 32;
+  static constexpr size_t kMostOfHere = 32;  // the number of loopback's own places
 
+  // Makes `most` places, of which one client may have `most_of_a_client`. The object must outlive its places.
   Places(uint64_t most, uint64_t most_of_a_client) : most_(most), most_of_a_client_(most_of_a_client) {}
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
+  // Takes a place for a client, and may end another connection for that. Returns kNone and sets `place`, or returns why
+  // not and leaves `place` as it is.
   Refusal Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place);
-  // Takes a place for a proxy's connection, whose client is not known yet.
+  // Does the same for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
   Refusal TakeUnnamed(std::unique_ptr<TakenPlace>* place);
-  // Gives such a place to its client, or leaves it as it was.
+  // Makes a place of TakeUnnamed the client's. Returns kNone, or why the client cannot have it; then the place does not
+  // change.
   Refusal Name(TakenPlace& place, const IpAddress& client);
-  // Takes one of the places that loopback has besides; never fails.
+  // Takes one of loopback's own places. Never fails: if all are taken, the most silent one gives way.
   std::unique_ptr<TakenPlace> TakeOfHere();
 
-  // The number of places that are taken, without those of loopback.
+  // Returns the number of places that are taken, without loopback's own.
   uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  // Returns at most `most` of the clients with the most connections, and the clients of `groups` that have any, in no
-  // order. Walks over all clients.
+  // Returns, in no particular order, the clients whose group is in `groups`, and of the others the `most` clients with
+  // the most connections. Clients without a connection are left out. Takes time in proportion to the number of clients.
   std::vector<ClientConnections> Heaviest(size_t most, std::vector<uint64_t> groups) const;
 
  private:
   friend class TakenPlace;
+  // A client or a wider network, with the number of its connections.
   struct Holder {
     ClientNetwork network;
-    Holder* outer = nullptr;  // null: this is everybody_
+    Holder* outer = nullptr;  // the next wider network; null: this is everybody_
     uint64_t connections = 0;
-    std::set<std::pair<uint64_t, Holder*>> inner;  // by connections
-    std::vector<TakenPlace*> places;               // a client's
+    std::set<std::pair<uint64_t, Holder*>> inner;  // the next narrower networks, by connections
+    std::vector<TakenPlace*> places;               // the places of a client; empty for a wider network
   };
 
   std::vector<ClientNetwork> NetworksOf(const IpAddress& client) const;
@@ -99,7 +111,7 @@ class Places {
   std::vector<TakenPlace*> of_here_;
 };
 
-// The place of a connection; it is free again when this ends.
+// The place of one connection. Destroying it frees the place.
 class TakenPlace {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -108,13 +120,15 @@ class TakenPlace {
   TakenPlace(const TakenPlace&) = delete;
   TakenPlace& operator=(const TakenPlace&) = delete;
 
-  // `give_way` is called at most once, from any thread, when the connection has to give way: its place belongs to
-  // another from then on. It should only hand over to another thread. A connection without it is not asked.
+  // Sets the function that ends the connection when its place is given to another one. `give_way` is called at most
+  // once, on any thread, and never after this object is destroyed. It runs under the mutex of Places, so it must not
+  // call Places or a place; it should only post to another thread. A connection without the function never gives way.
   void OnGiveWay(std::function<void()> give_way);
+  // Notes that the client has sent something. Until the first call the connection counts as the least silent.
   void Heard(Time now) { heard_.store(now, std::memory_order_relaxed); }
 
-  bool has_name() const { return has_name_; }
-  bool is_of_here() const { return is_of_here_; }
+  bool has_name() const { return has_name_; }      // its client is known; false for one of loopback's own
+  bool is_of_here() const { return is_of_here_; }  // one of loopback's own
 
  private:
   friend class Places;
@@ -124,9 +138,9 @@ class TakenPlace {
   std::atomic<Time> heard_{Time::max()};
   bool has_name_ = false;
   bool is_of_here_ = false;
-  // Protected by the mutex of the places.
-  Places::Holder* holder_ = nullptr;
-  bool counts_ = false;
+  // Protected by the mutex of places_.
+  Places::Holder* holder_ = nullptr;  // the client; null: not known, or the place has gone to another connection
+  bool counts_ = false;               // the place is this connection's
   std::function<void()> give_way_;
 };
 

@@ -1,5 +1,5 @@
-// RequestBody parses the body of a request, whatever its length, after Beast has parsed the header. It takes pieces as
-// they come, and keeps only a line of the chunked coding that a piece cuts in two.
+// RequestBody parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. It passes the
+// body on in pieces as they come. Of the input it keeps only a line of the chunked coding that has not come whole.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -14,21 +14,24 @@
 namespace weir {
 
 using RequestParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+// Takes a piece of the body; the view is valid during the call.
 using TakeBody = std::function<void(std::string_view piece)>;
 
 class RequestBody {
  public:
-  // `header` has parsed the whole header, and nothing of the body.
+  // `header` is Beast's parser after it has parsed the whole header and nothing of the body.
   RequestBody(RequestParser&& header, TakeBody take);
 
+  // Returns true if the whole body has come.
   bool done() const { return parser_.is_done(); }
 
-  // Calls `take` at most once, with a part of the input. Returns how much of the input was used: more than nothing if
-  // there is no error. Must not be called when done.
+  // Parses some of `input`, which must not be empty, and calls `take` at most once, with a part of it. Returns the
+  // number of bytes that were used, at least 1 unless there is an error; the caller passes the rest to the next call.
+  // Sets `error` if the body is malformed. Must not be called when done() is true.
   size_t Put(std::string_view input, boost::system::error_code& error);
 
  private:
-  // A Beast Body whose value takes the pieces.
+  // A Body, as Beast calls it, whose value is the function that takes the pieces.
   // NOLINTBEGIN(readability-identifier-naming): Beast's names
   struct Pieces {
     using value_type = TakeBody;
@@ -58,7 +61,7 @@ class RequestBody {
   // NOLINTEND(readability-identifier-naming)
 
   boost::beast::http::request_parser<Pieces> parser_;
-  std::string line_;  // the beginning of a line, or of the lines after the last chunk
+  std::string line_;  // input to parse again with more: of a chunk's line, or of the lines after the last chunk
 };
 
 }  // namespace weir

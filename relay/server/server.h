@@ -1,14 +1,13 @@
-// Server: one port for WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2, all of it with TLS or
-// all without.
+// Server serves WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2 on one port, all of it with TLS
+// or all without.
 //
 //   Server server(settings, router, factory);
 //   if (Status s = server.Listen(); !s.ok()) …  // "127.0.0.1:3334 is in use by another program; set WEIR_PORT …"
 //   server.Accept();
-//   server.Shutdown(std::chrono::seconds(5));   // stops accepting, lets handlers finish, closes; a second call: at
-//   once
+//   server.Shutdown(std::chrono::seconds(5));   // stops accepting, lets handlers finish, closes all connections
 //
-// Threads: each I/O thread runs an Asio context of its own; a connection stays on the thread that it was given to. No
-// handler may block there. Functions of Server may be called from any thread but its own I/O threads, unless said
+// Threads: each I/O thread runs an Asio context of its own, and a connection stays on the thread that it was given to.
+// No handler may block there. The functions of Server may be called from any thread but its I/O threads, unless said
 // otherwise.
 #pragma once
 
@@ -33,57 +32,63 @@ class IoThread;
 struct ClientConnections;
 struct ServerCore;
 
+// Numbers since the start, but for `connections` and `pending_bytes`, which are those of now.
 struct ServerStats {
-  uint64_t connections = 0;            // WebSockets that are open now
-  uint64_t accepted = 0;               // sockets
-  uint64_t refused_limit = 0;          // max_connections
-  uint64_t gave_way = 0;               // ended for an address with fewer connections
-  uint64_t refused_address_limit = 0;  // max_connections_per_address
+  uint64_t connections = 0;            // WebSockets that are open
+  uint64_t accepted = 0;               // connections of any kind, the refused ones included
+  uint64_t refused_limit = 0;          // connections refused for max_connections
+  uint64_t gave_way = 0;               // connections ended to make room for a client with fewer (places.h)
+  uint64_t refused_address_limit = 0;  // connections refused for max_connections_per_address
   uint64_t handshake_failures = 0;     // requests for a WebSocket that were refused
   uint64_t http_errors = 0;            // other requests that were malformed, too large or late
-  uint64_t too_slow = 0;               // disconnected because they did not read
-  uint64_t policy_closes = 0;          // closed by us with 1008 or 1003
-  uint64_t protocol_errors = 0;
-  uint64_t pings_unanswered = 0;
+  uint64_t too_slow = 0;               // clients disconnected because they did not take their output
+  uint64_t policy_closes = 0;          // WebSockets that the server has closed with 1008 or 1003
+  uint64_t protocol_errors = 0;        // WebSockets whose client has broken the protocol
+  uint64_t pings_unanswered = 0;       // clients disconnected for that
   uint64_t http_requests = 0;
   uint64_t received_bytes = 0;
   uint64_t sent_bytes = 0;
-  uint64_t pending_bytes = 0;  // output that waits, all connections
-  std::optional<TlsStats> tls;
+  uint64_t pending_bytes = 0;   // output that waits, of all connections
+  std::optional<TlsStats> tls;  // nullopt: the port does not speak TLS, or Listen was not called
 };
 
 class Server {
  public:
-  // Without a factory there are no WebSockets: a request for one is answered as if it had not asked for it. The ledger
-  // counts the memory that connections make the program hold; without one the server makes its own.
+  // `factory` makes the handlers of WebSockets. Without it there are none: a request for a WebSocket is answered as one
+  // that does not ask for it. `ledger` counts the memory that connections make the program hold
+  // (relay/account/ledger.h); if it is null, the server makes its own.
   Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory,
          std::shared_ptr<Ledger> ledger = nullptr);
-  // Shuts down at once, if Shutdown was not called.
+  // Shuts down at once, unless Shutdown has ended before.
   ~Server();
 
-  // Binds the port and starts the threads. With `take_over` the port may be shared with a running server of the same
-  // user (SO_REUSEPORT), and connections wait in the new backlog until Accept. Without it a port that is in use is an
-  // error.
+  // Reads the certificate, binds the port and starts the threads. Returns an error if a setting is wrong or the port
+  // cannot be had. Connections wait in the kernel's backlog until Accept. With `take_over`, the port may be in use by a
+  // running server of the same user (SO_REUSEPORT); without it, a port in use is an error. Call Listen once.
   Status Listen(bool take_over = false);
   // Begins to accept connections. Call Listen first.
   void Accept();
 
-  uint16_t port() const { return port_; }  // the real one, after Listen
+  uint16_t port() const { return port_; }  // the real one, if the settings have port 0; 0 before Listen
   bool speaks_tls() const;
-  // Reads the certificate's files again, soon. Call Listen first.
+  // Has the certificate's files read again, and returns without waiting for that. Call Listen first.
   void ReloadCertificate();
   size_t io_threads() const { return threads_.size(); }
+  // Returns the executor of an I/O thread; `io_thread` is less than io_threads().
   boost::asio::any_io_executor executor(size_t io_thread);
 
   // Takes the connections that still wait in the backlog, stops accepting, asks every handler to finish (OnShutdown),
-  // and closes each connection with 1001 when its handler has. Returns when all were told so, or after `longest`. A
-  // client that takes nothing for a second is dropped, and no client's answer to a close is waited for, because others
-  // wait for a successor. ForceShutdown, from any thread or a second signal, ends the wait.
+  // answers the HTTP requests that have begun, and closes each WebSocket with 1001 when its handler has finished. Waits
+  // for that, but for `longest` at most, then ends all connections and threads, which takes longer if a handler blocks.
+  // A client that takes no output for a second is dropped, and the server does not wait for clients to answer its close
+  // frames, because other clients wait for its successor. A second call, while the first one waits, ends the wait as
+  // ForceShutdown does.
   void Shutdown(std::chrono::milliseconds longest);
+  // Makes Shutdown, now or later, end all connections without waiting for handlers. May be called from any thread.
   void ForceShutdown();
 
   ServerStats Stats() const;
-  // See Places::Heaviest (places.h).
+  // Returns the clients with the most connections, as Places::Heaviest does (places.h).
   std::vector<ClientConnections> HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const;
 
  private:

@@ -1,4 +1,4 @@
-// The state that the I/O threads of a server share.
+// ServerCore is the state that the I/O threads of a server share.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace weir {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// A counter that one I/O thread writes and all read, without a locked instruction.
+// A counter that one I/O thread changes and any thread may read. It needs no atomic read-modify-write instruction.
 class Counter {
  public:
   void Add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -36,6 +36,7 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
+// The counters of one I/O thread, see ServerStats in server.h.
 struct alignas(64) ThreadCounters {
   Counter connections;
   Counter accepted;
@@ -56,7 +57,7 @@ struct alignas(64) ThreadCounters {
   Counter pending_bytes;
 };
 
-// The kinds of log line that a client can cause.
+// The limits of the log lines that a client can cause, one for each kind of line.
 struct ServerLogs {
   LogLimit refused;
   LogLimit address_limit;
@@ -69,7 +70,7 @@ struct ServerLogs {
   LogLimit memory;
 };
 
-// A socket that is closed unless Take has handed it out.
+// Owns a socket and closes it, unless Take has passed it on.
 class OwnedSocket {
  public:
   explicit OwnedSocket(int socket) : socket_(socket) {}
@@ -78,27 +79,27 @@ class OwnedSocket {
     if (socket_ >= 0) close(socket_);
   }
 
-  int get() const { return socket_; }
+  int get() const { return socket_; }  // -1 after Take
+  // Returns the socket, which is then the caller's to close.
   int Take() { return std::exchange(socket_, -1); }
 
  private:
   int socket_;
 };
 
-// Counts as one of a number until it is destroyed.
+// A CountedIn points to a number that its maker has raised by one, and lowers the number again when it is destroyed.
 struct TakeOne {
   void operator()(std::atomic<uint64_t>* count) const { count->fetch_sub(1, std::memory_order_relaxed); }
 };
 using CountedIn = std::unique_ptr<std::atomic<uint64_t>, TakeOne>;
 
-// A socket as the acceptor hands it on: non-blocking, with a place, or counted in ServerCore::refusing if it is
-// refused. If it has one of loopback's own places, `refusal` says why it got no other.
+// An accepted connection on its way from the acceptor to an I/O thread.
 struct Accepted {
-  OwnedSocket socket;
+  OwnedSocket socket;  // non-blocking
   IpAddress peer;
-  Refusal refusal = Refusal::kNone;
-  std::unique_ptr<TakenPlace> place;
-  CountedIn refused = nullptr;
+  Refusal refusal = Refusal::kNone;   // why it has no place, or only one of loopback's own (places.h)
+  std::unique_ptr<TakenPlace> place;  // null: the connection is to be refused
+  CountedIn refused = nullptr;        // counts it in ServerCore::refusing; null: it has a place
 };
 
 struct ServerCore {
@@ -109,7 +110,7 @@ struct ServerCore {
         places(s.max_connections, s.max_connections_per_address),
         ledger(std::move(l)) {}
 
-  // Bytes of output that wait, of all connections.
+  // Returns the bytes of output that wait, of all connections.
   uint64_t Pending() const {
     uint64_t sum = 0;
     for (const ThreadCounters* thread : counters) sum += thread->pending_bytes.value();
@@ -119,20 +120,20 @@ struct ServerCore {
   const ServerSettings settings;
   const HttpRouter router;
   const ConnectionHandlerFactory factory;
-  TrustedProxies proxies;                          // set before the first socket
-  std::unique_ptr<ServedCertificate> certificate;  // likewise; null: without TLS
-  std::vector<const ThreadCounters*> counters;     // one for each I/O thread; likewise
+  TrustedProxies proxies;                          // set before the first connection, as are the next two
+  std::unique_ptr<ServedCertificate> certificate;  // null: the port does not speak TLS
+  std::vector<const ThreadCounters*> counters;     // one for each I/O thread
   Places places;
   const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;
 
-  std::atomic<uint64_t> next_id{1};
-  std::atomic<uint64_t> refusing{0};  // sockets that are being refused
+  std::atomic<uint64_t> next_id{1};   // the next Connection::id
+  std::atomic<uint64_t> refusing{0};  // the number of connections that are being refused
   std::atomic<bool> going{false};     // Shutdown was called
 
   std::mutex end_mutex;
-  std::condition_variable end;  // a session is gone, or the wait for them is to end
-  bool forced = false;          // protected by end_mutex
+  std::condition_variable end;  // notified when a session has ended or lingers, and by ForceShutdown
+  bool forced = false;          // ForceShutdown was called; protected by end_mutex
 };
 
 }  // namespace weir

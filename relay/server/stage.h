@@ -1,4 +1,5 @@
-// The protocol that a socket speaks: HTTP, later perhaps WebSocket. A Session has one stage and tells it what happens.
+// Stage is the protocol that a connection speaks at the moment: HTTP/1.1 first (http_stage.h), later perhaps WebSocket
+// or HTTP/2. A Session (session.h) has one stage at a time and calls it for what happens, on the I/O thread.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +15,36 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // Called when there are bytes in the stream's piece, the input has ended, or the session's turn was over at the last
-  // call. Returns when the turn is over; what is left is for the next call.
+  // Called when there is input in the stream's piece (BufferedStream::piece), when the input has ended, when the
+  // session's turn was over at the last call, after Session::ProcessSoon, and as the first call of a new stage. There
+  // may be nothing to do. Consumes the input that it uses. Returns when there is nothing left to do, or when
+  // Session::turn_is_over(): the rest is for the next call.
   virtual void OnInput() = 0;
-  // Called when all output was sent: writes more, if there is more. Returns what that cost.
+  // Called when all output in the stream was sent. Writes more output into the stream, if there is more. Returns the
+  // work of that.
   virtual Work Produce() { return 0; }
-  // Called after a flush, whether or not all output was sent.
+  // Called after the session has tried to send, whether or not all output was sent.
   virtual void OnSent() {}
-  // Output that is not in the stream yet.
+  // Returns the bytes of output that are not in the stream yet.
   virtual size_t queued_bytes() const { return 0; }
-  // Input that is kept from turn to turn. OnTooMuchHeld is called if the client's address holds too much.
+  // Returns the bytes of input that the stage keeps from turn to turn. The session counts them for the client's
+  // address.
   virtual size_t held_bytes() const { return 0; }
+  // Called when the client's address holds too much memory. The stage should refuse the input and drop it.
   virtual void OnTooMuchHeld() {}
-  // The same, with the rest of a message that was begun, if the stage can wait: nothing more is read until there is
-  // room for all of it. If it cannot, OnTooMuchHeld is called at once.
+  // Returns nullopt if the stage cannot wait for room: then OnTooMuchHeld is called as soon as the address has none for
+  // held_bytes. Otherwise returns the bytes of a whole message that has begun to come, as far as its length is known.
+  // The session then counts these, and reads no more until the address has room for them; the stage asks
+  // Session::TakeRoom before it takes more input that is here already.
   virtual std::optional<size_t> whole_bytes() const { return std::nullopt; }
+  // Called at regular intervals, at least once a second. Ends requests and connections that take too long.
   virtual void OnTick(SteadyTime now) = 0;
+  // Called once, when the server shuts down. A stage that is made later finds ServerCore::going set instead.
   virtual void OnShutdown() = 0;
-  // Memory is short: gives back what it can, says why, and ends. Returns false if the session is to end here and now.
+  // Called when memory is short and the client's address holds most. Returns true if the stage frees what it can, tells
+  // the client why (the text) and ends the session itself. If it returns false, the session ends at once.
   virtual bool OnGiveUp(std::string_view) { return false; }
-  // The last call.
+  // Called once, as the last call, when the session ends. Not called for a stage that SetStage replaces.
   virtual void OnEnd(std::string_view cause) = 0;
 };
 

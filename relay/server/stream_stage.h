@@ -1,4 +1,4 @@
-// The HttpExchange over HTTP/1.1: a request whose body and answer go in pieces (http_stream.h).
+// The HttpExchange (http_stream.h) over HTTP/1.1: the stage (stage.h) for a request whose body and answer go in pieces.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@ namespace weir {
 
 class Session;
 
-// `parser` has read the header of `head`, and nothing of the body. Asks the factory.
+// Makes the stage and asks the factory for the handler. `parser` has read the header of the request `head` and nothing
+// of its body. If the factory refuses or throws, the stage sends that answer and ends the session.
 std::unique_ptr<Stage> MakeStreamStage(Session& session, RequestParser&& parser, HttpRequest head,
                                        const HttpStreamFactory& factory);
 

@@ -1,7 +1,7 @@
-// TlsCertificate: a certificate chain and its key, ready for handshakes. It never changes; connections that use it hold
-// it.
+// TlsCertificate is a certificate chain and its key, ready for TLS handshakes. It never changes, and the connections
+// that use it share it.
 //
-// Threads: any.
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,34 @@ struct ssl_ctx_st;
 
 namespace weir {
 
-// PEM files: the certificate, followed by those between it and its authority; and its key, without a password.
+// The names of two files in PEM form.
 struct TlsFiles {
-  std::string certificate;
-  std::string key;
+  std::string certificate;  // the certificate, followed by those between it and its authority
+  std::string key;          // the certificate's key, without a password
 
+  // Returns true if no file is set: TLS is not wanted.
   bool empty() const { return certificate.empty() && key.empty(); }
 };
 
 struct TlsStats {
   uint64_t handshakes = 0;
   uint64_t handshake_failures = 0;
-  uint64_t reloads = 0;
-  uint64_t reload_failures = 0;
+  uint64_t reloads = 0;                // how often new files were put in service
+  uint64_t reload_failures = 0;        // how often new files were no good pair
   int64_t certificate_expires_at = 0;  // seconds since 1970
 };
 
 class TlsCertificate {
  public:
-  // The error says which of the two files is wrong, and why.
+  // Reads the two files. Returns an error that says which of them is wrong and why, also if one is not set.
   static Result<std::shared_ptr<const TlsCertificate>> Load(const TlsFiles& files);
   ~TlsCertificate();
   TlsCertificate(const TlsCertificate&) = delete;
   TlsCertificate& operator=(const TlsCertificate&) = delete;
 
-  ssl_ctx_st* context() const { return context_; }
+  ssl_ctx_st* context() const { return context_; }    // OpenSSL's context for new connections
   int64_t expires_at() const { return expires_at_; }  // notAfter, in seconds since 1970
-  // The cost of a whole handshake; one that resumes an earlier session costs a fraction of it.
+  // Returns the work of a whole handshake. One that resumes an earlier session costs a fraction of that.
   Work handshake_work() const { return handshake_work_; }
 
  private:

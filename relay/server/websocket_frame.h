@@ -1,5 +1,6 @@
-// Agrees on compression, and writes the frames that Beast does not: those that are not compressed, and the last ones to
-// a client whose frame Beast has refused. A refusal ends Beast's stream, so nothing more can be sent through it.
+// The part of the WebSocket protocol that the server does without Beast: it agrees on compression, and writes text
+// messages without compression, and the close frame when Beast can write no more. Beast ends its stream when it refuses
+// a client's frame, but the client still gets the answers that it is owed and a close frame with a reason.
 #pragma once
 
 #include <boost/beast/websocket/option.hpp>
@@ -11,15 +12,17 @@
 
 namespace weir {
 
+// Returns Beast's options for permessage-deflate that suit the client's `offer`, the header Sec-WebSocket-Extensions.
 boost::beast::websocket::permessage_deflate DeflateFor(std::string_view offer);
 
 enum class Opcode : uint8_t { kText = 1, kClose = 8 };
 
-// Appends a whole message, not compressed.
+// Appends one frame, which is a whole message without compression. Its payload is `parts`, one behind the other.
 void AppendFrame(BufferedStream& stream, Opcode opcode, std::initializer_list<std::string_view> parts);
 
-// Removes from the end of the output the close frame without a reason that Beast has just written. Returns its code;
-// 1002 if there is none.
+// Removes the close frame that Beast has just written, without a reason, from the end of the stream's output. Returns
+// the code of that frame. If the output does not end with such a frame, removes nothing and returns 1002 (protocol
+// error).
 uint16_t TakeBackClose(BufferedStream& stream);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// The stage after an upgrade: the Connection that handlers see, Beast's WebSocket over the session's stream.
+// The stage (stage.h) of a WebSocket: the Connection (connection.h) that handlers see, and Beast's WebSocket on the
+// session's stream.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -15,6 +16,7 @@ class Session;
 
 using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
+// The facts about a client that Connection returns.
 struct ClientIdentity {
   std::string address;
   std::string host;
@@ -22,7 +24,8 @@ struct ClientIdentity {
   bool secure = false;
 };
 
-// Answers 101 to a request that was found good.
+// Answers 101 to `request`, a proper WebSocket handshake (UpgradeProblem in http_message.h), makes the handler with
+// ServerCore::factory, and returns the stage. An exception from the factory comes out of this.
 std::unique_ptr<Stage> MakeWebSocketStage(Session& session, const BeastRequest& request, ClientIdentity client);
 
 }  // namespace weir

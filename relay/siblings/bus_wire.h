@@ -1,6 +1,7 @@
-// BusWire: the transport of an EventBus. A message reaches all connected relays, its sender included, or none.
+// BusWire: the interface to a message service, by which an EventBus (event_bus.h) reaches other relays. A message
+// reaches all relays that are connected to the service, its sender included, or none of them.
 //
-// Threads: one at a time.
+// Threads: only one thread at a time may use a BusWire.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,18 @@ class BusWire {
  public:
   virtual ~BusWire() = default;
 
-  // Connects. An existing connection is replaced.
+  // Connects, and replaces an existing connection. Gives up if the service does not answer within `patience`.
   virtual Status Connect(Duration patience) = 0;
-  // A descriptor that becomes readable when messages may have come; -1 if there is no connection, as after most errors.
+  // Returns a descriptor that becomes readable when messages may have come. Returns -1 if there is no connection, as
+  // before Connect and after most errors.
   virtual int socket() const = 0;
-  // If Send fails and the connection is still there, then only these messages were refused.
+  // Sends messages, and waits up to `patience` for the service to accept them. If it fails and socket() is not -1, the
+  // service has refused these messages and the connection can still be used.
   virtual Status Send(std::span<const std::string> messages, Duration patience) = 0;
-  // Passes each message that has come to `on_message`. Does not wait.
+  // Calls `on_message` for each message that has come; the view is valid during the call. Does not wait for messages.
   virtual Status Receive(const std::function<void(std::string_view message)>& on_message) = 0;
   virtual size_t max_message_bytes() const = 0;
-  // For people to read: "NOTIFY", "redis://127.0.0.1:6379".
+  // Returns the name of the service for log messages: "NOTIFY", "redis://127.0.0.1:6379".
   virtual std::string name() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// RedisWire: a bus over PUBLISH and SUBSCRIBE of a Redis.
+// RedisWire: a BusWire over PUBLISH and SUBSCRIBE of a Redis server.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -20,9 +20,11 @@ namespace weir {
 
 class RedisWire final : public BusWire {
  public:
-  // `endpoint` must be one server, without TLS.
+  // `endpoint` comes from ParseUrl. `channel` is the Redis channel that all relays on one store use.
   RedisWire(RedisEndpoint endpoint, std::string channel)
       : endpoint_(std::move(endpoint)), channel_(std::move(channel)) {}
+  // Returns the server that the URL names. It is an error if the URL names TLS or more than a single Redis (sentinels
+  // or a cluster).
   static Result<RedisEndpoint> ParseUrl(const std::string& url);
 
   Status Connect(Duration patience) override;
@@ -40,7 +42,7 @@ class RedisWire final : public BusWire {
   };
   using Context = std::unique_ptr<redisContext, Free>;
 
-  // A connection, and the bound of its replies.
+  // A connection, and the limits for its replies.
   struct Connection {
     RedisReplyBound bound{kMostOfReply};
     Context context;

@@ -1,11 +1,12 @@
-// Storage: the store that WEIR_STORE names, and the throttle of its engine.
+// Storage: opens the event store that the setting WEIR_STORE names (RocksDB or PostgreSQL), together with the throttle
+// that protects its database from too much work (throttle/adaptive_limiter.h).
 //
 //   auto storage = Storage::Open({.settings = settings, .data_dir = "./data"});
 //   if (!storage.ok()) …
 //   storage.value()->store(), storage.value()->limiter() …
 //
-// Callers check IsEmbedded before they use what only a RocksDB has: its lock file, taking over from a running relay,
-// `weir check`.
+// Some things exist only for RocksDB: its lock file, taking over from a running relay, `weir check`. Callers must check
+// IsEmbedded before they use them.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@
 namespace weir {
 
 struct StorageSettings {
-  std::string store = "rocksdb";  // or postgres://…
+  std::string store = "rocksdb";  // WEIR_STORE: "rocksdb" or postgres://…
   StoreSettings rocksdb;
   PostgresStoreSettings postgres;
   SiblingsSettings siblings;
@@ -32,54 +33,66 @@ struct StorageSettings {
   RocksDbMonitorSettings monitor;
   PostgresMonitorSettings postgres_monitor;
 };
+// Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, StorageSettings& settings);
+// Returns an error that names the setting and says what is wrong with it.
 Status Check(const StorageSettings& settings);
+// Does the same for the value of WEIR_STORE alone.
 Status CheckStore(std::string_view store);
 
-// Returns true if the store is in the data directory, false if it is on a server that others can reach too.
+// Returns true if the store is a RocksDB in the data directory, false if it is a PostgreSQL on a server that other
+// programs can reach, too.
 bool IsEmbedded(const StorageSettings& settings);
+// Returns true if `store` is an address of a PostgreSQL.
 bool IsPostgres(std::string_view store);
-// Returns "rocksdb", or the address without its password.
+// Returns `store` with "***" instead of a password.
 std::string StoreName(std::string_view store);
 
-// Opens the store for reading, also beside a relay that has it open.
+// Opens an existing store for reading. A relay may have it open at the same time.
 Result<std::unique_ptr<EventStore>> OpenForReading(const StorageSettings& settings, const std::string& data_dir);
-// The same for the RocksDB in this directory.
+// Does the same for the RocksDB in the directory `path`.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& path);
-// Returns a name that no other database has; empty if there is no database yet.
+// Returns a name that no other database has. Returns an empty name if there is no RocksDB in the data directory yet,
+// and an error if the PostgreSQL cannot be opened.
 Result<std::string> IdentityOf(const StorageSettings& settings, const std::string& data_dir);
 
 struct StorageOptions {
   StorageSettings settings;
   std::string data_dir;
-  std::vector<std::string> own_urls;  // for requests to vanish
-  std::string address;                // address at which the opening program answers
-  bool for_import = false;            // no client reads meanwhile, and settled events have to be on disk
+  std::vector<std::string> own_urls;  // addresses of this relay: requests to vanish that name one are carried out
+  std::string address;                // the host and port at which this program answers; empty: none
+  // The program imports events: no client reads meanwhile, events that were saved must be on disk when the call
+  // returns, and they are not announced to other relays.
+  bool for_import = false;
 };
 
 class Storage {
  public:
+  // Opens the store for reading and writing, creates it if there is none, and starts the throttle.
   static Result<std::unique_ptr<Storage>> Open(const StorageOptions& options);
   virtual ~Storage() = default;
 
   virtual EventStore& store() = 0;
   virtual AdaptiveLimiter& limiter() = 0;
   virtual LoadMonitor& monitor() = 0;
-  // Counts memory of the program that grows with its load (monitors/own_bytes.h).
+  // Reports memory of the program that grows with its load (monitors/own_bytes.h); a negative number if it is freed.
   virtual void AddOwnBytes(int64_t bytes, OwnUse use) = 0;
   virtual uint64_t own_budget_bytes() const = 0;
   virtual uint64_t memory_target_bytes() const = 0;
-  // For people to read: a directory, or a server.
+  // Returns the directory or the server of the store, for log messages.
   virtual std::string name() const = 0;
-  // Null unless the store is on this engine.
+  // Each of these two functions returns null if the store is on the other engine.
   virtual const RocksDbMonitor* rocksdb_monitor() const { return nullptr; }
   virtual const PostgresMonitor* postgres_monitor() const { return nullptr; }
 
-  // If others can share the store: hands on what they save, until Unfollow. Must be called before anything is saved.
+  // Passes the events of other relays on the same PostgreSQL to `listener`, until Unfollow (relay/siblings/siblings.h).
+  // Must be called before any event is saved. Does nothing for RocksDB.
   virtual Status Follow(SiblingsListener /*listener*/) { return {}; }
   virtual void Unfollow() {}
+  // Returns null if the store is not a PostgreSQL.
   virtual PostgresStore* postgres_store() { return nullptr; }
-  virtual Siblings* siblings() { return nullptr; }  // null before Follow; stays after Unfollow
+  // Returns null if the store is not a PostgreSQL, and before Follow. The object stays after Unfollow.
+  virtual Siblings* siblings() { return nullptr; }
 };
 
 }  // namespace weir

@@ -1,9 +1,9 @@
-// BelievedClock: the time of day for decisions that cannot be undone, such as removing events. A clock that was set
-// ahead is believed only after it has stayed so for ten minutes: a wrong clock is a year ahead for some seconds, until
-// a time server is heard again. A clock that was set back is believed at once, and so is the clock with which the
-// process begins.
+// BelievedClock: the time of day for decisions that cannot be undone, such as removing expired events. If the system's
+// clock is set ahead, this clock follows only after ten minutes, because a wrong clock may be a year ahead for some
+// seconds, until a time server corrects it. If the system's clock is set back, this clock follows at once. At the start
+// it takes the system's clock as right.
 //
-// One thread at a time.
+// Threads: only one thread at a time may use it.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,11 @@ class BelievedClock {
  public:
   static constexpr Duration kDoubtFor = std::chrono::minutes(10);
 
+  // Both clocks must outlive the object.
   BelievedClock(const WallClock& wall, const Clock& steady) : wall_(wall), steady_(steady) { NowSeconds(); }
 
+  // Returns the believed time of day, in seconds since 1970. It notices a change of the system's clock only when it is
+  // called, so it should be called from time to time.
   uint64_t NowSeconds() {
     const TimePoint now = steady_.Now();
     const Duration ahead = wall_.Now().time_since_epoch() - now.time_since_epoch();
@@ -39,14 +42,15 @@ class BelievedClock {
   }
 
  private:
+  // The time during which the wall clock has been ahead of what is believed.
   struct Doubt {
     TimePoint since;
-    Duration ahead;  // the smallest lead since then
+    Duration ahead;  // the smallest lead of the wall clock over the steady one since then
   };
 
   const WallClock& wall_;
   const Clock& steady_;
-  Duration believed_ = Duration::max();  // how far the wall clock is ahead of the steady one
+  Duration believed_ = Duration::max();  // the believed lead of the wall clock over the steady one
   std::optional<Doubt> doubt_;
 };
 

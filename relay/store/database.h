@@ -1,4 +1,5 @@
-// The open RocksDB under the store: its column families, and how reads and failures are reported.
+// Database: the open RocksDB of a RocksDbStore, with its column families (keys.h). This header also has the functions
+// that check a database before it is opened and that turn RocksDB's errors into messages.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +21,27 @@
 
 namespace weir {
 
-// Returns an error that tells what failed, what helps, and behind kForOperators what only operators should see: "cannot
-// save: IO error: No space left on device; make room on the disk (RocksDB: While appending to data/events/…)".
+// Returns an error for a RocksDB status that is not ok. It says what failed (`doing`), what helps, and behind
+// kForOperators (event_store.h) what only operators may see: "cannot save: IO error: No space left on device; make room
+// on the disk (RocksDB: While appending to data/events/…)".
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
-// Returns true if RocksDB refuses all writes after this error for as long as it is open.
+// Returns true if RocksDB refuses all writes after this error until the database is opened again.
 bool NeedsRestart(const rocksdb::Status& status);
 
-// Checks that the database at this path is one that this program understands, and has its files; only the logs are
-// read, into memory. Writes nothing. For a database that no process has open.
+// Checks that the database at this path has a format that this program knows, and that all its files are there with the
+// right sizes. Reads only the format and the write-ahead logs, and writes nothing. No process may have the database
+// open.
 Status RecogniseDatabase(const std::string& path);
 
-// Returns a sentence for the operator if another version of RocksDB had the database before; empty if this one had it.
+// Returns a sentence for the operator if another version of RocksDB opened the database last. Returns an empty string
+// if it was this version or is not known.
 std::string AboutAnotherRocksDb(const std::string& path);
 
+// Threads: all functions may be called from any thread.
 class Database {
  public:
-  // The error tells everything that can be wrong with a path; see rocksdb_store.h.
+  // Opens or creates the database. The error says what is wrong and what to do (rocksdb_store.h). For a reader beside a
+  // process that writes, it tries up to 20 times, until no flush came between.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
@@ -51,8 +57,9 @@ class Database {
   // is lost; empty if all of the log was read.
   const std::string& loss() const { return loss_; }
 
-  // The last serial that was given, as of a snapshot. The writer sets it, so that no query has to read it, which would
-  // be a tenth of a small query. Null if it was not set for exactly this snapshot.
+  // Keeps the last serial that was given, so that queries need not read the counters, which would be a tenth of the
+  // cost of a small query. The writer calls SetLastSerial after each write. LastSerialAt returns the serial for a
+  // snapshot with this sequence number, or nullopt if another write came before or after it.
   void SetLastSerial(uint64_t serial);
   std::optional<uint64_t> LastSerialAt(rocksdb::SequenceNumber sequence) const;
 
@@ -70,11 +77,12 @@ class Database {
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
 
   mutable std::mutex mutex_;
-  rocksdb::SequenceNumber told_at_ = 0;
+  rocksdb::SequenceNumber told_at_ = 0;  // RocksDB's sequence number when last_serial_ was set
   std::optional<uint64_t> last_serial_;
 };
 
-// Everything that is read through it is of the same moment.
+// A RocksDB snapshot: all reads with its options see the database as it was when the snapshot was made. The database
+// must outlive it.
 class Snapshot {
  public:
   explicit Snapshot(rocksdb::DB* db) : db_(db), snapshot_(db->GetSnapshot()) {}

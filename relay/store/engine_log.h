@@ -1,8 +1,10 @@
-// EngineLog: RocksDB's own log, for its warnings: the file LOG beside the database, renamed to LOG.old when it is
-// large.
+// EngineLog: RocksDB's log of its warnings and errors, in the file LOG of the database's directory. When the file is
+// larger than 4 MiB, it is renamed to LOG.old and a new one begins.
 //
-// RocksDB 7.8 as Debian builds it, with assertions, aborts the program if its logger writes again after a write that
-// failed, as on a full disk. This logger loses the line instead.
+// RocksDB has a logger of its own. But in RocksDB 7.8 as Debian builds it, with assertions, that logger aborts the
+// program if it writes again after a failed write, as on a full disk. This logger loses the line instead.
+//
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -18,15 +20,17 @@ namespace weir {
 
 class EngineLog final : public rocksdb::Logger {
  public:
-  // Writes into this directory; into no file if `directory` is empty.
+  // Writes the file in `directory`. If `directory` is empty, it writes no file.
   explicit EngineLog(const std::string& directory);
   ~EngineLog() override;
 
   using rocksdb::Logger::Logv;
+  // Writes a line. RocksDB calls it.
   void Logv(const char* format, va_list arguments) override;
 
-  // Returns the first line in which RocksDB said that it did not read a write-ahead log to its end, although more than
-  // an unfinished record was there; empty if there was none. May be called from any thread.
+  // Returns the first line in which RocksDB said that it did not read a write-ahead log to its end, because of damage.
+  // An unfinished record at the end, as a crash leaves it, is no damage. Returns an empty string if there was no such
+  // line.
   std::string cut_replay() const;
 
  private:
@@ -40,8 +44,8 @@ class EngineLog final : public rocksdb::Logger {
   std::string cut_replay_;
 };
 
-// Returns the newest line of a directory's log about a file that does not read as it was written; empty if there is
-// none of the last thirty days. Older damage was repaired, or does no harm.
+// Returns the newest line in a directory's LOG about a corrupt file. Returns an empty string if there is none from the
+// last thirty days: older damage was repaired, or does no harm. Looks at the last 256 KiB of the file.
 std::string NewestCorruption(const std::string& directory, WallTime now);
 
 }  // namespace weir

@@ -1,10 +1,12 @@
-// EventStore: keeps events on disk and answers the questions that a relay asks of them.
+// EventStore: keeps events on disk and finds those that match filters. It is the interface of the store on RocksDB
+// (rocksdb_store.h) and of the store on PostgreSQL (postgres/postgres_store.h).
 //
-// Changes are made in pieces of bounded work, so that the thread can let other work in between: see SaveSome,
-// RemoveVanished and RemoveExpired.
+// Changes are made in pieces of bounded work, so that a thread can do other work between them: see SaveSome,
+// RemoveVanished and RemoveExpired. Work is measured in the unit of relay/account/work.h.
 //
-// Threads: functions that change the store are called by one thread at a time (group_commit.h owns it); all others may
-// be called from any thread at any time. A Query belongs to one thread at a time and must not outlive its store.
+// Threads: only one thread at a time may call the functions that change the store; in a relay this is the commit thread
+// (group_commit.h). All others may be called from any thread at any time. A Query belongs to one thread at a time and
+// must not outlive its store.
 #pragma once
 
 #include <cstdint>
@@ -23,85 +25,91 @@
 
 namespace weir {
 
+// The result of saving an event. Only kSaved events are new in the store.
 enum class SaveOutcome : uint8_t {
   kSaved,
-  kDuplicate,   // stored already, or earlier in the same batch
-  kSuperseded,  // the store has a newer version of the event that this would replace
-  kDeleted,     // its author deleted it (NIP-09), maybe before it came
-  kVanished,    // its author, or the recipient of a gift wrap, vanished (NIP-62)
-  kExpired,     // its time had passed (NIP-40)
+  kDuplicate,   // the event is stored already, or came earlier in the same batch
+  kSuperseded,  // the store has a newer version of the replaceable or addressable event
+  kDeleted,     // an owner of the event (gift_wrap.h) deleted it (NIP-09), perhaps before it came
+  kVanished,    // the author, or a recipient of a gift wrap, asked to vanish (NIP-62)
+  kExpired,     // the event had expired (NIP-40)
 };
 
 struct SaveResult {
   SaveOutcome outcome = SaveOutcome::kSaved;
   Serial serial;  // set if the event was saved
-  // For a deletion that takes several pieces: how many of its tags are done. The next piece needs this with the event.
+  // For a deletion that takes several pieces: the number of its tags that are done. The caller must pass this result
+  // with the event when it saves the next piece.
   uint32_t tags_done = 0;
-  Work removal = 0;       // work of removing events that this one replaced or deleted
-  bool vanishes = false;  // a request to vanish from here was saved: RemoveVanished has to remove the author's events
-  bool settled = false;   // done, even if the call failed further on; set by Save and SaveBulk
+  Work removal = 0;       // work of removing the events that this one replaced or deleted
+  bool vanishes = false;  // a request to vanish from this relay was saved; RemoveVanished must be called for it
+  bool settled = false;   // the event has its outcome, even if the call failed later; only Save and SaveBulk set it
 };
 
+// Sets `settled` in all of these results.
 void NoteSettled(std::span<SaveResult> results);
 
 // The result of one piece of removals.
 struct OwedPiece {
-  uint64_t removed = 0;  // events
-  bool more = false;     // another piece is owed
+  uint64_t removed = 0;  // number of events that were removed
+  bool more = false;     // more pieces have to be done
 };
 
-// How much a query may do before it lets other work have the thread.
+// The most that a query may do in one call of Next.
 struct Slice {
-  Work max_work = kTurnWork;        // seeks, entries and records looked at, matching or not, and the matching
-  uint32_t max_bytes = 128 * 1024;  // JSON handed out
+  Work max_work = kTurnWork;        // for looking up entries and records and matching them
+  uint32_t max_bytes = 128 * 1024;  // bytes of JSON that are passed to the caller; the last event may exceed them
 };
 
 enum class Progress : uint8_t { kMore, kDone };
 
-// The stored events that match any of several filters: newest first and, at equal age, lowest id first, each once. An
-// event is in the answer if it is among the first `limit` matches of one of the filters. The answer is as of the moment
-// when the query was made, whatever is saved or deleted meanwhile. After Suspend it lacks events that were deleted or
-// replaced since, and the new versions too: a caller that listens to live events has those, and a count is too low by
-// them.
+// Finds the stored events that match any of several filters. It finds each event once, newest first and, at equal age,
+// lowest id first. An event is in the answer if it is among the first `limit` matches of one of the filters.
 //
-// Between slices it pins no block and no record.
+// The answer has no event that was saved after the query's moment. On RocksDB it has all matching events of that
+// moment, even if they are deleted meanwhile. After Suspend, and always on PostgreSQL, it may lack events that were
+// deleted or replaced after the moment, and it has not their new versions either. A caller that also gets live events
+// gets the new versions from there; a count is too low by them.
+//
+// Between slices a query pins no block and no record of the database in memory.
 class Query {
  public:
   using OnMatch = std::function<void(EventView event)>;  // the view is valid during the call
 
   virtual ~Query() = default;
 
-  // Goes on for one slice. After kMore there may still be no further match.
+  // Continues for one slice and calls `on_match` for each event that it finds. Returns kDone if there are no more;
+  // after kMore, there may or may not be more. Returns an error if the store cannot be read.
   virtual Result<Progress> Next(const Slice& slice, const OnMatch& on_match) = 0;
 
-  // The moment when the query was made: events saved since are not in its answer. Known after the first slice.
+  // Returns the moment of the query: events saved later are not in its answer. Valid after the first successful Next.
   virtual const Moment& moment() const = 0;
-  // To be asked when done: true if every stored match was handed out, false if a limit may have cut some off (NIP-67).
+  // Valid after kDone. Returns true if every stored match was found, false if a limit may have cut some off (NIP-67).
   virtual bool complete() const = 0;
-  // Index entries and records looked at so far.
+  // Returns the number of index entries and records that were looked at so far.
   virtual uint64_t visits() const = 0;
-  // Work done so far.
+  // Returns the work that was done so far.
   virtual Work work() const = 0;
 
-  // Gives up the moment, and all memory but the filters and the place in the answer; Next goes on from there. For
-  // queries that have to wait.
+  // Frees all memory except the filters and the place in the answer; the next Next continues from there. For queries
+  // that have to wait.
   virtual void Suspend() = 0;
-  // Memory that the query holds between slices, without the filters.
+  // Returns the bytes of memory that the query holds between slices, without the filters.
   virtual uint64_t held_bytes() const = 0;
 };
 
 struct QueryOptions {
-  uint64_t now_seconds = 0;      // events that expired before are left out
-  uint64_t default_limit = 500;  // for filters that name none
-  uint64_t max_limit = 5000;
-  bool fills_cache = true;  // false for large reads that happen once: they should not drive others' records out
-  // Returns false for events that the asker may not see: they are passed over and count towards no limit. Null: all may
-  // be seen.
+  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: none are
+  uint64_t default_limit = 500;  // for filters without a limit
+  uint64_t max_limit = 5000;     // for each filter, whatever its limit
+  bool fills_cache = true;       // false for large reads that happen once, so that they do not displace other records
+  // Returns false for events that the client may not see. They are skipped and do not count towards a limit. Null: the
+  // client may see all events. It is called on the thread that calls Next.
   std::function<bool(EventView event)> visible;
 };
 
 struct StoreSizes {
-  uint64_t events = 0;
+  uint64_t events = 0;  // number of stored events
   uint64_t disk_bytes = 0;
 };
 
@@ -109,70 +117,83 @@ class EventStore {
  public:
   virtual ~EventStore() = default;
 
-  // Saves the first of these events in one atomic write: with their index entries, and with what they replace or
-  // delete; about as many as `most` allows, and at least one. Returns the number of events settled; results[i] belongs
-  // to events[i]. If there is no error, all of it is as durable as the sync mode says; on error nothing was saved.
+  // Saves the first of `events` in one atomic write, with their index entries, and removes the events that they replace
+  // or delete. It saves as many events as `most` work allows, but at least one. Returns the number of events that are
+  // settled, which means that they have their outcome; results[i] belongs to events[i]. Their changes are then as
+  // durable as the sync mode of the store says.
   //
-  // Returns 0 if the first event is a deletion of so much that only a part of it was done. The targets that are done
-  // are gone for good; the deletion itself is saved with its last part, so it has to be saved again, with its result as
-  // it is. If the process ends before, nothing has been promised.
+  // After an error the results are unchanged, and the caller must take none of the events as saved. A write that failed
+  // may still have reached the disk, for example if the connection to the server was lost; saving the same events again
+  // then finds duplicates.
   //
-  // The caller has checked the signatures. An ephemeral event is a logic error: no store keeps it.
+  // Returns 0 if the first event is a deletion of so many events that only a part was done. These are gone for good.
+  // The deletion itself is saved with its last part, so the caller must call SaveSome again with it and with its result
+  // as it is. If the process ends before the last part, the deletion is not saved.
+  //
+  // The caller must have checked the signatures. Throws std::logic_error for an ephemeral event, because no store keeps
+  // it, and if there is not one result for each event.
   virtual Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                   std::span<SaveResult> results) = 0;
-  // The same for history: it is not announced as news to others that share the store.
+  // Does the same for old events, such as those of an import. They are not announced to other relays that share the
+  // store.
   virtual Result<size_t> SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
                                          std::span<SaveResult> results) {
     return SaveSome(events, now_seconds, most, results);
   }
-  // Saves all of them, in as many pieces as it takes, and removes what is owed to requests to vanish among them. On
-  // error the events before the failed piece are settled.
+  // Saves all events, in as many pieces as necessary, and carries out the requests to vanish among them. Clears
+  // `results` first. After an error, the events whose results have `settled` set keep their outcomes.
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);
 
-  // Removes, in one atomic write, events of authors who asked to vanish, in this process or an earlier one; or expired
-  // events. After an error the next call tries again.
+  // Each of these two functions removes one piece of events in one atomic write, of about `most` work: events of
+  // authors who asked to vanish (also before this process began), or events that have expired at `now_seconds`. After
+  // an error the next call tries again.
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
 
-  // Does what the store needs to stay quick. The thread that saves calls this once a minute.
+  // Does what the store needs to stay fast. The thread that saves calls this once a minute.
   virtual Status Upkeep() { return {}; }
 
-  // Returns why nothing can be saved until the next start; ok if that is not so. May be called from any thread.
+  // Returns the error if nothing can be saved any more until the program is started again; ok otherwise. May be called
+  // from any thread.
   virtual Status Stuck() const { return {}; }
 
-  // True while events may still be stored that are to vanish. May be called from any thread.
+  // Returns true while some events that have to vanish may still be stored. May be called from any thread.
   virtual bool owes_vanishing() const { return false; }
 
-  // Returns which of these events are stored; cheap for those that are not.
+  // Returns for each id whether the event is stored. Fast for events that are not stored.
   virtual Result<std::vector<bool>> Stored(std::span<const EventId> ids) const = 0;
   Result<bool> Has(const EventId& id) const;
-  // Returns which are stored with this very signature, which then need not be verified once more.
+  // Returns for each event whether it is stored with the same signature, which then need not be verified again.
   virtual Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const = 0;
 
+  // Makes a query for the events that match any of `filters`. It reads in Query::Next, which also reports errors.
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 
-  // Removes events by id, for operators. Leaves no mark, so they may come again. Returns how many there were.
+  // Removes events by id, for operators. Leaves no deletion mark, so the events can be saved again. Returns the number
+  // of events that were removed.
   virtual Result<uint64_t> Delete(std::span<const EventId> ids) = 0;
 
-  // Returns the moment that has everything stored by now.
+  // Returns the moment that has every event that is stored now.
   virtual Result<Moment> Now() const = 0;
-  // Visits every event that was stored after `after` and by `until`, for each origin in the order of arrival, until
-  // `visit` returns false. Events saved meanwhile lie beyond `until`, so a scan of a store that grows has an end.
+  // Calls `visit` for every event that was stored after the moment `after` and is in the moment `until`, until `visit`
+  // returns false. The events of one origin come in the order of their serials. Events that are saved meanwhile are not
+  // in `until`, so the scan of a growing store has an end.
   virtual Status ScanAll(const Moment& after, const Moment& until,
                          const std::function<bool(Serial serial, EventView event)>& visit) const = 0;
 
-  // Writes everything in memory to disk.
+  // Writes everything that is in memory to disk.
   virtual Status Flush() = 0;
-  // Returns when all saved events are on disk, whatever the sync mode allows; at once if they are. May be called from
-  // any thread.
+  // Waits until all saved events are on disk, whatever the sync mode. May be called from any thread.
   virtual Status Sync() const { return {}; }
-  virtual StoreSizes Sizes() const = 0;  // without looking at the disk
+  // Returns sizes that the store knows without reading the disk or asking the server.
+  virtual StoreSizes Sizes() const = 0;
 
   // Returns a sentence for the operator if events that were saved before are lost; empty if no loss is known.
   virtual std::string loss() const { return {}; }
 };
 
-// Turns a fault of the store, such as no memory, into an error of the work at hand: for a thread that has to go on.
+// Returns the result of `work()`, and an error if it throws a std::exception, such as for lack of memory. For threads
+// that must not end.
 template <typename Value, typename Do>
 Result<Value> FaultsAsErrors(Do&& work) {
   try {
@@ -182,14 +203,15 @@ Result<Value> FaultsAsErrors(Do&& work) {
   }
 }
 
-// Returns the text of a store's error for strangers: it names no servers, files or database users.
+// Returns the text of a store's error that clients may see: it names no servers, files or database users.
 std::string ErrorForStrangers(const Status& status);
-// Begins the part of a database's error that is not for strangers; the part ends with the closing bracket.
+// Begins the part of a RocksDB error that only operators may see; the part ends with the closing bracket.
 inline constexpr std::string_view kForOperators = " (RocksDB: ";
 
-// Estimates the work of the thread that saves an event, from its entries and the targets that it names.
+// Returns an estimate of the work of the thread that saves `event`, from its index entries and the events that it
+// deletes.
 Work SavingWorkOf(EventView event);
-// The same with the event's share of log, flush and compaction. The write gate takes this as cost.
+// Returns the same with the event's share of log, flush and compaction. The write gate admits an event at this cost.
 inline Work StoringWorkOf(EventView event) { return SavingWorkOf(event) + event.record().size() * kStoredByteWork; }
 
 }  // namespace weir

@@ -1,19 +1,19 @@
-// GroupCommit: one thread that saves the events of many submitters, in one write for all that wait.
+// GroupCommit: the commit thread, which saves the events of all clients in the store. Each write to the database saves
+// all events that wait at that time.
 //
-// The longer a write takes, the more events wait and the larger the next write gets: under load they share the cost of
-// making it durable, without load none waits for company. Addresses take turns by work, then their connections
-// (relay/account/turns.h), and a write is bounded in events, bytes and work, both saving and removing: whatever others
-// bring, and however many they are, an address that brings little waits for two writes at most. Work that takes longer,
-// a large deletion, goes on in later writes, when the others have had as much. Between the writes the thread does,
-// piece by piece, what the store owes: it removes events of authors who asked to vanish, and expired events. Removals
-// in pieces pass the write gate as bulk work, so that the engine keeps up with them.
+// The longer a write takes, the more events wait and the larger the next write gets. So under load, events share the
+// cost of making a write durable; without load, no event waits for others.
 //
-// Submitters are told after the write; those of one party in the order of their submissions, except for a deletion that
-// takes longer.
+// Client addresses take turns by work, and within an address its connections do (relay/account/turns.h). A write is
+// bounded in events, bytes and work. So an address with few events waits for two writes at most, however much the
+// others send. A large deletion takes several writes, and other clients get as much work between them.
 //
-// Threads: Submit may be called from any thread. `done` runs on the commit thread, once for every write, with all
-// submissions that it settled: hand over and return. Callers bound what waits here: each has a window of its own
-// (relay/protocol/event_window.h).
+// Between the writes the thread removes events of authors who asked to vanish, and expired events, piece by piece
+// (paced_removals.h). Removals that take several pieces pass the write gate as bulk work, so that the database keeps up
+// with them.
+//
+// Threads: Submit and SaveBulk may be called from any thread. Callers bound the number of events that wait here: each
+// connection has a window of its own (relay/protocol/event_window.h).
 #pragma once
 
 #include <condition_variable>
@@ -35,8 +35,8 @@
 
 namespace weir {
 
-// An event on its way into the store. Submitters derive classes of their own from it, with what they need when the
-// outcome comes.
+// An event that is to be saved. Callers derive their own classes from it, with the data that they need when the outcome
+// comes.
 struct Submission {
   explicit Submission(Event e, const Party& p = {}, Work w = 0) : event(std::move(e)), party(p), work(w) {}
   virtual ~Submission() = default;
@@ -44,12 +44,12 @@ struct Submission {
   const Event event;
   const Party party;
   const Work work;    // SavingWorkOf(event)
-  SaveResult result;  // valid once it is settled, if the write's status is ok
-  Work paid = 0;      // work of removals that is paid, if they take several writes
+  SaveResult result;  // valid once the submission is settled, if the write's status is ok
+  Work paid = 0;      // work of removals that was already charged to the party, if they take several writes
 };
 
-// Limits of one write. With the work of eight turns a write has six hundred events with the usual seven entries, or
-// three with 2,000 tags.
+// Limits of one write. With these limits a write can have six hundred events with the usual seven index entries, or
+// three events with 2,000 tags.
 struct GroupCommitLimits {
   size_t max_events = 2048;
   size_t max_bytes = 1024 * 1024;
@@ -58,14 +58,14 @@ struct GroupCommitLimits {
 
 struct GroupCommitStats {
   uint64_t writes = 0;
-  uint64_t events = 0;       // submitted
-  uint64_t failed = 0;       // events whose write failed
-  uint64_t waiting = 0;      // events that wait now; without bulk
-  uint64_t bulk_writes = 0;  // successful calls of SaveBulk; none of the above counts them
-  uint64_t bulk_events = 0;  // events that SaveBulk settled, duplicates and all
+  uint64_t events = 0;       // events that were submitted
+  uint64_t failed = 0;       // events whose write failed or was refused
+  uint64_t waiting = 0;      // events that wait now
+  uint64_t bulk_writes = 0;  // successful calls of SaveBulk; the counters above do not include them
+  uint64_t bulk_events = 0;  // events that SaveBulk settled, duplicates included
   uint64_t failed_bulk_writes = 0;
-  uint64_t bulk_waiting = 0;   // callers of SaveBulk that wait now, except the one whose write goes on
-  uint64_t sweeps = 0;         // times that all owed removals were done
+  uint64_t bulk_waiting = 0;   // callers of SaveBulk that wait now, except the one whose events are being written
+  uint64_t sweeps = 0;         // number of times that no removal was left to do
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;
@@ -74,24 +74,32 @@ struct GroupCommitStats {
 class GroupCommit {
  public:
   using Submissions = std::span<const std::shared_ptr<Submission>>;
-  // `write_status` is the whole write's: on error none of `settled` was saved and their results mean nothing.
+  // Called once after each write that settled submissions, with all of them, on the commit thread. Submissions of one
+  // party come in the order in which they were submitted, except for a deletion that takes several writes. If
+  // `write_status` is an error, none of them may be taken as saved (EventStore::SaveSome), and their results mean
+  // nothing. Also called if submissions are refused (Submit, Stop). The function should pass its work to other threads
+  // and return, because no write begins before. An exception from it is logged.
   using Done = std::function<void(Submissions settled, const Status& write_status)>;
 
+  // Starts the thread. `store` and the clocks must outlive the object. `admit` asks the write gate for removals; if it
+  // is empty, removals do not wait.
   GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits = {},
               const WallClock& clock = WallClock::System(), PacedRemovals::Admit admit = {},
               const Clock& steady = Clock::System());
   // Calls Stop.
   ~GroupCommit();
 
-  // After Stop the submissions are reported at once as failed ("shutting down"), on the thread that submits.
+  // Queues events to be saved. After Stop, or if memory runs out, it calls `done` itself with an error ("shutting
+  // down"), on the calling thread, before it returns.
   void Submit(Submissions submissions);
-  // Saves these events in writes of their own: when no submission waits, or after a few writes of others. Returns when
-  // all is done; several callers take turns. The error is the store's, or "shutting down" if Stop came before the end;
-  // events written before that are settled. For bulk work, which is not reported to `done`. May be called from any
-  // thread but the commit thread. Callers have to return before this object ends.
+  // Saves the events of an import, in writes that have only them, and returns when all are saved. Such a write begins
+  // when no submission waits, or after four writes of submissions; several callers take turns. Returns the store's
+  // error, or "shutting down" if Stop came first; the events whose results have `settled` set keep their outcomes.
+  // Does not call `done`. May be called from any thread except the commit thread, and must return before this object is
+  // destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
-  // Saves what was submitted, reports it, and ends the thread. Waiting bulk writes are refused, as are deletions that
-  // would take longer than a write. Idempotent.
+  // Saves the events that were submitted, calls `done` for them and ends the thread. Refuses callers of SaveBulk that
+  // wait, and deletions that need a further write ("shutting down"). May be called more than once.
   void Stop();
 
   GroupCommitStats Stats() const;
@@ -131,13 +139,13 @@ class GroupCommit {
   std::vector<std::shared_ptr<Submission>> taken_;
   std::vector<Event> events_;                       // the events of taken_
   std::vector<SaveResult> results_;                 // the results of taken_, with the parts of deletions that are done
-  std::list<BulkWrite*> bulk_;                      // to be written now: one or none
-  std::vector<std::shared_ptr<Submission>> begun_;  // deletions that wait for the gate
+  std::list<BulkWrite*> bulk_;                      // the bulk write that is next: one or none
+  std::vector<std::shared_ptr<Submission>> begun_;  // deletions that have begun and wait for the write gate
   PacedRemovals removals_;
   uint32_t writes_since_bulk_ = 0;
 
   std::mutex join_mutex_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 }  // namespace weir

@@ -1,11 +1,12 @@
-// IdleMerge: merges level 0 into level 1 while nothing is added to it, so that queries pass fewer files.
+// IdleMerge: makes RocksDB merge the files of level 0 into level 1 while no files are added there, so that queries have
+// fewer files to search.
 //
-// RocksDB waits for a number of files in level 0 before it merges them, because the more wait, the less is rewritten.
-// If little is written they wait for days: seven files cost a REQ 3 to 18 % of its processor time, and merging them
-// takes a second. So if a family's level 0 has not changed for five looks, RocksDB is told until the next look that one
-// file is enough. It merges by a compaction of its own, with its own priority and pace.
+// RocksDB merges level 0 only when it has a number of files, because then it rewrites less data. If little is written,
+// files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time, and merging them takes a
+// second. So if level 0 of a column family has not changed for five looks, IdleMerge sets that number to 1 until the
+// next look. RocksDB then merges the files in a compaction of its own, with its own priority and pace.
 //
-// Used on the thread that saves.
+// Threads: used on the thread that saves.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,21 @@ namespace weir {
 
 class IdleMerge {
  public:
-  static constexpr int kQuietLooks = 5;
+  static constexpr int kQuietLooks = 5;  // looks without a change after which level 0 is merged
 
+  // `database` must outlive the object and be open for writing.
   explicit IdleMerge(const Database& database);
-  // Must be called once a minute.
+  // Looks at level 0 of each column family. The caller calls it once a minute. Returns an error if RocksDB refuses the
+  // new number; the next look tries again.
   Status Look();
 
  private:
   struct Family {
     rocksdb::ColumnFamilyHandle* handle = nullptr;
-    int usual_trigger = 0;
-    int trigger = 0;     // RocksDB has this one now; 0: not known
-    uint64_t files = 0;  // in level 0, at the last look
-    int quiet_looks = 0;
+    int usual_trigger = 0;  // the number of files in level 0 at which RocksDB usually merges them
+    int trigger = 0;        // the number that is set now; 0: not known
+    uint64_t files = 0;     // in level 0, at the last look
+    int quiet_looks = 0;    // looks in a row that found the same number of files
   };
   Status Look(Family* family);
   Status SetTrigger(Family* family, int files);

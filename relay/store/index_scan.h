@@ -1,9 +1,11 @@
-// IndexScan: the entries of one plan, newest first and, at equal age, by the first bytes of the id. One iterator merges
-// many ranges.
+// IndexScan: finds the index entries (keys.h) that may match a filter, newest first and, at equal age, by the first
+// bytes of the id. It chooses the plan (planner.h, plan_race.h) and merges the plan's ranges.
 //
-// For every range a few entries are read ahead; when they are used up, the iterator comes back to the range. So a scan
-// holds one iterator, not a thousand, and its memory is bounded by the plan's size. Work is done in slices: when a
-// Budget is used up, the next call goes on, and between two calls the iterator may be let go.
+// A scan uses one RocksDB iterator for all ranges, not a thousand. It reads some entries of each range in advance; when
+// they are used up, the iterator returns to the range. So the memory of a scan is bounded by the size of its plan.
+//
+// Work is done in slices: if a Budget is used up, the next call of Ready continues. Between two calls the iterator may
+// be freed (LetGo).
 #pragma once
 
 #include <cstdint>
@@ -19,22 +21,23 @@
 
 namespace weir {
 
-// The fields of an entry that the merge needs.
+// An event that may match, as its index entry tells it.
 struct Candidate {
-  uint64_t inverted_time = 0;
+  uint64_t inverted_time = 0;  // created_at with all bits inverted
   uint64_t serial = 0;
-  uint32_t id = 0;
+  uint32_t id = 0;  // the first four bytes
 
-  // True if this comes first in the answer, as far as can be told without the whole id.
+  // Returns true if this event comes before `other` in the answer, as far as the first bytes of the ids tell.
   bool operator<(const Candidate& other) const {
     if (inverted_time != other.inverted_time) return inverted_time < other.inverted_time;
     if (id != other.id) return id < other.id;
     return serial < other.serial;
   }
+  // Returns true if only the whole ids can tell which of the two comes first.
   bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
 };
 
-// A scan skips places ahead of `first`, and events that were saved after `last_serial`.
+// A scan skips events that come before `first` in the answer, and events that were saved after `last_serial`.
 struct ScanBounds {
   Candidate first;
   uint64_t last_serial = UINT64_MAX;
@@ -42,38 +45,46 @@ struct ScanBounds {
 
 class IndexScan {
  public:
-  // `wanted`: about how many entries will be asked for. `options` has the snapshot. All arguments must outlive the
-  // scan.
+  // `options` has the snapshot that is read. `wanted` is about the number of entries that the caller will need.
+  // `database`, `options` and `filter` must outlive the scan.
   IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
             const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
-  // Makes the next entry ready: returns true when head() or its absence is certain, false if the budget was used up.
+  // Reads until head() is the next entry. Returns true if it is, or if there are no more entries, and false if the
+  // budget was used up before. Must be called again after each Pop, and after false with a new budget.
   Result<bool> Ready(Budget* budget);
-  // Null at the end. The same event may come several times, one after the other.
+  // Returns the next entry after Ready has returned true; null if there are no more. The same event may come several
+  // times in a row.
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
+  // Removes head(), which must not be null.
   void Pop();
 
-  // Pins nothing any more. The scan finds its place again with one seek.
+  // Frees the iterator, so that the scan pins no blocks of the database. Ready finds the place again with one seek.
   void LetGo();
+  // Returns the bytes of memory that the scan takes, without the iterator.
   uint64_t held_bytes() const;
 
  private:
+  // A range of the plan.
   struct Range {
-    Key resume;  // key from which reading goes on; it begins with the prefix
-    uint8_t prefix_size = 0;
-    bool at_end = false;
-    uint32_t next = 0;
-    std::vector<Candidate> ahead;
+    Key resume;                    // the key at which reading continues; it begins with the prefix
+    uint8_t prefix_size = 0;       // length of the part that all keys of the range begin with
+    bool at_end = false;           // all entries of the range were read
+    uint32_t next = 0;             // index of the next entry in `ahead`
+    std::vector<Candidate> ahead;  // entries that were read in advance
 
     std::string_view prefix() const { return resume.view().substr(0, prefix_size); }
   };
+  // The next entry of a range.
   struct Head {
     Candidate candidate;
-    uint32_t range;
-    // Reversed, so that the front of a heap is the least.
+    uint32_t range;  // index in ranges_, or the number that stands for points_
+    // Reversed, so that the front of the heap is the entry that comes first.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };
+  // The phases of a scan: it chooses a plan, looks up the points, opens the ranges and the ranges of all kinds, and
+  // then returns the entries.
   enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
 
   Status Prepare(Budget* budget);
@@ -105,14 +116,14 @@ class IndexScan {
   Phase phase_ = Phase::kPlan;
   PlanRace race_;
   Plan plan_;
-  std::optional<Skim> skim_;  // while set, plan_ is everybody's and authors_ waits
-  Plan authors_;
-  size_t chunk_ = 0;           // entries to read ahead in a range
-  size_t position_ = 0;        // in the part of the plan that the phase works on
+  std::optional<Skim> skim_;   // while set, plan_ reads the entries of all authors
+  Plan authors_;               // while skim_ is set: the plan that seeks each author
+  size_t chunk_ = 0;           // entries to read in advance in a range
+  size_t position_ = 0;        // index in the part of the plan that the phase works on
   uint32_t next_kind_ = 0;     // the next kind in the range of all kinds at position_
-  bool on_next_kind_ = false;  // the iterator stands on the next kind already
+  bool on_next_kind_ = false;  // the iterator is at the next kind already
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  uint32_t standing_on_;  // the range whose next entry the iterator stands on
+  uint32_t standing_on_;  // the range whose next entry the iterator is at
   std::vector<Candidate> points_;
   size_t next_point_ = 0;
   std::vector<Range> ranges_;

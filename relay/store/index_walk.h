@@ -1,8 +1,8 @@
-// IndexWalk: the entries of a part of the index, in order, for code that removes them.
+// IndexWalk: goes through a part of the index in the order of its keys, for code that removes the entries.
 //
-// RocksDB passes over deleted entries that are not compacted yet in one go, at 0.2 to 0.4 µs each: a hundred thousand
-// of them, left by an author who comes again and again, hold a thread for 20 to 40 ms. So after a hundred the walk
-// stops at one of them, which counts as work, and the caller can look at its budget.
+// RocksDB skips deleted entries that are not compacted yet in one call, at 0.2 to 0.4 µs each. A hundred thousand of
+// them, left by an author who vanishes again and again, would hold a thread for 20 to 40 ms. So after a hundred deleted
+// entries the walk stops at one of them, counts them as work, and lets the caller look at its budget.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,20 @@ namespace weir {
 
 class IndexWalk {
  public:
-  // `looked` grows by what the walk costs; both must outlive it.
+  // Adds the work of the walk to `*looked`. Both arguments must outlive the walk.
   IndexWalk(const Database& database, Work* looked);
 
+  // Moves to the first entry at `key` or behind it, or to a deleted entry before it.
   void Seek(std::string_view key);
+  // Moves to the next entry, or to a deleted entry before it. There must be a key().
   void Next();
-  bool Within(std::string_view prefix) const { return key_.starts_with(prefix); }  // false at the end
+  // Returns true if the walk is at a key with this prefix; false at the end of the index and after an error, which
+  // status() tells.
+  bool Within(std::string_view prefix) const { return key_.starts_with(prefix); }
   const std::string& key() const { return key_; }
-  // Returns true if there is an entry at the key, false if one was deleted.
+  // Returns true if there is an entry at key(), false if it was deleted.
   bool has_entry() const { return at_->Valid(); }
+  // Returns the value of the entry; has_entry() must be true. Valid until the walk moves.
   std::string_view value() const { return ToView(at_->value()); }
   Status status() const;
 

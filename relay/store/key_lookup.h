@@ -1,4 +1,6 @@
-// KeyLookup: looks up many keys of one family at once, which costs less than one after the other.
+// KeyLookup: looks up many keys of one column family at once, which costs less than one after the other.
+//
+// Call Add for each key, then Run, then Value; Clear before the next use.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +14,22 @@ namespace weir {
 
 class KeyLookup {
  public:
-  // Returns the key's slot.
+  // Adds a key and returns its slot, for Value.
   size_t Add(const Key& key) {
     keys_.push_back(key);
     return keys_.size() - 1;
   }
-  // Looks up all keys added since the last Clear.
+  // Looks up all keys that were added since the last Clear. A key that does not exist is no error.
   Status Run(const Database& database, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& options);
-  // To be called after Run. Null if there is no such key. Valid until Clear.
+  // Returns the value of the key in the slot, or nullopt if the key does not exist. Must be called only after a
+  // successful Run. The view is valid until Clear.
   std::optional<std::string_view> Value(size_t slot) const {
     if (!statuses_[slot].ok()) return std::nullopt;
     return std::string_view(values_[slot].data(), values_[slot].size());
   }
+  // Returns the number of keys that were added.
   size_t size() const { return keys_.size(); }
+  // Forgets all keys and values.
   void Clear();
 
  private:

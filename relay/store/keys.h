@@ -1,8 +1,9 @@
-// The layout of the database: what is kept under which key. Format 1.
+// The layout of the RocksDB database: the keys and values of its three column families. This is format 1.
 //
-// Column family `events`: serial 8 → record (relay/nostr/event.h). Serials are given in the order of arrival.
-// Column family `default`: "format" → the version of this layout, as text.
-// Column family `index`, numbers big-endian so that they sort:
+// Column family `events`: serial 8 → record (relay/nostr/event.h). Serials are given in the order of arrival. Column
+// family `default`: "format" → the version of this layout, as text. Column family `index`, in the table below. The
+// numbers in the table are sizes in bytes. Numbers in keys and values are big-endian, so that keys sort like their
+// numbers.
 //
 //   | first| key                                                  | value                 | bloom | for            |
 //   |------|------------------------------------------------------|-----------------------|-------|----------------|
@@ -19,15 +20,20 @@
 //   | w    | author 32                                            | until 8, serial 6     | -     | vanishing begun|
 //   | m    |                                                      | events 8, serial 8    | all   | counters       |
 //
-// `time` is created_at inverted: newest first. `id`, `author` and `by` are the first bytes of event id and author: by
-// the id, events of equal age come lowest first, as NIP-01 wants; by `kind` and `by`, a scan passes over entries that
-// cannot match without fetching their events. `value` is the beginning of the value's SHA-256: an author who could
-// choose values that collide with a victim's key would turn every question about that key into a walk through the
-// author's events. `address` is a hash of kind, author and d. Truncated and hashed parts select too much, never too
-// little: every answer was matched against its record. Parts that decide alone, addresses and marks, have 16 bytes or
-// more of a cryptographic hash or of a key. `bloom` is the part that bloom filters know. A kind in the middle serves
-// questions with and without kinds: the kinds of an author or a tag are few and are found by seeking over them, which
-// costs readers less than a second entry costs every writer.
+// `time` is created_at with all bits inverted, so the newest entries come first. `id`, `author` and `by` are the first
+// bytes of the event's id and author; `by` is the author, too. The id makes events of equal age come lowest id first,
+// as NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their events.
+//
+// `value` is the beginning of the SHA-256 of the tag's value. With a weaker hash, an author could choose values that
+// collide with a victim's key, and every query for that key would have to walk through the author's events.
+//
+// `address` is a hash of kind, author and "d" tag. Truncated and hashed parts find too many events, but never too few;
+// a query therefore matches every event against its record. Addresses and marks decide without a record, so they have
+// 16 bytes or more of a cryptographic hash or of a key.
+//
+// `bloom` is the part of the key that is in the bloom filters. In the entries a and t the kind stands between the
+// author or value and the time. So they serve queries with and without kinds: an author or a tag value has few kinds,
+// and a query seeks from one kind to the next. This costs readers less than a second entry would cost every writer.
 #pragma once
 
 #include <array>
@@ -54,14 +60,15 @@ inline constexpr std::string_view kIndexFamily = "index";
 inline constexpr uint16_t kDeletionKind = 5;
 inline constexpr uint16_t kVanishKind = 62;
 
-// A key is built in place; the longest has 49 bytes.
+// Builds a key of this layout in a buffer of its own, without allocation. The longest key has 49 bytes. The functions
+// do not check for overflow.
 class Key {
  public:
   static constexpr size_t kMostBytes = 56;
 
   explicit Key(char first) { bytes_[size_++] = first; }
-  // Copies a key that was read. A key that is longer than any of this layout is damaged and is cut: reading on from the
-  // copy still finds everything behind the damaged key.
+  // Copies a key that was read from the database. A key that is longer than kMostBytes is damaged and is cut; seeking
+  // to the copy still finds every key behind the damaged one.
   static Key Of(std::string_view key) {
     Key copy;
     return copy.Bytes(key.data(), key.size() < kMostBytes ? key.size() : kMostBytes);
@@ -81,6 +88,7 @@ class Key {
     for (size_t i = count; i-- > 0;) bytes_[size_++] = static_cast<char>(number >> (8 * i));
     return *this;
   }
+  // Appends an inverted time.
   Key& Time(uint64_t created_at) { return Number(~created_at, 8); }
   Key& Serial(uint64_t serial) { return Number(serial, 6); }
 
@@ -93,28 +101,32 @@ class Key {
   char bytes_[kMostBytes];
 };
 
+// Returns the big-endian number in the first `count` bytes, which are at most 8.
 inline uint64_t ReadNumber(const char* bytes, size_t count) {
   uint64_t number = 0;
   for (size_t i = 0; i < count; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
   return number;
 }
 
-// Names kind, author and d of a replaceable or addressable event together.
+// Identifies the versions of a replaceable or addressable event, of which only the newest is stored: a hash of the
+// kind, the author and the value of the "d" tag.
 using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
-// For replaceable and addressable events only.
+// Returns the address of a replaceable or addressable event. The "d" value of a replaceable event is empty.
 Address AddressOf(EventView event);
-// An address as an `a` tag names it: `kind:pubkey:d`. ParseAddress returns null if the text names no address.
+// An address as the value of an "a" tag names it: `kind:pubkey:d`. `d` points into that value.
 struct NamedAddress {
   uint16_t kind;
   PublicKey author;
   std::string_view d;
 };
+// Returns nullopt if `text` names no address of a replaceable or addressable kind.
 std::optional<NamedAddress> ParseAddress(std::string_view text);
 
+// Returns the hash of a tag's value that the entries t have.
 uint64_t TagHash(std::string_view value);
 
-// The keys have no room for larger ones.
+// The largest serial: keys of the index have 6 bytes for it.
 inline constexpr uint64_t kLastSerial = (uint64_t{1} << 48) - 1;
 
 inline Key EventKey(uint64_t serial) {
@@ -132,7 +144,8 @@ inline Key VanishWorkKey(const PublicKey& author) { return Key('w').Bytes(author
 inline Key ExpirationKey(uint64_t expiration, uint64_t serial) { return Key('x').Number(expiration, 8).Serial(serial); }
 inline Key CountersKey() { return Key('m'); }
 
-// The part of the key before `time`, which all entries of a range share.
+// These return the beginning of the keys of a range, which is the part before `kind` or `time`. In the entries a and t
+// a kind may follow (Key::Number(kind, 2)).
 inline Key AuthorRange(const PublicKey& author) { return Key('a').Bytes(author.data(), 8); }
 inline Key TagRange(char letter, std::string_view value) {
   return Key('t').Byte(static_cast<uint8_t>(letter)).Number(TagHash(value), 8);
@@ -140,33 +153,39 @@ inline Key TagRange(char letter, std::string_view value) {
 inline Key KindRange(uint16_t kind) { return Key('k').Number(kind, 2); }
 inline Key TimeRange() { return Key('c'); }
 
-// The fields of an event that the entries a, t, k and c have.
+// The fields of an event that an entry a, t, k or c has.
 struct IndexEntry {
   uint64_t inverted_time = 0;
   uint64_t serial = 0;
-  uint32_t id = 0;  // the first four bytes
-  uint32_t by = 0;  // the first four bytes of the author
+  uint32_t id = 0;  // the first four bytes, as a big-endian number
+  uint32_t by = 0;  // the first four bytes of the author, as a big-endian number
   uint16_t kind = 0;
 };
-// `range_size` is the length of the range's prefix with the kind. Returns false if the key has the wrong length.
+// Reads the key of an entry a, t, k or c. `range_size` is the length of the part before `time`, with the kind if that
+// comes before it. Returns false if the key has another letter or the wrong length.
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
-// These read the values under i and under d.
+// These read the value of an entry i or d into those fields of `entry` that it has. They return false if the value has
+// the wrong length.
 bool ReadIdValue(std::string_view value, IndexEntry* entry);
 bool ReadAddressValue(std::string_view value, IndexEntry* entry);
 
+// The counters of the database, which every write updates.
 struct Counters {
-  uint64_t events = 0;
-  uint64_t last_serial = 0;
+  uint64_t events = 0;       // number of stored events
+  uint64_t last_serial = 0;  // the last serial that was given
 };
+// Returns the value that is stored for the counters.
 std::string WriteCounters(const Counters& counters);
-// Returns false also for counters that cannot be true: serials would be given again.
+// Returns false if the value has the wrong length, or if the counters cannot be right: more events than serials, or a
+// serial beyond kLastSerial. With wrong counters, serials would be given again.
 bool ReadCounters(std::string_view value, Counters* counters);
 
-// Calls add(key, value) for every index entry that belongs to the event (not for marks, which outlive it).
+// Calls add(key, value) for every index entry of the event, which may include the same key more than once. Marks are
+// not included, because they stay when the event is removed. The views are valid during the call.
 template <typename Add>
 void ForEachEntry(EventView event, uint64_t serial, Add&& add);
 
-// Returns the transform that selects the part of each key for bloom filters.
+// Returns RocksDB's prefix extractor for the index, which selects the part of each key for the bloom filters.
 std::shared_ptr<const rocksdb::SliceTransform> NewIndexPrefix();
 
 // ---- Implementation ----

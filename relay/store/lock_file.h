@@ -1,4 +1,5 @@
-// LockFile: the lock of a database's directory.
+// LockFile: the lock file of a database's directory, which lets only one process at a time open the database for
+// writing.
 #pragma once
 
 #include <optional>
@@ -10,18 +11,23 @@
 
 namespace weir {
 
-// Returns the process that has the directory; null if none has it.
+// Returns the process that holds the lock file of `directory`, as far as the file tells. Returns nullopt if no process
+// holds it, or if it cannot be opened.
 std::optional<LockHolder> HolderOf(const std::string& directory);
-// Returns true if `process` is a process of this machine that has the directory's lock file open. The number in a file
-// may be from another namespace, or of a process that came later. Returns false also if this user may not see that.
+// Returns true if `process` is a process of this machine that has the directory's lock file open. A caller needs this
+// because the process id in the file may be one of another PID namespace (a container), or may belong to a later
+// process. Also returns false if this user may not look at the process.
 bool HasLockOpen(int process, const std::string& directory);
 
 class LockFile {
  public:
+  // Makes an object that holds no lock.
   LockFile() = default;
-  // The error names the holder: "data/events is in use by process 1234 (weir relay)".
-  // `address` is for others on this machine that would rather ask the holder than wait.
+  // Takes the lock of `directory`, which must exist. The error names the process that holds it: "data/events is in use
+  // by process 1234 (weir relay)". `address` is written into the file: other programs on this machine can reach this
+  // one there (LockHolder::address).
   static Result<LockFile> Take(const std::string& directory, const std::string& address = "");
+  // Empties the file and releases the lock. The file stays.
   ~LockFile();
   LockFile(LockFile&&) = default;
   LockFile& operator=(LockFile&&) = default;

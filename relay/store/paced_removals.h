@@ -1,11 +1,13 @@
-// PacedRemovals: removes events in pieces between the writes of others, no faster than the engine keeps up with. After
-// each piece it asks the write gate for that work, as bulk work, and the next piece waits as long as the admission.
+// PacedRemovals: removes events from the store in pieces, no faster than the database can keep up with. After each
+// piece it asks the write gate for the work of the piece, as bulk work (throttle/admission.h), and the next piece waits
+// until the gate has answered.
 //
-// There are pieces of large deletions, which the owner saves and charges here, and pieces that the store owes: events
-// of authors who asked to vanish, and expired events. These two take turns and are looked for once a minute, when the
-// store's own upkeep is due, too. Events have expired when a clock says so that is believed.
+// It removes events of authors who asked to vanish, and expired events. The two kinds take turns. Once a minute it
+// looks whether there are such events, and calls the store's Upkeep. BelievedClock decides which events have expired.
+// Pieces of large deletions are saved by the owner of this object, GroupCommit (group_commit.h), which charges them
+// here.
 //
-// Used on the commit thread, except AddTo.
+// Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
 
 #include <atomic>
@@ -25,13 +27,14 @@ struct GroupCommitStats;
 
 class PacedRemovals {
  public:
-  // Expired events are neither served nor saved, so it does not matter how long they still take up room. Removals that
-  // failed are tried again as often.
+  // The time between two looks for events to remove. It may be long, because expired events are not served while they
+  // are still stored. Removals that failed are tried again at the next look.
   static constexpr uint64_t kLookEverySeconds = 60;
 
-  // Asks the write gate. If empty, removals are not held up.
+  // Asks the write gate for this cost. If the function is empty, removals do not wait.
   using Admit = std::function<Admission(Cost cost)>;
 
+  // `store` and the clocks must outlive the object.
   PacedRemovals(EventStore& store, const WallClock& clock, const Clock& steady, Admit admit)
       : store_(store),
         clock_(clock),
@@ -39,30 +42,36 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Returns true if the next piece may go. Must not be called under a lock: the gate may wake others, who submit.
+  // Asks the gate for the work that is not charged yet, and returns true if the next piece may be removed now. Must not
+  // be called under a lock, because the gate may wake other threads that then call Submit.
   bool MayGoOn();
-  // Charges a piece of a deletion.
+  // Adds the work of a piece of a deletion, to be asked for at the gate.
   void Charge(Work work) { unpaid_ += work; }
-  // Withdraws from the gate.
+  // Ends the wait at the gate.
   void Stop() { admission_.reset(); }
 
+  // Returns true if there may be events to remove.
   bool owes() const { return vanished_.more || expired_.more; }
+  // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
-  // Removes a piece of what is owed if it may. GoOnVanishing removes only what is to vanish.
+  // Looks for events to remove if a minute has passed, and removes one piece if there is one and the gate allows it.
   void GoOn();
+  // Removes one piece of events that have to vanish, if there is one and the gate allows it.
   void GoOnVanishing();
 
+  // Sets the counters of removals in `stats`.
   void AddTo(GroupCommitStats* stats) const;
 
  private:
-  // Work of one piece of what is owed: others wait no longer for it than for a small write.
+  // The work of one piece. It is as small as that of a small write, so that clients' events wait no longer for it.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
+  // One of the two kinds of removals.
   struct Owed {
-    const char* what;
+    const char* what;  // for log messages
     std::function<Result<OwedPiece>()> remove_piece;
-    bool more = true;  // a process before this one may have left something
-    bool failed = false;
+    bool more = true;     // there may be events to remove; at first, because an earlier process may have left some
+    bool failed = false;  // the last piece failed
     std::atomic<uint64_t> removed{0};
   };
   void Look();
@@ -73,8 +82,8 @@ class PacedRemovals {
   BelievedClock believed_;
   const Admit admit_;
   std::optional<Admission> admission_;
-  Work unpaid_ = 0;  // work of removals for which the gate was not asked yet
-  uint64_t last_look_;
+  Work unpaid_ = 0;     // work of removals for which the gate was not asked yet
+  uint64_t last_look_;  // seconds since 1970
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
   bool expired_is_next_ = false;

@@ -1,4 +1,9 @@
-// PlanRace: finds the plan that has the fewest entries. The plans are counted side by side, and the first to end wins.
+// PlanRace: finds out which of a filter's plans (planner.h) leads to the fewest index entries, by counting entries in
+// the index. Each step counts some entries of the plan for which the fewest were counted so far. A plan wins when it
+// has the fewest and all of its entries are counted, or 1,024 of them.
+//
+// First call MakeNextPlan while has_more_plans(), then Step until decided(), then TakeWinner. If there are fewer than
+// two plans, decided() is true from the beginning, and no Step is needed.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +15,14 @@
 
 namespace weir {
 
-// The work that is left of a slice. A single step may overdraw it a little.
+// The work that a query may still do in its present slice (Query::Next).
 struct Budget {
-  int64_t work = 0;
-  uint64_t visits = 0;  // index entries and records looked at so far, in this slice and those before
+  int64_t work = 0;     // may become negative, because a step is not stopped halfway
+  uint64_t visits = 0;  // index entries and records that the query has looked at, in this slice and all before
 
   bool used_up() const { return work <= 0; }
   void Spend(Work spent) { work -= static_cast<int64_t>(spent); }
+  // Counts one visit and spends its work.
   void Visit(Work cost) {
     Spend(cost);
     ++visits;
@@ -25,26 +31,33 @@ struct Budget {
 
 class PlanRace {
  public:
+  // Does not keep references to its arguments.
   PlanRace(const Filter& filter, const PlanLimits& limits);
 
-  // True while plans have to be made, which comes first. With fewer than two there is no race.
+  // Returns true while a plan has not been made. All plans must be made before the first Step, and before TakeWinner.
   bool has_more_plans() const { return runners_.size() < choices_.size(); }
+  // Makes one plan. `filter` and `limits` must be those of the constructor.
   void MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget);
 
+  // Returns true once a plan has won. Also true at once if there are fewer than two plans.
   bool decided() const { return winner_ != kNobody; }
-  // Counts some more entries of the plan that has the fewest so far; any iterator of the index will do.
+  // Counts up to 32 more entries of the plan for which the fewest were counted so far, or decides the race. `iterator`
+  // must be one of the index family; it is moved. The caller must check its status after the call.
   void Step(rocksdb::Iterator* iterator, Budget* budget);
-  // Ends the race and returns the winner, or an empty plan if there was none.
+  // Returns the winner and frees all plans. Returns an empty plan if the filter can match no event. Must be called
+  // once.
   Plan TakeWinner();
+  // Returns the bytes of memory that the plans take.
   uint64_t held_bytes() const;
 
  private:
+  // A plan that is being counted.
   struct Runner {
     Plan plan;
-    uint64_t entries = 0;
-    size_t range = 0;  // the range that is being counted
-    bool begun = false;
-    Key resume{'\0'};
+    uint64_t entries = 0;  // number of entries that were counted; it begins with the plan's points
+    size_t range = 0;      // the range that is being counted: an index into `ranges`, then into `kind_ranges`
+    bool begun = false;    // a part of the range was counted
+    Key resume{'\0'};      // if `begun`: the key at which the count continues
   };
   static constexpr size_t kNobody = SIZE_MAX;
 

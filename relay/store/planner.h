@@ -1,14 +1,18 @@
-// Chooses the entries of the index that answer a filter with the fewest visits.
+// Makes plans for a filter. A plan names the entries of the index (keys.h) that a query has to read to find all events
+// that match the filter. They may lead to other events, too, so the query matches each event it finds. The planner
+// prefers plans that should have few entries:
 //
-//   ids                             the ids themselves
-//   authors x kinds                 addresses if the kinds are replaceable, else the author's entries of each kind
-//   authors, or a tag's values      their entries, of each kind asked for
-//   kinds                           entries of each kind, passing over other authors'
-//   none of these                   all entries by time, passing over other kinds and authors'
+//   the filter names                the plan reads
+//   ids                             the entries of the ids
+//   authors and kinds               the addresses of replaceable kinds, and the authors' entries of each other kind
+//   authors, or a tag's values      their entries, of each kind that the filter names, or of all kinds
+//   kinds                           all entries of each kind, skipping those of other authors
+//   none of these                   all entries by time, skipping those of other kinds and authors
 //
-// If both authors and tags are named, only a look at the data can tell which has fewer entries (plan_race.h). A filter
-// that needs too many ranges falls back to the next coarser index. A plan selects a superset of the matches. There is
-// no I/O in here.
+// If a filter names both authors and tags, or several tags, there are several plans, and only a look at the data shows
+// which has fewer entries (plan_race.h). If a plan would need too many ranges, the planner takes the next coarser one.
+//
+// The functions here do not read the database.
 #pragma once
 
 #include <cstdint>
@@ -20,43 +24,46 @@
 namespace weir {
 
 struct PlanLimits {
-  size_t max_ranges = 1024;  // 300 bytes of memory and about 3 µs each
-  size_t max_points = 5000;
-  size_t max_plans = 4;  // that are compared; each may have this many ranges
+  size_t max_ranges = 1024;  // ranges of one plan; each takes 300 bytes of memory and about 3 µs
+  size_t max_points = 5000;  // points of one plan
+  size_t max_plans = 4;      // plans of one filter that are compared
 };
 
 struct Plan {
-  std::vector<Key> points;       // keys i and d, looked up one by one
-  std::vector<Key> ranges;       // prefixes of entries a, t, k, c with the kind, if they have one
-  std::vector<Key> kind_ranges;  // prefixes of entries a and t, each to be read for every kind there is
-  // Values that an entry must have, sorted; empty: any.
-  std::vector<uint32_t> by;
-  std::vector<uint16_t> kinds;
+  std::vector<Key> points;       // keys of entries i and d, which are looked up
+  std::vector<Key> ranges;       // beginnings of the keys of entries a, t, k and c, with the kind unless it is c
+  std::vector<Key> kind_ranges;  // beginnings of the keys of entries a and t, without the kind: all kinds are read
+  // Values of which an entry must have one, sorted; empty: any value.
+  std::vector<uint32_t> by;     // IndexEntry::by
+  std::vector<uint16_t> kinds;  // IndexEntry::kind
 
+  // Returns the number of keys.
   size_t size() const { return points.size() + ranges.size() + kind_ranges.size(); }
   uint64_t held_bytes() const {
     return (points.capacity() + ranges.capacity() + kind_ranges.capacity()) * sizeof(Key) +
            by.capacity() * sizeof(by[0]) + kinds.capacity() * sizeof(kinds[0]);
   }
+  // Returns true if `by` and `kinds` allow the entry.
   bool Wants(const IndexEntry& entry) const;
 };
 
-// A plan that is not made yet, because its keys may be a thousand hashes.
+// Names a plan that is not made yet, because to make it may take a thousand hashes.
 struct PlanChoice {
   enum class Index : uint8_t { kIds, kAuthors, kTag, kKinds, kTime };
   Index index;
-  size_t tag = 0;  // index of the filter's tag condition
+  size_t tag = 0;  // for kTag: the index of the condition in Filter::tags
 };
 
-// Returns the possible plans, best guess first; none if the filter matches nothing.
+// Returns the possible plans, of which the first is the best guess. Returns none if the filter can match no event.
 std::vector<PlanChoice> PossiblePlans(const Filter& filter, const PlanLimits& limits = {});
-// Makes one of them, for the same filter and limits.
+// Makes one of the possible plans. `filter` and `limits` must be those of PossiblePlans.
 Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& limits = {});
 
-// Returns a plan for all entries, by time: for a plan whose kind_ranges turned out to have too many kinds.
+// Returns the plan that reads all entries by time. It replaces a plan whose kind_ranges turn out to have too many
+// kinds.
 Plan CoarsestPlan(const Filter& filter);
-// Returns a plan that reads all authors' entries and passes over other authors': by kind if the filter names a few
-// kinds, else by time.
+// Returns a plan that reads the entries of all authors and skips those of authors that the filter does not name: by
+// kind if the filter names at most 8 kinds, else by time.
 Plan EverybodysPlan(const Filter& filter);
 
 }  // namespace weir

@@ -1,8 +1,9 @@
-// StoreQuery: answers several filters slice by slice. It merges the filters' scans, fetches records together, matches
-// them, and hands each event out once.
+// StoreQuery: the Query (event_store.h) of the store on RocksDB. It merges the scans of several filters (index_scan.h),
+// reads the records of many events together (record_lookup.h), matches them with the filters, and passes each event to
+// the caller once.
 //
-// Between slices it keeps the places of its scans and the snapshot; while suspended, only the last event that it
-// judged.
+// Between slices it keeps the positions of its scans and the snapshot. While it is suspended, it keeps only the last
+// event that it has matched, and continues behind that event.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@ namespace weir {
 
 class StoreQuery final : public Query {
  public:
+  // `database` must outlive the query. Next returns the error if the constructor could not read the database.
   StoreQuery(const Database& database, std::vector<Filter> filters, const QueryOptions& options);
 
   Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override;
@@ -29,18 +31,18 @@ class StoreQuery final : public Query {
   uint64_t held_bytes() const override;
 
  private:
-  // One of the filters: it collects matches up to its limit, then looks whether the limit cut any off.
+  // One of the filters. It collects matches up to its limit and then looks whether there is another match.
   struct Part {
     Filter filter;
-    Work tag_work = 0;  // work of matching one tag of an event
-    uint64_t left = 0;  // matches left until its limit
-    bool done = false;
-    std::unique_ptr<IndexScan> scan;
+    Work tag_work = 0;                // work of matching one tag of an event (TagWorkOf)
+    uint64_t left = 0;                // matches left until the limit
+    bool done = false;                // the filter needs no more entries
+    std::unique_ptr<IndexScan> scan;  // null if `done`, and while the query is suspended
   };
-  // An event to which the entries of this part's scan lead.
+  // An event that the scan of a part has found.
   struct Found {
     Candidate candidate;
-    uint32_t part = 0;
+    uint32_t part = 0;  // index in parts_; kNoPart if the event does not match the part's filter
   };
 
   Status ReadMoment();
@@ -70,27 +72,27 @@ class StoreQuery final : public Query {
   bool complete_ = true;
   Budget budget_;
   Work work_ = 0;
-  uint64_t looks_since_ = 0;  // visits when the last limit was reached
+  uint64_t looks_since_ = 0;  // the number of visits when the last part reached its limit
 
-  // The last event that was judged. After Suspend the query goes on from here.
+  // The last event that was matched. After Suspend the query continues behind it.
   bool has_judged_ = false;
   uint64_t judged_at_ = 0;
   EventId judged_id_{};
 
-  // Entries of one place in the order; more of them may follow.
+  // Entries of one place (Candidate::SamePlace); the scans may find more of the same place.
   std::vector<Found> place_;
-  // Entries in the order of the answer; parts that found the same event stand one after the other.
+  // Entries in the order of the answer. If several parts have found the same event, their entries follow each other.
   std::vector<Found> found_;
-  size_t places_ = 0;  // places in found_
-  size_t next_found_ = 0;
-  size_t matched_ = 0;  // parts that the next event was matched with so far
+  size_t places_ = 0;      // number of events in found_
+  size_t next_found_ = 0;  // index in found_ of the next event
+  size_t matched_ = 0;     // number of parts that the next event was matched with so far
   // The records of the next events of found_, one for each event; empty between slices.
   RecordLookup records_;
   size_t next_record_ = 0;
-  size_t at_once_;             // records that were fetched last
-  uint64_t record_bytes_ = 0;  // the mean of those that were fetched last
-  uint64_t bytes_ = 0;         // handed out in this slice
-  Status failed_;              // error of the constructor
+  size_t at_once_;             // number of records that were read last
+  uint64_t record_bytes_ = 0;  // the mean size of those records
+  uint64_t bytes_ = 0;         // bytes of JSON that were passed to the caller in this slice
+  Status failed_;              // the error of the constructor
 };
 
 }  // namespace weir

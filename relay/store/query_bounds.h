@@ -1,18 +1,19 @@
-// Tells how far a query looks, for every store.
+// Constants that the queries of both stores share (query.h, postgres/postgres_query.h). A part of a query is one of its
+// filters.
 #pragma once
 
 #include <cstdint>
 
 namespace weir {
 
-// In place of a part's number: the event does not match the part's filter.
+// Replaces the number of a part that an event was found for, if the event does not match the part's filter.
 inline constexpr uint32_t kNoPart = UINT32_MAX;
 
-// When all limits are reached: visits to look for a match beyond them, before it is taken for granted that there is
-// one. If the index alone decides, it is the very next entry.
-inline constexpr uint64_t kLookAhead = 1000;  // visits
+// When all limits are reached, a query looks for one more match, to learn whether the answer is complete. After this
+// number of further visits (index entries and records) it gives up and says that the answer may be incomplete.
+inline constexpr uint64_t kLookAhead = 1000;
 
-// Returns the limit plus 1, without overflow.
+// Returns `limit` + 1, or UINT64_MAX if that would overflow.
 inline uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
 
 }  // namespace weir

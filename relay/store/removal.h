@@ -1,6 +1,7 @@
-// Removes events from the store: the code that saving, operators, expiry and requests to vanish share.
+// Removes events from a RocksDB, with all of their index entries. Saves, operators, expiration (NIP-40) and requests to
+// vanish (NIP-62) use this code.
 //
-// Threads: the one that saves.
+// Threads: everything here is used on the thread that saves; ReadRecord may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,12 @@
 
 namespace weir {
 
-// Reads the record under a serial. Returns false if there is none or if it is damaged (`weir check` finds it).
+// Reads the record of the event with this serial. Returns false if there is none or if it is damaged, which `weir
+// check` reports.
 Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
                         const rocksdb::ReadOptions& options = {});
-// Returns options for reading records that may be removed. They are not read again, so they should not drive others'
-// records out of the cache.
+// Returns options for reading records that may be removed. Such records are not cached, because they will not be read
+// again.
 rocksdb::ReadOptions ReadForRemoval();
 
 // Events to be deleted with all of their index entries.
@@ -29,10 +31,12 @@ class Removals {
   // Adds an event. Adding it again changes nothing.
   void Add(EventView event, uint64_t serial);
   bool Has(uint64_t serial) const { return serials_.contains(serial); }
-  // Appends in the order of the keys: removals cost as much as insertions do, and a third less in this order.
+  // Appends the deletions to `batch`, in the order of the keys, which saves a third of their cost (sorted_entries.h).
   void AppendTo(const Database& database, rocksdb::WriteBatch* batch);
 
+  // Returns the number of events.
   uint64_t events() const { return serials_.size(); }
+  // Returns the work of writing the deletions.
   Work work() const { return (serials_.size() + entries_.size()) * kEntryWork; }
 
  private:
@@ -44,18 +48,22 @@ class Removals {
 struct RemovalPiece {
   Removals removals;
   rocksdb::WriteBatch batch;  // all other changes
-  bool more = false;
-  Work looked = 0;  // work of finding the events
+  bool more = false;          // more pieces have to be done
+  Work looked = 0;            // work of finding the events
 
   Work work() const { return removals.work() + looked; }
 };
 
-// Carries out requests to vanish: removes everything that an author who asked for it published until then, and the gift
-// wraps for that author. The request itself stays. Newer events are passed over by one seek for each kind. A piece that
-// was not written is made again by a new object, and so is work that an earlier process left.
+// Carries out requests to vanish: removes all events that the author of a request published up to its time, and the
+// gift wraps for that author, but not the request itself. It skips newer events with one seek for each kind.
+//
+// The store notes which requests are not done yet (key w in keys.h). So if a piece could not be written, the caller
+// must continue with a new object, which makes the piece again. A new object also continues the work of an earlier
+// process.
 class Vanishing {
  public:
   explicit Vanishing(const Database& database) : database_(database) {}
+  // Returns the next piece, of about `most` work. The caller must write it before the next call.
   Result<RemovalPiece> Next(Work most);
 
  private:
@@ -72,27 +80,31 @@ class Vanishing {
   bool IsMeant(EventView event, uint64_t serial) const;
 
   const Database& database_;
-  std::string from_ = "w";  // requests before this key were done, or wait for the next round
+  std::string from_ = "w";  // requests before this key are done, or came later and are done in the next round
   Request request_;
   std::string hex_;  // the author of request_
   Range range_ = Range::kAuthor;
-  std::string resume_;  // place in the range; empty: its beginning
+  std::string resume_;  // the key in the range from which Walk continues; empty: the beginning of the range
 };
 
-// Removes expired events.
+// Removes expired events. If a piece could not be written, the caller must continue with a new object.
 class Expiry {
  public:
   explicit Expiry(const Database& database) : database_(database) {}
+  // Returns the next piece of events that have expired at `now_seconds`, of about `most` work. Returns no events if
+  // `now_seconds` is 0. The caller must write the piece before the next call.
   Result<RemovalPiece> Next(uint64_t now_seconds, Work most);
 
  private:
   const Database& database_;
   uint64_t swept_until_ = 0;
-  std::string resume_;  // the next call begins here; nothing in the store expired before
+  std::string resume_;  // the key at which the next call begins; all events before it are removed
 };
 
-// Writes a piece, with the counters.
+// Writes a piece, together with the counters of the store.
 using WritePiece = std::function<Status(RemovalPiece* piece)>;
+// Removes the events with these ids in pieces of about `most` work, each of which `write` writes. Returns the number of
+// events that were removed. After an error the pieces that were written before stay removed.
 Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
                              const WritePiece& write);
 

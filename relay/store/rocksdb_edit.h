@@ -1,4 +1,5 @@
-// RocksDbEdit: the edit on RocksDB, which is one WriteBatch. A handle is a serial.
+// RocksDbEdit: the StoreEdit (store_edit.h) of the store on RocksDB. It collects all changes in one WriteBatch. The
+// handle of a stored event is its serial.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ namespace weir {
 
 class RocksDbEdit final : public StoreEdit {
  public:
-  // Serials are given from `next_serial` on.
+  // TakeSerial begins with `next_serial`. `database` must outlive the edit.
   RocksDbEdit(const Database& database, uint64_t next_serial) : database_(database), next_serial_(next_serial) {}
 
   Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
@@ -38,10 +39,12 @@ class RocksDbEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Returns all changes except the counters. To be called once.
+  // Returns all changes except those of the counters (keys.h). The edit keeps the batch. Must be called once.
   rocksdb::WriteBatch* Finish();
+  // Return the number of events that the edit adds and removes.
   uint64_t added() const { return added_; }
   uint64_t removed() const { return removals_.events(); }
+  // Returns the serial that TakeSerial would give next.
   uint64_t next_serial() const { return next_serial_; }
 
  private:
@@ -51,8 +54,8 @@ class RocksDbEdit final : public StoreEdit {
   uint64_t next_serial_;
   uint64_t added_ = 0;
   rocksdb::WriteBatch batch_;
-  SortedEntries entries_;  // to be put
-  Removals removals_;      // events that were stored before
+  SortedEntries entries_;  // index entries to be added
+  Removals removals_;      // stored events to be removed
   KeyLookup lookup_;
 };
 

@@ -1,10 +1,11 @@
-// RocksDbStore: the EventStore on RocksDB.
+// RocksDbStore: the EventStore (event_store.h) on RocksDB, in a directory of this machine.
 //
 //   auto store = RocksDbStore::Open({.path = "data/events", .memory_target_bytes = target});
 //   if (!store.ok()) …  // says what is wrong and what to do: locked and by whom, newer format, no permission, no space
 //
-// Layout: see keys.h. Each piece that is saved is one atomic WriteBatch; it is a database write of its own, so callers
-// batch (group_commit.h). Opening is exclusive: a lock file names the process that has the database.
+// keys.h has the layout. Each call of SaveSome is one atomic WriteBatch and one write to the database, so callers
+// should save many events at once (group_commit.h). Only one process can open a database for writing; a lock file names
+// it (lock_file.h).
 #pragma once
 
 #include <atomic>
@@ -21,31 +22,38 @@
 
 namespace weir {
 
+// When saved events are on disk. A killed process never loses saved events; a machine that fails may lose those that
+// are not on disk yet.
 enum class SyncMode : uint8_t {
-  kBatch,     // every Save is on disk when it returns
-  kInterval,  // at most sync_interval later; a killed process loses nothing, a machine that fails may
-  kOff,       // when the system writes it
+  kBatch,     // when SaveSome returns
+  kInterval,  // about sync_interval later (wal_sync.h)
+  kOff,       // when the operating system writes them
 };
 
 struct StoreSettings {
   SyncMode sync = SyncMode::kBatch;              // WEIR_DB_SYNC
   std::chrono::milliseconds sync_interval{200};  // WEIR_DB_SYNC_INTERVAL_MS
-  uint64_t io_mb_per_second = 0;                 // WEIR_DB_IO_MB_PER_S
+  uint64_t io_mb_per_second = 0;                 // WEIR_DB_IO_MB_PER_S; 0: no limit
 };
+// Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, StoreSettings& settings);
 
 struct StoreOptions {
-  std::string path;
-  uint64_t memory_target_bytes = 1400ull << 20;  // for the whole program
+  std::string path;                              // the database's directory
+  uint64_t memory_target_bytes = 1400ull << 20;  // memory of the whole program, from which RocksDB's share is computed
   StoreSettings settings;
-  // A request to vanish (NIP-62) counts if it names one of these, or ALL_RELAYS.
+  // Addresses of this relay. A request to vanish (NIP-62) is carried out if it names one of them, or ALL_RELAYS.
   std::vector<std::string> own_urls;
-  std::string address;     // address of the program that opens it, for others that find it locked (lock_file.h)
-  bool read_only = false;  // for weir check and scan beside a running relay: takes no lock and writes nothing
-  bool create = true;      // false: a missing database is an error
+  std::string address;  // address at which this program answers, for others that find the database locked (lock_file.h)
+  // For `weir check` and scans beside a running relay: takes no lock and writes nothing. The store then shows the
+  // moment at which it was opened, and never anything newer.
+  bool read_only = false;
+  bool create = true;  // false: a missing database is an error
   bool direct_io_for_compaction = false;
-  bool move_brakes = true;  // moves RocksDB's own out of a limiter's way: only if one controls (rocksdb_options.h)
-  bool for_import = false;  // no client reads meanwhile: keeps more in level 0, and rewrites less
+  // Raises the limits at which RocksDB itself slows writes down, because a limiter slows them down before
+  // (rocksdb_options.h). Set it only if there is such a limiter.
+  bool move_brakes = true;
+  bool for_import = false;  // no client reads meanwhile: keeps more files in level 0, and so rewrites less
 };
 
 class Database;
@@ -59,7 +67,7 @@ struct RemovalPiece;
 class RocksDbStore final : public EventStore {
  public:
   static Result<std::unique_ptr<RocksDbStore>> Open(const StoreOptions& options);
-  // Flushes and releases the lock.
+  // Writes everything that is in memory to disk and releases the lock.
   ~RocksDbStore() override;
 
   Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
@@ -81,14 +89,14 @@ class RocksDbStore final : public EventStore {
   StoreSizes Sizes() const override;
   std::string loss() const override;
 
-  // For RocksDbMonitor, which must be detached before this ends.
+  // For the throttle and its RocksDbMonitor, which must be destroyed before the store.
   rocksdb::DB* db() const;
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const;
   const PreparedRocksDb& prepared() const;
 
  private:
   RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters);
-  // Writes the batch, and the counters after it, as one write.
+  // Writes the batch and the counters, which are `after` then, as one write.
   Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
   Status Resume();
   Status Failed(const rocksdb::Status& status);
@@ -110,8 +118,8 @@ class RocksDbStore final : public EventStore {
 
   mutable std::mutex stuck_mutex_;
   Status stuck_;
-  std::atomic<bool> owes_vanishing_ = true;  // an earlier process may have left something
-  // The counters as last written.
+  std::atomic<bool> owes_vanishing_ = true;  // at first, because an earlier process may have left something
+  // The counters that were written last.
   std::atomic<uint64_t> events_;
   std::atomic<uint64_t> last_serial_;
 };

@@ -1,20 +1,25 @@
-// SavePlan: works out what saving a batch of events changes, before anything is written.
+// SavePlan: decides what saving a batch of events changes in a store, and puts the changes into a StoreEdit. Nothing is
+// written before the edit writes it.
 //
-// The outcome is that of saving the events one after the other. For each it is the first of these that holds:
+// The outcomes are the same as if the events were saved one after the other. The outcome of an event is the first of
+// these that holds:
 //
-//   kDuplicate   it is stored, or was saved before in this batch, and not removed since
-//   kExpired     its time has passed (NIP-40)
+//   kDuplicate   it is stored, or came earlier in this batch, and was not removed since. If it is stored but has to
+//                vanish and is not removed yet, the outcome is kVanished
+//   kExpired     it has expired (NIP-40)
 //   kVanished    its author, or the recipient of a gift wrap, asked to vanish at its time or later (NIP-62)
-//   kDeleted     an owner (gift_wrap.h) deleted it, or its author deleted its address, then or later (NIP-09)
-//   kSuperseded  a newer version is stored that has not expired; at equal age, one with a lower id
-//   kSaved
+//   kDeleted     an owner (gift_wrap.h) deleted its id, or its author deleted its address up to its time or later
+//                (NIP-09)
+//   kSuperseded  a newer version is stored that has not expired; of versions of the same age, the one with the lower
+//                id is kept
+//   kSaved       none of the above
 //
-// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. A mark is kept for
-// each thing that is deleted, so that it holds for events that come later.
+// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. The store keeps a
+// mark for each id and address that is deleted, so the deletion also holds for events that come later.
 //
-// A plan bounds the work of its write, both saving and removing: it settles as many events as fit. Of a deletion that
-// does not fit alone it does the part that fits, with its marks. The deletion itself is saved with its last part, so
-// everything acknowledged is done.
+// A plan bounds the work of its write, which is saving and removing, and settles as many events as fit. If a deletion
+// does not fit into a write of its own, the plan does the part that fits, with its marks. The deletion itself is saved
+// with its last part. So a deletion that is acknowledged has been done completely.
 #pragma once
 
 #include <cstdint>
@@ -33,22 +38,27 @@ namespace weir {
 
 class SavePlan {
  public:
-  // `urls` are the relay's own. All must outlive the plan.
+  // `urls` are the relay's own addresses: a request to vanish is carried out if it names one of them. `most` is the
+  // most work of the write. `edit` and `urls` must outlive the plan.
   SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
       : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}
 
-  // Puts all changes into the edit. To be called once. Returns how many it settled, see EventStore::SaveSome.
+  // Decides about the events and puts all changes into the edit. Returns the number of events that are settled, from
+  // the first one on (EventStore::SaveSome). After an error the edit must be dropped. Must be called once. `events`
+  // must outlive the edit. Throws std::logic_error if there is not one result for each event, or if an event is
+  // ephemeral.
   Result<size_t> Add(std::span<const Event> events, std::span<SaveResult> results);
 
  private:
+  // An event of this batch that is to be saved.
   struct Pending {
     EventView event;
     uint64_t serial;
-    bool alive = true;
+    bool alive = true;  // false: a later event of the batch removed it
   };
-  // The version of an address after the events so far: pending, stored, or none.
+  // The newest version at an address after the events so far: in this batch, stored, or none.
   struct Version {
-    size_t pending = SIZE_MAX;
+    size_t pending = SIZE_MAX;  // index in pending_; SIZE_MAX: not in this batch
     std::optional<StoreEdit::Handle> stored;
   };
   struct Hash {
@@ -86,17 +96,18 @@ class SavePlan {
   const std::vector<std::string>& urls_;
   const uint64_t now_seconds_;
   const Work most_;
-  Work work_ = 0;  // without the removals
+  Work work_ = 0;  // without the work of removals
 
   std::vector<Pending> pending_;
   std::unordered_map<EventId, size_t, Hash> pending_ids_;
   std::unordered_map<Address, Version, Hash> versions_;
   std::unordered_set<std::string> deletion_marks_;  // id and author
   std::unordered_map<Address, uint64_t, Hash> address_marks_;
-  // Until when each author has vanished who was looked up or vanishes now; null: has not.
+  // The created_at up to which each author has vanished, for authors that were looked up or vanish in this batch; null:
+  // the author has not vanished.
   std::unordered_map<PublicKey, std::optional<uint64_t>, Hash> vanished_;
 
-  std::unordered_set<PublicKey, Hash> vanishing_;  // authors who ask for it in this batch
+  std::unordered_set<PublicKey, Hash> vanishing_;  // authors who ask to vanish in this batch
 
   std::vector<Known> known_;
   std::vector<PublicKey> authors_;

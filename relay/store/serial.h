@@ -1,7 +1,8 @@
-// Serial: the number that an event gets when it is stored. Moment: which events were stored at one time.
+// Serial: the number that an event gets when it is stored. Moment: the set of events that were stored at one time, as
+// the last serial of each origin.
 //
-// Every process that saves is an origin, and the only one that gives its serials: they grow in the order in which its
-// events become visible. An embedded store has one origin, 0.
+// Every process that saves events is an origin, and gives the serials of its own events. They grow in the order in
+// which the events become visible to readers. A RocksDB has one origin, 0; several relays may save in one PostgreSQL.
 #pragma once
 
 #include <algorithm>
@@ -13,24 +14,25 @@ namespace weir {
 
 struct Serial {
   uint32_t origin = 0;
-  uint64_t number = 0;  // 0: not stored
+  uint64_t number = 0;  // 0: the event is not stored
 
   auto operator<=>(const Serial&) const = default;
 };
 
 class Moment {
  public:
-  // Returns true if the event was stored by then.
+  // Returns true if the event with this serial was stored at the moment; always true if its number is 0.
   bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
-  // Returns the last serial of this origin; 0: none.
+  // Returns the number of the last serial of this origin; 0 if it had stored nothing.
   uint64_t NumberOf(uint32_t origin) const {
     const auto found = std::ranges::lower_bound(last_, origin, {}, &Serial::origin);
     return found == last_.end() || found->origin != origin ? 0 : found->number;
   }
-  // Returns true if this has everything that the other has.
+  // Returns true if this moment has every event that `other` has.
   bool Covers(const Moment& other) const {
     return std::ranges::all_of(other.last_, [this](Serial serial) { return Has(serial); });
   }
+  // Adds all events of the origin up to this serial. Does nothing if the moment has them already.
   void Advance(Serial to) {
     const auto found = std::ranges::lower_bound(last_, to.origin, {}, &Serial::origin);
     if (found == last_.end() || found->origin != to.origin) {
@@ -39,11 +41,11 @@ class Moment {
       found->number = std::max(found->number, to.number);
     }
   }
-  // The last serial of each origin, in the order of the origins.
+  // Returns the last serial of each origin, in the order of the origins.
   const std::vector<Serial>& last() const { return last_; }
 
  private:
-  std::vector<Serial> last_;  // few: as many as there are relays
+  std::vector<Serial> last_;  // about as many as there are relays
 };
 
 }  // namespace weir

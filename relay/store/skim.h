@@ -1,10 +1,10 @@
-// Skim: tells whether the newest events of many authors are found sooner among those of everybody than by seeking each
-// author.
+// Skim: decides how a scan (index_scan.h) finds the newest events of many authors: by skimming, which means to read the
+// newest entries of all authors and skip those of others, or by seeking the entries of each author.
 //
-// A seek for each of a hundred authors and each of their kinds takes as long as passing ten thousand entries. If these
-// authors write a good part of all events, a few hundred entries have the answer. It is not known beforehand how much
-// they write. So the scan skims for an eighth of what the seeks would cost, and then for as long as the whole answer,
-// found at the rate so far, costs less than the seeks.
+// To seek each of a hundred authors and each of their kinds takes as long as to read ten thousand entries. If these
+// authors write a good part of all events, a few hundred entries have the answer, but it is not known beforehand how
+// much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then goes on for as
+// long as the whole answer, found at the present rate, costs less than the seeks.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,30 @@ namespace weir {
 
 class Skim {
  public:
-  // Skims for `wanted` entries, instead of using this plan of authors.
+  // `authors` is the plan that seeks each author, and `wanted` the number of entries that the query needs.
   Skim(const Plan& authors, uint64_t wanted) : wanted_(wanted) {
     const uint64_t seeks = authors.ranges.size() + kKindsOfAnAuthor * authors.kind_ranges.size();
     if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kSeekWithEntries + wanted * kVisitWork;
   }
 
+  // Counts an entry that the scan has read; `found` is true if it is of one of the authors.
   void Pass(bool found) {
     spent_ += kVisitWork;
     if (found) ++found_;
   }
+  // Returns true while the scan should skim. False from the beginning if there are few authors or `wanted` is large.
   bool Pays() const { return 8 * spent_ < instead_ || spent_ * wanted_ < found_ * instead_; }
 
  private:
-  static constexpr uint64_t kKindsOfAnAuthor = 6;
+  static constexpr uint64_t kKindsOfAnAuthor = 6;          // a guess
   static constexpr Work kSeekWithEntries = 3 * kSeekWork;  // 12 µs were measured in a tree of three levels
-  static constexpr uint64_t kManySeeks = 16;
-  static constexpr uint64_t kMostWanted = 10'000;  // queries that want more use seeks
+  static constexpr uint64_t kManySeeks = 16;               // with fewer seeks the scan does not skim
+  static constexpr uint64_t kMostWanted = 10'000;          // if a query wants more entries, the scan does not skim
 
   uint64_t wanted_ = 0;
-  Work instead_ = 0;
-  Work spent_ = 0;
-  uint64_t found_ = 0;
+  Work instead_ = 0;    // work of the seeks and their entries; 0: the scan does not skim
+  Work spent_ = 0;      // work of skimming so far
+  uint64_t found_ = 0;  // entries of the authors that were read so far
 };
 
 }  // namespace weir

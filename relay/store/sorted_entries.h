@@ -1,5 +1,5 @@
-// SortedEntries: entries of the index in the order of their keys, each once. Inserted in this order, every key is found
-// near the one before, which saves a third of the CPU that a batch of 256 events costs.
+// SortedEntries: collects index entries and visits them in the order of their keys. RocksDB inserts sorted keys faster,
+// because each key is near the one before: this saves a third of the CPU time of a batch of 256 events.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,17 @@ namespace weir {
 
 class SortedEntries {
  public:
+  // Copies an entry. Entries that are added under the same key must have the same value.
   void Add(std::string_view key, std::string_view value) {
     entries_.push_back(
         {Head(key), bytes_.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())});
     bytes_.append(key).append(value);
   }
 
+  // Returns the number of entries that were added, repeated keys included.
   size_t size() const { return entries_.size(); }
 
-  // Calls visit(key, value) for each entry.
+  // Calls visit(key, value) for each key once, in the order of the keys.
   template <typename Visit>
   void ForEach(Visit visit) {
     const auto key_of = [this](const Entry& e) { return std::string_view(bytes_).substr(e.offset, e.key_size); };
@@ -38,8 +40,8 @@ class SortedEntries {
 
  private:
   struct Entry {
-    uint64_t head;  // first bytes of the key, as a number that sorts like it
-    uint64_t offset;
+    uint64_t head;    // the first 8 bytes of the key, as a number that sorts like the key
+    uint64_t offset;  // the position of the key in bytes_; the value follows the key
     uint32_t key_size;
     uint32_t value_size;
   };

@@ -1,8 +1,9 @@
-// Checks whether a database is whole: every record is an event, the index has every entry that it should have and no
-// other, no event is there that its author deleted, and the counters are right.
+// Checks whether a RocksDB of events is undamaged: its files can be read, every record is an event, the index has every
+// entry that it should have and no other, no event is stored that was deleted or that should have vanished, and the
+// counters are right. `weir check` uses it.
 //
-// Reads the events once and the index once and compares sums; only if these differ does it look up, entry by entry,
-// which ones do. Works on a snapshot, of a store that is open for reading only or of one that is being written to.
+// It reads the events once and the index once and compares sums. Only if the sums differ does it look up, entry by
+// entry, which ones do. It works on a snapshot, so the store may be open for reading only or be written to meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +16,32 @@
 namespace weir {
 
 struct CheckOptions {
-  bool signatures = false;  // also parses every event again: its id, and its record's head and tags; 50 µs an event
-  size_t examples = 5;      // for each kind of finding
+  bool signatures = false;  // also parses every event again and checks id, record and signature; 50 µs an event
+  size_t examples = 5;      // at most, for each kind of finding
 };
 
 struct CheckReport {
   struct Finding {
-    std::string what;
+    std::string what;  // the kind of damage or difference, such as "stray index entry i"
     uint64_t count = 0;
     std::vector<std::string> examples;
   };
 
-  uint64_t events = 0;
-  uint64_t entries = 0;  // index entries
-  uint64_t marks = 0;    // marks of deleted events and vanished authors
-  uint64_t more = 0;     // events and marks that only the second has, if that is no finding (store_compare.h)
+  uint64_t events = 0;   // number of events
+  uint64_t entries = 0;  // number of index entries
+  uint64_t marks = 0;    // number of marks of deleted events and vanished authors
+  uint64_t more = 0;     // for comparisons only: number of differences that are no findings (store_compare.h)
   std::vector<Finding> findings;
 
   bool clean() const { return findings.empty(); }
 };
 
-// The error is that the check failed; damage of the database is in the report.
+// Checks the database. Damage is in the report; an error means that the check itself failed.
 Result<CheckReport> CheckStore(const RocksDbStore& store, const CheckOptions& options = {});
 
-// For a terminal, with line feeds at the end: the findings, and with ToText also what was looked at.
+// Returns the findings as text for a terminal, one or more lines; empty if there are none.
 std::string FindingsText(const CheckReport& report);
+// Returns the same with a line before it that says how many events, entries and marks were checked.
 std::string ToText(const CheckReport& report);
 
 }  // namespace weir

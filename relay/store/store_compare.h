@@ -1,5 +1,6 @@
-// Compares two stores: every event must have the same JSON in both, and every mark of deleted events and vanished
-// authors must be the same. Serials, and so the order of arrival, do not count; nor do the engines.
+// Compares two stores, which may be on different databases. Every event must be in both with the same JSON, and all
+// marks of deleted events and vanished authors must be the same (store_walk.h). The order in which the events arrived
+// (their serials) makes no difference.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +15,26 @@
 namespace weir {
 
 struct CompareOptions {
-  // Events that had expired by then count as gone in both, because it is chance when they are removed. 0: they count.
+  // Events that have expired at this time are ignored in both stores, because they may be removed at any time. 0: no
+  // event is ignored.
   uint64_t now_seconds = 0;
-  size_t examples = 5;  // for each kind of difference
-  // The second is a copy that others write to: events that only it has are counted, but are no difference.
+  size_t examples = 5;  // at most, for each kind of difference
+  // True if the second store is a copy that is also written to by others. Events and marks that only it has are then
+  // counted in CheckReport::more, but are no findings; nor is a mark of it that reaches further.
   bool second_may_have_more = false;
-  // Returns true if the second lacks this event for a reason that it knows; it is then counted as more. Empty: never.
+  // Asked for each event that only the first store has. Returns true if the second store lacks it for a good reason;
+  // the event is then counted in CheckReport::more and is no finding. Empty: there is never such a reason.
   std::function<Result<bool>(EventView event)> second_let_go;
 };
 
-// Walks through both at once. Findings: entries only in the first, entries only in the second, and entries that differ,
-// each with examples. `events` and `marks` of the report are those of the first. The error is that the comparison
-// failed.
+// Walks through both stores at once. The findings are entries only in the first, entries only in the second, and
+// entries that differ, each with examples. `events` and `marks` of the report count those of the first store. Returns
+// an error if a store cannot be read.
 Result<CheckReport> CompareStores(StoreWalk& first, StoreWalk& second, const CompareOptions& options = {});
 Result<CheckReport> CompareStores(const RocksDbStore& first, const RocksDbStore& second,
                                   const CompareOptions& options = {});
 
-// For a terminal, with a line feed at the end.
+// Returns the report as text for a terminal, with a line feed at the end.
 std::string ComparisonText(const CheckReport& report);
 
 }  // namespace weir

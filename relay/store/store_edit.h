@@ -1,7 +1,10 @@
-// StoreEdit: the questions that a save asks the store, and the changes that it makes there. SavePlan decides; each
-// store has its own edit, which reads what many events need at once and writes all changes at once.
+// StoreEdit: the interface between SavePlan (save_plan.h), which decides what saving a batch of events changes, and a
+// store. SavePlan asks an edit for stored events and marks, and tells it the changes. Each store has its own class of
+// edits (rocksdb_edit.h, postgres/postgres_edit.h), which reads data for many events together and writes all changes
+// together, in one transaction.
 //
-// A stored event goes by its handle, whose meaning is the store's. Answers are as of before the edit.
+// A mark notes that an event id or an address was deleted (NIP-09), or that an author has vanished (NIP-62). The
+// answers do not reflect the changes of the edit itself, except IsRemoved.
 #pragma once
 
 #include <cstdint>
@@ -19,37 +22,49 @@ namespace weir {
 
 class StoreEdit {
  public:
+  // Identifies a stored event within an edit. Each store gives the number its own meaning.
   using Handle = uint64_t;
-  // Facts about an event that is to be saved.
+  // The stored data about an event that is to be saved.
   struct Known {
-    std::optional<Handle> stored;  // the event itself
-    std::optional<Handle> newest;  // the newest version at its address
-    std::optional<uint64_t> address_deleted_until;
-    bool is_deleted = false;  // one of its owners deleted its id (gift_wrap.h)
+    std::optional<Handle> stored;                   // the event itself, if it is stored
+    std::optional<Handle> newest;                   // the newest stored version at its address (AddressOf in keys.h)
+    std::optional<uint64_t> address_deleted_until;  // versions up to this created_at were deleted
+    bool is_deleted = false;                        // one of its owners deleted its id (gift_wrap.h)
   };
 
   virtual ~StoreEdit() = default;
 
-  // Looks up all these at once; `until` gets the moment up to which each author has vanished. Must be called first.
+  // Looks up these events and authors together. The caller has sized `known` like `events` and `until` like `authors`;
+  // `until` gets the created_at up to which each author has vanished. Must be called before the functions below, once
+  // for each group of events, which must outlive the edit.
   virtual Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                         std::vector<std::optional<uint64_t>>* until) = 0;
+  // The next three functions return nullopt if the store has no such event or mark.
   virtual Result<std::optional<Handle>> Find(const EventId& id) = 0;
   virtual Result<std::optional<Handle>> NewestOf(const Address& address) = 0;
   virtual Result<std::optional<uint64_t>> DeletedUntil(const Address& address) = 0;
-  // Returns true if this request to vanish stays when its author's events are removed: only the last request does.
+  // Returns true if this stored request to vanish stays when its author's events are removed. Of the requests of an
+  // author only the last one stays.
   virtual Result<bool> RequestStays(const PublicKey& author, Handle request) = 0;
-  // Returns false if the record cannot be read.
+  // Reads the record of a stored event. Returns false if it is gone or damaged.
   virtual Result<bool> Read(Handle handle, std::string* record) = 0;
 
+  // Returns the serial number for the next event that is added.
   virtual uint64_t TakeSerial() = 0;
-  // Removes a stored event; doing so again changes nothing. `event` is what Read gave.
+  // Removes a stored event; removing it again changes nothing. `event` is the record that Read returned.
   virtual void Remove(Handle handle, EventView event) = 0;
   virtual bool IsRemoved(Handle handle) const = 0;
+  // Returns the work of all removals of this edit.
   virtual Work removal_work() const = 0;
 
+  // Adds an event with a serial from TakeSerial. The event must outlive the edit.
   virtual void Add(EventView event, uint64_t serial) = 0;
+  // Marks the event with this id as deleted by `author`, whether it is stored or not.
   virtual void MarkDeleted(const EventId& id, const PublicKey& author) = 0;
+  // Marks all versions at `address` with a created_at up to `until` as deleted.
   virtual void MarkDeleted(const Address& address, uint64_t until) = 0;
+  // Marks the events of `author` with a created_at up to `until` as vanished. `request` is the request to vanish, and
+  // `serial` its serial; it is not removed.
   virtual void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) = 0;
 };
 

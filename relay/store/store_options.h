@@ -1,4 +1,4 @@
-// How RocksDB is set up for events. Each figure has its reason beside it.
+// Returns RocksDB's options for a database of events. The source file has the reason for each figure.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,13 @@
 
 namespace weir {
 
-// RocksDB ends the program if it cannot make one of the threads that open files at the start. With 1 it makes none; it
-// opens at the start no more files than a quarter of max_open_files.
+// The number of threads with which RocksDB opens files when it opens the database. With 1 it makes no thread of its own
+// for this. With more, it ends the program if it cannot make one of them. It opens at most a quarter of max_open_files
+// then.
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);
-// Returns the families default, events and index, in this order.
+// Returns the column families default, events and index (keys.h), in this order.
 std::vector<rocksdb::ColumnFamilyDescriptor> Families(const StoreOptions& options);
 
 }  // namespace weir

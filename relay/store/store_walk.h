@@ -1,6 +1,9 @@
-// StoreWalk: visits everything that a store keeps, in the order of its keys, on any engine: to compare or to copy it.
+// StoreWalk: reads everything that a store keeps, in the order of its keys, so that stores can be compared or copied.
+// It works for RocksDB and for PostgreSQL (postgres/postgres_walk.h).
 //
-// Each shelf is read by itself, a piece at a time:
+// The content of a store is in four shelves, of which each is read by itself, a piece at a time. The numbers are sizes
+// in bytes. The last three shelves have marks: notes that an id or an address was deleted, or that an author vanished,
+// and up to which created_at.
 //
 //   | shelf             | key                           | value                      |
 //   |-------------------|-------------------------------|----------------------------|
@@ -9,7 +12,7 @@
 //   | kDeletedAddresses | address 16                    | until 8, big-endian        |
 //   | kVanished         | author 32                     | until 8, big-endian        |
 //
-// Threads: one at a time. The store must outlive the walk.
+// Threads: only one thread at a time may use a walk. The store must outlive it.
 #pragma once
 
 #include <array>
@@ -35,11 +38,12 @@ struct ShelfEntry {
 class StoreWalk {
  public:
   virtual ~StoreWalk() = default;
-  // Returns the next `most` entries behind `after`, or fewer at the end only. "" is before the first.
+  // Returns up to `most` entries whose keys come after the key `after`, in the order of the keys. If `after` is empty,
+  // it begins with the first entry. It returns fewer than `most` only at the end of the shelf.
   virtual Result<std::vector<ShelfEntry>> Read(Shelf shelf, const std::string& after, size_t most) = 0;
 };
 
-// Walks through the store as it is at this moment.
+// Returns a walk that shows the store as it is now, whatever is written later.
 std::unique_ptr<StoreWalk> WalkThrough(const RocksDbStore& store);
 
 }  // namespace weir

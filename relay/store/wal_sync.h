@@ -1,5 +1,5 @@
-// WalSync: syncs the write-ahead log every now and then, for WEIR_DB_SYNC=interval. Its thread sleeps while nothing is
-// written.
+// WalSync: a thread that writes RocksDB's write-ahead log through to the disk (sync), for WEIR_DB_SYNC=interval. It
+// sleeps while nothing is written.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,15 @@ namespace weir {
 
 class WalSync {
  public:
+  // Starts the thread. `db` must outlive the object.
   WalSync(rocksdb::DB* db, std::chrono::milliseconds interval);
+  // Ends the thread. The last writes may not be synced then.
   ~WalSync();
   WalSync(const WalSync&) = delete;
   WalSync& operator=(const WalSync&) = delete;
 
-  // Tells that there is something to sync. It is synced within the interval.
+  // Notes that the log was written to. The thread syncs it once the interval has passed; if the sync fails, it tries
+  // again after another interval. May be called from any thread.
   void Written();
 
  private:
@@ -28,7 +31,7 @@ class WalSync {
   const std::chrono::milliseconds interval_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool written_ = false;
+  bool written_ = false;  // there are writes that are not synced
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,6 @@
-// Attachment: the relay that `weir top` asks, and the token for it. They are looked for anew before each attempt: a
-// relay that was started again has another token, and may have another address.
+// Attachment: the address of the relay that `weir top` watches, and the token that this relay wants. Both are looked
+// for again before each attempt to connect, because a relay that was started again has another token, and may have
+// another address.
 #pragma once
 
 #include <string>
@@ -11,22 +12,26 @@
 namespace weir {
 
 struct AttachOptions {
-  std::string url;         // empty: that of the relay that has the data directory
-  std::string token_file;  // empty: WEIR_ADMIN_TOKEN for a URL, else that of the data directory
+  // --url; empty: the relay that has the data directory or, if the events are in PostgreSQL, the one on WEIR_PORT.
+  std::string url;
+  // --token-file; empty: with a URL, admin_token is used; without one, the token in the data directory.
+  std::string token_file;
+  // WEIR_ADMIN_TOKEN. If it is empty too, the token in the data directory is used if the relay at `url` runs on it.
   std::string admin_token;
 };
 
 struct Attachment {
   ServerUrl url;
-  // True if the relay is on this machine, by its lock file or the settings: then its certificate is not verified, as it
-  // may have another name.
+  // True if a lock file or the settings say that the relay is on this machine. Then its TLS certificate is not
+  // verified, because that may have another name.
   bool is_own = false;
-  std::string token;  // empty: none was found
-  // Says what to do if the token is refused: one or two whole sentences.
+  std::string token;  // empty if none was found
+  // Says where the token comes from, and what to do if the relay refuses it: one or two whole sentences.
   std::string advice;
 };
 
-// The error says what is missing, as a part of a sentence. A token is sent over http to this machine only.
+// Finds the relay and its token. Returns an error, in words without a full stop, if no relay is found, if the URL is
+// wrong, or if the token would go to another machine over http. A token that is not found is no error.
 Result<Attachment> FindAttachment(const RelayConfiguration& configuration, const AttachOptions& options);
 
 }  // namespace weir

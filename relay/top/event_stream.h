@@ -1,10 +1,9 @@
-// EventStreamReader: the events of a text/event-stream, from pieces that are cut anywhere.
+// EventStreamReader: reads the events of a text/event-stream (server-sent events) that comes in pieces of any size.
 //
 //   EventStreamReader reader([](const std::string& name, const std::string& data) { … });
 //   const Status status = reader.Take(piece);
 //
-// It keeps one event that is not whole yet, of at most kMostBytes. A longer one is an error, after which it takes
-// nothing.
+// It keeps at most one unfinished event, of at most kMostBytes.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +17,15 @@ namespace weir {
 
 class EventStreamReader {
  public:
-  // Eight times the largest event of a relay whose history is full.
+  // Four times the largest event of a relay, which has up to 250 KB if the history is full.
   static constexpr size_t kMostBytes = 1 << 20;
 
+  // Called within Take for each event that has data. The lines of the data are joined with line feeds.
   using OnEvent = std::function<void(const std::string& name, const std::string& data)>;
   explicit EventStreamReader(OnEvent on_event) : on_event_(std::move(on_event)) {}
 
+  // Reads the next piece. Skips comments and all fields but `event` and `data`. Returns an error if an event has more
+  // than kMostBytes; do not call it again after that.
   Status Take(std::string_view piece);
 
  private:
@@ -35,7 +37,7 @@ class EventStreamReader {
   std::string name_;
   std::string data_;
   bool has_data_ = false;
-  bool after_return_ = false;  // the line feed of a CR LF is still to come
+  bool after_return_ = false;  // a carriage return has ended the line; a line feed after it is skipped
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// FeedState: one event of /live/events, as relay/live/FEED.md describes it.
+// FeedState: the state of a relay at one moment, as GET /live/state or one server-sent event of GET /live/events tells
+// it. relay/live/FEED.md describes the JSON.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,34 @@
 namespace weir {
 
 struct FeedState {
-  uint64_t run = 0;
-  std::string name;
-  std::string version;
-  std::string store;
-  std::string mood;
-  std::string summary;
-  std::string write;  // the reasons of each class of work
+  uint64_t run = 0;     // when the relay's process began, in milliseconds since 1970
+  std::string name;     // the relay's name
+  std::string version;  // that of the relay's program
+  std::string store;    // "rocksdb", or the address of a PostgreSQL
+  std::string mood;     // the relay's condition: "calm", "limiting", …
+  std::string summary;  // the same in a sentence
+  std::string write;    // the reason that limits each class of work, or comes nearest to that
   std::string bulk;
   std::string read;
-  LiveRow now;
-  // They include "changed": the settings that were changed since the start.
+  LiveRow now;  // the figures of the newest second
+  // The tables that the relay has sent. If settings were changed since its start, a last table, "changed", lists them
+  // with their present value and the one that a restart brings back.
   std::vector<LiveTable> tables;
-  std::vector<LiveRow> history;  // only in an event `state` and in /live/state; the oldest row first
+  // The rows of the last ten minutes, the oldest first. Empty in an event `tick`, which has no history.
+  std::vector<LiveRow> history;
 
+  // Returns the table of that name; null if there is none. The pointer is valid until `tables` changes.
   const LiveTable* Find(std::string_view table) const;
 };
 
-// Accepts members that are missing or unknown. Returns an error if the text is no such state, or of another format.
+// Reads a state from JSON. Skips unknown members; a member that is missing, or has another type than expected, is left
+// empty. Only the member `format` must be there. Returns an error if `format` is missing or is not 1, and if the text
+// is no JSON object.
 Result<FeedState> ReadFeedState(std::string_view json);
 
-// Adds the rows that `state` brings to `history`. After a restart of the relay, the rows from before it stay.
+// Brings `history` up to date with `state`, the state that came after `before`. If `state` has no history, its row
+// `now` is appended. Otherwise its history replaces all rows. But if the relay was started again (`run` differs) and
+// all new rows are later than the rows here, they are appended, so that the rows from before the restart stay.
 void Join(const FeedState& before, const FeedState& state, LiveHistory* history);
 
 }  // namespace weir

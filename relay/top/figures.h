@@ -1,4 +1,4 @@
-// Formats figures of the feed for people, as the page at /live does. NaN is "–".
+// Formats figures of the feed for people, as the page at /live does. NaN, which stands for no value, becomes "–".
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ std::string LevelText(float level);      // "0.31"
 std::string RateText(float rate);        // per second: "0", "1.2", "23.0k"
 std::string CountText(float count);      // "12", "1.20M"
 std::string BytesText(float bytes);      // "78.1 MB"
-std::string SpeedText(float bytes);      // "78.1 MB/s"
+std::string SpeedText(float bytes);      // bytes per second: "78.1 MB/s"
 std::string SecondsText(float seconds);  // "0.3ms"
-std::string CoresText(float cores);      // "43 %" of one core
+std::string CoresText(float cores);      // in percent of one core: "43 %"
 
 }  // namespace weir

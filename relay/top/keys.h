@@ -1,4 +1,5 @@
-// KeyReader: the keys that were typed, from the bytes that a terminal sends, cut anywhere.
+// KeyReader: turns the bytes that a terminal sends into the keys that the user has pressed. The bytes may come in
+// pieces of any size.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ struct KeyPress {
 
 class KeyReader {
  public:
-  // Skips bytes that are none of these keys.
+  // Returns the keys that are complete with these bytes. Skips all other keys, Escape among them.
   std::vector<KeyPress> Take(std::string_view bytes);
 
  private:
   void TakeSequence(char last, std::vector<KeyPress>* keys);
 
-  std::string sequence_;  // an escape sequence that is not whole yet, without its ESC
-  bool escaped_ = false;
+  std::string sequence_;  // the escape sequence that has begun, without its ESC
+  bool escaped_ = false;  // an escape sequence has begun
 };
 
 }  // namespace weir

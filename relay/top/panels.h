@@ -1,4 +1,4 @@
-// The panels of a view of `weir top`: each is a Screen of its own, as high as it has to be.
+// The panels from which `weir top` builds its views. Each is a Screen (screen.h) of its own, as high as its contents.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,33 @@
 namespace weir {
 
 struct PanelShape {
-  size_t width;
+  size_t width;  // in cells
   Charset charset;
 };
 
-// For writes, bulk and reads: the level against its setpoint, now and before, and what the gates do.
+// Shows, for writes, bulk and reads, the level and its setpoint, a plot of the last minutes, and what the gates do.
 Screen ClassesPanel(const Watched& watched, PanelShape shape);
-// The reason that limits each class.
+// Shows for each class of work what limits it, or comes nearest to that.
 Screen ReasonsPanel(const FeedState& state, PanelShape shape);
-// Latencies, load, clients: a line each.
+// Shows latencies, load and clients, in an entry each.
 Screen FiguresPanel(const FeedState& state, PanelShape shape);
-// Shows at most `rows` of the table's rows.
+// Shows at most `rows` of the table's rows, or the text for an empty table.
 Screen TablePanel(const LiveTable& table, PanelShape shape, size_t rows = LiveTable::kMostRows);
-// Lines of text, each behind a word at the left. Long lines are broken.
+// An entry of WordedPanel: a word at the left, and a text beside it.
 struct WordedLine {
   std::string_view word;
   std::string_view text;
-  Ink ink = Ink::kPlain;  // colours the word
+  Ink ink = Ink::kPlain;  // colour of the word
 };
+// Shows the entries one below the other. The texts begin at the column `indent`; long texts are broken into lines.
 Screen WordedPanel(const std::vector<WordedLine>& lines, size_t indent, PanelShape shape);
 
-// Stacked puts panels one below the other, with an empty line between them. InColumns puts them in two columns if the
-// width has room for that.
+// Puts the panels one below the other, with an empty line between them.
 Screen Stacked(const std::vector<Screen>& panels, PanelShape shape);
+// Puts the panels into two columns, or one below the other if the width has no room for two. Each panel must have the
+// width ColumnWidth(shape.width).
 Screen InColumns(const std::vector<Screen>& panels, PanelShape shape);
-// The width of a panel in InColumns.
+// Returns the width of a panel for InColumns, if all of it has `width` cells.
 size_t ColumnWidth(size_t width);
 
 }  // namespace weir

@@ -1,11 +1,11 @@
-// Screen: a grid of cells that texts are put into, and its output for a terminal or a pipe.
+// Screen: a grid of character cells into which texts are put, and its output for a terminal or a pipe.
 //
 //   Screen screen(80, 24, Charset::kUtf8);
 //   size_t column = screen.Put(0, 1, state.name, Ink::kStrong);
-//   screen.Put(0, column + 2, state.summary, Ink::kPlain, 40);   // in 40 cells at most, cut with a …
+//   screen.Put(0, column + 2, state.summary, Ink::kPlain, 40);   // in 40 cells at most; a longer text ends in …
 //
-// Texts come from strangers (names, addresses, reasons), so only characters that take one cell or two get into a cell.
-// No text can move the cursor, turn the reading order or reach over its line.
+// The texts come from strangers (names, addresses, reasons). So only characters that take one or two cells are shown,
+// and no text can move the cursor, change the direction of reading, or go beyond its line.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,11 @@
 
 namespace weir {
 
-// kAscii shows other characters as similar ones, or as a question mark. kUtf8 needs a locale with UTF-8.
+// kAscii shows a character that is not ASCII as a similar one or a few, or as a question mark. kUtf8 needs a locale
+// with UTF-8 (setlocale), because that tells how many cells a character takes.
 enum class Charset : uint8_t { kUtf8, kAscii };
 
+// The colour and weight of a text, by its meaning.
 enum class Ink : uint8_t {
   kPlain,
   kStrong,
@@ -27,23 +29,25 @@ enum class Ink : uint8_t {
   kWrite,  // the classes of work
   kBulk,
   kRead,
-  kNear,  // levels: near the setpoint, and at it or over
+  kNear,  // levels: near the setpoint, and at or over it
   kOver,
   kCalm,  // moods
   kLimiting,
   kAlarm,
 };
 
-// The characters of a text as they are shown: '?' for a control or invalid UTF-8; characters without width are left
-// out.
+// Returns the characters of a text as they are shown. A control character, an invalid byte of UTF-8 and whatever else
+// is unsafe to show becomes '?'. Characters that take no cell are left out.
 std::u32string Shown(std::string_view text, Charset charset);
-// The same in UTF-8.
+// Returns the same in UTF-8.
 std::string ShownText(std::string_view text, Charset charset);
+// Returns the number of cells that the character, or the text, takes.
 size_t WidthOf(char32_t shown);
 size_t WidthOf(std::u32string_view shown);
 
 class Screen {
  public:
+  // Makes a screen of blanks; width and height are in cells.
   Screen(size_t width, size_t height, Charset charset);
 
   size_t width() const { return width_; }
@@ -51,23 +55,26 @@ class Screen {
   Charset charset() const { return charset_; }
 
   static constexpr size_t kAll = SIZE_MAX;
-  // Returns the column behind the text. Text that does not fit into the cells, or the line, is cut. Rows below the last
-  // are ignored.
+  // Puts a text on the screen, from `column` on, in at most `cells` cells. Text that does not fit into these, or into
+  // the row, is cut and ends in … (~ in ASCII). Returns the column after the text. Does nothing, and returns `column`,
+  // if the row or the column is outside of the screen.
   size_t Put(size_t row, size_t column, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
-  // Puts the text so that it ends before the column `end`.
+  // Puts a text so that it ends before the column `end`.
   void PutRight(size_t row, size_t end, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
+  // Gives `cells` cells of a row another ink. Cells outside of the screen are ignored.
   void Colour(size_t row, size_t column, size_t cells, Ink ink);
-  // Copies rows of another screen, from its row `first` on, to `row` and `column` of this one.
+  // Copies `rows` rows of another screen, from its row `first` on, to `row` and `column` of this one. Cells that do not
+  // fit are left out.
   void Copy(const Screen& from, size_t first, size_t rows, size_t row, size_t column = 0);
 
-  // Returns the screen as text, without the blanks at the ends of lines.
+  // Returns the rows as text, without the blanks at their ends and without line feeds.
   std::vector<std::string> Lines() const;
-  // Returns the output that draws the screen over a terminal's contents, from its first row on.
+  // Returns the bytes that draw the screen on a terminal, over its contents, from the first row on.
   std::string Frame(bool colours) const;
 
  private:
   struct Cell {
-    char32_t shown = U' ';  // 0: the right half of the character before
+    char32_t shown = U' ';  // 0: the right half of the wide character before it
     Ink ink = Ink::kPlain;
   };
   Cell& At(size_t row, size_t column) { return cells_[row * width_ + column]; }
@@ -80,7 +87,8 @@ class Screen {
   std::vector<Cell> cells_;
 };
 
-// Breaks a text at blanks into lines of at most `cells` cells. A longer word is not broken.
+// Breaks a text at blanks into lines of at most `cells` cells. A word that is longer has a line of its own and is not
+// broken.
 std::vector<std::string> Wrapped(std::string_view text, size_t cells, Charset charset);
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// RawTerminal: standard output, which `weir top` writes to. After Enter it is the terminal's other screen, without a
-// cursor, and keys come as they are typed. Leave, or the destructor, restores everything.
+// RawTerminal: prepares the terminal for `weir top`. Enter switches standard output to the terminal's alternate screen,
+// hides the cursor, and has the terminal send each key at once, without showing it. Leave, or the destructor, restores
+// all of that.
 #pragma once
 
 #include <termios.h>
@@ -15,29 +16,35 @@ namespace weir {
 
 class RawTerminal {
  public:
-  // True if standard output can be drawn on.
+  // Returns true if standard output is a terminal that can be drawn on.
   static bool IsThere();
-  // Returns the terminal's size, limited to what can be drawn each second.
+  // Returns the size of the terminal, but at most 500 rows and 1000 columns, so that it can be drawn each second.
   static TerminalSize SizeNow();
-  // True if the terminal shows colours and the user wants them (https://no-color.org).
+  // Returns true if standard output is a terminal that shows colours, and the user wants them (https://no-color.org).
   static bool HasColours();
-  // Returns the charset of the locale, which this sets from the environment.
+  // Sets the program's locale from the environment (setlocale), and returns its charset.
   static Charset CharsetOfLocale();
 
   ~RawTerminal() { Leave(); }
 
-  // A second call undoes what other programs did to the terminal.
+  // May be called again, to undo what other programs have done to the terminal meanwhile.
   void Enter();
+  // Does nothing if Enter was not called.
   void Leave();
 
  private:
-  std::optional<termios> before_;  // the state of standard input, if that is a terminal
+  std::optional<termios> before_;  // the settings of standard input before Enter, if that is a terminal
   bool entered_ = false;
 };
 
-enum class Written : uint8_t { kAll, kInterrupted, kNobodyReads };
-// Waits until standard output takes all of it, or there is something to read from `interrupt`. The error says why
-// writing failed: "cannot write: No space left on device".
+enum class Written : uint8_t {
+  kAll,
+  kInterrupted,  // a part of the text may have been written
+  kNobodyReads   // the reader of standard output is gone
+};
+// Writes the text to standard output, and waits while that has no room. If there is something to read from the file
+// descriptor `interrupt` during such a wait, returns kInterrupted. The error says why writing failed: "cannot write: No
+// space left on device".
 Result<Written> WriteOut(std::string_view text, int interrupt);
 
 }  // namespace weir

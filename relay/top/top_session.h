@@ -1,7 +1,8 @@
-// TopSession: `weir top` while it runs. It waits for the feed, for keys and for signals, and shows the newest state: on
-// a terminal as a screen that is drawn anew, else as a line for each state.
+// TopSession: the main loop of `weir top`. It waits for news from the FeedFollower, for keys and for signals, and shows
+// the newest state: on a terminal as a screen that is drawn again, otherwise as a line for each state.
 //
-// Make it before the follower starts its thread, which then inherits the blocked signals.
+// The constructor blocks signals in its thread, so make the object before the follower's thread starts, which then
+// inherits that. It also makes the process ignore SIGPIPE.
 #pragma once
 
 #include <functional>
@@ -22,12 +23,15 @@ class TopSession {
   TopSession(const TopSession&) = delete;
   TopSession& operator=(const TopSession&) = delete;
 
-  // Tells the session that there is news. For the follower, from any thread.
+  // Tells the session that the follower has news. May be called from any thread.
   void Wake();
 
-  // Return when a key or a signal has ended the session, or the reader of the output is gone. The error says why
-  // writing failed.
+  // Draws the follower's newest state on the terminal until a key or a signal ends the session, or the terminal is
+  // gone. Returns an error if writing failed.
   Status ShowScreen(FeedFollower& follower, Look look);
+  // Prints a line for each state until a signal ends the session, or the reader of the output is gone. Returns an error
+  // if writing failed. Calls `complain`, on this thread, when the connection to the relay is lost, changes or is live
+  // again.
   Status PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
 
  private:
@@ -38,13 +42,13 @@ class TopSession {
   void TakeKeys(Look* look, const Drawn& drawn);
   void Press(const KeyPress& key, Look* look, const Drawn& drawn);
 
-  int signals_ = -1;
-  int news_ = -1;
+  int signals_ = -1;  // file descriptor from which the blocked signals are read
+  int news_ = -1;     // file descriptor to which Wake writes
   KeyReader keys_;
-  bool input_ended_;       // or input is no terminal
+  bool input_ended_;       // standard input has ended, or is no terminal
   bool had_news_ = false;  // news ended the last wait
-  bool ended_ = false;
-  bool anew_ = true;  // the terminal may show something else than was drawn
+  bool ended_ = false;     // the session has to end
+  bool anew_ = true;       // the terminal may show something else than was drawn
 };
 
 }  // namespace weir

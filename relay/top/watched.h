@@ -1,4 +1,4 @@
-// Watched: the state of the relay that `weir top` watches, and of the connection to it.
+// Watched: all that `weir top` knows about the relay that it watches: its state, its history and the connection to it.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace weir {
 
 struct Watched {
   enum class Link : uint8_t {
-    kLive,     // an event a second
-    kPolled,   // no event comes; the state is polled every five seconds
+    kLive,     // an event comes each second
+    kPolled,   // no events come, so the state is asked for every five seconds
     kRefused,  // the relay refuses the token, or asks for one
-    kLost,
+    kLost,     // the relay does not answer
   };
 
   Link link = Link::kLive;
   std::string origin;   // "http://127.0.0.1:3334"
-  std::string problem;  // says why the link is not kLive, as a part of a sentence; may be empty
+  std::string problem;  // why the link is not kLive, in words; may be empty
   TimePoint heard;      // when the newest state came
   FeedState state;
   LiveHistory history;

@@ -1,4 +1,4 @@
-// The OpenTelemetry protocol's messages, as JSON: writes requests and reads answers.
+// Writes the requests and reads the answers of the OpenTelemetry protocol (OTLP), as JSON.
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 #pragma once
 
@@ -16,14 +16,17 @@ namespace weir {
 
 using ResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 
-// Returns an ExportTraceServiceRequest. `at_zero` is the time of day at which the spans' clock was zero.
+// Returns an ExportTraceServiceRequest with these spans. `at_zero` is the date and time at which the clock of the spans
+// was zero.
 std::string WriteOtlp(std::span<const SpanData> spans, const ResourceAttributes& resource, WallTime at_zero);
 
-// The partialSuccess of an ExportTraceServiceResponse. A collector that took all spans may leave it out.
+// The partialSuccess of an ExportTraceServiceResponse.
 struct PartialSuccess {
-  uint64_t rejected = 0;
-  std::string message;
+  uint64_t rejected = 0;  // number of spans that the collector rejected
+  std::string message;    // why
 };
+// Returns the partialSuccess in the body of an answer. If it is missing, as from a collector that accepted all spans,
+// or cannot be read, no span is rejected.
 PartialSuccess ReadPartialSuccess(std::string_view body);
 
 }  // namespace weir

@@ -1,19 +1,20 @@
-// Span: a stretch of work for one request, as OpenTelemetry shows it. It begins when it is made, and ends with End or
-// when its last copy dies.
+// Span: a part of the work for one request, with its start and its end, as OpenTelemetry shows it. A tracer (tracer.h)
+// decides which requests are sampled, and begins their spans. A span ends with End, or when the last copy of it is
+// destroyed.
 //
-//   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, received);   // mostly empty: not sampled
+//   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, received);   // empty if the request is not sampled
 //   {
 //     const Span wait = span.Child("write gate");
 //     …
 //   }
 //   span.Set("weir.outcome", "rate-limited");
 //
-// An empty span does nothing, and asking it costs a branch. No function throws: if memory runs out, a span or an
-// attribute is missing. A span is bounded: it has at most 16 children, and texts of at most 64 characters. Names and
-// keys are literals. Values are the program's own words and numbers, nothing that a client sent: spans leave this
-// machine.
+// The functions of an empty span do nothing and cost a branch. No function throws: if memory runs out, a span or an
+// attribute is missing. The size of a span is bounded: it has at most 16 children, and texts of at most 64 characters.
+// Names and keys must be literals. Values must be words and numbers of the program and nothing that a client sent,
+// because spans leave this machine.
 //
-// Threads: a span and its copies belong to one thread at a time. A span may outlive the object that began it.
+// Threads: only one thread at a time may use a span and its copies. A span may outlive the object that owns its tracer.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,9 @@ enum class SpanKind : uint8_t { kInternal = 1, kServer = 2 };  // OTLP's numbers
 struct SpanData {
   TraceId trace{};
   SpanId id{};
-  SpanId parent{};  // all zero: none
-  bool parent_is_remote = false;
-  bool failed = false;
+  SpanId parent{};                // all zero: none
+  bool parent_is_remote = false;  // true if the parent is a span of the client
+  bool failed = false;            // true after Span::Fail
   SpanKind kind = SpanKind::kInternal;
   std::string_view name;
   TimePoint begin{};
@@ -52,21 +53,22 @@ class Span {
   static constexpr size_t kMostChildren = 16;
   static constexpr size_t kMostText = 64;
 
-  Span() = default;  // empty
-  // Made by a tracer, which has made room for it.
+  Span() = default;  // an empty span
+  // Only a tracer calls this, after it has counted the span.
   Span(std::shared_ptr<Tracer> tracer, SpanData data);
 
-  explicit operator bool() const noexcept { return open_ != nullptr; }
+  explicit operator bool() const noexcept { return open_ != nullptr; }  // false for an empty span
 
-  // Begins a child now. It is empty if this span is empty, has ended or has kMostChildren, or if the tracer has no
-  // room.
+  // Begins a child of this span now. Returns an empty span if this span is empty, has ended or has kMostChildren
+  // children, or if the tracer has no room.
   Span Child(std::string_view name) const noexcept { return open_ ? BeginChild(name) : Span(); }
+  // These add an attribute; after the end of the span they have no effect. A text is cut after kMostText characters,
+  // and each character that is not printable ASCII becomes '?'.
   void Set(std::string_view key, int64_t value) const noexcept;
-  // Other characters than printable ASCII become '?'.
   void Set(std::string_view key, std::string_view text) const noexcept;
-  // Marks a fault of the program or the machine, not of a client.
+  // Marks the span as failed. Call it for faults of the program or the machine, not for those of a client.
   void Fail() const noexcept;
-  // Ends the span, for all its copies.
+  // Ends the span and all its copies; this object is then empty.
   void End() noexcept {
     if (open_) EndOpen();
   }

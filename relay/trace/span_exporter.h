@@ -1,11 +1,14 @@
-// SpanExporter sends a tracer's spans to an OpenTelemetry collector: POST {endpoint}/v1/traces, in JSON.
+// SpanExporter: sends the ended spans of a tracer (tracer.h) to an OpenTelemetry collector, by POST
+// {endpoint}/v1/traces in JSON.
 //
-// A batch is all spans that have ended; there is at most one a second. If the collector does not answer, or cannot take
-// it for now (429, 502, 503, 504), the batch is sent again, later each time and no earlier than Retry-After says. After
-// five tries it is given up. Any other answer ends the batch. Meanwhile the tracer gathers the next one, and drops
-// spans beyond its bounds: so traces hold at most a full tracer and a batch, under 10 MB.
+// A batch consists of all spans that have ended; the exporter sends at most one a second. If the collector does not
+// answer, or cannot accept the batch for now (429, 502, 503, 504), the exporter sends it again, after a longer pause
+// each time and no earlier than Retry-After allows (a number of seconds; at most 5 minutes). After five tries it drops
+// the batch. After any other answer that is not 2xx it drops the batch at once. Meanwhile the tracer collects the next
+// spans, and drops those beyond its bounds. So all spans together need at most the memory of a full tracer and one
+// batch, under 10 MB.
 //
-// Threads: one; Stats may be called from any.
+// Threads: only one thread at a time may call Step and Flush; any thread may call Stats.
 #pragma once
 
 #include <atomic>
@@ -24,9 +27,9 @@
 namespace weir {
 
 struct ExportStats {
-  uint64_t sent = 0;
-  uint64_t rejected = 0;  // by the collector, of batches that it took
-  uint64_t failed = 0;    // in batches that were given up
+  uint64_t sent = 0;      // spans that the collector accepted
+  uint64_t rejected = 0;  // spans that the collector rejected from batches that it accepted
+  uint64_t failed = 0;    // spans of batches that were dropped
 };
 
 class SpanExporter {
@@ -39,14 +42,16 @@ class SpanExporter {
 
   using Send = std::function<HttpAnswer(const HttpCall& call)>;
 
-  // `clock` is the tracer's; `wall_clock` gives its times a date.
+  // `clock` must be the clock of the tracer; `wall_clock` is used to convert its times to dates. The exporter calls
+  // `send` in the thread that calls Step or Flush. The clocks must outlive the exporter.
   SpanExporter(std::shared_ptr<Tracer> tracer, const TraceTarget& target, Send send, const Clock& clock,
                const WallClock& wall_clock);
 
-  // Sends the batch that is due, if any. Returns when to call again.
+  // Sends a batch if one is due, and blocks up to kCallTimeout for the answer. Returns the time of the next call. A
+  // requested stop ends a call of the collector as a failed try.
   TimePoint Step(const std::stop_token& stop = {});
-  // Sends all spans, each once: a batch that was not taken, then the rest. Each call may take `longest`; a problem ends
-  // it.
+  // Sends all ended spans once: first a batch that was not accepted before, then the rest. Waits up to `longest` for
+  // each of the two answers. After a failure it sends no more.
   void Flush(std::chrono::milliseconds longest, const std::stop_token& stop = {});
 
   ExportStats Stats() const;
@@ -66,12 +71,12 @@ class SpanExporter {
   const Clock& clock_;
   const WallClock& wall_clock_;
 
-  HttpCall call_;       // its body is the batch
-  uint64_t spans_ = 0;  // spans in the batch; 0: there is no batch
-  int tries_ = 0;       // tries of the batch
-  Duration pause_ = kEvery;
-  TimePoint due_;
-  std::string problem_;  // the latest call's problem
+  HttpCall call_;            // its body is the batch
+  uint64_t spans_ = 0;       // spans in the batch; 0: there is no batch
+  int tries_ = 0;            // tries of the batch so far
+  Duration pause_ = kEvery;  // longest pause before the next try
+  TimePoint due_;            // time of the next try or batch
+  std::string problem_;      // problem of the last call; empty: none
 
   std::atomic<uint64_t> sent_{0};
   std::atomic<uint64_t> rejected_{0};

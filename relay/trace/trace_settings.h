@@ -1,4 +1,5 @@
-// The settings of traces. A setting that is not set by weir's own name is read from OpenTelemetry's.
+// The settings of traces. A setting that is not set by weir's name (WEIR_TRACE_…) is read from the variable that
+// OpenTelemetry defines (OTEL_…).
 #pragma once
 
 #include <string>
@@ -13,23 +14,25 @@
 namespace weir {
 
 struct TraceSettings {
-  std::string endpoint;      // http://127.0.0.1:4318; empty: off
-  double ratio = 0.01;       // the share of requests that is traced
-  std::string service_name;  // empty: service.name of the attributes, or weir
-  std::string attributes;    // attributes of the resource: key=value,key=value
-  std::string headers;       // key=value,key=value
-  std::string ca_file;
+  std::string endpoint;      // URL of the collector, http://127.0.0.1:4318; empty: nothing is traced
+  double ratio = 0.01;       // share of requests that are traced, 0 to 1
+  std::string service_name;  // empty: the service.name in `attributes`, or else "weir"
+  std::string attributes;    // attributes of the resource (this process): key=value,key=value
+  std::string headers;       // header fields for the collector: key=value,key=value
+  std::string ca_file;       // file of certificates to trust; empty: those of the system
 };
 void Declare(SettingTable& table, TraceSettings& settings);
+// Returns an error if `endpoint` is set and ReadTraceTarget would return one.
 Status Check(const TraceSettings& settings);
 
-// The settings, parsed.
+// The collector and what it is told about this process: the settings, parsed.
 struct TraceTarget {
   ServerUrl url;
   std::vector<std::pair<std::string, std::string>> headers;
   ResourceAttributes resource;
   std::string ca_file;
 };
+// Parses the settings. Returns an error that names the wrong one.
 Result<TraceTarget> ReadTraceTarget(const TraceSettings& settings);
 
 }  // namespace weir

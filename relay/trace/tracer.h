@@ -1,14 +1,16 @@
-// Tracer decides which requests are traced, and keeps the spans that have ended until they are exported.
+// Tracer: decides which requests are sampled, which means traced, begins their spans (span.h), and keeps the ended
+// spans until they are exported (span_exporter.h).
 //
-// A request is sampled by chance when it begins, with all its children or not at all. An HTTP request that belongs to a
-// trace of its caller (traceparent) is a child of it, and is sampled if its caller has sampled it. But of all HTTP
-// requests, no larger share than the ratio, and kMostSaved more, are sampled because a caller asks, so that strangers
-// cannot have everything traced.
+// When a request begins, a random choice decides whether it is sampled, together with all its child spans. An HTTP
+// request with a header field traceparent continues a trace of the client: its span becomes a child of the client's
+// span, and it is sampled only if the client has sampled its own. An unknown client must not be able to have everything
+// traced. So of n HTTP requests at most n * ratio + kMostSaved are sampled because of the field; the others that have
+// it are not sampled.
 //
-// Spans are bounded in number, open and ended together, and ended spans in bytes as well. Beyond that a span is dropped
-// and counted: no thread ever waits for an exporter.
+// Memory is bounded. SpanBounds limits the number of spans, open and ended ones together, and the bytes of the ended
+// spans. A span beyond a bound is dropped and counted. No thread ever waits for the exporter.
 //
-// Threads: any.
+// Threads: any thread may call any function.
 #pragma once
 
 #include <atomic>
@@ -25,34 +27,38 @@
 namespace weir {
 
 struct SpanBounds {
-  size_t spans = 4096;
-  size_t bytes = 2 << 20;
+  size_t spans = 4096;     // spans that are open, or have ended and are not taken
+  size_t bytes = 2 << 20;  // bytes of the spans that have ended and are not taken
 };
 
 class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
   static constexpr double kMostSaved = 10;
 
-  // The ratio is within 0..1. The tracer must be held by a shared_ptr: its spans may outlive the object that made it.
+  // `ratio` is the share of requests that are sampled, 0 to 1. A shared_ptr must own the tracer, because its spans keep
+  // it alive. The clock must outlive it.
   explicit Tracer(double ratio, const Clock& clock = Clock::System(), SpanBounds bounds = {});
 
-  // Begins the first span of a trace; an empty one if it is not sampled.
+  // Begins the first span of a new trace, now or at `since`. Returns an empty span if the request is not sampled, or if
+  // there is no room for a span.
   Span Begin(std::string_view name, SpanKind kind) noexcept {
     return Chance() ? BeginTrace(name, kind, clock_.Now()) : Span();
   }
   Span Begin(std::string_view name, SpanKind kind, TimePoint since) noexcept {
     return Chance() ? BeginTrace(name, kind, since) : Span();
   }
-  // Begins the span of an HTTP request with this header field, which may be empty.
+  // Begins the span of an HTTP request whose header field traceparent is `traceparent`. If the field is empty or
+  // malformed, does the same as Begin. Otherwise the span continues the client's trace; returns an empty span if the
+  // client has not sampled its trace, if too many requests were sampled because of the field, or if there is no room.
   Span BeginServed(std::string_view name, std::string_view traceparent) noexcept;
 
-  // Takes the spans that have ended, oldest first.
+  // Removes the ended spans and returns them, in the order in which they ended.
   std::vector<SpanData> TakeEnded();
-  // Drops every span that ends from now on, because none is taken any more.
+  // Makes the tracer drop every span that ends from now on, because no thread will take it.
   void Close();
 
-  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  // The number of spans that have ended and were not taken.
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }  // number of dropped spans
+  // Returns the number of spans that have ended and were not taken.
   uint64_t waiting() const;
 
  private:
@@ -67,21 +73,21 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   void Take(SpanData span) noexcept;
 
   const double ratio_;
-  const uint64_t threshold_;  // the ratio, in parts of 2^53
+  const uint64_t threshold_;  // ratio * 2^53: a request is sampled if a random number of 53 bits is lower
   const Clock& clock_;
   const SpanBounds bounds_;
 
-  std::atomic<uint64_t> spans_{0};  // open, or ended and not taken
+  std::atomic<uint64_t> spans_{0};  // number of spans that are open, or have ended and were not taken
   std::atomic<uint64_t> dropped_{0};
 
-  mutable std::mutex mutex_;  // guards what follows
-  double allowance_;          // for callers that ask to be sampled
+  mutable std::mutex mutex_;  // guards the members that follow
+  double allowance_;          // requests that may be sampled because of their traceparent; at most kMostSaved
   std::vector<SpanData> ended_;
   size_t ended_bytes_ = 0;
   bool closed_ = false;
 };
 
-// Begins a span; an empty one if there is no tracer: tracing is off by default.
+// Returns tracer->Begin(args…), or an empty span if `tracer` is null, which means that tracing is off (the default).
 template <typename... Args>
 Span BeginSpan(Tracer* tracer, Args&&... args) {
   if (tracer == nullptr) [[likely]]

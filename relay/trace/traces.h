@@ -1,6 +1,7 @@
-// Traces: a program's traces, from its settings to the collector: a tracer, and a thread that exports its spans.
+// Traces: the tracing of a program. It owns a tracer (tracer.h) and a thread that sends the tracer's spans to a
+// collector (span_exporter.h).
 //
-//   Result<std::unique_ptr<Traces>> traces = Traces::Open(settings);      // null: off
+//   Result<std::unique_ptr<Traces>> traces = Traces::Open(settings);      // null if tracing is off
 //   …
 //   Span span = BeginSpan(Traces::TracerOf(traces.value()), "EVENT", SpanKind::kServer);
 #pragma once
@@ -20,21 +21,22 @@ namespace weir {
 
 struct TraceStats {
   ExportStats exported;
-  uint64_t dropped = 0;  // without being sent: too many at once, or after the end
-  uint64_t waiting = 0;
+  uint64_t dropped = 0;  // spans that the tracer dropped: there were too many, memory ran out, or they ended too late
+  uint64_t waiting = 0;  // spans that have ended and are not in a batch yet
 };
 
 class Traces {
  public:
   static constexpr std::chrono::milliseconds kLongestFlush{1000};
 
-  // Returns null if no endpoint is set.
+  // Returns null if no endpoint is set, and an error if a setting is wrong.
   static Result<std::unique_ptr<Traces>> Open(const TraceSettings& settings);
-  // Exports spans by calling `send`.
+  // Starts the thread, which calls `send` for each batch. `ratio` is the share of requests that are sampled, 0 to 1.
   Traces(double ratio, const TraceTarget& target, SpanExporter::Send send);
-  // Sends the spans that have ended, but takes a second at most.
+  // Sends the spans that have ended, for about a second at most.
   ~Traces();
 
+  // Returns the tracer, or null if `traces` is null. Traces must outlive the pointer.
   static Tracer* TracerOf(const std::unique_ptr<Traces>& traces) { return traces ? traces->tracer_.get() : nullptr; }
   TraceStats Stats() const;
 
@@ -44,11 +46,11 @@ class Traces {
   const std::shared_ptr<Tracer> tracer_;
   SpanExporter exporter_;
 
-  std::stop_source hurry_;  // ends a call that is under way
+  std::stop_source hurry_;  // ends a call of the collector
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool flushed_ = false;
-  std::jthread thread_;  // ends first
+  bool flushed_ = false;  // true when the thread has sent the last spans
+  std::jthread thread_;   // the last member, so that it ends first
 };
 
 }  // namespace weir

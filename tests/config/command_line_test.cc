@@ -49,7 +49,7 @@ class CommandLineTest : public testing::Test {
   bool loud_ = false;
 };
 
-TEST_F(CommandLineTest, WhatIsGivenIsInTheVariables) {
+TEST_F(CommandLineTest, StoresTheGivenValuesInTheVariables) {
   const Parsed outcome =
       ParseWords(line_, {"--depth=3", "--tool", "hand", "garden", "--tool", "spade", "--quiet", "--port", "80"});
   EXPECT_EQ(outcome.code, std::nullopt) << outcome.err;
@@ -80,7 +80,7 @@ TEST_F(CommandLineTest, HelpKeepsTheLinesOfItsTexts) {
   EXPECT_NE(help.out.find(examples), std::string::npos) << help.out;
 }
 
-TEST_F(CommandLineTest, WhatIsWrongIsSaidAndExitsWith2) {
+TEST_F(CommandLineTest, WrongArgumentsAreReportedAndExitWith2) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--depth", "0"},
                                                 {"--depth", "x"},
                                                 {"--tool", "fork"},
@@ -122,7 +122,7 @@ std::string Choices(const CommandLine& line, std::vector<std::string> words) {
   return all;
 }
 
-TEST_F(CommandLineTest, AShellIsToldWhatMayFollow) {
+TEST_F(CommandLineTest, ListsCompletionsForAShell) {
   EXPECT_EQ(Choices(line_, {""}), "/ ");
   EXPECT_EQ(Choices(line_, {"garden", ""}), "");
   EXPECT_EQ(Choices(line_, {"--"}), "--help --depth --tool --quiet --loud --port ");
@@ -146,7 +146,7 @@ TEST_F(CommandLineTest, AShellIsToldTheSubcommandsAndTheirFlags) {
   EXPECT_EQ(Choices(line, {"dig", ""}), "");
 }
 
-TEST(RunGuardedTest, WhatIsThrownIsSaidAndTheStatusIsOne) {
+TEST(RunGuardedTest, ExceptionsAreReportedAndTheStatusIsOne) {
   const auto said = [](const std::function<int()>& run, int code) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(RunGuarded("weir dig", run), code);

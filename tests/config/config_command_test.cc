@@ -116,7 +116,7 @@ TEST(ConfigCommand, Json) {
   EXPECT_TRUE(outcome.out.ends_with("}\n]\n"));
 }
 
-TEST(ConfigCommand, MarkdownShowsTheDefaultsWhateverTheEnvironmentSays) {
+TEST(ConfigCommand, MarkdownShowsTheDefaultsInAnyEnvironment) {
   const Outcome outcome = RunConfig({"--format=markdown"}, {{"WEIR_PORT", "bad"}, {"WEIR_NONE", "1"}});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
@@ -129,7 +129,7 @@ TEST(ConfigCommand, MarkdownShowsTheDefaultsWhateverTheEnvironmentSays) {
             "| `WEIR_DATA_DIR` | `./data` | | | where the data is |\n");
 }
 
-TEST(ConfigCommand, WhatIsForProgramsThatEmbedWeirStandsApart) {
+TEST(ConfigCommand, SettingsForEmbeddingProgramsStandApart) {
   uint64_t batch = 10;
   bool enabled = true;
   SettingTable table;

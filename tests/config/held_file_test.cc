@@ -32,7 +32,7 @@ TEST_F(HeldFileTest, OneHoldsItUntilItIsClosed) {
   EXPECT_FALSE(second.made());
 }
 
-TEST_F(HeldFileTest, SaysWhoHoldsItWhileItIsHeld) {
+TEST_F(HeldFileTest, NamesTheHolderWhileTheFileIsHeld) {
   HeldFile file;
   ASSERT_EQ(file.Open(path_), Outcome::kHeld);
   file.Say("12 weir relay and more\nhttp://127.0.0.1:1\n");
@@ -48,7 +48,7 @@ TEST_F(HeldFileTest, SaysWhoHoldsItWhileItIsHeld) {
   EXPECT_FALSE(FindHolder(directory_ / "missing").has_value());
 }
 
-TEST_F(HeldFileTest, WhatItHasIsKeptAndAppendedTo) {
+TEST_F(HeldFileTest, OpenKeepsTheContentAndRemoveDeletesTheFile) {
   WriteText(path_, "before\n");
   HeldFile file;
   ASSERT_EQ(file.Open(path_), Outcome::kHeld);
@@ -57,14 +57,14 @@ TEST_F(HeldFileTest, WhatItHasIsKeptAndAppendedTo) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(HeldFileTest, WhatIsNoFileOnADiskIsAnybodys) {
+TEST_F(HeldFileTest, ADeviceMayBeHeldTwice) {
   HeldFile first;
   HeldFile second;
   EXPECT_EQ(first.Open("/dev/null"), Outcome::kHeld);
   EXPECT_EQ(second.Open("/dev/null"), Outcome::kHeld);
 }
 
-TEST_F(HeldFileTest, WhatCannotBeOpenedSaysWhy) {
+TEST_F(HeldFileTest, AFailureToOpenSetsErrno) {
   HeldFile file;
   errno = 0;
   EXPECT_EQ(file.Open(directory_ / "no/such"), Outcome::kFailed);

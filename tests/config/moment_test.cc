@@ -32,7 +32,7 @@ TEST(Moment, IsSecondsOrADayOrATime) {
   }
 }
 
-TEST(Moment, IsNothingElse) {
+TEST(Moment, RefusesOtherTexts) {
   for (const std::string_view text : {"",
                                       "yesterday",
                                       "-1",

@@ -94,7 +94,7 @@ TEST(Parse, Word) {
   EXPECT_EQ(Said(ParseWord("", words)), "not one of hold|open");
 }
 
-TEST(FormatNumber, IsWhatPeopleWouldType) {
+TEST(FormatNumber, WritesNumbersAsPeopleTypeThem) {
   EXPECT_EQ(FormatNumber(0), "0");
   EXPECT_EQ(FormatNumber(1e6), "1000000");
   EXPECT_EQ(FormatNumber(0.05), "0.05");

@@ -24,7 +24,7 @@ TEST(ReplaceFile, HasTheNewTextAndTheModeOfBefore) {
   EXPECT_FALSE(std::filesystem::exists(path + ".new"));
 }
 
-TEST(ReplaceFile, WhereItFailsTheFileFromBeforeStands) {
+TEST(ReplaceFile, AFailureLeavesTheFormerFile) {
   const TempDirectory directory;
   EXPECT_FALSE(ReplaceFile(directory / "no/such", "x"));
   EXPECT_EQ(errno, ENOENT);

@@ -51,7 +51,7 @@ class SettingsTest : public testing::Test {
   SettingTable table_;
 };
 
-TEST_F(SettingsTest, NothingSetLeavesTheDefaults) {
+TEST_F(SettingsTest, KeepsTheDefaultsWithoutAnyValue) {
   ASSERT_TRUE(table_.Load({}).ok());
   EXPECT_EQ(sample_, Sample{});
   EXPECT_EQ(Row("SETPOINT").value, "0.85");
@@ -69,7 +69,7 @@ class InheritingTest : public SettingsTest {
   double import_setpoint_ = 0.85;
 };
 
-TEST_F(InheritingTest, WhatIsNotSetHasTheValueOfWhatItInheritsFromAndSaysSo) {
+TEST_F(InheritingTest, AnUnsetSettingInheritsAValueAndNamesItsSource) {
   ASSERT_TRUE(table_.Load({{"WEIR_SETPOINT", "0.5"}}).ok());
   EXPECT_EQ(import_setpoint_, 0.5);
   EXPECT_EQ(Row("IMPORT_SETPOINT").value, "0.5");
@@ -79,7 +79,7 @@ TEST_F(InheritingTest, WhatIsNotSetHasTheValueOfWhatItInheritsFromAndSaysSo) {
   EXPECT_EQ(Row("IMPORT_SETPOINT").source, "inherited from --setpoint");
 }
 
-TEST_F(InheritingTest, WhatIsSetInheritsNothingWhicheverComesFirst) {
+TEST_F(InheritingTest, ASetSettingInheritsNothingInAnyOrder) {
   ASSERT_TRUE(table_.Load({{"ORLY_IMPORT_SETPOINT", "0.3"}, {"WEIR_SETPOINT", "0.5"}}).ok());
   EXPECT_EQ(import_setpoint_, 0.3);
   EXPECT_EQ(Row("IMPORT_SETPOINT").source, "ORLY_IMPORT_SETPOINT");
@@ -87,7 +87,7 @@ TEST_F(InheritingTest, WhatIsSetInheritsNothingWhicheverComesFirst) {
   EXPECT_EQ(import_setpoint_, 0.3);
 }
 
-TEST_F(InheritingTest, NothingSetLeavesBothDefaults) {
+TEST_F(InheritingTest, KeepsBothDefaultsWithoutAnyValue) {
   ASSERT_TRUE(table_.Load({}).ok());
   EXPECT_EQ(Row("IMPORT_SETPOINT").source, "default");
   EXPECT_THROW(table_.DefaultFrom("IMPORT_SETPOINT", "NO_SUCH"), std::logic_error);
@@ -160,7 +160,7 @@ TEST_F(SettingsTest, AnErrorNamesVariableValueRangeAndUnit) {
   }
 }
 
-TEST_F(SettingsTest, OnErrorNothingChanges) {
+TEST_F(SettingsTest, AnErrorChangesNoSetting) {
   EXPECT_FALSE(table_.Load({{"WEIR_ENABLED", "false"}, {"WEIR_PORT", "80"}, {"WEIR_ON_FAULT", "x"}}).ok());
   EXPECT_EQ(sample_, Sample{});
   EXPECT_EQ(Row("PORT").value, "3334");
@@ -219,13 +219,13 @@ TEST_F(SettingsTest, AVariableOfAnotherProgramCountsLast) {
   EXPECT_THROW(table_.AlsoFrom("NO_SUCH", "OTHER"), std::logic_error);
 }
 
-TEST(ProcessEnvironment, HoldsWhatTheProcessHas) {
+TEST(ProcessEnvironment, HoldsTheVariablesOfTheProcess) {
   ASSERT_EQ(setenv("WEIR_TEST_OF_ENVIRONMENT", "a=b", 1), 0);
   const Environment environment = ProcessEnvironment();
   EXPECT_EQ(environment.at("WEIR_TEST_OF_ENVIRONMENT"), "a=b");
 }
 
-RC_GTEST_PROP(Settings, WhatTheTablePrintsIsReadBack, ()) {
+RC_GTEST_PROP(Settings, AValueThatTheTablePrintsIsReadBack, ()) {
   double min = *rc::gen::arbitrary<double>();
   double max = *rc::gen::arbitrary<double>();
   RC_PRE(std::isfinite(min) && std::isfinite(max));

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-TEST(MakeDirectories, MakesWhatIsMissingOnTheWay) {
+TEST(MakeDirectories, MakesMissingParents) {
   const TempDirectory directory;
   EXPECT_FALSE(MakeDirectories(directory / "a/b/c"));
   EXPECT_TRUE(std::filesystem::is_directory(directory / "a/b/c"));
@@ -18,7 +18,7 @@ TEST(MakeDirectories, MakesWhatIsMissingOnTheWay) {
   EXPECT_TRUE(std::filesystem::is_directory(directory / "a/d"));
 }
 
-TEST(MakeDirectories, SaysWhatStandsInTheWay) {
+TEST(MakeDirectories, ReportsAFileInTheWay) {
   const TempDirectory directory;
   WriteText(directory / "file", "");
   EXPECT_EQ(MakeDirectories(directory / "file/a"), std::errc::not_a_directory);

@@ -42,7 +42,7 @@ TEST(Url, AnIpv6AddressStandsInBrackets) {
   EXPECT_EQ(UrlHost("127.0.0.1"), "127.0.0.1");
 }
 
-TEST(Url, OfAServerIsReadPartByPart) {
+TEST(Url, ParsesTheUrlOfAServerPartByPart) {
   struct Case {
     std::string text, host, port, path, origin;
     bool loopback;
@@ -74,7 +74,7 @@ TEST(Url, AQueryIsTakenParameterByParameter) {
   EXPECT_EQ(seen, "a=1;b=none;c=;=d;e=f=g;");
 }
 
-TEST(Percent, WhatIsEncodedIsDecodedAsItWas) {
+TEST(Percent, DecodingReversesEncoding) {
   std::string every;
   for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
   const std::string encoded = EncodePercent(every);

@@ -103,7 +103,9 @@ struct Case {
 
 class YamlReaderErrors : public testing::TestWithParam<Case> {};
 
-TEST_P(YamlReaderErrors, SayWhereWhatAndWhatWasExpected) { EXPECT_EQ(ErrorOf(GetParam().text), GetParam().error); }
+TEST_P(YamlReaderErrors, NameThePositionTheFindingAndTheExpectation) {
+  EXPECT_EQ(ErrorOf(GetParam().text), GetParam().error);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Values, YamlReaderErrors,
@@ -170,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Refused, YamlReaderErrors,
                                          Case{"a: &x [*x]\n", "w.yaml:1:8: found an alias within what it stands for"}));
 
 // The words after the position come from the parser.
-TEST(YamlReader, WhatIsNotYamlIsRefusedWithItsPosition) {
+TEST(YamlReader, RefusesInvalidYamlWithItsPosition) {
   for (const auto& [text, error] : std::vector<Case>{{"endpoints: [a\n", "w.yaml:2:1: found what is not YAML: "},
                                                      {"endpoints:\n\t- a\n", "w.yaml:2:2: found what is not YAML: "},
                                                      {"a: *none\n", "w.yaml:1:4: found what is not YAML: "},
@@ -206,7 +208,7 @@ TEST(YamlReader, AliasesStandForTheirAnchors) {
   EXPECT_EQ(endpoints[1].rate, 3);
 }
 
-TEST(YamlReader, WhatUnfoldsToTooMuchIsRefused) {
+TEST(YamlReader, RefusesAliasesThatUnfoldToTooMuch) {
   std::string text = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 10; ++i) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";

@@ -76,7 +76,7 @@ bool Includes(const std::set<std::string>& all, const std::set<std::string>& som
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-TEST_F(Durability, WhatABatchSyncedRelayAcknowledgedIsThereAfterAPowerCut) {
+TEST_F(Durability, ABatchSyncedRelayKeepsAcknowledgedEventsOverAPowerCut) {
   std::set<std::string> acknowledged;
   for (uint64_t round = 0; round < 4; ++round) {
     StartRelay("batch");
@@ -89,7 +89,7 @@ TEST_F(Durability, WhatABatchSyncedRelayAcknowledgedIsThereAfterAPowerCut) {
   }
 }
 
-TEST_F(Durability, WhatAnIntervalSyncedRelayAcknowledgedIsOnDiskSoonAfter) {
+TEST_F(Durability, AnIntervalSyncedRelaySoonHasAcknowledgedEventsOnDisk) {
   StartRelay("interval");
   const std::set<std::string> acknowledged = Publish(0, 50, 50);
   EXPECT_TRUE(Eventually([&] { return Includes(StoredIn(power.Image()), acknowledged); }));
@@ -99,7 +99,7 @@ TEST_F(Durability, WhatAnIntervalSyncedRelayAcknowledgedIsOnDiskSoonAfter) {
   ExpectSound(power.data());
 }
 
-TEST_F(Durability, ARelayThatSyncsNothingIsSoundAfterAPowerCutAndWholeAfterAnOrderlyEnd) {
+TEST_F(Durability, AnUnsyncedRelayIsSoundAfterAPowerCutAndWholeAfterAStop) {
   StartRelay("off");
   Publish(0, 50, 50);
   Kill();
@@ -173,7 +173,7 @@ TEST_F(ImportDurability, GoesOnFromItsCheckpointAfterAPowerCut) {
   ExpectSound(power_.data());
 }
 
-TEST_F(ImportDurability, WhatARelayHasAnsweredIsOnDiskWhateverItsSyncModeAllows) {
+TEST_F(ImportDurability, ImportedEventsAreOnDiskInAnySyncModeOfTheRelay) {
   for (const std::string sync : {"interval", "off"}) {
     PowerCut power;
     const std::string command = "exec env " + power.environment() + "WEIR_DB_SYNC=" + sync +

@@ -64,7 +64,7 @@ TEST_F(LocalDestinationTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabled)
   }
 }
 
-TEST_F(LocalDestinationTest, SaysWhoHasTheDatabase) {
+TEST_F(LocalDestinationTest, NamesTheProcessThatHasTheDatabase) {
   const std::unique_ptr<RocksDbStore> store = MustOpen(SmallStore(directory_ / "events"));
   const Result<std::unique_ptr<Destination>> opened = OpenDatabaseDestination(Configuration(), {}, Count());
   ASSERT_FALSE(opened.ok());

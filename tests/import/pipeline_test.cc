@@ -174,7 +174,7 @@ TEST_F(PipelineTest, GoesOnAfterAnErrorThatPasses) {
   EXPECT_EQ(save_.saved().size(), 3U);
 }
 
-TEST_F(PipelineTest, WhatWasSettledBeforeAnErrorIsNotSavedAgain) {
+TEST_F(PipelineTest, DoesNotSaveAgainLinesThatWereSettledBeforeAnError) {
   Start(Parts());
   save_.SettleBeforeFailure(2);
   save_.Fail(2, "cannot save: IO error: passing");

@@ -128,7 +128,7 @@ TEST(DrainEnvelope, ASlowEnginesLongCycleIsNoPause) {
   EXPECT_NEAR(ToSeconds(envelope.cycle()), 60.1, 1e-6);
 }
 
-TEST(DrainEnvelope, IsNeverBelowTheBacklogNorAboveWhatWasThere) {
+TEST(DrainEnvelope, IsNeverBelowTheBacklogNorFarAboveItsPeak) {
   DrainEnvelope envelope({.gulp_bytes = kFile, .first_cycle = seconds(3)});
   TimePoint now{};
   Sawtooth backlog(0, 9e6, milliseconds(3700));

@@ -83,7 +83,7 @@ TEST(DrainMeter, LooksBackOverTwoGulpsHoweverLongTheyAre) {
   EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 1.2);
 }
 
-TEST(DrainMeter, ScaledToASlowerDiskItIsRightAtOnceAndNothingIsOverdue) {
+TEST(DrainMeter, IsRightAtOnceWhenScaledToASlowerDisk) {
   DrainMeter meter(6 * kMB);
   for (int i = 0; i < 10; ++i) Job(&meter, seconds(4), 24 * kMB);
   meter.Busy(seconds(2));
@@ -96,7 +96,7 @@ TEST(DrainMeter, ScaledToASlowerDiskItIsRightAtOnceAndNothingIsOverdue) {
   EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 0.2);
 }
 
-TEST(DrainMeter, IgnoresWhatIsNoWork) {
+TEST(DrainMeter, IgnoresEmptyAndNegativeWork) {
   DrainMeter meter(6 * kMB);
   meter.Busy(-seconds(5));
   meter.Drained(0);

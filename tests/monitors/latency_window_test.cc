@@ -17,7 +17,7 @@ TEST(LatencyWindow, IsAllZeroBeforeTheFirstRecord) {
   EXPECT_EQ(window.Summary().p99, Duration::zero());
 }
 
-TEST(LatencyWindow, DividesByWhatIsInItUntilItIsFull) {
+TEST(LatencyWindow, DividesByItsCountUntilItIsFull) {
   LatencyWindow window(100);
   window.Record(milliseconds(10));
   window.Record(milliseconds(30));
@@ -25,7 +25,7 @@ TEST(LatencyWindow, DividesByWhatIsInItUntilItIsFull) {
   EXPECT_EQ(window.Summary().count, 2u);
 }
 
-TEST(LatencyWindow, ForgetsWhatIsOlderThanItsSize) {
+TEST(LatencyWindow, ForgetsLatenciesBeyondItsSize) {
   LatencyWindow window(4);
   for (int i = 0; i < 4; ++i) window.Record(milliseconds(1000));
   for (int i = 0; i < 4; ++i) window.Record(milliseconds(1));

@@ -134,7 +134,7 @@ TEST(LoadMonitor, ASampleIsAsOldAsItsAnswer) {
   EXPECT_EQ(monitor.Sample().time, TimePoint{} + seconds(4));
 }
 
-TEST(LoadMonitor, WhatTheProcessFeelsIsKnownWithoutTheEngine) {
+TEST(LoadMonitor, SamplesTheProcessEvenIfTheEngineFails) {
   class Process final : public LoadProbe {
    public:
     Status ProbeProcess(LoadSample* sample) override {
@@ -201,7 +201,7 @@ TEST(LoadMonitor, ASampleWithoutFiniteNumbersIsNotGood) {
   }
 }
 
-TEST(LoadMonitor, AHangingProbeBlocksNobodyWhoAsks) {
+TEST(LoadMonitor, AHangingProbeBlocksNoCaller) {
   std::mutex mutex;
   std::condition_variable released;
   bool hang = false;
@@ -324,7 +324,7 @@ TEST(LoadMonitor, RecommendedWriteDelayFollowsThePlansCurve) {
   }
 }
 
-TEST(LoadMonitor, RecommendedReadDelayIsWhatIsAboveFiftyMilliseconds) {
+TEST(LoadMonitor, RecommendedReadDelayIsTheExcessOverFiftyMilliseconds) {
   struct Case {
     milliseconds latency;
     milliseconds delay;

@@ -25,7 +25,7 @@ TEST(LsmGeometry, OneIsWhereTheEngineBeginsToBrake) {
   EXPECT_EQ(Recipe().DebtAtOne(), 512.0 * kMiB);
 }
 
-TEST(LsmGeometry, WithBrakesMovedOneOfL0IsBetweenTheOldSlowdownAndTheOldStop) {
+TEST(LsmGeometry, MovedBrakesPutOneOfL0BetweenTheOldSlowdownAndStop) {
   EXPECT_EQ(PreparedGeometry(Recipe()).L0FilesAtOne(), 16);
 }
 

@@ -75,7 +75,7 @@ TEST(LsmSignals, AFlushDoesNotMoveL0) {
   EXPECT_NEAR(after.Find("l0")->level, before.Find("l0")->level, 1e-9);
 }
 
-TEST(LsmSignals, NeitherL0NorDebtCountWhereTheEngineDoesNotCompact) {
+TEST(LsmSignals, NeitherL0NorDebtCountIfTheEngineDoesNotCompact) {
   LsmGeometry geometry = Recipe();
   geometry.compaction_brakes = false;
   const LsmFacts facts{.l0_files = 100, .pending_compaction_bytes = 1ull << 40};
@@ -159,7 +159,7 @@ TEST(LsmSignals, MemtablesThatWaitToBeFlushedTogetherAreNoBacklog) {
   EXPECT_NEAR(Sense(geometry, {.memtable_bytes = 16 * kMiB}, "memtables").level, 1, 1e-9);  // four of five
 }
 
-TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
+TEST(LsmSignals, TheDrainIsUserBytesLeavingL0PerBusySecond) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
   LsmFacts facts{.disk_bytes_per_user_byte = 1, .table_bytes_per_user_byte = 0.5};
@@ -191,14 +191,14 @@ double DrainAfter(int cycles, bool l1_is_emptied) {
   return sample.Find("l0")->drain_bytes_per_second;
 }
 
-TEST(LsmSignals, WhatIsLeftInL1CountsAsWorkThatIsOwed) {
+TEST(LsmSignals, BytesLeftInL1CountAsOwedWork) {
   // 16 MB cost 4 s; while L1 only grows, another 32 MB are owed at 33.5 MB/s.
   EXPECT_NEAR(DrainAfter(20, false), 16e6 / (4 + 0.954), 0.1e6);
   EXPECT_NEAR(DrainAfter(20, true), 16e6 / 4, 0.1e6);
 }
 
 // Without a bound, the 10 GB would count as ten minutes of work that the drain was told in advance.
-TEST(LsmSignals, WhatIsDeletedFromL1IsNoDrainForLong) {
+TEST(LsmSignals, ADeletionFromL1DistortsTheDrainOnlyBriefly) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
   LsmFacts facts{.compacting = true, .l1_bytes = 20'000'000'000};

@@ -46,7 +46,7 @@ class FakeFiles {
 
 std::string Bytes(uint64_t mebibytes) { return std::to_string(mebibytes * kMiB) + "\n"; }
 
-TEST(MemoryProbe, AnonymousMemoryIsWhatIsResidentWithoutFiles) {
+TEST(MemoryProbe, AnonymousMemoryIsResidentMemoryWithoutFiles) {
   const FakeFiles fake;
   MemoryProbe probe(fake.files());
   const Result<MemoryUse> use = probe.ReadUse();
@@ -62,7 +62,7 @@ TEST(MemoryProbe, SeesNewFiguresInAFileThatItKeepsOpen) {
   EXPECT_EQ(probe.ReadUse().value().anonymous_bytes, 100u * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
-TEST(MemoryUse, WhatTheAllocatorKeepsIsWhatIsResidentAndNotInUse) {
+TEST(MemoryUse, TheAllocatorKeepsResidentMemoryThatIsNotInUse) {
   EXPECT_EQ((MemoryUse{.jemalloc_bytes = 60, .anonymous_bytes = 100}).kept_bytes(), 40U);
   EXPECT_EQ((MemoryUse{.jemalloc_bytes = 100, .anonymous_bytes = 60}).kept_bytes(), 0U);  // not touched yet
   EXPECT_EQ((MemoryUse{.jemalloc_bytes = {}, .anonymous_bytes = 100}).kept_bytes(), 0U);

@@ -37,7 +37,7 @@ class MemoryTargetTest : public testing::Test {
 
 TEST_F(MemoryTargetTest, ANumberIsTaken) { EXPECT_EQ(Resolve(1400).value(), 1400 * kMiB); }
 
-TEST_F(MemoryTargetTest, ZeroIsTwoThirdsOfWhatIsFree) { EXPECT_EQ(Resolve(0).value(), 660 * kMiB); }
+TEST_F(MemoryTargetTest, ZeroIsTwoThirdsOfFreeMemory) { EXPECT_EQ(Resolve(0).value(), 660 * kMiB); }
 
 TEST_F(MemoryTargetTest, ZeroLooksAtTheCgroupToo) {
   Put("proc/self/cgroup", "0::/\n");
@@ -61,7 +61,7 @@ TEST_F(MemoryTargetTest, AnEmergencyBeginsATenthBelowTheCgroupsLimit) {
   EXPECT_LE(Resolve(0, 2).value(), 512 * kMiB / 2.2) << "0: of what is free, either";
 }
 
-TEST_F(MemoryTargetTest, ZeroNeedsToKnowWhatIsFree) {
+TEST_F(MemoryTargetTest, ZeroFailsIfFreeMemoryIsUnknown) {
   Put("proc/meminfo", "nothing\n");
   EXPECT_NE(Resolve(0).status().message().find("WEIR_RATE_LIMIT_TARGET_MEMORY_MB=0"), std::string::npos);
   EXPECT_EQ(Resolve(100).value(), 100 * kMiB);
@@ -86,7 +86,7 @@ struct PlanCase {
   MemoryBudget budget;
 };
 
-TEST(PlanMemory, SizesWhatIsNotSet) {
+TEST(PlanMemory, SizesTheCacheAndBuffersThatAreNotSet) {
   const PlanCase cases[] = {
       {"defaults: half, with as many buffers as are used", 1400, {}, {}, true, 128, 128, {700, 128, true}},
       {"many column families: a quarter for buffers", 1400, {}, {}, true, 128, 2560, {700, 350, true}},

@@ -78,13 +78,13 @@ TEST(RocksDbCounters, KeepTheCausesOfStalls) {
                 {"level0_slowdown", 0}, {"memtable_compaction", 10}, {"memtable_slowdown", 15}}));
 }
 
-TEST(RocksDbCounters, OfAnEmptyAnswerAreZero) {
+TEST(RocksDbCounters, AreZeroForAnEmptyAnswer) {
   const RocksDbCounters counters = ParseCounters({}, 1);
   EXPECT_EQ(counters.drained_from_l0_bytes, 0);
   EXPECT_EQ(counters.highest_score, 0);
 }
 
-TEST(DiskRatio, StartsAtOneAndComesToWhatIsFlushed) {
+TEST(DiskRatio, StartsAtOneAndApproachesTheFlushedRatio) {
   DiskRatio ratio(4e6);
   EXPECT_EQ(ratio.value(), 1);
   for (int i = 0; i < 100; ++i) ratio.Update(4e6, 1e6);

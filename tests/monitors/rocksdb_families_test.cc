@@ -47,7 +47,7 @@ TEST_F(RocksDbFamilies, TheBurstComesFromTheFamiliesThatTakeData) {
   EXPECT_EQ(Sense(monitor, seconds(1)).write_burst_bytes, 2 * kMiB) << "a flush takes nothing in";
 }
 
-TEST_F(RocksDbFamilies, RefusesADatabaseWhoseCompactionItDoesNotKnow) {
+TEST_F(RocksDbFamilies, RefusesADatabaseOfAnUnknownCompactionStyle) {
   for (const auto style : {rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
     rocksdb::Options options = SmallEngine();
     options.compaction_style = style;

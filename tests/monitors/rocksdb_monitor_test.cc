@@ -161,7 +161,7 @@ TEST_F(RocksDbMonitorTest, FilesThatAreMergedWithinL0AreNoDrain) {
   EXPECT_NEAR(monitor.Sample().Find("l0")->level, (full_files - 4) / 8, 0.1);
 }
 
-TEST_F(RocksDbMonitorTest, WhatIsStillInMemoryCountsToo) {
+TEST_F(RocksDbMonitorTest, DataInMemtablesCountsToo) {
   test_.Open(WithoutCompactions());
   RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
   for (int files = 0; files < 8; ++files) test_.WriteFile();
@@ -256,7 +256,7 @@ TEST_F(RocksDbMonitorTest, OwnBytesAreAgainstTheirBudget) {
   EXPECT_EQ(Sense(monitor).Find("own")->level, 0);
 }
 
-TEST_F(RocksDbMonitorTest, OnlyOwnAndMemoryTellApartWhatWaits) {
+TEST_F(RocksDbMonitorTest, OnlyOwnAndMemoryTellWaitingBytesApart) {
   test_.Open(SmallEngine());
   RocksDbMonitorSettings settings;
   settings.own_budget_mb = 10;
@@ -283,7 +283,7 @@ TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
 // The meter is fed from RocksDB's counters, so its entries must match what really left L0. RocksDB may size its levels
 // either way. Bytes that a compaction leaves in the level below L0 are owed twice. Bytes that moved on to a lower level
 // in the same time, for example from a full base level, are not owed.
-TEST_F(RocksDbMonitorTest, TheDrainIsWhatCompactionsTookPerBusySecond) {
+TEST_F(RocksDbMonitorTest, TheDrainIsBytesCompactedFromL0PerBusySecond) {
   for (const bool dynamic_levels : {false, true}) {
     rocksdb::Options options = WithoutCompactions();
     options.level_compaction_dynamic_level_bytes = dynamic_levels;

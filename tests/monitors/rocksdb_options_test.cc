@@ -56,7 +56,7 @@ TEST(PrepareRocksDb, MultipliesTheLimitsOfDebtAndAddsBuffers) {
 }
 
 // Without a limiter, moved brakes are the worst choice: a database that nothing controls keeps RocksDB's own.
-TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseThatNothingControls) {
+TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseWithoutALimiter) {
   rocksdb::Options options = SmallEngine();
   options.soft_pending_compaction_bytes_limit = 512 * kMiB;
   options.hard_pending_compaction_bytes_limit = 2048 * kMiB;
@@ -143,7 +143,7 @@ TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
   }
 }
 
-TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherWhereTheyWouldBeMerged) {
+TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherIfTheyWouldBeMerged) {
   rocksdb::Options options;
   options.write_buffer_size = 4 * kMiB;
   options.max_write_buffer_number = 4;
@@ -178,7 +178,7 @@ TEST(PrepareRocksDb, SizesCacheAndWriteBuffersFromTheTarget) {
   EXPECT_EQ(options.listeners.size(), 1u);
 }
 
-TEST(PrepareRocksDb, KeepsWhatTheProgramSet) {
+TEST(PrepareRocksDb, KeepsTheOptionsThatTheProgramSet) {
   rocksdb::Options options;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(100 * kMiB);
@@ -193,7 +193,7 @@ TEST(PrepareRocksDb, KeepsWhatTheProgramSet) {
   EXPECT_EQ(prepared.value().budget.write_buffer_bytes, 50 * kMiB);
 }
 
-TEST(PrepareRocksDb, KeepsTheOtherTableOptionsWhereItPutsACache) {
+TEST(PrepareRocksDb, KeepsTheOtherTableOptionsWhenItAddsACache) {
   rocksdb::Options options;
   rocksdb::BlockBasedTableOptions table;
   table.block_size = 16 << 10;

@@ -69,7 +69,7 @@ TEST_F(RocksDbVersion, HasEachCounterThatWeirReads) {
   EXPECT_GT(std::stod(stats["db.user_bytes_written"]), 90 << 10);
 }
 
-TEST(RocksDbDefaults, AreThoseOfTheTable) {
+TEST(RocksDbDefaults, MatchTheTable) {
   const rocksdb::Options options;
   const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   ASSERT_NE(table, nullptr);

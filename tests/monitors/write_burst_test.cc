@@ -11,7 +11,7 @@ constexpr double kMiB = 1 << 20;
 
 uint64_t MiB(double n) { return static_cast<uint64_t>(n * kMiB); }
 
-TEST(WriteBurst, IsHalfTheSmallestBufferWhileNobodyKnowsWhoTakesTheData) {
+TEST(WriteBurst, IsHalfTheSmallestBufferUntilSharesAreKnown) {
   EXPECT_EQ(WriteBurst({8 * kMiB, 1 * kMiB, 4 * kMiB}).Bytes(), MiB(0.5));
   EXPECT_EQ(WriteBurst({4 * kMiB}).Bytes(), MiB(2));
 }
@@ -23,7 +23,7 @@ TEST(WriteBurst, AFamilyWithOneKeySetsNothing) {
   EXPECT_EQ(burst.Bytes(), MiB(4));
 }
 
-TEST(WriteBurst, AFamilyWhoseBufferIsFilledSoonerSetsIt) {
+TEST(WriteBurst, TheFamilyThatFillsItsBufferSoonestSetsIt) {
   WriteBurst burst({1 * kMiB, 8 * kMiB});
   for (int n = 0; n < 100; ++n) {
     burst.Took(0, 0.3 * kMiB);
@@ -40,7 +40,7 @@ TEST(WriteBurst, FollowsWhereTheDataGoes) {
   EXPECT_EQ(burst.Bytes(), MiB(4));
 }
 
-TEST(WriteBurst, TheShareOfAFamilyIsWhatItTookOfAllLately) {
+TEST(WriteBurst, TheShareOfAFamilyIsItsPartOfRecentWrites) {
   WriteBurst burst({4 * kMiB, 4 * kMiB});
   EXPECT_EQ(burst.ShareOf(0), 1) << "nobody knows";
   EXPECT_EQ(burst.ShareOf(1), 1);
@@ -53,7 +53,7 @@ TEST(WriteBurst, TheShareOfAFamilyIsWhatItTookOfAllLately) {
   EXPECT_EQ(WriteBurst({kMiB}).ShareOf(0), 1);
 }
 
-TEST(WriteBurst, WhatIsTakenBackOrNoNumberDoesNoHarm) {
+TEST(WriteBurst, NegativeAndInvalidSizesDoNoHarm) {
   WriteBurst burst({1 * kMiB, 8 * kMiB});
   burst.Took(1, -kMiB);
   burst.Took(0, std::numeric_limits<double>::quiet_NaN());

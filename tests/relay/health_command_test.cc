@@ -71,14 +71,14 @@ TEST_F(HealthCommandTest, SaysWhyARelayCannot) {
   EXPECT_NE(ended.err.find("cannot serve: emergency"), std::string::npos) << ended.err;
 }
 
-TEST_F(HealthCommandTest, NobodyThereIsNoHealth) {
+TEST_F(HealthCommandTest, FailsIfItCannotConnect) {
   const SilentPort silent;
   const Ended ended = Run({"--port", std::to_string(silent.port())});
   EXPECT_EQ(ended.code, 1);
   EXPECT_NE(ended.err.find("cannot connect"), std::string::npos) << ended.err;
 }
 
-TEST_F(HealthCommandTest, WhatIsNoUrlIsRefused) {
+TEST_F(HealthCommandTest, RefusesABadUrlOrPort) {
   EXPECT_EQ(Run({"ws://127.0.0.1"}).code, 2);
   EXPECT_EQ(Run({"--port", "70000"}).code, 2);
 }

@@ -141,7 +141,7 @@ TEST_F(RelayPartTest, OneThatCannotStartKeepsTheRelayFromOpening) {
   EXPECT_EQ(part_.log(), "routes, start, stop");
 }
 
-TEST_F(RelayPartTest, WhatItSavesIsServedAndCountedButNotDelivered) {
+TEST_F(RelayPartTest, EventsItSavesAreServedAndCountedButNotDelivered) {
   Open();
   WebClient client(relay_->port());
   client.Send(R"(["REQ","live",{"kinds":[1]}])");

@@ -61,7 +61,7 @@ class RelayTest : public testing::Test {
 };
 
 // RocksDB's brakes are moved out of the way of a throttle that is always there, and of no other.
-TEST_F(RelayTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabledOrMayOpen) {
+TEST_F(RelayTest, RocksDbKeepsItsBrakesIfTheThrottleIsOffOrMayOpen) {
   const auto slowdown = [&] {
     Open();
     relay_.reset();
@@ -97,7 +97,7 @@ TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
 }
 
 // The bytes in flight follow the budget of own bytes, and those that wait are no reason to refuse or to disconnect.
-TEST_F(RelayTest, ACrowdThatSendsFasterThanARelayOfLittleMemorySavesHasAllOfItAnsweredOk) {
+TEST_F(RelayTest, ACrowdThatSendsTooFastForLittleMemoryGetsEveryOk) {
   constexpr int kClients = 45;
   constexpr int kNotes = 64;
   configuration_.storage.monitor.own_budget_mb = 16;  // the budget of a target of 128 MiB
@@ -131,7 +131,7 @@ TEST_F(RelayTest, AnswersPlainHttp) {
   EXPECT_NE(HttpGet(relay_->port(), "/", "application/nostr+json").second.find("supported_nips"), std::string::npos);
 }
 
-TEST_F(RelayTest, ADiskThatFailedIsToldOfAndNotWhereItIs) {
+TEST_F(RelayTest, ReportsAFailedDiskWithoutItsPath) {
   Open();
   WebClient writer(relay_->port());
   const FailingSyncs failing;
@@ -195,7 +195,7 @@ TEST_F(RelayTest, AnswersEveryEventOfAFloodAndServesOthersMeanwhile) {
 }
 
 // Events that are saved while REQs come are received by each REQ exactly once, stored or live.
-TEST_F(RelayTest, NothingIsLostOrDoubledBetweenStoredAndLive) {
+TEST_F(RelayTest, EachEventArrivesOnceEitherStoredOrLive) {
   Open();
   constexpr size_t kEvents = 1500;
   std::vector<std::string> notes;

@@ -51,7 +51,7 @@ class TakeOverTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(TakeOverTest, NobodyHasToGoWhereNobodyIs) {
+TEST_F(TakeOverTest, SucceedsIfNoProcessHoldsTheDirectory) {
   EXPECT_TRUE(AskHolderToGo(directory_ + "/missing", milliseconds(0)).ok());
   std::ofstream(directory_ + "/" + LockFile::kName) << "1 init\n";
   EXPECT_TRUE(AskHolderToGo(directory_, milliseconds(0)).ok()) << "the file is there, and nobody has it";

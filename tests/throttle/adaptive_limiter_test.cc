@@ -37,7 +37,7 @@ TEST_F(LimiterTest, IsOpenBeforeTheFirstSampleAndSaysSo) {
   EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
 }
 
-TEST_F(LimiterTest, PacesBothClassesAtWhatTheEngineDrains) {
+TEST_F(LimiterTest, PacesBothClassesAtTheDrainOfTheEngine) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);
   Tick();
@@ -49,7 +49,7 @@ TEST_F(LimiterTest, PacesBothClassesAtWhatTheEngineDrains) {
   EXPECT_FALSE(BulkPasses());
 }
 
-TEST_F(LimiterTest, WhereOnlyBulkIsLimitedInteractiveWorkHasRoomAboveTheDrain) {
+TEST_F(LimiterTest, InteractiveWorkHasRoomWhenOnlyBulkIsLimited) {
   LimiterSettings settings;
   settings.bulk.setpoint = 0.3;
   AdaptiveLimiter& limiter = Build(settings);
@@ -117,7 +117,7 @@ TEST_F(LimiterTest, ALongPauseBetweenTicksIsNotTakenForASecond) {
 }
 
 // Also from within the tick, which holds the lock that View takes.
-TEST_F(LimiterTest, WhoIsToldOfATurnMayAskTheLimiterAnything) {
+TEST_F(LimiterTest, ACallbackMayAskTheLimiter) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 1.5);
   Tick();
@@ -204,7 +204,7 @@ TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
   EXPECT_TRUE(Write(1000, WorkClass::kBulk).waiting()) << "another emergency";
 }
 
-TEST_F(LimiterTest, TheCacheIsAskedForWhatBulkWorkIsHeldBackFor) {
+TEST_F(LimiterTest, ShrinksTheCacheWhenMemoryHoldsBulkWorkBack) {
   Build();
   Say(0.1, 0.80);
   Ticks(100);
@@ -297,7 +297,7 @@ TEST_F(LimiterTest, AnEmergencyThatNoLawSeesLeavesBulkItsFloor) {
   }
 }
 
-TEST_F(LimiterTest, InAnEmergencyCheapReadsAreAnsweredWhateverFillsTheMemory) {
+TEST_F(LimiterTest, AnEmergencyAlwaysAdmitsCheapReads) {
   for (double own : {0.0, 0.5, 3.0}) {
     Build();
     monitor_.Say([=](LoadSample* sample) {
@@ -439,7 +439,7 @@ TEST_F(LimiterTest, SetpointsCanBeChangedWhileItRuns) {
   EXPECT_EQ(limiter.TuningOf(Operation::kRead).setpoint, 0.6);
 }
 
-TEST_F(LimiterTest, ADisabledLimiterIsOpenWhateverComes) {
+TEST_F(LimiterTest, ADisabledLimiterIsAlwaysOpen) {
   AdaptiveLimiter& limiter = Build({.enabled = false});
   Say(5.0, 5.0);
   limiter.Start();

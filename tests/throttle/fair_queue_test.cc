@@ -196,7 +196,7 @@ TEST(FairQueue, RequestsOfAnySizeAreServed) {
 }
 
 // With a quantum as large as the largest request, a read of 70 MB let 1,065 others go before the victim.
-TEST(FairQueue, ALargeRequestMakesNobodyElsesTurnLonger) {
+TEST(FairQueue, ALargeRequestDelaysNoOtherParty) {
   Owned owned;
   owned.Push(1, 70'000 * kKib);
   for (int n = 0; n < 2000; ++n) owned.Push(2, 64 * kKib);
@@ -210,7 +210,7 @@ TEST(FairQueue, ALargeRequestMakesNobodyElsesTurnLonger) {
   while (!owned.queue.empty()) owned.Pop();
 }
 
-TEST(FairQueue, AManifoldOfSmallRequestsGoesNoFasterThanOneThatAsksOneByOne) {
+TEST(FairQueue, ManySmallRequestsAtOnceGetNoMoreThanOneLargeOne) {
   Owned owned;
   for (int n = 0; n < 256; ++n) owned.Push(1, 4 * kKib);
   owned.Push(2, 128 * kKib);
@@ -220,7 +220,7 @@ TEST(FairQueue, AManifoldOfSmallRequestsGoesNoFasterThanOneThatAsksOneByOne) {
   while (!owned.queue.empty()) owned.Pop();
 }
 
-TEST(FairQueue, WhoGivesUpALargeRequestKeepsNothingOfWhatItSavedForIt) {
+TEST(FairQueue, AnAbandonedLargeRequestLeavesNoCredit) {
   Owned owned;
   Waiter& large = owned.Push(1, 1000 * kKib);
   for (int n = 0; n < 100; ++n) owned.Push(1, 4 * kKib);
@@ -235,7 +235,7 @@ TEST(FairQueue, WhoGivesUpALargeRequestKeepsNothingOfWhatItSavedForIt) {
 }
 
 // While all wait, the service of two parties differs by at most the largest request of each.
-RC_GTEST_PROP(FairQueueProperty, ServesAlikeWhoeverWaitsAllTheTime, ()) {
+RC_GTEST_PROP(FairQueueProperty, ServesAllWaitingPartiesAlike, ()) {
   Owned owned;
   const auto largest = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<uint64_t>>(rc::gen::element<uint64_t>(100, 4 * kKib, 128 * kKib, 70'000 * kKib)));

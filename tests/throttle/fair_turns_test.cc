@@ -109,7 +109,7 @@ TEST(FairTurns, OneThatAsksForLittleIsServedAsMuchAsOneThatAsksForMuch) {
   EXPECT_NEAR(static_cast<double>(server.had(2)), 20, 4);
 }
 
-TEST(FairTurns, WhatATurnTookCountsWhateverItAskedFor) {
+TEST(FairTurns, ATurnIsChargedItsActualCostNotTheAskedOne) {
   Server server;
   for (int n = 0; n < 3; ++n) server.Ask(1, 10, 100);
   for (int n = 0; n < 30; ++n) server.Ask(2, 10);
@@ -131,7 +131,7 @@ TEST(FairTurns, OneThatWasAwayIsAsFarAsItWas) {
 }
 
 // Before, an endless stream of strangers was always ahead of lines that had been served.
-TEST(FairTurns, ANewLineIsNotAheadOfThoseWhoAreThere) {
+TEST(FairTurns, ANewLineIsNotAheadOfExistingLines) {
   Server server;
   for (int n = 0; n < 50; ++n) server.Ask(1, kMuch);
   for (uint64_t stranger = 10; stranger < 1000; ++stranger) {
@@ -141,7 +141,7 @@ TEST(FairTurns, ANewLineIsNotAheadOfThoseWhoAreThere) {
   EXPECT_GE(server.had(1), 20 * kMuch) << "as much as each of those who wait";
 }
 
-TEST(FairTurns, AStreamOfNewLinesDelaysNobodyWhoAsksForLittle) {
+TEST(FairTurns, AStreamOfNewLinesDelaysNoSmallRequest) {
   for (const double load : {0.9, 1.3, 3.0}) {
     Server server;
     uint64_t strangers = 0;
@@ -154,7 +154,7 @@ TEST(FairTurns, AStreamOfNewLinesDelaysNobodyWhoAsksForLittle) {
   }
 }
 
-TEST(FairTurns, ManyWhoAskForMuchDelayNobodyWhoAsksForLittle) {
+TEST(FairTurns, ManyLargeRequestsDelayNoSmallRequest) {
   for (const uint64_t many : {10U, 64U, 65U, 250U, 10'000U}) {
     Server server;
     for (uint64_t key = 0; key < many; ++key) server.Ask(key, kMuch);
@@ -167,7 +167,7 @@ TEST(FairTurns, ManyWhoAskForMuchDelayNobodyWhoAsksForLittle) {
 }
 
 // Otherwise a line could promise little and take much.
-TEST(FairTurns, WhoTakesMoreThanItAskedForPaysForIt) {
+TEST(FairTurns, ALinePaysForTakingMoreThanItAskedFor) {
   Server server;
   for (uint64_t key = 0; key < 100; ++key) server.Ask(key, 1000, kMuch);
   Serve(server, 30'000 * kMuch, [&](uint64_t last) {
@@ -177,7 +177,7 @@ TEST(FairTurns, WhoTakesMoreThanItAskedForPaysForIt) {
   EXPECT_LE(server.longest_wait(), 110 * kMuch) << "once, when they are new";
 }
 
-TEST(FairTurns, ThoseWhoAskForMuchHaveEqualPartsAndInACrowdAQuarterAtLeast) {
+TEST(FairTurns, LargeRequestsGetEqualPartsAndAQuarterInACrowd) {
   for (const uint64_t many : {3U, 64U, 250U}) {
     Server server;
     for (uint64_t key = 0; key < many; ++key)
@@ -202,7 +202,7 @@ TEST(FairTurns, ACrowdIsServedToo) {
   }
 }
 
-TEST(FairTurns, RemembersFewOfThoseWhoComeAndGo) {
+TEST(FairTurns, RemembersFewOfTheLinesThatComeAndGo) {
   Server server;
   for (uint64_t key = 0; key < 100'000; ++key) {
     server.Ask(key, 1 + key % 7 * kMuch);

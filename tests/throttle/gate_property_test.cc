@@ -60,7 +60,7 @@ RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
 
 // Both classes together: bulk takes at most its rate, burst and floor; interactive is bounded by its own rate and
 // burst.
-RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
+RC_GTEST_PROP(GateProperty, EachClassIsBoundedIndependentlyOfTheOther, ()) {
   const double burst = 50'000;
   const double interactive_rate = *rc::gen::inRange(0, 2'000'000);
   const double bulk_rate = *rc::gen::inRange(0, 2'000'000);

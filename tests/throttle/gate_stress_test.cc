@@ -161,8 +161,8 @@ void KeepsItsBooks() {
   EXPECT_GT(outcomes.settled_calls, 0U);
 }
 
-TEST(GateStress, PacedWritesKeepTheirBooksWhateverThreadsDoAtOnce) { KeepsItsBooks<WriteGate>(); }
-TEST(GateStress, ScansKeepTheirBooksWhateverThreadsDoAtOnce) { KeepsItsBooks<ScanGate>(); }
+TEST(GateStress, PacedWritesKeepTheirBooksUnderManyThreads) { KeepsItsBooks<WriteGate>(); }
+TEST(GateStress, ScansKeepTheirBooksUnderManyThreads) { KeepsItsBooks<ScanGate>(); }
 
 }  // namespace
 }  // namespace weir

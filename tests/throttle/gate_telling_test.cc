@@ -34,7 +34,7 @@ TEST_F(GateTellingTest, OnSettledIsCalledOnceWhenTheTurnComes) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(GateTellingTest, OnSettledIsCalledHereWhenNothingIsLeftToWaitFor) {
+TEST_F(GateTellingTest, OnSettledIsCalledAtOnceIfAlreadySettled) {
   Exhaust();
   int calls = 0;
   Admission refused = gate_.Admit({100'000'000}, Interactive());
@@ -59,7 +59,7 @@ TEST_F(GateTellingTest, OnSettledIsNotCalledAfterDestruction) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(GateTellingTest, WhoIsToldMayAskAgainAndEndItsOwnAdmission) {
+TEST_F(GateTellingTest, ACallbackMayAskAgainAndEndItsOwnAdmission) {
   Exhaust();
   std::optional<Admission> own = gate_.Admit({1000}, Interactive());
   std::optional<Admission> next;
@@ -98,7 +98,7 @@ TEST_F(ScanGateTellingTest, AChainOfTurnsDoesNotGrowTheStack) {
   EXPECT_EQ(gate_.Stats().running, 0);
 }
 
-TEST_F(GateTellingTest, AThrowOfWhoIsToldIsCountedAndTheOthersAreToldAllTheSame) {
+TEST_F(GateTellingTest, AThrowingCallbackIsCountedAndOthersAreStillCalled) {
   Exhaust();
   Admission first = gate_.Admit({1000}, Interactive());
   Admission second = gate_.Admit({1000}, Interactive());
@@ -113,7 +113,7 @@ TEST_F(GateTellingTest, AThrowOfWhoIsToldIsCountedAndTheOthersAreToldAllTheSame)
   EXPECT_EQ(gate_.Stats().failed_callbacks, 1U);
 }
 
-TEST_F(GateTellingTest, NewLimitsTellNobodyUntilTheirCallerHoldsNoLocks) {
+TEST_F(GateTellingTest, NewLimitsNotifyOnlyWhenTheirCallerHoldsNoLocks) {
   Exhaust();
   Admission admission = gate_.Admit({1000}, Interactive());
   int calls = 0;
@@ -124,7 +124,7 @@ TEST_F(GateTellingTest, NewLimitsTellNobodyUntilTheirCallerHoldsNoLocks) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(GateTellingTest, WhoIsSettledAndNotYetToldIsToldByCancelAndForgottenByDestruction) {
+TEST_F(GateTellingTest, CancelNotifiesASettledWaiterAndDestructionForgetsIt) {
   Exhaust();
   int calls = 0;
   Admission cancelled = gate_.Admit({1000}, Interactive());
@@ -150,7 +150,7 @@ TEST_F(GateTellingTest, WhoIsSettledAndNotYetToldIsToldByCancelAndForgottenByDes
 }
 
 // The callback may use anything that lives as long as the admission.
-TEST_F(ScanGateTellingTest, DestructionWaitsUntilWhoIsBeingToldHasReturned) {
+TEST_F(ScanGateTellingTest, DestructionWaitsForARunningCallback) {
   gate_.SetLimits(Slots(1));
   std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
   std::optional<Admission> waiting = gate_.Admit({5000}, Interactive());

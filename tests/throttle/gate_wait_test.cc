@@ -91,7 +91,7 @@ TEST_F(GateWaitTest, MovingAWaiterMovesItsPlace) {
   EXPECT_EQ(second.Poll(), State::kAdmitted);
 }
 
-TEST_F(GateWaitTest, HoldLetsNothingPassAndNobodyLose) {
+TEST_F(GateWaitTest, HeldWorkWaitsAndIsAdmittedAfterwards) {
   WriteLimits limits = Pacing(kInfinity, kInfinity);
   limits[WorkClass::kBulk].hold = true;
   limits[WorkClass::kBulk].reason = "emergency";
@@ -154,7 +154,7 @@ TEST_F(GateWaitTest, WaitReturnsFromItsThreadWhenTheTurnComes) {
   Run(milliseconds(2));
 }
 
-TEST_F(GateWaitTest, StatsTellWhatHappened) {
+TEST_F(GateWaitTest, StatsCountAdmissionsDelaysAndWaits) {
   Exhaust();
   Admission granted = gate_.Admit({1000}, Interactive());
   Run(milliseconds(2));

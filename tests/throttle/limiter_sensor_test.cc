@@ -54,7 +54,7 @@ TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
 }
 
 // An engine behind a network does not report its drain, and while it is at rest the drain cannot be observed.
-TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsWhatWentThroughLately) {
+TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsTheRecentRate) {
   AdaptiveLimiter& limiter = Build();
   monitor_.Say([](LoadSample* sample) {
     sample->Add({.name = "wal", .level = 0.1, .bytes_per_level = 40e6, .dead_time = std::chrono::seconds(1)});
@@ -127,7 +127,7 @@ TEST_F(LimiterOfAProcessTest, HoldsInAnEmergencyAlthoughTheEngineWasNeverRead) {
   EXPECT_TRUE(Read(kScan).admitted());
 }
 
-TEST_F(LimiterOfAProcessTest, TheLowerOfWhatIsHeldAndWhatIsFeltLimits) {
+TEST_F(LimiterOfAProcessTest, TheLowerOfTheHeldAndTheFeltLimitApplies) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);
   Feel(0.3);
@@ -194,7 +194,7 @@ TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {
   EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "sensor lost");
 }
 
-TEST_F(LimiterTest, WhatPassedWhileTheSensorWasLostIsNoDemandOfTheTickAfter) {
+TEST_F(LimiterTest, BytesPassedWithoutTheSensorAreNoDemandOfTheNextTick) {
   LimiterSettings settings;
   settings.on_sensor_loss = SensorLoss::kOpen;
   AdaptiveLimiter& limiter = Build(settings);
@@ -246,7 +246,7 @@ TEST_F(LimiterTest, ASampleTakenWhenTheClockBeginsIsASample) {
 
 // The limiter could not see the memory fall again, and would hold bulk work and scans for as long as the sensor is
 // gone.
-TEST_F(LimiterTest, AnEmergencyEndsWithTheSensorThatSawItAtNineTenthsOfTheDrain) {
+TEST_F(LimiterTest, ALostSensorEndsAnEmergencyAtNineTenthsOfTheDrain) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85, 1.5);
   Tick();

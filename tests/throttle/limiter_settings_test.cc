@@ -27,7 +27,7 @@ Loaded Load(const Environment& environment) {
   return loaded;
 }
 
-TEST(LimiterSettings, BulkHasTheGainsOfWritesWhereItHasNoOwn) {
+TEST(LimiterSettings, BulkHasTheGainsOfWritesUnlessItHasItsOwn) {
   LimiterSettings s;
   ASSERT_TRUE(LoadLimiterSettings({{"WEIR_RATE_LIMIT_WRITE_KP", "2"},
                                    {"ORLY_RATE_LIMIT_WRITE_FILTER_ALPHA", "0.5"},
@@ -40,7 +40,7 @@ TEST(LimiterSettings, BulkHasTheGainsOfWritesWhereItHasNoOwn) {
   EXPECT_FALSE(LoadLimiterSettings({{"WEIR_RATE_LIMIT_RECOVERY", "2"}}, &s).ok()) << "it checks";
 }
 
-TEST(LimiterSettings, TheTableSaysWhatBulkUsesAndFromWhereItHasIt) {
+TEST(LimiterSettings, TheTableShowsTheGainsOfBulkAndTheirSource) {
   LimiterSettings s;
   SettingTable table;
   Declare(table, s);
@@ -185,7 +185,7 @@ struct Contradiction {
   const char* says;
 };
 
-TEST(LimiterSettings, CheckSaysWhatSingleRangesCannot) {
+TEST(LimiterSettings, CheckFindsContradictionsBeyondSingleRanges) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   using std::chrono::milliseconds;

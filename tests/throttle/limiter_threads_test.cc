@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using State = Admission::State;
 
-TEST_F(LimiterTest, StopRefusesWhoWaitsAndLeavesTheGatesOpen) {
+TEST_F(LimiterTest, StopRefusesWaitersAndLeavesTheGatesOpen) {
   AdaptiveLimiter& limiter = Build();
   Say(0.9);
   Tick();
@@ -169,7 +169,7 @@ TEST_F(LimiterTest, MaybeThrottleTakesBatchesToTheGate) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 50U) << "an import's batch is smaller";
 }
 
-TEST_F(LimiterTest, MaybeThrottleChargesEachClassWithWhatIsItsOwn) {
+TEST_F(LimiterTest, MaybeThrottleChargesEachClassItsOwnBytes) {
   AdaptiveLimiter& limiter = Build();
   for (int n = 0; n < 4; ++n) limiter.MaybeThrottle(Operation::kWrite, {1'000'000}, {.work_class = WorkClass::kBulk});
   for (int n = 0; n < 10; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});

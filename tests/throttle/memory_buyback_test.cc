@@ -35,7 +35,7 @@ TEST_F(MemoryBuybackTest, DoesNothingAtTheMark) {
   EXPECT_EQ(flushes_, 0);
 }
 
-TEST_F(MemoryBuybackTest, WaitsForAMomentWhatWaitingFrees) {
+TEST_F(MemoryBuybackTest, IgnoresBriefRisesThatWaitingFrees) {
   for (int i = 0; i < 20; ++i) {
     Hold(0.9, 1.5);
     EXPECT_EQ(Hold(0.6, 1).cache_share, 1);

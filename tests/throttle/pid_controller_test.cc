@@ -120,7 +120,7 @@ TEST(PidController, ALowerBoundOfTheOutputStopsTheIntegral) {
   EXPECT_DOUBLE_EQ(pid.Update(0.7, kTick), 0) << "the lowest output is its least bound";
 }
 
-TEST(PidController, AnswersInTheUpdateThatCrossesTheSetpointAfterAnHourOfIdling) {
+TEST(PidController, AnswersAtOnceAfterAnHourOfIdling) {
   PidController pid(Plain());
   Repeat(pid, 0.1, hours(1), seconds(1));
   EXPECT_EQ(pid.GetState().output, 0);
@@ -136,7 +136,7 @@ TEST(PidController, AnHourOfIdlingForgetsAnEarlierOverload) {
   EXPECT_EQ(pid.Update(0.4, kTick), 0) << "a brake below the setpoint, left over from an hour ago";
 }
 
-TEST(PidController, TheIntegralStopsWhereTheOutputMeetsItsBound) {
+TEST(PidController, TheIntegralStopsWhenTheOutputMeetsItsBound) {
   PidController pid(Plain());
   Repeat(pid, 1.1, seconds(600));  // p is 0.6, so the integral can use 0.4 at most
   EXPECT_DOUBLE_EQ(pid.GetState().output, 1);
@@ -207,7 +207,7 @@ TEST(PidController, TheDerivativeOfARampIsItsSlopeOnceTheFilterHasSettled) {
   EXPECT_NEAR(pid.GetState().d, 0.05, 0.05 * 0.15);
 }
 
-TEST(PidController, WhatIsNotFiniteChangesNothing) {
+TEST(PidController, AMeasurementThatIsNotFiniteChangesNothing) {
   for (double odd : {kNan, kInfinity, -kInfinity}) {
     PidController pid(Plain());
     Repeat(pid, 0.8, seconds(1));
@@ -236,7 +236,7 @@ TEST(PidController, GainsThatAreNotFiniteOrNegativeChangeNothing) {
   }
 }
 
-TEST(PidController, TimeThatStandsOrRunsBackCountsAsNone) {
+TEST(PidController, TimeThatStandsOrRunsBackCountsAsZero) {
   for (Duration dt : {Duration(0), Duration(-1), Duration::min()}) {
     PidController pid(Plain());
     pid.Update(0.5, kTick);
@@ -257,7 +257,7 @@ TEST(PidController, HoldDownLetsTheIntegralBrakeMoreButNotLess) {
   EXPECT_LT(pid.GetState().i, braking);
 }
 
-TEST(PidController, TrackApproachesWhatWasAppliedWithTheIntegralTime) {
+TEST(PidController, TrackApproachesTheAppliedOutputInTheIntegralTime) {
   PidController pid(Plain());  // kp/ki = 2 s
   pid.Update(0.7, seconds(0));
   pid.Track(0.1, seconds(2));

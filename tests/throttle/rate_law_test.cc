@@ -61,7 +61,7 @@ TEST(RateLaw, IsOpenWithoutSignals) {
   EXPECT_EQ(law.State().output, 0);
 }
 
-TEST(RateLaw, IsOpenFarBelowTheSetpointWhileNobodyPresses) {
+TEST(RateLaw, IsOpenFarBelowTheSetpointWithoutDemand) {
   RateLaw law = MakeLaw();
   EXPECT_TRUE(Repeat(law, Sample({Engine("l0", 0.1)}), kIdle, seconds(1)).open);
   EXPECT_FALSE(Repeat(law, Sample({Engine("l0", 0.9)}), kIdle, seconds(1)).open);
@@ -91,7 +91,7 @@ TEST(RateLaw, AtTheSetpointTheLimitIsTheDrain) {
   EXPECT_NEAR(decision.bytes_per_second, 10 * kMb, 1);
 }
 
-TEST(RateLaw, FillsRoomBrisklyWhereTheInflowShowsAtOnce) {
+TEST(RateLaw, FillsRoomBrisklyIfTheInflowShowsAtOnce) {
   const auto limit = [](Duration dead_time, bool at_once) {
     Signal l0 = Engine("l0", kSetpoint - 0.1);
     l0.dead_time = dead_time;
@@ -114,7 +114,7 @@ TEST(RateLaw, TheGeometrySetsTheStrengthOfTheAnswer) {
 }
 
 // Waiting does not empty a cache, so a low setpoint for the engine must not hold the memory down.
-TEST(RateLaw, ASignalWithALeastSetpointIsHeldAtThatWhereTheOthersIsLower) {
+TEST(RateLaw, ASignalIsHeldAtItsLeastSetpointIfTheCommonOneIsLower) {
   Signal memory = Engine("memory", 0.5);
   memory.least_setpoint = 0.7;
   ControlSettings settings;
@@ -147,7 +147,7 @@ TEST(RateLaw, WithoutGainsItIsOff) {
 }
 
 // Such a loop takes the inflow for the drain, so without P the limit could only go down.
-TEST(RateLaw, WithoutPALoopWhoseDrainNobodyTellsMakesNoLimitBelowItsSetpoint) {
+TEST(RateLaw, WithoutPAnUnknownDrainMakesNoLimitBelowTheSetpoint) {
   const auto unknown = [](double level) {
     Signal signal = Engine("memory", level);
     signal.drain_bytes_per_second = 0;
@@ -231,7 +231,7 @@ TEST(RateLaw, ALoopThatDoesNotLimitLearnsNoBrake) {
   }
 }
 
-TEST(RateLaw, WhatTheIntegralLearnedBelowTheSetpointDoesNotPutOffTheBrake) {
+TEST(RateLaw, AnIntegralFromBelowTheSetpointDoesNotDelayTheBrake) {
   RateLaw law = MakeLaw();
   Repeat(law, Sample({Engine("l0", 0.6)}), kPressing, seconds(8));
   const double learned = law.State().i;
@@ -240,7 +240,7 @@ TEST(RateLaw, WhatTheIntegralLearnedBelowTheSetpointDoesNotPutOffTheBrake) {
   EXPECT_LT(above.bytes_per_second, (10 - 20 * learned - kBraking * 20 * 0.05) * kMb + 0.1 * kMb);
 }
 
-TEST(RateLaw, AtTheLowestLimitNothingIsStoredForLater) {
+TEST(RateLaw, TheLowestLimitStoresNoIntegral) {
   RateLaw law = MakeLaw();
   Repeat(law, Sample({Engine("l0", 2)}), kPressing, seconds(60));
   EXPECT_NEAR(law.State().i, 0, 0.05);
@@ -336,7 +336,7 @@ TEST(RateLaw, NewGainsActAtOnceAndDoNotMoveTheLimit) {
   EXPECT_NEAR(before - higher, 2 * kBraking * 20 * kMb * 0.01, 0.01 * kMb);
 }
 
-TEST(RateLaw, ANewSetpointMovesTheLimitWithoutAStepAndIsWhereALawThatBeganSoStands) {
+TEST(RateLaw, ANewSetpointGlidesToTheLimitOfALawThatBeganWithIt) {
   for (const double setpoint : {0.75, 0.95}) {
     RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0.5, .ki = 0, .kd = 0});
     const LoadSample sample = Sample({Engine("l0", 0.8)});
@@ -385,7 +385,7 @@ TEST(RateLaw, WeightedWithoutAMemoryFigureDoesNotAct) {
 }
 
 // The drain of a log that only grows until the next checkpoint is unknown.
-TEST(RateLaw, OfAnUnknownDrainTheHeldLimitIsWhatStoodOrWhatCameInLately) {
+TEST(RateLaw, TheHeldLimitOfAnUnknownDrainIsTheLastOrRecentRate) {
   const auto unknown = [](double level) {
     Signal signal = Engine("wal", level);
     signal.drain_bytes_per_second = 0;

@@ -76,7 +76,7 @@ class WhatActsTest : public LimiterTest {
 };
 
 // Holds for any amount of waiting work: for every signal, for both classes and for reads.
-TEST_F(WhatActsTest, NoLimitIsTightenedByWhatWaitsForIt) {
+TEST_F(WhatActsTest, WaitingWorkTightensNoLimit) {
   for (const double level : {0.1, 0.6, 0.9}) {
     for (size_t i = 0; i < AllSignals().size(); ++i) {
       const LimiterView without = ViewOf(AllSignals(level)[i]);
@@ -149,7 +149,7 @@ class ImportersTest : public LimiterTest {
   }
 };
 
-TEST_F(ImportersTest, FiveGoAsFastAsOneThoughWhatTheyHoldFillsTheBudget) {
+TEST_F(ImportersTest, FiveGoAsFastAsOneAlthoughTheyFillTheBudget) {
   for (const WorkClass c : kClasses) {
     const uint64_t one = Pass(1, c);
     ASSERT_GT(one, 200U) << "the engine is idle";

@@ -25,7 +25,7 @@ bool Passes(WriteGate& gate, Party party, uint64_t bytes) {
   return gate.PassOpen({bytes}, party.work_class) || gate.Admit({bytes}, party).admitted();
 }
 
-TEST_F(WriteGateTest, OpenWithoutLimitsStaysOpenWhateverComes) {
+TEST_F(WriteGateTest, OpenWithoutLimitsStaysOpen) {
   for (uint64_t bytes : {UINT64_MAX, uint64_t{1}, UINT64_MAX}) {
     for (Party party : {Interactive(), Bulk()}) EXPECT_TRUE(Passes(gate_, party, bytes));
   }
@@ -51,7 +51,7 @@ TEST_F(WriteGateTest, ManyThreadsTogetherPassNoMoreOfAnOpenGateThanOne) {
   }
 }
 
-TEST_F(WriteGateTest, ANewcomerDoesNotOvertakeWhoWaits) {
+TEST_F(WriteGateTest, ANewcomerDoesNotOvertakeAWaiter) {
   gate_.SetLimits(Pacing());
   AdmittedNow(Interactive(), 1000);
   Admission large = gate_.Admit({50'000}, Interactive());
@@ -65,7 +65,7 @@ TEST_F(WriteGateTest, ANewcomerDoesNotOvertakeWhoWaits) {
   EXPECT_EQ(small.Poll(), Admission::State::kAdmitted);
 }
 
-TEST_F(WriteGateTest, OpenWithLimitsClosesItselfWhenAThreadBringsAQuarterOfABurst) {
+TEST_F(WriteGateTest, AnOpenGateWithLimitsClosesAfterAQuarterOfABurst) {
   WriteLimits limits = Pacing();
   limits.open = true;
   gate_.SetLimits(limits);
@@ -116,7 +116,7 @@ TEST_F(WriteGateTest, PacesAClosedLoopAtItsRate) {
   EXPECT_NEAR(ToSeconds(clock_.Now().time_since_epoch()) - 3600, 5.0, 0.1);
 }
 
-TEST_F(WriteGateTest, NobodySleepsAMinimum) {
+TEST_F(WriteGateTest, NoWaitHasAMinimum) {
   gate_.SetLimits(Pacing());
   AdmittedNow(Interactive(), 1000);
   const Admission admission = gate_.Admit({100}, Interactive());
@@ -230,7 +230,7 @@ TEST_F(WriteGateTest, OpeningGrantsAllThatWait) {
   EXPECT_EQ(gate_.Stats().waiting, 0U);
 }
 
-TEST_F(WriteGateTest, AHigherRateWakesWhoWaits) {
+TEST_F(WriteGateTest, AHigherRateWakesAWaiter) {
   gate_.SetLimits(Pacing(1000));
   AdmittedNow(Interactive(), 1000);
   Admission admission = gate_.Admit({500}, Interactive());
@@ -241,7 +241,7 @@ TEST_F(WriteGateTest, AHigherRateWakesWhoWaits) {
   EXPECT_LE(wakes_.back() - clock_.Now(), milliseconds(1));
 }
 
-TEST_F(WriteGateTest, WakesOnlyWhenSomebodyHasToComeEarlier) {
+TEST_F(WriteGateTest, WakesOnlyForAnEarlierTurn) {
   gate_.SetLimits(Pacing());
   AdmittedNow(Interactive(), 1000);
   std::vector<Admission> waiting;

@@ -1,10 +1,11 @@
-// GrantWindow: how much of what was granted counts now, and which grants can still be given back.
+// GrantWindow: counts the grants that were made in the present window, and knows which of them can still be given back.
 //
-// A window is cut into slices. Grants count if they fell into the slice that runs or, in a sliding window, into the
-// kSlices before it. So any window lies within the slices that count, and the limit holds in each. A fixed window is
-// one slice.
+// A window is cut into slices. A grant counts if it was made in the current slice or, in a sliding window, in one of
+// the kSlices slices before. So any stretch of time as long as the window lies within the slices that count, and the
+// limit holds in each such stretch. A fixed window is one slice; the next window begins where it ends.
 //
-// Threads: one at a time. Call Advance, with the present time, before every other call.
+// Threads: only one at a time may use a GrantWindow. Call Advance with the present time before every other function,
+// unless its comment says otherwise.
 #pragma once
 
 #include <array>
@@ -20,11 +21,11 @@ namespace weir {
 class GrantWindow {
  public:
   static constexpr uint32_t kSlices = 32;
-  // How many stretches of grants that were given back a window remembers; if it may not grow, no more than it has
-  // already. Beyond that the oldest grants cannot be given back any longer.
+  // Grants that were given back are remembered as stretches of consecutive numbers, at most so many. Beyond that, the
+  // oldest grants of the window cannot be given back any more.
   static constexpr size_t kMostGivenBack = 256;
 
-  // `first` is the number of the first grant; the others follow it.
+  // The first window begins at `now`. Grants are numbered one after the other, from `first` on.
   GrantWindow(TimePoint now, Duration window, WindowKind kind, uint64_t first)
       : slice_start_(now),
         slice_(kind == WindowKind::kSliding ? window / kSlices : window),
@@ -32,27 +33,33 @@ class GrantWindow {
         oldest_(first),
         slides_(kind == WindowKind::kSliding) {}
 
+  // Moves on to the time `now`: grants that have left the window stop counting.
   void Advance(TimePoint now) {
     if (now - slice_start_ >= slice_) [[unlikely]]
       Shift(now);
   }
-  // Changes the window. Grants that count go on counting, for a whole new window from now.
+  // Changes the length and the kind of the window. Grants that count go on to count for one new window from now; they
+  // cannot be given back any more.
   void Change(TimePoint now, Duration window, WindowKind kind);
-  // Begins a fixed window now, in which nothing counts yet.
+  // Begins a fixed window now, in which no grant counts yet.
   void Restart(TimePoint now, Duration window) { *this = GrantWindow(now, window, WindowKind::kFixed, next_); }
 
+  // Returns how many grants count.
   uint32_t used() const { return used_; }
-  // Returns used() as of `now`; needs no Advance.
+  // Returns what used() would return after Advance(now), without a change. Needs no Advance.
   uint32_t UsedAt(TimePoint now) const;
-  // Adds `count` grants. Returns the number of the first, by which it can be given back.
+  // Adds `count` grants and returns the number of the first.
   uint64_t Add(uint32_t count = 1);
-  // Returns true if the grant counted; it no longer does. Works once for each grant.
+  // Gives a grant back, so that it stops counting. Returns false, and changes nothing, if the grant does not count, was
+  // given back before or is too old to be given back. If `may_grow` is false, takes no more memory; then older grants
+  // may become impossible to give back.
   bool GiveBack(uint64_t number, bool may_grow = true);
-  // Returns when the first grant that counts will have left the window. Needs used() > 0.
+  // Returns when the oldest grant that counts will have left the window. used() must be above 0.
   TimePoint NextLeaves() const;
-  // The end of the slice that ran at the last Advance.
+  // Returns the end of the slice that was current at the last Advance. Needs no Advance.
   TimePoint slice_end() const { return slice_start_ + slice_; }
-  // Bytes that it holds beside itself, or soon will. A GiveBack may add up to kMostGrowth to them.
+  // Returns how many bytes the window holds beside itself, or will hold soon. GiveBack adds at most kMostGrowth to
+  // them.
   size_t more_bytes() const {
     if (past_ == nullptr) return slides_ ? sizeof(Past) : 0;
     return sizeof(Past) + past_->given_back.size() * kStretchBytes;
@@ -66,11 +73,11 @@ class GrantWindow {
     uint64_t first = 0;  // the number of its first grant
     uint32_t used = 0;
   };
-  // The part that most keys never need.
+  // The data that most windows never need.
   struct Past {
-    std::array<Slice, kSlices + 1> slices;  // for a sliding window: a ring
-    uint32_t current = 0;
-    std::map<uint64_t, uint64_t> given_back;  // stretches of grants: from the first to the one after the last
+    std::array<Slice, kSlices + 1> slices;    // for a sliding window: a ring
+    uint32_t current = 0;                     // the current slice
+    std::map<uint64_t, uint64_t> given_back;  // stretches: from the first grant to the one after the last
   };
 
   void Shift(TimePoint now);
@@ -79,7 +86,7 @@ class GrantWindow {
 
   TimePoint slice_start_;
   Duration slice_;
-  uint64_t next_;
+  uint64_t next_;    // the number of the next grant
   uint64_t oldest_;  // the oldest grant that can be given back
   uint32_t used_ = 0;
   bool slides_;

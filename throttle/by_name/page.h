@@ -1,9 +1,10 @@
-// Page: some of the names that the shards hold, for listings that cost no more than what they show.
+// Page: a part of the names that the shards (shards.h) hold, for listings that cost no more than what they show.
 //
 //   shards.PageFrom<State>(place, add, done);    // add(shard, its number, page) calls page->Add
 //
-// Names are in no order. A name that is made or forgotten between two pages may be on neither or on both. A place is a
-// bucket of a shard's table: if that table grows or shrinks between two pages, this holds for all names of the shard.
+// Names are in no order. A place is a bucket of a shard's hash table. A name that is made or forgotten between two
+// pages may be on neither page or on both; if the table of a shard grows or shrinks between two pages, so may all names
+// of this shard.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace weir {
 
-// The place where a page begins. A client that has one can only hand it back.
+// The place where a page begins; a new one is the beginning of the first page. A client gets further places from
+// Page::next and can only hand them back.
 struct PagePlace {
   uint64_t shard = 0;
   uint64_t bucket = 0;  // in the shard's table
@@ -25,6 +27,7 @@ struct PagePlace {
 template <typename State>
 class Page {
  public:
+  // A page takes no further bucket once it has this many names, or this many bytes of names.
   static constexpr size_t kMostNames = 100;
   static constexpr size_t kMostNameBytes = size_t{16} << 10;
 
@@ -32,11 +35,12 @@ class Page {
 
   const std::vector<State>& states() const { return states_; }
   std::vector<State>& states() { return states_; }
-  // The place of the next page; nullopt if these names were the last.
+  // Returns the place of the next page; nullopt if this page is the last.
   const std::optional<PagePlace>& next() const { return next_; }
 
-  // Adds the names of a shard, from the place on. Returns true if the whole shard was looked at: another may follow.
-  // `names` is an unordered_map<std::string, …>; state_of takes a name with its value.
+  // Adds names of the shard with the number `shard`, from the place of the page on. Returns true if no name of this
+  // shard is left, so that the next shard may follow; false if the page is full. `names` is an
+  // unordered_map<std::string, …>; state_of(entry of the map) returns the State.
   template <typename Names, typename StateOf>
   bool Add(size_t shard, Names& names, StateOf state_of) {
     if (next_->shard != shard) next_ = {.shard = shard};
@@ -51,6 +55,7 @@ class Page {
     }
     return true;
   }
+  // Notes that no names are left, so that there is no next page.
   void End() { next_.reset(); }
 
  private:

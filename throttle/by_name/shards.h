@@ -1,10 +1,12 @@
-// Shards: what a limiter holds by name, spread over shards. A shard is touched by one thread at a time, without a lock
-// (Turn); one thread ticks all of them when they want it (Ticker). No thread waits for another.
+// Shards: spreads what a limiter holds by name over several shards, by the hash of the name. One thread at a time works
+// on a shard, without a lock (turn.h): if the shard is busy, the thread that is there does the work. No thread waits
+// for another. One thread, or the owner, ticks all shards when they ask for it (ticker.h).
 //
-// A Shard has Tick(), and NextTick(), which returns when it wants to be ticked. In between it may ask for a tick by the
-// `wants_tick` that it was given.
+// A Shard is a class with two functions: Tick(), and NextTick(), which returns when Tick has to be called. To have Tick
+// called sooner, a shard calls the function `wants_tick` that it was made with.
 //
-// Threads: any.
+// Threads: every function may be called from any thread, except that only one thread at a time may call StartTicking or
+// Stop.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,7 @@ class Shards {
  public:
   using WantsTick = std::function<void(TimePoint)>;
 
-  // make(number of the shard, wants_tick) → a Shard.
+  // Makes `count` shards, at least 1: make(number of the shard, wants_tick) returns a Shard.
   template <typename Make>
   Shards(size_t count, Make make) {
     for (size_t i = 0; i < std::max<size_t>(1, count); ++i)
@@ -37,7 +39,7 @@ class Shards {
 
   ~Shards() { Stop(); }
 
-  // Ends the ticking, and runs what a thread left because its turn was over.
+  // Ends the thread that ticks, and runs the pieces of work that are left at the shards.
   void Stop() {
     ticker_.reset();
     for (const auto& at : shards_)
@@ -45,23 +47,26 @@ class Shards {
       }
   }
 
-  // Starts the thread that ticks, until Stop.
+  // Starts a thread that calls Tick, until Stop. Without it the owner calls Tick.
   void StartTicking() {
     ticker_ = std::make_unique<Ticker>([this] { return Tick(); });
     ticker_->Start();
   }
 
   size_t size() const { return shards_.size(); }
-  // Returns which of `count` shards holds a name of that hash.
+  // Returns which of `count` shards holds the names with that hash.
   static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
-  // Gives a shard, only for calls that any thread may make.
+  // Returns a shard, without its turn: only for functions of the shard that any thread may call.
   const Shard& operator[](size_t number) const { return shards_[number]->shard; }
 
-  // Runs piece(shard) at the shard of that hash, now or in its turn. own() makes a piece that can wait for that.
+  // Calls piece(shard) once with the shard for that hash: before it returns or, if another thread is at the shard, a
+  // moment later in that thread. In the second case it calls own(), which returns a copy of the piece that owns all its
+  // data.
   template <typename Piece, typename MakeOwning>
   void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
     Do(NumberOf(hash, size()), piece, own);
   }
+  // Does the same with the shard of that number.
   template <typename Piece, typename MakeOwning>
   void Do(size_t number, Piece&& piece, MakeOwning&& own) {
     InTurn& at = *shards_[number];
@@ -69,11 +74,13 @@ class Shards {
         at.turn.Do([&] { piece(at.shard); }, [&] { return [&at, owned = own()]() mutable { owned(at.shard); }; });
     if (!all_done) WantTick(TimePoint::min());
   }
+  // Does the same with all shards. `piece` has to own its data, because it is copied for the shards that are busy.
   template <typename Piece>
   void DoAtAll(Piece piece) {
     for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
   }
-  // Gathers a part from each shard: gather(shard) → vector<Item>. `done` gets all items, in no order.
+  // Calls gather(shard) for each shard, which returns a vector<Item>. Then calls `done` once with all items, in no
+  // order, in the thread that was at the last shard.
   template <typename Item, typename Gather>
   void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
     struct Gathered {
@@ -97,8 +104,9 @@ class Shards {
     }
   }
 
-  // Makes a page of what the shards hold: add(shard, its number, page) calls Page::Add. `done` is called on the thread
-  // that looks at the last shard; if that shard was busy, in its turn.
+  // Makes a page (page.h) that begins at `place`: calls add(shard, its number, page), which calls Page::Add, for one
+  // shard after the other. Then calls `done` once with the page: before PageFrom returns or, if a shard was busy, later
+  // in the thread that was there.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -109,7 +117,7 @@ class Shards {
     GoOn(place.shard, std::make_shared<Walk>(Walk{Page<State>(place), std::move(add), std::move(done)}));
   }
 
-  // Ticks all shards. Returns when it wants to be called again.
+  // Ticks all shards. Returns when it has to be called again.
   TimePoint Tick() {
     promised_tick_.store(TimePoint::min());
     wanted_tick_.store(TimePoint::max());
@@ -117,7 +125,7 @@ class Shards {
       shard.Tick();
       WantTick(shard.NextTick());
     });
-    // A shard that wants an earlier tick either finds the promise, or is found here.
+    // If a shard asks for an earlier tick meanwhile, either its call finds the promise, or the loop finds its wish.
     TimePoint next;
     do promised_tick_.store(next = wanted_tick_.load());
     while (wanted_tick_.load() < next);
@@ -133,13 +141,13 @@ class Shards {
     Shard shard;
   };
 
-  // Goes from shard to shard, in a loop while each is done at once. If another thread is at a shard, that thread looks
-  // at it and goes on from there within the shard's turn: other work for that shard waits until the page is done, or
-  // until a later shard is left to a third thread.
+  // Goes from shard to shard, in a loop as long as no shard is busy. If another thread is at a shard, that thread does
+  // the rest of the walk from this shard on, within its turn there: other work for this shard waits until the page is
+  // done, or until the walk is left to a third thread at a later shard.
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {
-      std::atomic<bool> half_done{false};  // set after the look and after Do: the second goes on
+      std::atomic<bool> half_done{false};  // set by the piece and again after Do: the second of the two goes on
       bool to_next = false;
     };
     for (; number < size(); ++number) {
@@ -165,10 +173,10 @@ class Shards {
     if (at < promised_tick_.load() && ticker_ != nullptr) ticker_->Wake();
   }
 
-  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};
-  std::atomic<TimePoint> promised_tick_{TimePoint::max()};
+  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};    // the earliest that a shard has asked for
+  std::atomic<TimePoint> promised_tick_{TimePoint::max()};  // the time that Tick returned last
   std::vector<std::unique_ptr<InTurn>> shards_;
-  std::unique_ptr<Ticker> ticker_;  // ends before what it ticks
+  std::unique_ptr<Ticker> ticker_;  // last, so that it ends before the shards
 };
 
 }  // namespace weir

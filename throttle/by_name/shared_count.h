@@ -1,4 +1,4 @@
-// SharedCount: a number that one thread at a time changes and any may read.
+// SharedCount: a counter that only one thread at a time may change, and that any thread may read meanwhile.
 #pragma once
 
 #include <atomic>

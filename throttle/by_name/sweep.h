@@ -1,6 +1,6 @@
-// Sweep: forgets names that are over, a part of the table each time.
+// Sweep: removes the names that are over from a hash table, some buckets at a time, so that no sweep takes long.
 //
-// Threads: one at a time.
+// Threads: only one at a time may use a Sweep.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,18 @@ namespace weir {
 
 class Sweep {
  public:
-  // The time between two sweeps. About ten sweeps look at every name; each leaves the shard soon.
+  // The usual time between two calls of Some. About ten calls look at every name of the table.
   static constexpr Duration kEvery = std::chrono::milliseconds(100);
 
-  // Forgets the names of a part of the table for which is_over(the name with its value). Returns how many went.
-  // `names` is an unordered_map<std::string, …, HashName, SameName>.
+  // Looks at a tenth of the table, at most at kMostBuckets, and removes the names for which is_over(entry of the map)
+  // returns true. Returns how many were removed. is_over may be called several times for a name that stays. `names` is
+  // an unordered_map<std::string, …, HashName, SameName>; it may shrink.
   template <typename Names, typename IsOver>
   size_t Some(Names* names, IsOver is_over) {
     return Buckets(std::min(kMostBuckets, names->bucket_count() / 10 + 1), names, is_over);
   }
-  // Looks at a few buckets, before a name is added: names go as fast as they come.
+  // Does the same with only a few buckets. Called before each name that is added, it removes names as fast as they
+  // come.
   template <typename Names, typename IsOver>
   size_t InPassing(Names* names, IsOver is_over) {
     return Buckets(kBucketsInPassing, names, is_over);
@@ -39,7 +41,7 @@ class Sweep {
     const size_t before = names->size();
     for (size_t i = 0; i < count && !names->empty(); ++i) {
       next_bucket_ = (next_bucket_ + 1) % names->bucket_count();
-      // A bucket that is swept again after a removal has one name fewer.
+      // After a removal the bucket is looked at from its beginning; it has one name fewer then.
       for (auto at = names->begin(next_bucket_); at != names->end(next_bucket_);) {
         if (!is_over(*at)) {
           ++at;

@@ -1,4 +1,5 @@
-// Ticker: a thread that calls a function at the time that the function returned last, or when it is woken.
+// Ticker: a thread that calls a function again and again: at the time that the function returned last, or sooner if the
+// ticker is woken.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +14,17 @@ namespace weir {
 
 class Ticker {
  public:
-  // `tick` returns when it wants to be called again; it is called after an hour at the latest.
+  // `tick` returns when it wants to be called again. It is called after an hour at the latest.
   explicit Ticker(std::function<TimePoint()> tick) : tick_(std::move(tick)) {}
   ~Ticker() { Stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
+  // Starts the thread, which calls the function at once. May be called once.
   void Start();
-  // May be called from any thread.
+  // Makes the thread call the function now. May be called from any thread.
   void Wake();
-  // Ends the thread; the function is not called any more.
+  // Ends the thread; it waits for a call that is running. The function itself must not call Stop.
   void Stop();
 
  private:

@@ -1,15 +1,17 @@
-// Turn: runs what it is given, one piece at a time, in the order in which it came, without a lock and without a thread.
+// Turn: runs pieces of work one at a time, in the order in which they came, without a lock and without a thread of its
+// own.
 //
 //   turn.Do([&] { Count(name); }, [&] { return [this, own = std::string(name)] { Count(own); }; });
 //
-// A thread that finds the turn free runs its piece at once. A thread that finds it taken leaves the piece with the
-// thread that has it, and goes on. Such a piece may run after Do has returned, so the second argument makes one that
-// owns what it needs. No thread waits for another.
+// If no thread is in the turn, Do runs its piece at once. Else Do leaves the piece to the thread that is in the turn,
+// and returns. Such a piece may run after Do has returned, so Do calls its second argument, which makes a piece that
+// owns all its data. No thread waits for another.
 //
-// A thread that runs pieces for others stops after kMostForOthers. The next thread that comes runs what is left then;
-// Do returns false, and the caller sees to it that a thread comes.
+// A thread that has run about kMostForOthers pieces of others leaves the turn. If pieces are left then, the next call
+// of Do runs them first; the thread's own Do returns false, and its caller has to see to it that Do is called again.
 //
-// Threads: any. A piece may call Do of the turn that it is in; the new piece then runs later. A piece must not throw.
+// Threads: any thread may call Do. A piece may call Do of its own turn; the new piece runs after it. A piece must not
+// throw.
 #pragma once
 
 #include <atomic>
@@ -26,10 +28,12 @@ class Turn {
 
   Turn() = default;
   Turn(const Turn&) = delete;
+  // Destroys pieces that are left without running them.
   Turn& operator=(const Turn&) = delete;
   ~Turn() { Discard(InOrder(left_.load(std::memory_order_acquire) & ~kTaken)); }
 
-  // Returns false if pieces are left that no thread runs.
+  // Runs `piece` now, or leaves make_owning() to the thread that is in the turn. Returns false if pieces are left that
+  // no thread is going to run.
   template <typename Piece, typename MakeOwning>
   bool Do(Piece&& piece, MakeOwning&& make_owning) {
     uintptr_t seen = 0;
@@ -52,7 +56,7 @@ class Turn {
     Piece piece;
   };
 
-  static constexpr uintptr_t kTaken = 1;  // beside the address of the piece that was left last
+  static constexpr uintptr_t kTaken = 1;  // in the same word as the address of the newest piece that was left
   static Left* AtAddress(uintptr_t address) {
     return reinterpret_cast<Left*>(address);  // NOLINT(performance-no-int-to-ptr): one word for both
   }

@@ -1,4 +1,4 @@
-// WindowKind: how one window follows another.
+// WindowKind: how the windows of a limit follow each other in time.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace weir {
 
 enum class WindowKind : uint8_t {
-  kFixed,    // one after the other: twice the limit may pass across an edge
-  kSliding,  // never more than the limit in any window; a place comes free up to a 32nd of the window late
+  kFixed,    // one after the other; up to twice the limit may pass in a stretch that crosses the edge of two windows
+  kSliding,  // never more than the limit in any stretch; a grant leaves up to a 32nd of the window late
 };
 
 }  // namespace weir

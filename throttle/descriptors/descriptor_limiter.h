@@ -1,19 +1,24 @@
-// DescriptorLimiter: decides whether a request may go, by all the descriptors that describe it.
+// DescriptorLimiter: decides whether a request may go on, by the descriptors of the request and the limits that rules
+// give them. A descriptor is a list of keys with values, such as to_number=123; the rules are in descriptor_rules.h. A
+// request brings hits, usually one, which are charged to its descriptors.
 //
 //   DescriptorLimiter limiter({.rules = rules});
 //   limiter.Ask({.domain = "messaging", .descriptors = descriptors}, [](DescriptorAnswer answer) { … });
 //
-// Each descriptor that has a limit is charged, even if another is over; the request is over if one of them is. Hits
-// over the limit are charged too, so a check with 0 hits tells of them. Windows are those of LimitUnit: up to twice the
-// limit passes across the edge of two.
+// Every descriptor that has a limit is charged, even if another one is over its limit. The request is over if one of
+// its descriptors is; those in shadow mode do not count, and those in quota mode count only if all of them are over.
+// Hits beyond the limit are charged too, so a descriptor with 0 hits tells whether its limit is exceeded. Windows
+// follow each other at fixed times (limit_unit.h), so up to twice the limit may pass in a stretch that crosses the edge
+// of two windows.
 //
-// No value makes a limit fail. A long one is counted by its digest. If more values are charged than there is room for,
-// some count together (descriptor_shard.h): each is refused at its limit, or sooner. A request that is over because of
-// earlier charges makes no new names; those that would be new are not charged.
+// No choice of values defeats a limit. A long name is counted by its digest. If the values need more memory than there
+// is room for, some are counted together (descriptor_shard.h), and each of these is refused at its limit or sooner. If
+// a request with several descriptors is over because of earlier charges, its values that are new in their windows are
+// not charged, so they take no memory.
 //
-// Threads: any, for every function. Names are spread over shards; a shard is touched by one thread at a time, without a
-// lock (Turn). So the answer comes before Ask returns, or a moment later from the thread that is at the shard. No
-// thread waits for another.
+// Threads: every function may be called from any thread, and none blocks. Names are spread over shards, and one thread
+// at a time works on a shard: if it is busy, a call leaves its work to the thread that is there (by_name/turn.h). So
+// the answer comes before Ask returns, or a moment later in another thread.
 #pragma once
 
 #include <array>
@@ -40,22 +45,26 @@ class Shards;
 
 struct DescriptorConfig {
   std::shared_ptr<const DescriptorRules> rules = std::make_shared<DescriptorRules>();
-  bool shadow = false;  // counts, and refuses no request
-  // Room for names; each takes its own bytes and about 110 until its window ends.
+  bool shadow = false;  // count only: a request that is over gets kOk
+  // Room for names. Each name takes its own bytes and about 110 more until its window has ended.
   size_t max_bytes = size_t{256} << 20;
   size_t shards = 25;
-  // Called when a value of this rule was charged that counts together with others. Must be quick, and must not throw.
+  // Called when a value was charged that counts together with others because there is no room. `rule` is the path of
+  // its rule, or kOverrides. Runs in the thread that works on the shard, so it must be quick, and it must not throw.
   std::function<void(std::string_view domain, std::string_view rule)> on_crowded{};
 };
-// The most descriptors of a request. No value can make more: the program that asks decides how many there are.
+// The most descriptors of a request; a request with more is invalid. A client cannot make more by its values: the
+// program that asks decides how many there are.
 inline constexpr size_t kMostDescriptors = 256;
-// The most bytes of a name; a longer one is counted by its digest.
+// The most bytes of a name, which is made of the unit, the domain and the entries of a descriptor. A longer name is
+// counted by its digest.
 inline constexpr size_t kMostNameBytes = 256;
 
+// The texts of these two need to be valid only while Ask runs.
 struct AskedDescriptor {
   std::span<const DescriptorEntry> entries;
-  std::optional<UnitLimit> limit{};  // replaces that of the rules, in a domain that they know
-  std::optional<uint64_t> hits{};    // replaces the request's; 0 asks, and charges nothing
+  std::optional<UnitLimit> limit{};  // replaces the limit of the rules, if they have the domain
+  std::optional<uint64_t> hits{};    // replaces the hits of the request; 0: charges nothing and only asks
 };
 
 struct DescriptorRequest {
@@ -64,54 +73,59 @@ struct DescriptorRequest {
   uint32_t hits = 1;  // 0 counts as 1
 };
 
+// The state of one descriptor after the charge. A descriptor that has no limit, or whose limit another one replaces,
+// has the values below.
 struct DescriptorStatus {
-  bool over = false;
-  bool unlimited = false;
-  bool quota_mode = false;           // true: it refuses nothing by itself
-  std::optional<UnitLimit> limit{};  // nullopt: it has none
-  std::string_view limit_name;       // valid while the answer's rules live
-  uint32_t remaining = 0;
-  Duration until_reset{};
+  bool over = false;                 // more hits than the limit in this window; never if the rule is in shadow mode
+  bool unlimited = false;            // its rule says that it is not limited
+  bool quota_mode = false;           // it refuses the request only if all descriptors in quota mode are over
+  std::optional<UnitLimit> limit{};  // nullopt: it is not limited
+  std::string_view limit_name;       // the name of the limit; valid as long as DescriptorAnswer::rules
+  uint32_t remaining = 0;            // hits that are left in this window
+  Duration until_reset{};            // until the end of this window
 };
 
 struct DescriptorAnswer {
   enum class Code : uint8_t {
     kOk,
     kOverLimit,
-    kInvalid,  // `reason` says why; nothing was charged
+    kInvalid,  // no domain, no descriptor or more than kMostDescriptors; `reason` says which; nothing was charged
   };
   Code code = Code::kOk;
-  std::string reason;
-  std::vector<DescriptorStatus> statuses;  // one for each descriptor, unless the code is kInvalid
-  std::shared_ptr<const DescriptorRules> rules;
+  std::string reason;                            // empty unless the code is kInvalid
+  std::vector<DescriptorStatus> statuses;        // one for each descriptor; none if the code is kInvalid
+  std::shared_ptr<const DescriptorRules> rules;  // the rules that were applied
 };
 
 inline constexpr size_t kDescriptorCodes = 3;
 
+// Counts since the limiter was made, unless a comment says otherwise.
 struct DescriptorCounts {
-  std::array<uint64_t, kDescriptorCodes> answers{};  // requests, by code
-  uint64_t unknown_domain = 0;                       // descriptors
-  uint64_t without_limit = 0;                        // descriptors of a known domain
-  uint64_t let_pass = 0;                             // requests that were over, under `shadow`
-  uint64_t names = 0;                                // now
-  uint64_t bytes = 0;                                // now
-  uint64_t gave_way = 0;                             // names that gave way to others
+  std::array<uint64_t, kDescriptorCodes> answers{};  // requests, by DescriptorAnswer::Code
+  uint64_t unknown_domain = 0;                       // descriptors of a domain that the rules do not have
+  uint64_t without_limit = 0;                        // descriptors of a known domain that have no limit
+  uint64_t let_pass = 0;                             // requests that were over, but passed because of `shadow`
+  uint64_t names = 0;                                // names that are held now
+  uint64_t bytes = 0;                                // their memory now
+  uint64_t gave_way = 0;                             // names that were dropped because others needed their room
 };
 
 class DescriptorLimiter {
  public:
-  // Called once, from the thread that was at the last shard: must be quick, and must not throw.
+  // Called once, in the thread that charged the last descriptor. It must be quick, and must not throw or destroy the
+  // limiter.
   using Done = std::function<void(DescriptorAnswer answer)>;
 
-  // Uses the machine's clocks, and a thread that calls Tick.
+  // Uses the system's clocks, and starts a thread that calls Tick.
   explicit DescriptorLimiter(DescriptorConfig config);
-  // The owner calls Tick. The clocks must outlive the limiter.
+  // Starts no thread: the caller has to call Tick. The clocks must outlive the limiter.
   DescriptorLimiter(DescriptorConfig config, const WallClock& wall_clock, const Clock& clock);
   ~DescriptorLimiter();
 
+  // Charges the descriptors of the request and calls `done` with the answer.
   void Ask(const DescriptorRequest& request, Done done);
 
-  // Replaces the rules. Hits that were charged go on counting.
+  // Replaces the rules for requests that come from now on. What was charged goes on counting.
   void SetRules(std::shared_ptr<const DescriptorRules> rules) {
     const std::lock_guard lock(rules_mutex_);
     rules_.swap(rules);
@@ -121,7 +135,8 @@ class DescriptorLimiter {
     return rules_;
   }
 
-  // Forgets names whose windows have ended, a part of them each time. Returns when it wants to be called again.
+  // Looks through some of the names and forgets those whose windows have ended. Returns when Tick has to be called
+  // again.
   TimePoint Tick();
 
   DescriptorCounts Counts() const;
@@ -139,7 +154,7 @@ class DescriptorLimiter {
   // Not std::atomic<std::shared_ptr>: that of g++ 12 has a race.
   mutable std::mutex rules_mutex_;
   std::shared_ptr<const DescriptorRules> rules_;
-  std::unique_ptr<Shards<DescriptorShard>> shards_;  // ends first
+  std::unique_ptr<Shards<DescriptorShard>> shards_;  // last, so that it ends before the members that it uses
 };
 
 }  // namespace weir

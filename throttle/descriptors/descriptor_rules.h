@@ -1,16 +1,18 @@
-// DescriptorRules: which limit a descriptor has. A domain has a tree; a descriptor, which is a list of keys with
-// values, goes down the tree, one level for each entry:
+// DescriptorRules: the rules that say which limit a descriptor has. Each domain, which is a name for the rules of one
+// program, has a tree of rules. A descriptor is a list of entries, each a key with a value, and goes down the tree by
+// one level for each entry:
 //
 //   auto rules = std::make_shared<DescriptorRules>();
 //   DescriptorRules::Node* domain = rules->AddDomain("messaging");
 //   Result<DescriptorRules::Node*> type = domain->Add({.key = "message_type", .value = "marketing"});
 //   type.value()->Add({.key = "to_number", .limit = {{.unit = LimitUnit::kPerDay, .requests_per_unit = 5}}});
 //
-// At each level the exact value comes first, then the patterns of the key in the order in which they were added, then
-// the key without a value. A choice is final, even if the next level has nothing. The limit is that of the node at
-// which the descriptor ends. In a pattern each * stands for any text, even an empty one.
+// At each level the rule for exactly this value comes first, then the patterns of the key in the order in which they
+// were added, then the rule for the key without a value. The choice at a level is final, even if it has no rule for the
+// next entry. The limit of the descriptor is that of the rule at which its last entry arrives, if that rule has one. In
+// a pattern each * stands for any text, even an empty one.
 //
-// Threads: one while it is built; any once it is const.
+// Threads: only one thread while rules are added; any number afterwards.
 #pragma once
 
 #include <algorithm>
@@ -46,54 +48,55 @@ struct UnitLimit {
   bool operator==(const UnitLimit&) const = default;
 };
 
-// Hits that were charged to a rule, since it was first read.
+// Counts of the hits that were charged to a rule. They go on when the rules are read again.
 struct RuleCounts {
-  std::atomic<uint64_t> hits{0};
-  std::atomic<uint64_t> over{0};         // beyond the limit
-  std::atomic<uint64_t> near{0};         // within, but beyond four fifths of it
-  std::atomic<uint64_t> cut{0};          // all hits of charges that went beyond the limit
-  std::atomic<uint64_t> shadow{0};       // over, and let pass
-  std::atomic<uint64_t> with_others{0};  // hits of values that had no room of their own
+  std::atomic<uint64_t> hits{0};         // all hits
+  std::atomic<uint64_t> over{0};         // hits beyond the limit
+  std::atomic<uint64_t> near{0};         // hits within the limit, but beyond four fifths of it
+  std::atomic<uint64_t> cut{0};          // all hits of requests whose charge went beyond the limit
+  std::atomic<uint64_t> shadow{0};       // hits beyond the limit that passed because of shadow mode
+  std::atomic<uint64_t> with_others{0};  // hits of values that were counted together because there was no room
 
-  // Hits of charges that were within the limit as a whole.
+  // Returns the hits of requests whose whole charge was within the limit.
   uint64_t within() const {
     const uint64_t not_within = cut.load(std::memory_order_relaxed);
     return std::max(hits.load(std::memory_order_relaxed), not_within) - not_within;
   }
 };
 
-// A limit and a rule as they are written.
+// A limit, and below a rule, as the configuration has them.
 struct WrittenLimit {
   LimitUnit unit = LimitUnit::kPerSecond;
   uint32_t requests_per_unit = 0;
   bool unlimited = false;
   std::string name;
-  std::vector<std::string> replaces;  // limits of these names are dropped if both apply to a request
+  std::vector<std::string> replaces;  // names of limits that do not apply to a request to which this one applies
 };
 
 struct DescriptorRule {
   std::string key;
-  std::string value;  // empty: any
+  std::string value;  // a * makes it a pattern; empty: any value
   std::optional<WrittenLimit> limit{};
-  bool shadow_mode = false;      // counts and refuses nothing
-  bool quota_mode = false;       // refuses only if all limits of a request that have it are over
-  bool share_threshold = false;  // for a pattern: all values that match count together
+  bool shadow_mode = false;      // hits are counted, but no request is refused
+  bool quota_mode = false;       // refuses a request only if all its descriptors in quota mode are over
+  bool share_threshold = false;  // for a pattern: all values that match it are counted together
 };
 
-// Appends a text so that no two lists of texts become one name. At most 2 GiB.
+// Appends `text`, of less than 2 GiB, and its length to *name, so that different lists of texts make different names.
 void AppendToName(std::string_view text, std::string* name);
 
 class DescriptorRules {
  public:
-  // How many rules are counted apart; further ones are counted together, those of each domain.
+  // How many rules have counts of their own. Further rules have one count for each domain, under the path kOtherRules.
   static constexpr size_t kMostCounted = 1000;
   static constexpr std::string_view kOtherRules = "(others)";
   static constexpr std::string_view kOverrides = "(overrides)";
 
   struct Limit {
+    // The limit of a rule, as it is applied.
     const std::string* domain;
-    std::string path;       // "message_type_marketing.to_number"
-    std::string unit_name;  // unit, domain and path: the name by which all its values count that have no room
+    std::string path;       // keys and values from the root on: "message_type_marketing.to_number"
+    std::string unit_name;  // unit, domain and path: names the count that values share if there is no room
     UnitLimit limit;
     bool unlimited;
     bool shadow_mode;
@@ -103,12 +106,15 @@ class DescriptorRules {
     std::shared_ptr<RuleCounts> counts;
   };
 
+  // A rule, and the rules below it.
   class Node {
    public:
     Node(DescriptorRules& rules, const std::string& domain, std::string path)
         : rules_(rules), domain_(domain), path_(std::move(path)) {}
 
-    // The error says what is wrong with the rule, or that it is there already.
+    // Adds a rule for the next entry below this one, and returns its node, which belongs to the rules. Returns an
+    // error, and adds nothing, if the rule is faulty, is there already, or could match nothing because of a pattern
+    // before it.
     Result<Node*> Add(DescriptorRule rule);
 
    private:
@@ -125,7 +131,8 @@ class DescriptorRules {
     };
 
     Status SetLimit(const DescriptorRule& rule);
-    // Sets *shared to the pattern by which the node was found, if all its values count together.
+    // Returns the rule for the entry, or null. If all values of its pattern are counted together, sets *shared to the
+    // pattern.
     const Node* Find(const DescriptorEntry& entry, std::string_view* shared) const;
 
     DescriptorRules& rules_;
@@ -135,13 +142,14 @@ class DescriptorRules {
     std::unordered_map<std::string, OfKey, HashName, SameName> keys_;
   };
 
-  // Rules that are in `before` go on with their counts.
+  // Makes empty rules. A rule that `before` has too goes on with its counts. `before` must exist until the last rule is
+  // added.
   explicit DescriptorRules(const DescriptorRules* before = nullptr);
   ~DescriptorRules();
   DescriptorRules(const DescriptorRules&) = delete;
   DescriptorRules& operator=(const DescriptorRules&) = delete;
 
-  // Returns null if the domain is there already.
+  // Adds a domain and returns the root of its tree. Returns null if the domain is there already.
   Node* AddDomain(const std::string& domain);
 
   struct Domain {
@@ -152,14 +160,14 @@ class DescriptorRules {
     const std::shared_ptr<RuleCounts> overrides;
     std::array<std::string, kLimitUnits.size()> override_names;  // Limit::unit_name, by the unit
   };
-  // Returns null if there is no such domain.
+  // Returns the domain of that name, or null if there is none.
   const Domain* Find(std::string_view domain) const;
-  // Returns the descriptor's limit, or null if it has none. Appends the entries to *name: descriptors with other names
-  // are counted apart.
+  // Returns the limit of the descriptor, or null if it has none. Appends the entries to *name, so that other
+  // descriptors are counted under other names; if there is no limit, it may append only some of them.
   static const Limit* LimitOf(const Domain& domain, std::span<const DescriptorEntry> entries, std::string* name);
 
   size_t domains() const { return domains_.size(); }
-  // The limits, in the order in which they were added.
+  // Returns the limits, in the order in which they were added.
   const std::deque<Limit>& limits() const { return limits_; }
   // The counts of the rules, by domain and path.
   using Counted = std::map<std::pair<std::string, std::string>, std::shared_ptr<RuleCounts>>;

@@ -1,14 +1,17 @@
-// DescriptorShard: some of the names that hits are counted by, each with what it was charged in the window that runs.
+// DescriptorShard: counts, for some of the names of a DescriptorLimiter, how many hits each was charged in the current
+// window. A name stands for the descriptor, its domain and its unit of time (limit_unit.h).
 //
-// A window that has ended is forgotten. If the clock was set back, a window that has not begun is taken as the one that
-// runs: what was charged goes on counting, but no longer than to the end of the one that runs.
+// A window that has ended is forgotten. If the clock was set back, so that a window of a name has not begun, its hits
+// count in the current window instead, until that one ends.
 //
-// Names are bounded in bytes, and a name is never counted for less than it was charged. Each rule has a count for all
-// of its names that are not held, its rest: when a name gives way, the rest rises to what that name was charged, and a
-// name that is made begins with the rest. A name gives way if it was charged no more than the rest of its rule, or if
-// its rule holds more bytes than the rule that wants room would. If none gives way, the hits are charged to the rest.
+// The memory for names is bounded, but a name never counts for less than it was charged. Each rule has one more count,
+// its rest, for those of its names that the shard does not hold. When a name is dropped to make room, the rest is
+// raised to the count of that name; a new name begins with the rest. A name may be dropped if its count is at most the
+// rest of its rule, or if its rule holds more bytes than the rule that needs room would. If the shard finds no such
+// name, it charges the hits to the rest.
 //
-// Threads: one at a time.
+// Threads: only one at a time may use a DescriptorShard, unless a comment says otherwise; Shards (by_name/shards.h)
+// ensures that.
 #pragma once
 
 #include <cstdint>
@@ -31,33 +34,36 @@ namespace weir {
 class DescriptorShard {
  public:
   struct Surroundings {
-    const WallClock& wall_clock;  // the clocks must outlive it
-    const Clock& clock;           // for the sweep
+    const WallClock& wall_clock;  // for the windows; both clocks must outlive the shard
+    const Clock& clock;           // for the sweep of old names
     size_t max_bytes;
-    std::function<void(TimePoint)> wants_tick;
+    std::function<void(TimePoint)> wants_tick;  // asks for a call of Tick at that time
   };
   explicit DescriptorShard(Surroundings surroundings)
       : surroundings_(std::move(surroundings)), bytes_(surroundings_.max_bytes) {}
 
   struct Charged {
-    uint64_t before = 0;
-    uint64_t after = 0;
-    Duration until_reset{};
-    bool with_others = false;  // hits of other names are in it
+    uint64_t before = 0;       // the count in the current window before the charge
+    uint64_t after = 0;        // and after it
+    Duration until_reset{};    // until the window ends
+    bool with_others = false;  // the name is new, and its count has hits of other names in it
   };
-  // Charges hits to the name, which begins with its unit. `rule` is the name of the limit that is charged.
+  // Charges hits to the name, whose first byte is the unit; 0 hits only ask. `rule` is Limit::unit_name of the limit
+  // that applies.
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }
-  // Returns nullopt if the name was not charged yet in the window that runs; it is not charged now either.
+  // Charges hits only if the name was charged before in the current window. Else charges nothing and returns nullopt.
   std::optional<Charged> ChargeIfBegun(const HashedName& name, uint64_t hits) {
     return Charge(name, {}, hits, /*may_begin=*/false);
   }
 
+  // Forgets some of the names whose window has ended.
   void Tick();
-  // Returns when it wants to be called; never (TimePoint::max()) if there is no name.
+  // Returns when Tick has to be called; TimePoint::max() if there is no name.
   TimePoint NextTick() const { return next_sweep_; }
-  // These may be called from any thread.
+  // The next three may be called from any thread. names() returns how many names are held, gave_way() how many were
+  // dropped to make room, and bytes() the memory of those that are held.
   uint64_t names() const {
     const uint64_t gone = gone_.value();
     return made_.value() - gone;
@@ -68,12 +74,12 @@ class DescriptorShard {
  private:
   struct Window {
     uint64_t charged;
-    int64_t number;  // counted since 1970 by the unit
+    int64_t number;  // the window's number, counted since 1970 in units
   };
   struct Rule {
     LimitUnit unit;
     Window rest;
-    size_t bytes = 0;  // held by its names
+    size_t bytes = 0;  // the bytes of this rule's names that the shard holds
   };
   struct Count {
     Window window;
@@ -87,13 +93,14 @@ class DescriptorShard {
   std::optional<Charged> Charge(const HashedName& name, std::string_view rule, uint64_t hits, bool may_begin);
   uint64_t RestOf(std::string_view rule, int64_t number) const;
   Rule& RuleOf(std::string_view name, int64_t number);
-  // Makes the count of that name; returns the rest of its rule if there is no room.
+  // Makes a count for the name. Returns the rest of its rule if there is no room.
   Window* Make(const HashedName& name, Rule* rule, int64_t now);
   bool MakeRoom(size_t bytes, const Rule& wanting, int64_t now);
   void GiveWay(const Counts::value_type& held);
-  // Moves the window on to that number. Returns true if it had ended; then it counts 0.
+  // Makes the window the one with that number. Returns true if it had ended before; then it begins with 0 hits.
   static bool MoveOn(int64_t number, Window* window);
-  // Returns true if the name's window has ended; then its bytes are given back.
+  // Returns true if the window of the name has ended. Then it has given the name's bytes back, and the caller removes
+  // it.
   bool HasEnded(int64_t now, Counts::value_type* held);
   void GiveBack(const Counts::value_type& held);
 

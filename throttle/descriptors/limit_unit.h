@@ -1,5 +1,5 @@
-// LimitUnit: the length of a window. Windows of a unit lie end to end from 1970-01-01T00:00:00Z; so a month has 30
-// days, and a year 365.
+// LimitUnit: the length of a window in which hits are counted. The windows of a unit follow each other from
+// 1970-01-01T00:00:00Z on, so a month has 30 days and a year 365.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace weir {
 
-// The numbers are those of the published interface.
+// The numbers are those in the published interface of envoyproxy/ratelimit.
 enum class LimitUnit : uint8_t { kPerSecond = 1, kPerMinute, kPerHour, kPerDay, kPerMonth, kPerYear, kPerWeek };
 
 struct LimitUnitRow {
-  std::string_view name;  // in the spelling of the published interface
+  std::string_view name;  // spelled as in the published interface
   int64_t seconds;
 };
 // Indexed by the number of the unit.

@@ -1,20 +1,23 @@
-// KeyedLimiter: a window of requests for each key that callers name.
+// KeyedLimiter: limits how many requests each key may make in a window of time. A key is any text that the caller
+// chooses, such as the name of a user.
 //
 //   KeyedLimiter limiter({.rules = rules});
-//   limiter.Take({.key = "user-123", .may_wait = true}, caller);   // caller->OnAnswer: granted, or not, and why
-//   limiter.GiveBack("user-123", answer.grant, done);              // that very grant, once
+//   limiter.Take({.key = "user-123", .may_wait = true}, caller);   // calls caller->OnAnswer: granted, or refused
+//   limiter.GiveBack("user-123", answer.grant, done);              // undoes this grant
 //
-// The first max_requests in a window pass. The others wait in line if they may, and are granted when the window has
-// room again; else they are refused. A key is made when it is first named, and forgotten after three windows in which
-// it was not named.
+// In each window of a key, the first max_requests requests are granted. Any further request waits in line if it may,
+// until the window has room again; else it is refused. Within a process, requests for one key are granted in the order
+// in which they came. The limiter makes a key when a request first names it, and forgets the key after three windows in
+// which no request did.
 //
-// With SharedWindows several processes share the windows, but each has its own lines. A request for which this process
-// holds no grant stands in line until some are leased, even if it may not wait: it is answered then, and counts as
-// waiting meanwhile. Within a process, requests are granted in the order in which they came.
+// With SharedWindows (shared_windows.h) several processes count a key's requests together, in a store. Each process
+// leases grants from the store in advance, and has a line of its own. If a process has no leased grant left, a request
+// stands in line until the store answers, even if it may not wait; until then it counts as waiting.
 //
-// Threads: any, for every function. Keys are spread over shards; a shard is touched by one thread at a time, without a
-// lock (Turn). So an answer comes before the call returns, or a moment later from the thread that is at the shard; a
-// request in line may also be answered by the thread that calls Tick. No thread waits for another.
+// Threads: every function may be called from any thread, and none blocks. Keys are spread over shards, and one thread
+// at a time works on a shard: if another thread is there already, a call leaves its work to that thread
+// (by_name/turn.h). So callbacks run in the calling thread before the call returns, or a moment later in the other
+// thread. A request in line may also be answered in the thread that calls Tick, or in one of the SharedWindows.
 #pragma once
 
 #include <chrono>
@@ -42,58 +45,63 @@ class Shards;
 
 struct KeyedConfig {
   std::shared_ptr<const KeyedRules> rules = std::make_shared<KeyedRules>();
-  bool overrides = false;        // requests may bring limits of their own
-  size_t max_keys = 1'000'000;   // at kUsualKeyBytes each: long names, sliding windows and grants given back take more
-  size_t max_waiting = 100'000;  // for all keys together
+  bool overrides = false;  // requests may bring limits of their own (KeyedRequest)
+  // Room for so many keys of kUsualKeyBytes each. Long names, sliding windows and grants given back take more.
+  size_t max_keys = 1'000'000;
+  size_t max_waiting = 100'000;  // requests in line, for all keys together
   size_t shards = 25;
-  WhenAway when_away = WhenAway::kAlone;  // if the SharedWindows do not answer
+  WhenAway when_away = WhenAway::kAlone;  // applies while the store of the SharedWindows does not answer
 };
 inline constexpr size_t kMostKeyBytes = 512;
-inline constexpr size_t kUsualKeyBytes = 256;  // held by a key with a name of 80 bytes
+inline constexpr size_t kUsualKeyBytes = 256;  // the memory of a key with a name of 80 bytes
 
 enum class KeyedCode : uint8_t {
   kGranted,
-  kNoRoom,      // the window is full, and the request may not wait
-  kLineFull,    // the window and the line are full
-  kInvalidKey,  // empty, or longer than kMostKeyBytes
-  kOverridesOff,
-  kTooManyKeys,     // no further key can be held, or no further one of this client
-  kTooManyWaiting,  // no further request can wait, for any key
-  kStoreAway,       // the store of the SharedWindows does not answer
-  kClosed,
+  kNoRoom,          // the window is full and the request may not wait, or max_requests is 0
+  kLineFull,        // the window is full, and so is the line of the key
+  kInvalidKey,      // the key is empty, or longer than kMostKeyBytes
+  kOverridesOff,    // the request brings limits, but KeyedConfig::overrides is false
+  kTooManyKeys,     // there is no room for a further key, or for a further one of this client
+  kTooManyWaiting,  // max_waiting requests wait already, for all keys together
+  kStoreAway,       // the store of the SharedWindows does not answer, and the request may not wait
+  kClosed,          // the limiter was closed
 };
 
+// For kInvalidKey, kOverridesOff, kTooManyKeys and kClosed only the code is set.
 struct KeyedAnswer {
   KeyedCode code = KeyedCode::kGranted;
-  uint64_t grant = 0;  // if kGranted: the number by which it is given back
-  KeyedLimits limits;
-  uint32_t used = 0;     // grants that count, this one included; in a shared window as far as is known
-  uint32_t waiting = 0;  // in line for the key
-  Duration waited{};
-  // Time until the first grant that counts leaves the window; if kStoreAway, until the store is asked again.
+  uint64_t grant = 0;    // if kGranted: the number of the grant, for GiveBack
+  KeyedLimits limits;    // the limits of the key
+  uint32_t used = 0;     // grants that count now, this one included; for a shared window as far as the process knows
+  uint32_t waiting = 0;  // requests in line for the key
+  Duration waited{};     // if kGranted: how long the request stood in line; else 0
+  // The time until the oldest grant that counts leaves the window, 0 if none counts; if kStoreAway, until the limiter
+  // asks the store again.
   Duration until_room{};
 };
 
-// Identifies a request in line, for Leave.
+// Names a request in line, together with its key; for Leave.
 using KeyedTicket = uint64_t;
 
-// Gets the answer to a request, from the thread that is at the key's shard: must be quick, and must not throw. It may
-// call the limiter.
+// Gets the answer to one request. The limiter calls these functions in the thread that works on the key's shard, so
+// they must be quick, and they must not throw. They may call the limiter, but must not destroy it.
 class KeyedCaller {
  public:
   virtual ~KeyedCaller() = default;
-  // The request stands in line; OnAnswer follows.
+  // Called when the request begins to stand in line, before OnAnswer; not if it is answered at once.
   virtual void OnWaiting(KeyedTicket /*ticket*/) {}
-  // Called once.
+  // Called once, but not if Leave took the request out of line.
   virtual void OnAnswer(const KeyedAnswer& answer) = 0;
 };
 
 struct KeyedRequest {
   std::string_view key;
   bool may_wait = false;
-  // A hash of the client. A client with many keys gets no room in the last quarter of the room for keys (NameRoom).
+  // A hash of the client. While the room for keys is nearly full, a client that holds much of it gets no further key
+  // (NameRoom). Without it only the whole room is a bound.
   std::optional<uint64_t> client = std::nullopt;
-  // These apply to the key from now on, until it is forgotten or another request brings others.
+  // Limits that replace those of the key, until it is forgotten or another request brings others. Larger numbers than
+  // kMostKeyedRequests and kMostKeyedWaiting count as these.
   std::optional<uint32_t> max_requests;
   std::optional<uint32_t> max_waiting;
 };
@@ -101,66 +109,73 @@ struct KeyedRequest {
 struct KeyState {
   std::string key;
   KeyedLimits limits;
-  uint32_t used = 0;
-  uint32_t waiting = 0;
-  uint64_t refused = 0;  // since the key was made
-  Duration until_room{};
+  uint32_t used = 0;      // grants that count now, as in KeyedAnswer
+  uint32_t waiting = 0;   // requests in line
+  uint64_t refused = 0;   // requests since the key was made
+  Duration until_room{};  // until the oldest grant that counts leaves the window; 0 if none counts
   struct Lease {
-    uint32_t left = 0;   // can be granted without asking
-    uint32_t batch = 1;  // how many are asked for at a time
-    bool on_its_way = false;
-    bool alone = false;  // counts by itself, because the windows are away
+    uint32_t left = 0;        // leased grants that are not spent yet
+    uint32_t batch = 1;       // how many grants the process asks for beyond those that requests wait for
+    bool on_its_way = false;  // the store was asked and has not answered yet
+    bool alone = false;       // the process counts by itself, because the store does not answer
   };
-  std::optional<Lease> lease;  // if the key is shared
+  std::optional<Lease> lease;  // nullopt: the window is not shared
 };
 
+// Counts of requests since the limiter was made, unless a comment says otherwise.
 struct KeyedCounts {
-  uint64_t granted = 0;  // at once or after waiting
-  uint64_t refused = 0;
-  uint64_t waited = 0;  // stood in line, granted or not
-  uint64_t left = 0;    // left the line
-  uint64_t given_back = 0;
-  uint64_t keys = 0;     // now
-  uint64_t waiting = 0;  // now
+  uint64_t granted = 0;     // at once or after waiting
+  uint64_t refused = 0;     // but not with kInvalidKey, kOverridesOff or kClosed
+  uint64_t waited = 0;      // that stood in line, granted or not
+  uint64_t left = 0;        // that Leave took out of line
+  uint64_t given_back = 0;  // grants that GiveBack undid
+  uint64_t keys = 0;        // keys that exist now
+  uint64_t waiting = 0;     // requests in line now
   // For shared windows:
-  uint64_t leases = 0;             // leases asked for
-  uint64_t leases_unanswered = 0;  // leases without an answer
-  uint64_t leased = 0;             // grants leased
-  uint64_t unspent = 0;            // leased grants that no request can have any more
+  uint64_t leases = 0;             // leases that the store was asked for
+  uint64_t leases_unanswered = 0;  // leases for which no answer came
+  uint64_t leased = 0;             // grants that the store leased
+  uint64_t unspent = 0;            // leased grants that are lost, because their window ended unspent or changed
 };
 
 class KeyedLimiter {
  public:
-  // Uses the machine's clock, and a thread that calls Tick.
+  // Uses the system's clock, and starts a thread that calls Tick.
   explicit KeyedLimiter(KeyedConfig config, std::unique_ptr<SharedWindows> shared = nullptr);
-  // The owner calls Tick. The clock must outlive the limiter.
+  // Starts no thread: the caller has to call Tick. The clock must outlive the limiter.
   KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_ptr<SharedWindows> shared = nullptr);
-  // Answers all requests in line with kClosed.
+  // Calls Close.
   ~KeyedLimiter();
 
+  // Decides on a request, and keeps `caller` until the answer. Calls caller->OnAnswer; if the request has to stand in
+  // line, calls caller->OnWaiting, and caller->OnAnswer later.
   void Take(const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
-  // Calls done(true) if it was a grant in this key's window that had not been given back.
+  // Undoes a grant, so that another request may have its place in the window. Calls done(true) once if `grant` is a
+  // grant for `key` that counts and was not given back before; else done(false). Older grants cannot be given back
+  // after the length or the kind of the key's window has changed, nor after very many grants of one window were given
+  // back (GrantWindow::kMostGivenBack).
   void GiveBack(std::string_view key, uint64_t grant, std::function<void(bool)> done);
-  // Takes the request out of line: it consumes nothing and is not answered. Does nothing if it is no longer in line.
+  // Takes a request out of line: it consumes nothing and is not answered. Does nothing if the request is not in line
+  // any more.
   void Leave(std::string_view key, KeyedTicket ticket);
 
-  // The rules also apply to the keys that there are.
+  // Replaces the rules. They also apply to keys that exist, but not to those whose limits a request has replaced.
   void SetRules(std::shared_ptr<const KeyedRules> rules);
-  // Answers all requests in line, and all later ones, with kClosed.
+  // Answers all requests in line, and all later ones, with kClosed. Forgets all keys.
   void Close();
 
-  // Grants the requests in line for which there is room now, and forgets keys, a part of them each time. Returns when
-  // it wants to be called again.
+  // Grants the requests in line for which there is room now, and looks through some of the keys for those to forget.
+  // Returns when Tick has to be called again; a later request may need it sooner.
   TimePoint Tick();
 
   KeyedCounts Counts() const;
-  // Returns nullopt if no window is shared.
+  // Returns nullopt if the limiter has no SharedWindows.
   std::optional<SharedWindowsHealth> SharedHealth() const;
-  // Describes one key; nullopt if there is no such key.
+  // Calls `done` once with the state of the key, or with nullopt if there is no such key.
   void Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done);
-  // Describes some keys, from the place on.
+  // Calls `done` once with a page of keys that begins at `place` (by_name/page.h).
   void DescribePage(PagePlace place, std::function<void(Page<KeyState>)> done);
-  // Describes up to `most` keys, rounded up to the same number for each shard, in no order.
+  // Calls `done` once with the states of about `most` keys, in no order: each shard adds up to the same number of them.
   void DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done);
 
  private:

@@ -1,4 +1,5 @@
-// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which limits a key has.
+// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which limits a key has
+// (keyed_limiter.h).
 #pragma once
 
 #include <chrono>
@@ -20,9 +21,9 @@ namespace weir {
 struct KeyedLimits {
   std::chrono::duration<uint32_t, std::milli> window{1000};
   uint32_t max_requests = 100;  // 0: no request passes
-  uint32_t max_waiting = 400;   // 0: no request waits
+  uint32_t max_waiting = 400;   // requests in line; 0: no request waits
   WindowKind kind = WindowKind::kFixed;
-  bool shared = true;  // with other processes, if the limiter has SharedWindows and CanBeShared
+  bool shared = true;  // count together with other processes, if the limiter has SharedWindows and CanBeShared allows
 
   bool operator==(const KeyedLimits&) const = default;
 };
@@ -30,17 +31,18 @@ inline constexpr std::chrono::milliseconds kMinKeyedWindow{1};
 inline constexpr std::chrono::hours kMaxKeyedWindow{24 * 31};
 inline constexpr uint32_t kMostKeyedRequests = 1'000'000'000;
 inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
-// Returns an error that says what is out of range, with the range.
+// Returns an error that names the limit that is out of range, and the range.
 Status CheckKeyedLimits(const KeyedLimits& limits);
 
-// A process asks for its part of a shared window over the network, and has to be answered within the window.
+// The least length of a window that is shared. A process asks for its part of it over the network, and the answer has
+// to come within the window.
 inline constexpr std::chrono::milliseconds kMinSharedWindow{100};
-// Returns true for fixed windows that are long enough; other limits hold for each process.
+// Returns true for fixed windows that are long enough. Each process counts other windows by itself.
 inline bool CanBeShared(const KeyedLimits& limits) {
   return limits.kind == WindowKind::kFixed && limits.window >= kMinSharedWindow;
 }
 
-// Threads: any, once it is made.
+// The rules do not change after they are made, so any thread may use them.
 class KeyedRules {
  public:
   struct Rule {
@@ -52,9 +54,12 @@ class KeyedRules {
   // Gives every key the limits `others`.
   explicit KeyedRules(const KeyedLimits& others = {});
   ~KeyedRules();
-  // A rule for the exact key comes before patterns; among patterns the first that matches applies.
+  // Returns rules in which a rule for the exact key comes before patterns, and the first pattern that matches before
+  // the others; keys without a rule have the limits `others`. Returns an error if a limit is out of range, a pattern is
+  // no regular expression, or a key has two exact rules.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
+  // Returns the limits of the key. The reference is valid as long as the rules are.
   const KeyedLimits& Of(std::string_view key) const;
 
  private:

@@ -1,6 +1,8 @@
-// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them.
+// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them. The functions
+// with the names of those of KeyedLimiter do the same for one shard.
 //
-// Threads: one at a time, unless a comment says otherwise.
+// Threads: only one at a time may use a KeyedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
+// that.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +30,14 @@ namespace weir {
 
 class KeyedShard {
  public:
-  // Asks for a lease. The answer has to bring back the number: OnLease.
+  // Asks the SharedWindows for a lease. The answer has to come by OnLease, with the same number.
   using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
-  // All of these must outlive the shard.
+  // The objects that a shard shares with the others. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
-    NameRoom& keys;
-    Bound& waiting;
-    std::function<void(TimePoint)> wants_tick;  // at that time
+    NameRoom& keys;                             // the room for keys
+    Bound& waiting;                             // requests in line
+    std::function<void(TimePoint)> wants_tick;  // asks for a call of Tick at that time
     Ask ask;                                    // null: no window is shared
     WhenAway when_away = WhenAway::kAlone;
   };
@@ -44,20 +46,21 @@ class KeyedShard {
   void Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   bool GiveBack(const HashedName& name, uint64_t grant);
   void Leave(const HashedName& name, KeyedTicket ticket);
+  // Handles the answer to the lease `ask` for the key.
   void OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer);
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
 
-  // Grants the requests in line for which there is room now, and forgets keys that are no longer named.
+  // Grants the requests in line for which there is room now, and forgets some of the keys that were not named for long.
   void Tick();
-  // Returns when it wants to be called; never (TimePoint::max()) if there is no key.
+  // Returns when Tick has to be called; TimePoint::max() if there is no key.
   TimePoint NextTick() const;
 
   std::optional<KeyState> Describe(const HashedName& name) const;
   std::vector<KeyState> DescribeSome(size_t most) const;
-  // Adds keys to the page, as Page::Add does.
+  // Adds keys of this shard, which has the given number, to the page; returns what Page::Add returns.
   bool AddTo(size_t number, Page<KeyState>* page) const;
-  // May be called from any thread. Adds the counts of what happened, not of what is there.
+  // Adds the counts of events, but not those of keys and waiting requests. May be called from any thread.
   void AddTo(KeyedCounts* counts) const;
 
  private:
@@ -72,43 +75,46 @@ class KeyedShard {
       return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
     }
 
-    GrantWindow window;  // for a shared key: what this process spends of the window that runs
+    GrantWindow window;  // for a shared key: what this process spends of the current window
     KeyedLimits limits;
-    std::unique_ptr<WaitingLine> line;
-    std::unique_ptr<Shared> shared;  // null: the window is this process' own
+    std::unique_ptr<WaitingLine> line;  // null: no request waits
+    std::unique_ptr<Shared> shared;     // null: this process counts the window by itself
     uint32_t refused = 0;
-    uint32_t bytes = 0;  // taken of the room for keys
+    uint32_t bytes = 0;  // that the key takes of the room for keys
     uint16_t party = NameRoom::kNoParty;
-    uint32_t rules : 29 = 0;  // the version of the rules that its limits come from
-    uint32_t dues : 2 = 0;    // how often it stands in due_; if it does, it is not forgotten
-    bool overridden : 1 = false;
+    uint32_t rules : 29 = 0;      // the version of the rules that its limits come from
+    uint32_t dues : 2 = 0;        // how many entries it has in due_; above 0, it is not forgotten
+    bool overridden : 1 = false;  // a request replaced its limits
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
   using Named = Keys::value_type;
   using Due = std::pair<TimePoint, Key*>;
 
+  // Returns the key of that name; makes it if there is none, or returns null if there is no room for it.
   Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
-  // Updates what the key takes of the room for keys: once made, and when its window changed or got a grant back.
+  // Updates how much the key takes of the room for keys. To be called when the key was made, and when its window
+  // changed or got a grant back.
   void Recount(Named* named);
-  // Gives the key its limits by the present rules.
+  // Gives the key its limits by the current rules, unless a request replaced them.
   void Refresh(Named* named, TimePoint now);
   void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
   void Override(Named* named, const KeyedRequest& request, TimePoint now);
+  // Begins or ends the sharing of the key's window, as its limits say.
   void ShareOrNot(Named* named);
-  // Returns why a request that finds no room now may not wait; nullopt if it may stand in line.
+  // For a request that finds no room now: returns why it may not wait, or nullopt if it may stand in line.
   std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
   void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
   void LetGoThoseInLine(Key* key, TimePoint now);
-  // Asks for a lease if the key counts alone and might not have to.
+  // Asks for a lease if the key counts alone and the store may answer again.
   void GoBackToSharing(Key* key, TimePoint now);
   void AskFor(Key* key, TimePoint now);
-  // Sees to it that the key, for which requests wait, is looked at again.
+  // Makes sure that a key for which requests wait is looked at again: by an entry in due_, or by a lease.
   void MakeDue(Key* key, TimePoint now);
-  // Returns true if the key was not named for long. Then its room is given back; what its lease has left is lost, and
-  // counted.
+  // Returns true if the key is to be forgotten, because no request named it for long. Then its room is given back, and
+  // the rest of its lease is counted as unspent.
   bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);

@@ -1,6 +1,7 @@
-// WaitingLine: the requests that wait for a key, in the order in which they came. Any may leave from the middle.
+// WaitingLine: the requests that wait for one key, in the order in which they came. A request may also leave from the
+// middle.
 //
-// Threads: one at a time.
+// Threads: only one at a time may use a WaitingLine.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +20,23 @@ class KeyedCaller;
 class WaitingLine {
  public:
   struct Waiting {
-    uint64_t number : 63 = 0;  // rises along the line
-    bool may_wait : 1 = true;  // false: it is hasty, here until it is known whether there is room
-    TimePoint since{};
+    uint64_t number : 63 = 0;  // greater than those of the requests before it
+    bool may_wait : 1 = true;  // false: the request is hasty, and stands in line only until the store answers
+    TimePoint since{};         // when it joined
     std::shared_ptr<KeyedCaller> caller;  // null: it has left
   };
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
+  // Adds a request at the end. Its number must be greater than all before.
   void Join(Waiting waiting) {
     if (!waiting.may_wait) ++hasty_;
     line_.push_back(std::move(waiting));
     ++size_;
   }
 
-  // Takes out the first of the line, which must not be empty.
+  // Takes out the first request. The line must not be empty.
   Waiting Next() {
     while (line_[first_].caller == nullptr) ++first_;
     Waiting next = Remove(&line_[first_++]);
@@ -42,7 +44,7 @@ class WaitingLine {
     return next;
   }
 
-  // Takes out a request. Returns null if it does not wait.
+  // Takes out the request with that number and returns its caller; returns null if it is not in line.
   std::shared_ptr<KeyedCaller> Leave(uint64_t number) {
     const auto at = std::lower_bound(line_.begin() + static_cast<ptrdiff_t>(first_), line_.end(), number,
                                      [](const Waiting& waiting, uint64_t sought) { return waiting.number < sought; });
@@ -52,7 +54,7 @@ class WaitingLine {
     return caller;
   }
 
-  // Takes out the hasty, and of the others those behind the first max_waiting.
+  // Takes out, and returns, all hasty requests and all others behind the first `max_waiting`.
   std::vector<Waiting> LetGo(size_t max_waiting) {
     std::vector<Waiting> gone;
     if (hasty_ == 0 && size_ <= max_waiting) return gone;
@@ -76,7 +78,7 @@ class WaitingLine {
     return std::move(*waiting);
   }
 
-  // Removes the places of requests that have gone, when they are about half of what is held.
+  // Drops the places of requests that have left, once these are about half of all places.
   void Tidy() {
     if (line_.size() < 2 * size_ + 8) return;
     std::erase_if(line_, [](const Waiting& waiting) { return waiting.caller == nullptr; });
@@ -84,10 +86,10 @@ class WaitingLine {
     first_ = 0;
   }
 
-  std::vector<Waiting> line_;  // from first_ on
+  std::vector<Waiting> line_;  // places; those before first_ are empty
   size_t first_ = 0;
-  size_t size_ = 0;
-  size_t hasty_ = 0;
+  size_t size_ = 0;   // requests in line
+  size_t hasty_ = 0;  // hasty ones among them
 };
 
 }  // namespace weir

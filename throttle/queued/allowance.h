@@ -1,6 +1,7 @@
-// Allowance: what an endpoint lets through now, and when it lets through more.
+// Allowance: says whether an endpoint may let a request through now, or else when, by the algorithm of its
+// configuration (endpoint_config.h).
 //
-// Threads: one at a time. Call Advance, with the present time, before every other call.
+// Threads: only one at a time may use an Allowance. Call Advance, with the present time, before every other function.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,23 @@ class Allowance {
  public:
   Allowance(const EndpointConfig& config, TimePoint now);
 
-  // Moves on to `now`. Returns true if tokens have come back.
+  // Moves on to `now`. Returns true if tokens have come back since the last call; only token_window has tokens.
   bool Advance(TimePoint now);
-  // Changes the configuration. Grants that count go on counting; another algorithm begins anew.
+  // Takes a new configuration. What was let through goes on counting, unless the algorithm counts in another way than
+  // the one before; then the allowance begins anew.
   void Change(const EndpointConfig& config, TimePoint now);
 
-  // Returns true if a request of that cost may pass now. The cost is in tokens; without tokens every request costs 1.
+  // Returns true if a request with that cost may pass now. The cost is a number of tokens; without token_window every
+  // request costs 1.
   bool Holds(uint32_t cost) const;
-  // Counts a request that is let through. `since` is the time from which on it, or another, has waited without a break.
+  // Counts a request that is let through. `since` is the time since which requests have waited without a break: a
+  // request that is let through late, by up to 100 ms, does not make the next ones late.
   void Take(uint32_t cost, TimePoint since);
-  // Returns when it lets through more than now.
+  // Returns when more may pass than now.
   TimePoint NextRoom() const;
-  // How many requests, or tokens, it lets through at once.
+  // Returns how many requests, or with token_window tokens, may pass at once now.
   uint32_t left() const;
+  // Returns true if a new allowance would let through the same.
   // Returns true if a new one would act the same.
   bool IsFresh() const;
 
@@ -40,7 +45,7 @@ class Allowance {
   TimePoint now_;
   EndpointConfig::Algorithm algorithm_;
   Duration window_{};
-  uint32_t most_ = 0;  // requests or tokens in the window
+  uint32_t most_ = 0;  // requests or tokens in a window, for the algorithms that have one
   std::variant<Pace, GrantWindow> by_;
 };
 

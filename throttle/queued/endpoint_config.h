@@ -1,5 +1,5 @@
-// EndpointConfig: how fast an endpoint lets requests through, and how they wait. QueuedRules: which path has which
-// configuration.
+// EndpointConfig: how fast an endpoint of a QueuedLimiter lets requests through, and how they wait. QueuedRules: which
+// path has which configuration.
 #pragma once
 
 #include <array>
@@ -19,44 +19,49 @@ namespace weir {
 
 struct EndpointConfig {
   enum class Unit : uint8_t { kPerSecond, kPerMinute };
+  // The request that leaves the queue next: the oldest, the newest, the one of the highest priority, or any.
   enum class Scheduler : uint8_t { kFifo, kLifo, kPriority, kRandom };
   enum class Algorithm : uint8_t {
-    kStrict,         // one after the other, at even distances
-    kTokenBucket,    // at the rate; after a pause a burst
-    kSlidingWindow,  // never more than the rate allows in any window; a place comes free up to a 32nd of it late
-    kTokenWindow,    // at most tokens_per_window tokens in each window
+    kStrict,         // one request after the other, at even distances
+    kTokenBucket,    // requests at the rate, and after a pause up to burst_size of them at once
+    kSlidingWindow,  // never more than the rate allows in any window; a place gets free up to a 32nd of a window late
+    kTokenWindow,    // requests with up to tokens_per_window tokens together in each window
   };
   enum class Overflow : uint8_t {
     kReject,  // a request that finds the queue full is refused
-    kBlock,   // such requests wait before it, in the order in which they came
+    kBlock,   // a request that finds the queue full waits before it; such requests enter the queue as they came
   };
-  // The names in which they are written, in the order of the values.
+  // How the configuration spells these values, in their order.
   static constexpr std::array<std::string_view, 2> kUnits = {"rps", "rpm"};
   static constexpr std::array<std::string_view, 4> kSchedulers = {"fifo", "lifo", "priority", "random"};
   static constexpr std::array<std::string_view, 4> kAlgorithms = {"strict", "token_bucket", "sliding_window",
                                                                   "token_window"};
   static constexpr std::array<std::string_view, 2> kOverflows = {"reject", "block"};
 
+  // Returns the rate in requests per second; 0 for kTokenWindow.
   double per_second() const { return unit == Unit::kPerSecond ? rate : rate / 60; }
 
   // Numbers that the algorithm does not need are 0.
-  double rate = 0;  // requests in a unit
+  double rate = 0;  // requests in each unit of time
   Unit unit = Unit::kPerSecond;
   Scheduler scheduler = Scheduler::kFifo;
   Algorithm algorithm = Algorithm::kStrict;
-  uint32_t max_queue_size = 500;  // 0: no request waits, not even before the queue
+  uint32_t max_queue_size = 500;  // requests; 0: no request waits, not even before the queue
   Overflow overflow = Overflow::kReject;
   uint32_t burst_size = 0;
   std::chrono::milliseconds window{0};
-  std::chrono::milliseconds queue_timeout{0};  // a longer predicted wait is refused at once; 0: none is
+  // A request is refused if its predicted wait is longer. 0: no bound. With kLifo and kRandom no wait is predicted.
+  std::chrono::milliseconds queue_timeout{0};
   uint32_t tokens_per_window = 0;
-  uint32_t default_tokens = 0;  // for a request that names none, or 0
-  uint32_t most_in_window = 0;  // requests, for sliding_window; follows from the others
+  uint32_t default_tokens = 0;  // the cost of a request that brings no tokens, or 0
+  uint32_t most_in_window = 0;  // requests, for kSlidingWindow; follows from rate and window
 };
 
-// The written part of an endpoint's configuration. The rest comes from the nearest ancestor, then from the defaults:
-// fifo, strict, rps, a queue of 500, reject, no time-out; as burst what the rate lets through in a second; as window
-// the unit of the rate, or a minute for token_window; 1 token.
+// The configuration of one path as it is written. A value that is not set comes from the nearest configured path above
+// that has it, then from the defaults: unit rps, scheduler fifo, algorithm strict, max_queue_size 500, overflow reject,
+// no queue_timeout, 1 as default_tokens. The default of burst_size is what the rate lets through in a second; that of
+// window is the unit, or a minute for token_window. For rate, and with token_window for tokens_per_window, there is no
+// default.
 struct EndpointRule {
   std::string path;
   std::optional<double> rate;
@@ -79,25 +84,28 @@ inline constexpr uint32_t kMostQueueSize = 1'000'000;
 inline constexpr uint32_t kMostBurstSize = 1'000'000;
 inline constexpr uint32_t kMostWindowTokens = 1'000'000'000;
 inline constexpr std::chrono::milliseconds kMinEndpointWindow{1};
-inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, filling a bucket
+inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, and to refill a burst
 
-// Returns the path without slashes at its end: "/api" for "/api/".
+// Returns the path without slashes at its end: "/api" for "/api/". "/" stays as it is.
 std::string_view CanonicalPath(std::string_view path);
 
-// Threads: any, once it is made.
+// The rules do not change after they are made, so any thread may use them.
 class QueuedRules {
  public:
   static constexpr size_t kUsualDynamic = 1000;
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
-  // The error says what is wrong, with which path, and what is allowed. `defaults` hold for what no ancestor sets.
+  // Returns the rules, or an error that says what is wrong, with which path, and what is allowed. `max_dynamic` is the
+  // most endpoints that the limiter makes for paths that are not configured. The values of `defaults` take the place of
+  // the defaults above.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
                                                          size_t max_dynamic = kUsualDynamic,
                                                          EndpointRule defaults = {});
 
   const Configs& configs() const { return configs_; }
   size_t max_dynamic() const { return max_dynamic_; }
-  // Returns the configuration of the path itself, or of the nearest path that it lies below; null if there is none.
+  // Returns the path and the configuration of the path itself or of the nearest configured path above it; null if there
+  // is none.
   const Configs::value_type* Nearest(std::string_view path) const;
 
  private:

@@ -1,8 +1,8 @@
-// QueuedEvents: what happened at the endpoints, for programs that watch. It holds up to its capacity of events; those
-// that come while it is full are dropped, and counted. No thread waits for it.
+// QueuedEvents: a queue of what happened at the endpoints of a QueuedLimiter, for programs that watch it. It holds up
+// to `capacity` events; an event that comes while it is full is dropped, and counted. No thread waits.
 //
-// Threads: any, on both sides. It is a ring in which each cell says by its turn whether it is to be written or read
-// next.
+// Threads: any number may push and pop at the same time. The queue is a ring; each cell has a number that says whether
+// it has to be written or read next.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +21,24 @@
 namespace weir {
 
 struct QueuedEvent {
+  // kQueued: a request entered the queue. A request that is answered at once is not queued before.
   enum class Kind : uint8_t { kQueued, kServed, kRejected };
 
   Kind kind = Kind::kQueued;
   TimePoint at{};
-  std::shared_ptr<const std::string> endpoint;
-  Duration waited{};
-  uint32_t depth = 0;  // requests in line afterwards
+  std::shared_ptr<const std::string> endpoint;  // its path
+  Duration waited{};                            // how long the request has waited by then
+  uint32_t depth = 0;                           // requests in line at the endpoint afterwards
 };
 
 class QueuedEvents {
  public:
-  // `capacity` is rounded up to a power of two.
+  // `capacity` is at least 2, and is rounded up to a power of two.
   explicit QueuedEvents(size_t capacity = 4096) : cells_(std::bit_ceil(std::max<size_t>(2, capacity))) {
     for (size_t i = 0; i < cells_.size(); ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
 
+  // Adds an event, or drops it if the queue is full.
   void Push(QueuedEvent event) {
     uint64_t at = next_write_.load(std::memory_order_relaxed);
     Cell* cell = Claim(&next_write_, &at, 0);
@@ -47,7 +49,7 @@ class QueuedEvents {
     cell->event = std::move(event);
     cell->turn.store(at + 1, std::memory_order_release);
   }
-  // Takes out the oldest event; nullopt if there is none.
+  // Takes out the oldest event; returns nullopt if there is none.
   std::optional<QueuedEvent> Pop() {
     uint64_t at = next_read_.load(std::memory_order_relaxed);
     Cell* cell = Claim(&next_read_, &at, 1);
@@ -56,16 +58,18 @@ class QueuedEvents {
     cell->turn.store(at + cells_.size(), std::memory_order_release);
     return event;
   }
+  // Returns how many events were dropped.
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
   struct Cell {
-    // For event n: n while it is to be written, n + 1 while it is to be read.
+    // For event n: n while the cell waits to be written, n + 1 while it waits to be read.
     std::atomic<uint64_t> turn;
     QueuedEvent event;
   };
 
-  // Returns null if there is no cell with that turn.
+  // Claims the next cell and returns it; returns null if that cell is not in the state `turn` (0: to be written, 1: to
+  // be read).
   Cell* Claim(std::atomic<uint64_t>* next, uint64_t* at, uint64_t turn) {
     for (;;) {
       Cell& cell = cells_[*at & (cells_.size() - 1)];

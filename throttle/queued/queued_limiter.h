@@ -1,17 +1,18 @@
-// QueuedLimiter: endpoints, found by path, each with a queue and a rate. A request becomes a ticket, waits, and is
-// answered when its endpoint lets it through.
+// QueuedLimiter: gives each path an endpoint, which has a queue and a rate. A request is served at once or waits in the
+// queue of its endpoint, until the endpoint lets it through.
 //
 //   QueuedLimiter limiter({.rules = QueuedRules::Make({{.path = "/api", .rate = 10}}).value()});
-//   limiter.Take({.path = "/api/users"}, caller);   // caller->OnAnswer: served, now or later, or why not
-//   limiter.Leave(ticket);                          // if its caller no longer waits
+//   limiter.Take({.path = "/api/users"}, caller);   // calls caller->OnAnswer: served, or refused and why
+//   limiter.Leave(ticket);                          // if the caller no longer waits
 //
-// A path that is not configured gets an endpoint of its own when it is first named, with the configuration of its
-// nearest configured ancestor; it ends when it was not named for a while. If there are too many of them, the ancestor
-// itself serves.
+// A path that is not configured gets an endpoint of its own (a dynamic one) when a request first names it, with the
+// configuration of the nearest configured path above. The endpoint ends when no request has named it for a while. If
+// there are max_dynamic such endpoints already (QueuedRules), the endpoint of the configured path serves the request.
 //
-// Threads: any, for every function. Endpoints are spread over shards; a shard is touched by one thread at a time,
-// without a lock (Shards). So an answer comes before the call returns, or a moment later from the thread that is at the
-// shard; a request in line may also be answered by the thread that calls Tick. No thread waits for another.
+// Threads: every function may be called from any thread, and none blocks. Endpoints are spread over shards, and one
+// thread at a time works on a shard: if it is busy, a call leaves its work to the thread that is there
+// (by_name/shards.h). So callbacks run in the calling thread before the call returns, or a moment later in the other
+// thread. A request in line may also be answered in the thread that calls Tick.
 #pragma once
 
 #include <atomic>
@@ -39,116 +40,123 @@ class Shards;
 struct QueuedConfig {
   std::shared_ptr<const QueuedRules> rules = std::make_shared<QueuedRules>();
   std::shared_ptr<QueuedEvents> events;  // null: events are not kept
-  size_t max_waiting = 100'000;          // at all endpoints
-  // How long after its last use an endpoint ends that is not configured, if no request waits and a new one would let
-  // through no more.
+  size_t max_waiting = 100'000;          // requests in line, at all endpoints together
+  // How long after its last use a dynamic endpoint ends, if no request waits then and a new endpoint would let through
+  // no more.
   Duration idle_after = std::chrono::minutes(10);
   size_t shards = 25;
 };
 
 enum class QueuedCode : uint8_t {
   kServed,
-  kInvalidPath,     // does not begin with /, or is longer than kMostPathBytes
-  kUnknownPath,     // neither it nor an ancestor is configured
-  kTooLarge,        // costs more tokens than a window has
+  kInvalidPath,     // the path does not begin with /, or is longer than kMostPathBytes
+  kUnknownPath,     // neither the path nor one above it is configured
+  kTooLarge,        // the request costs more tokens than a window has
   kTooLongWait,     // the predicted wait is longer than the time-out
-  kQueueFull,       // the queue is full, and the request may not wait before it
-  kTooManyWaiting,  // no further request can wait, at any endpoint or before this queue
-  kClosed,
+  kQueueFull,       // the queue is full, and requests may not wait before it
+  kTooManyWaiting,  // no further request can wait, at any endpoint of the limiter or before this queue
+  kClosed,          // the limiter was closed
 };
 
 struct QueuedAnswer {
   QueuedCode code = QueuedCode::kServed;
-  // The endpoint, and its configuration: valid during the call; empty and null if there was none.
+  // The path and the configuration of the endpoint, valid during the call of OnAnswer. They are empty and null, and
+  // only the code is set, for kInvalidPath, and also for kUnknownPath and kClosed unless the request stood in line.
   std::string_view endpoint;
   const EndpointConfig* config = nullptr;
-  bool dynamic = false;  // not configured itself
-  Duration waited{};
-  uint32_t waiting = 0;    // in line
-  uint32_t tokens = 0;     // with token_window: consumed
-  uint32_t left = 0;       // can be let through at once, in requests or tokens
-  Duration until_room{};   // until more can be let through
-  Duration retry_after{};  // for a refusal that need not last
+  bool dynamic = false;    // the path of the endpoint itself is not configured
+  Duration waited{};       // how long the request stood in line
+  uint32_t waiting = 0;    // requests in line at the endpoint now
+  uint32_t tokens = 0;     // if kServed with token_window: the tokens that the request consumed
+  uint32_t left = 0;       // requests, or with token_window tokens, that can pass at once now
+  Duration until_room{};   // until more can pass than now
+  Duration retry_after{};  // if kTooLongWait, kQueueFull or kTooManyWaiting: the time until a new try; else 0
 };
 
-// Identifies a request in line, for Leave.
+// Names a request in line, for Leave.
 struct QueuedTicket {
   uint32_t shard = 0;
   uint32_t slot = 0;
   uint64_t number = 0;
 };
 
-// Gets the answer to a request, from the thread that is at the endpoint's shard: must be quick, and must not throw. It
-// may call the limiter.
+// Gets the answer to one request. The limiter calls these functions in the thread that works on the endpoint's shard,
+// so they must be quick, and they must not throw. They may call the limiter, but must not destroy it.
 class QueuedCaller {
  public:
   virtual ~QueuedCaller() = default;
-  // The request stands in line; OnAnswer follows.
+  // Called when the request begins to stand in line, before OnAnswer; not if it is answered at once.
   virtual void OnWaiting(QueuedTicket /*ticket*/) {}
-  // Called for a request in line, before it is answered. False: it has left, consumes nothing and is not answered.
+  // Called for a request in line just before its answer. If it returns false, the request leaves the line: it consumes
+  // nothing, and OnAnswer is not called.
   virtual bool StillWaits() { return true; }
-  // Called once.
+  // Called once, but not if the request left the line (QueuedLimiter::Leave, StillWaits).
   virtual void OnAnswer(const QueuedAnswer& answer) = 0;
 };
 
 struct QueuedRequest {
   std::string_view path;
-  int32_t priority = 0;             // the higher the sooner, at an endpoint whose scheduler is priority
-  std::optional<uint64_t> tokens;   // for token_window; without them, or if 0, the endpoint's default_tokens
-  std::optional<Duration> timeout;  // replaces the endpoint's; 0: refused if a wait is predicted
+  int32_t priority = 0;             // a higher one is served sooner, if the endpoint's scheduler is kPriority
+  std::optional<uint64_t> tokens;   // the cost, for token_window; nullopt or 0: the endpoint's default_tokens
+  std::optional<Duration> timeout;  // replaces queue_timeout; 0: the request is refused if any wait is predicted
 };
-inline constexpr int32_t kMostPriority = 1'000'000'000;  // and as far below 0; values beyond count as these
+inline constexpr int32_t kMostPriority = 1'000'000'000;  // priorities beyond this, or its negative, count as these
 
 struct EndpointState {
   std::string path;
   std::shared_ptr<const EndpointConfig> config;
-  bool dynamic = false;
-  uint32_t queued = 0;
-  uint32_t blocked = 0;  // before the queue
-  uint32_t left = 0;     // can be let through at once, in requests or tokens
-  uint64_t served = 0;   // since the endpoint was made
-  uint64_t rejected = 0;
+  bool dynamic = false;   // the path itself is not configured
+  uint32_t queued = 0;    // requests in the queue
+  uint32_t blocked = 0;   // requests that wait before the queue
+  uint32_t left = 0;      // requests, or with token_window tokens, that can pass at once now
+  uint64_t served = 0;    // requests since the endpoint was made
+  uint64_t rejected = 0;  // requests since the endpoint was made
 };
 
+// Counts of requests since the limiter was made, unless a comment says otherwise.
 struct QueuedCounts {
-  uint64_t served = 0;  // at once or after waiting
-  uint64_t rejected = 0;
-  uint64_t waited = 0;     // stood in line, served or not
-  uint64_t left = 0;       // left the line
-  uint64_t waiting = 0;    // now
-  uint64_t endpoints = 0;  // now
-  uint64_t dynamic = 0;    // endpoints that are not configured
+  uint64_t served = 0;     // at once or after waiting
+  uint64_t rejected = 0;   // but not with kInvalidPath, and with kClosed only if in line
+  uint64_t waited = 0;     // that stood in line, served or not
+  uint64_t left = 0;       // that left the line (Leave, StillWaits)
+  uint64_t waiting = 0;    // requests in line now
+  uint64_t endpoints = 0;  // endpoints that exist now
+  uint64_t dynamic = 0;    // dynamic ones among them
 };
 
 class QueuedLimiter {
  public:
-  // Uses the machine's clock, and a thread that calls Tick.
+  // Uses the system's clock, and starts a thread that calls Tick.
   explicit QueuedLimiter(QueuedConfig config);
-  // The owner calls Tick. The clock must outlive the limiter.
+  // Starts no thread: the caller has to call Tick. The clock must outlive the limiter.
   QueuedLimiter(QueuedConfig config, const Clock& clock);
-  // Answers all requests in line with kClosed.
+  // Calls Close.
   ~QueuedLimiter();
 
+  // Decides on a request, and keeps `caller` until the answer. Calls caller->OnAnswer; if the request has to stand in
+  // line, calls caller->OnWaiting, and caller->OnAnswer later.
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller);
-  // Takes the request out of line: it consumes nothing and is not answered. Does nothing if it is no longer in line
-  // (see QueuedCaller::StillWaits).
+  // Takes a request out of line: it consumes nothing and is not answered. Does nothing if the request is not in line
+  // any more.
   void Leave(QueuedTicket ticket);
 
-  // Requests in line go on waiting, by the new rules, or are answered kUnknownPath if their path is no longer served.
+  // Replaces the rules, also for the endpoints that exist. Requests in line go on waiting by the new rules. They are
+  // answered kUnknownPath if their path is not served any more, and kTooLarge if a window has fewer tokens now than
+  // they cost.
   void SetRules(const std::shared_ptr<const QueuedRules>& rules);
-  // Answers all requests in line, and all later ones, with kClosed.
+  // Answers all requests in line, and all later ones, with kClosed. Removes all endpoints.
   void Close();
 
-  // Serves the requests in line for which there is room now, and ends endpoints that are no longer named, a part of
-  // them each time. Returns when it wants to be called again.
+  // Serves the requests in line that may pass now, and removes dynamic endpoints that were not named for long. Returns
+  // when Tick has to be called again; a later request may need it sooner.
   TimePoint Tick();
 
   QueuedCounts Counts() const;
-  // Describes the endpoint of that path; nullopt if there is none.
+  // Calls `done` once with the state of the endpoint of that path, or with nullopt if there is none.
   void Describe(std::string_view path, std::function<void(std::optional<EndpointState>)> done);
-  // Describes some endpoints, from the place on.
+  // Calls `done` once with a page of endpoints that begins at `place` (by_name/page.h).
   void DescribePage(PagePlace place, std::function<void(Page<EndpointState>)> done);
-  // Describes all endpoints, sorted by path.
+  // Calls `done` once with the states of all endpoints, sorted by path.
   void DescribeAll(std::function<void(std::vector<EndpointState>)> done);
 
  private:

@@ -1,6 +1,8 @@
-// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them.
+// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them. The functions with the
+// names of those of QueuedLimiter do the same for one shard.
 //
-// Threads: one at a time, unless a comment says otherwise.
+// Threads: only one at a time may use a QueuedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
+// that.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +25,14 @@ namespace weir {
 
 class QueuedShard {
  public:
-  // All of these must outlive the shard.
+  // The objects that a shard shares with the others. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
-    Bound& waiting;
-    Bound& dynamic;
-    std::function<void(TimePoint)> wants_tick;  // at that time
-    std::function<bool(uint64_t hash)> is_mine;
-    // Passes a request on to the endpoint of an ancestor, which may be another shard's.
+    Bound& waiting;                              // requests in line
+    Bound& dynamic;                              // dynamic endpoints
+    std::function<void(TimePoint)> wants_tick;   // asks for a call of Tick at that time
+    std::function<bool(uint64_t hash)> is_mine;  // whether the shard holds the paths with that hash
+    // Takes a request to the endpoint of a configured path above its own, which may be in another shard.
     std::function<void(std::string_view ancestor, const QueuedRequest&, const std::shared_ptr<QueuedCaller>&)> pass_on;
   };
   QueuedShard(Surroundings surroundings, uint32_t number, const QueuedConfig& config);
@@ -40,16 +42,17 @@ class QueuedShard {
   void SetRules(std::shared_ptr<const QueuedRules> rules);
   void Close();
 
-  // Serves the requests in line for which there is room now, and ends endpoints that are no longer named.
+  // Serves the requests in line that may pass now, and removes some of the dynamic endpoints that were not named for
+  // long.
   void Tick();
-  // Returns when it wants to be called.
+  // Returns when Tick has to be called; TimePoint::max() if no request waits and no endpoint is dynamic.
   TimePoint NextTick() const;
 
   std::optional<EndpointState> Describe(const HashedName& path);
   std::vector<EndpointState> DescribeAll();
-  // Adds endpoints to the page, as Page::Add does.
+  // Adds endpoints of this shard, which has the given number, to the page; returns what Page::Add returns.
   bool AddTo(size_t number, Page<EndpointState>* page);
-  // May be called from any thread. Adds the counts of what happened, not of what is there.
+  // Adds the counts of events, but not those of endpoints and waiting requests. May be called from any thread.
   void AddTo(QueuedCounts* counts) const;
 
  private:
@@ -58,17 +61,21 @@ class QueuedShard {
     explicit Held(Args&&... args) : endpoint(std::forward<Args>(args)...) {}
 
     Endpoint endpoint;
-    bool is_due = false;  // it stands in due_, and does not end
+    bool is_due = false;  // the endpoint has an entry in due_, so it must not be removed
   };
   using Endpoints = std::unordered_map<std::string, Held, HashName, SameName>;
   using Due = std::pair<TimePoint, Held*>;
   using DueFirst = std::priority_queue<Due, std::vector<Due>, std::greater<>>;
 
+  // Makes an endpoint for the path, and expects its end if it is dynamic.
   Held& Make(std::string_view path, const std::shared_ptr<const EndpointConfig>& config, bool dynamic, TimePoint now);
+  // Makes the endpoints of the configured paths of this shard that do not exist yet.
   void MakeConfigured(TimePoint now);
-  // These plan when an endpoint is served, and when it ends.
+  // Enters the endpoint in due_ if requests wait at it.
   void WatchOver(Held* held, TimePoint now);
+  // Enters a dynamic endpoint in idle_: it may be removed at that time.
   void ExpectEnd(Held* held, TimePoint at);
+  // Removes a dynamic endpoint that is out of use, or expects its end later.
   void EndOrWait(Held* held, TimePoint now);
 
   Surroundings surroundings_;
@@ -78,8 +85,8 @@ class QueuedShard {
   EndpointSurroundings of_endpoints_;
   bool closed_ = false;
   Endpoints endpoints_;
-  DueFirst due_;   // endpoints at which requests wait
-  DueFirst idle_;  // endpoints that are not configured, each once
+  DueFirst due_;   // endpoints at which requests wait, by the time of their next Serve
+  DueFirst idle_;  // dynamic endpoints, each once, by the time at which they may be removed
 };
 
 }  // namespace weir

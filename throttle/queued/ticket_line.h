@@ -1,9 +1,10 @@
-// TicketLine: the tickets that wait, and which of them is next: the first, the last, the most urgent, or any. Any
-// ticket may leave.
+// TicketLine: holds waiting tickets (tickets.h) and knows which one is next by the scheduler: the oldest, the newest,
+// the one of the highest priority, or any. Every ticket may leave at any time.
 //
-// It is a heap in which each ticket knows its place: to join, to leave and to be next take O(log n) by every scheduler.
+// A line is a heap in which each ticket knows its place: Join, Leave and Next take at most O(log n), with every
+// scheduler.
 //
-// Threads: one at a time.
+// Threads: only one at a time may use a TicketLine.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +18,29 @@ namespace weir {
 class TicketLine {
  public:
   using Scheduler = EndpointConfig::Scheduler;
-  // A ticket that did not fit in so many windows comes before all others.
+  // A ticket that did not fit in this many windows (Ticket::passed_over) comes before all others.
   static constexpr uint8_t kMostPassedOver = 3;
 
-  // `number` is what its tickets have as `line`.
+  // `number` is the value of Ticket::line for the tickets of this line.
   TicketLine(Tickets& tickets, uint8_t number, Scheduler scheduler)
       : tickets_(tickets), number_(number), scheduler_(scheduler) {}
 
   bool empty() const { return places_.empty(); }
   size_t size() const { return places_.size(); }
 
+  // Adds the ticket in that slot, which stands in no line.
   void Join(uint32_t slot);
+  // Removes the ticket in that slot, which stands in this line.
   void Leave(uint32_t slot);
-  // Returns the slot of the next ticket, which stays in line; there must be one. A random line picks anew in each call.
+  // Returns the slot of the next ticket, and leaves the ticket in line. The line must not be empty. With kRandom each
+  // call chooses anew.
   uint32_t Next() const;
+  // Puts the tickets into the order of another scheduler.
   void SetScheduler(Scheduler scheduler);
 
  private:
-  // The place with the lesser key is next; among equal keys, the one with the lesser number.
+  // The place of a ticket in the heap. The one with the lesser key is next; among equal keys, the one with the lesser
+  // number.
   struct Place {
     uint64_t number;
     int32_t key;

@@ -1,7 +1,8 @@
-// Finds the counts that an edit of the configuration begins anew. A count is kept by its party, and by the kind and
-// length of its limit (MeterName). So with another length, a burst, or another tenant of an API key, a limit begins at
-// 0, and use under the former limit no longer counts for it. With another amount or another time zone the count goes
-// on.
+// CountsBegunAnew: finds the limits whose counters begin at 0 because of an edit of the configuration. A store keeps a
+// counter under the name of its party ("user:alice", an API key, …), and under the unit, kind and length of its limit
+// (MeterName in limit.h). So a limit begins at 0 if the edit changes its length, adds or removes a burst, or gives an
+// API key another tenant; the use that the former limit has counted is then no longer seen. If the edit changes only
+// the amount or the time zone, the counter stays.
 #pragma once
 
 #include <string>
@@ -13,8 +14,10 @@ namespace weir {
 
 struct QuotaConfig;
 
-// Returns warnings for the log. Both configurations were checked. A limit is expected to begin at 0 if there was none
-// of its kind before, so it is not among them.
+// Returns warnings for the log: about limits in `now` that replace a limit of `before` and begin at 0 (one warning for
+// all that are alike), and about aliases in `before` that are counted as another model from now on. A limit that
+// replaces none is expected to begin at 0, so there is no warning about it. `date` is the current time.
+// CheckQuotaConfig must have accepted both configurations.
 std::vector<std::string> CountsBegunAnew(const QuotaConfig& before, const QuotaConfig& now, WallTime date);
 
 }  // namespace weir

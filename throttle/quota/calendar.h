@@ -1,7 +1,8 @@
-// Calendar: the days and months of a time zone. If clocks are put forward or back a day has 23 or 25 hours. A period is
-// known by its date, not by its end: it stays the same one when another time zone moves its end.
+// Calendar: finds the calendar day or month of a time zone in which a moment lies, and the end of that day or month. A
+// day on which clocks are put forward or back has 23 or 25 hours. Counters of days and months are identified by the
+// date and not by the end: so if the time zone changes, the end of a day moves, but its counter stays.
 //
-// Immutable; any number of threads.
+// Threads: any. A Calendar does not change.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,17 @@ namespace weir {
 
 class Calendar {
  public:
-  // Finds a time zone by its name in the tz database, "Europe/Berlin". The error says that the machine does not know
-  // it.
+  // Returns the calendar of a time zone, which is named as in the tz database ("Europe/Berlin"). The error says that
+  // this machine does not know the time zone.
   static Result<Calendar> Of(const std::string& time_zone);
-  // Uses UTC.
+  // Makes the calendar of UTC.
   Calendar();
 
   struct Period {
-    int64_t date = 0;  // 20260228; for a month 202602
-    WallTime ends;
+    int64_t date = 0;  // 20260228 for a day, 202602 for a month
+    WallTime ends;     // the first moment after it
   };
-  // The day, or the month, in which `now` lies.
+  // Returns the day, or the month, in which `now` lies.
   Period DayOf(WallTime now) const;
   Period MonthOf(WallTime now) const;
 

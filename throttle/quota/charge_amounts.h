@@ -1,4 +1,5 @@
-// Amounts that a charge asks of a limit, and that its settlement adds or gives back.
+// Computes the amounts that a charge (quota_store.h) asks of the limits, and the amounts that its settlement adds or
+// releases later.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 namespace weir {
 
+// Returns the amounts that the charge asks for.
 inline Amounts AmountsOf(const Charge& charge) {
   return {.requests = charge.requests,
           .tokens = charge.tokens,
@@ -17,22 +19,24 @@ inline Amounts AmountsOf(const Charge& charge) {
 }
 inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return AmountsOf(charge).Of(unit); }
 
-// Returns true if the charge needs a count of this unit: a reservation settles its tokens and its money with every tier
-// that limits them, even if it reserved none.
+// Returns true if the charge needs a counter for limits of this unit. It does if it asks for such an amount. A
+// reservation also needs the counters for tokens and money, even if it reserves none, because its settlement may add
+// some.
 inline bool Needs(const Charge& charge, Limit::Unit unit) {
   const bool is_settled = unit == Limit::Unit::kTokens || unit == Limit::Unit::kMoney;
   return AmountOf(charge, unit) > 0 || (charge.holds() && is_settled);
 }
 
-// Returns what a reservation has used beyond what counts already: what it charged or, if that is more, the use that was
-// reported (`told`) before.
+// Returns the tokens and the money that still have to be charged for a reservation that has used `used` by now.
+// `charged` is what the reservation charged, and `told` is the use that was reported before; the larger of the two
+// counts already.
 inline Amounts UseBeyond(const Amounts& charged, const Amounts& told, const Amounts& used) {
   return {.tokens = std::max<int64_t>(0, used.tokens - std::max(charged.tokens, told.tokens)),
           .money = std::max<int64_t>(0, used.money - std::max(charged.money, told.money))};
 }
 
-// Returns what is given back when it ends. `commits`: it is committed, so the request stays charged even if the call
-// used nothing.
+// Returns what a reservation releases at its end. `used` is what it has used. The request stays charged if anything was
+// used, or if `commits` is true (the end is a commit). A call (Amounts::calls) is always released.
 inline Amounts UnusedOf(const Amounts& charged, const Amounts& used, bool commits) {
   return {.requests = commits || used != Amounts() ? 0 : charged.requests,
           .tokens = std::max<int64_t>(0, charged.tokens - used.tokens),

@@ -1,5 +1,7 @@
-// Judges a charge by the limits, in one procedure for all stores that decide in this process: it fixes the order of the
-// limits and of the codes, and takes the longest of the waits.
+// Judge: decides by the limits whether a charge (quota_store.h) fits. All stores that decide in this process use it:
+// memory, YAML and SQLite. (Redis decides in a Lua script, redis_script.h, in the same way.) It fixes in which order
+// the limits are checked and which code the answer gets, and finds the time after which the charge would pass all
+// limits.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +13,20 @@
 
 namespace weir {
 
-// The answer names the first limit that refuses; its wait is the longest of all.
+// Notes in `answer` that a limit refuses the charge for now. Sets `code` and `tier` if no limit has refused before, so
+// that the answer names the first one. Raises `retry_after` to `wait` (at least 1 ns) if it is shorter, so that it is
+// the longest wait in the end. Does nothing if `code` is kTooLarge. `tier` is the index of the tier in Charge::tiers;
+// empty: a limit of the model's own quota.
 void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAnswer* answer);
-// Replaces any other refusal.
+// Notes in `answer` that the charge asks for more than a limit can ever allow. Sets `code` to kTooLarge, sets `tier`
+// and `unit`, and clears `retry_after`: so it replaces what Refuse has noted. Does nothing if `code` is kTooLarge
+// already, so that the first such limit is named.
 void RefuseTooLarge(Limit::Unit unit, std::optional<size_t> tier, ChargeAnswer* answer);
 
-// The counts that a store has of a model and of the charge's tiers, as of now. An Until… function is called only if
-// `amount` does not fit now and is no more than the limit.
+// The counters that a store has of a charge's model and tiers, as of now. UsedIn… returns the amount that counts,
+// TierFits whether `amount` more fits. Until… returns the time until the day is over, or until `amount` fits if nothing
+// else comes. Judge calls an Until… function only if the amount does not fit now and is not larger than the limit, and
+// UntilTierFits not for limits of calls.
 template <typename Counts>
 concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_t amount, size_t tier, Limit limit) {
   { counts.UsedInDay() } -> std::same_as<int64_t>;
@@ -28,6 +37,7 @@ concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_
   { counts.UntilTierFits(tier, amount, limit) } -> std::same_as<Duration>;
 };
 
+// Checks one tier.
 template <CountsOfCharge Counts>
 void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAnswer* answer) {
   const Limit& limit = charge.tiers[tier].limit;
@@ -39,6 +49,7 @@ void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAns
   Refuse(QuotaCode::kTierExceeded, of_calls ? kCallsPause : counts.UntilTierFits(tier, amount, limit), tier, answer);
 }
 
+// Checks the model's own quota: its day, then requests and tokens of the minute.
 template <CountsOfCharge Counts>
 void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& counts, ChargeAnswer* answer) {
   const auto hear_minute = [&](Limit::Unit unit, int64_t amount, int64_t limit, QuotaCode code) {
@@ -56,7 +67,9 @@ void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& coun
   hear_minute(Limit::Unit::kTokens, charge.tokens, max_tpm, QuotaCode::kTpmExceeded);
 }
 
-// Sets the code, the tier, the unit and the wait of an answer that is still empty.
+// Checks all limits and sets `code`, `tier`, `unit` and `retry_after` of `answer`, which must have their initial values
+// before. Reads and changes no other field. If everything fits, `code` is kOk, or kUnknownModel without a `quota`, or
+// kUnlimited for a quota without limits.
 template <CountsOfCharge Counts>
 void Judge(const Charge& charge, const std::optional<ModelQuota>& quota, const Counts& counts, ChargeAnswer* answer) {
   const size_t before = std::min(charge.tiers_before_model, charge.tiers.size());

@@ -1,12 +1,13 @@
-// A limit of a tier: an amount of requests, tokens or money in any window of a given length or from a bucket that is
-// refilled, or a number of calls at once.
+// Limit: one limit of a tier (tier_rules.h). It limits requests, tokens or money: in any window of a given length, from
+// a bucket that is refilled, or in a calendar day or month. Or it limits how many calls are under way at once.
 //
-//   window: at most `amount` in any `per`; an entry made at t has left at t + per.
-//   bucket: begins full, with `burst`, and gets `amount` in every `per`, continuously, until it is full again.
-//   day, month: at most `amount` in each calendar day or month; all that counts leaves at once, at its end.
+//   window: at most `amount` in any `per`; an entry that was made at t no longer counts at t + per.
+//   bucket: begins full, with `burst`, and gains `amount` in every `per`, continuously, until it is full again.
+//   day, month: at most `amount` in each calendar day or month; the next one begins at 0.
 //
-// Money is in millionths of the unit of the prices. Calls are those under way, reserved and not settled; their limit is
-// a window of kCallCounts, which a call leaves when it is settled or its time to live is over.
+// Money is in millionths of the unit of the prices. A call is under way from its reservation until it is settled. A
+// limit of calls is a window of the length kCallCounts, which a call leaves when it is settled or when its time to live
+// is over.
 #pragma once
 
 #include <chrono>
@@ -25,26 +26,28 @@ struct Limit {
 
   Unit unit = Unit::kRequests;
   Kind kind = Kind::kWindow;
-  int64_t amount = 0;  // > 0
-  // 1 s .. 366 days, whole milliseconds. For a calendar day or month it is 0 in a configuration; in a charge it is the
-  // end of the current one, as time since 1970, so that a store needs no calendar.
+  int64_t amount = 0;  // 1..kMostAmount
+  // The length: 1 s .. 366 days, in whole milliseconds. A limit of calls has kCallCounts. For a calendar day or month
+  // it is 0 in a configuration; in a charge (quota_store.h) it is the end of the current day or month, as time since
+  // 1970, so that a store needs no calendar.
   Duration per{};
-  int64_t burst = 0;  // for buckets: >= amount
-  // Only for a tenant or an API key: one count for all its users and, if stated under "*", for all models.
+  int64_t burst = 0;  // only for buckets: the amount in a full bucket; >= amount
+  // Only for a tenant or an API key. True: all its users share one counter, and under "*" all models do, too.
   bool total = false;
-  int64_t date = 0;  // date of the day or month in a charge (Calendar::Period): each has a count of its own
+  // In a charge, for a calendar day or month: its date (Calendar::Period). Each date has a counter of its own.
+  int64_t date = 0;
 
   bool operator==(const Limit&) const = default;
 };
 
 inline constexpr size_t kQuotaUnits = 4;
-inline constexpr int64_t kMoneyUnit = 1'000'000;
-// A call that takes longer no longer counts.
+inline constexpr int64_t kMoneyUnit = 1'000'000;  // millionths in one unit of money
+// A call that takes longer than this no longer counts.
 inline constexpr Duration kCallCounts = std::chrono::hours(48);
-// The end of a call cannot be predicted, so a refused caller may ask again after this time.
+// The end of a call cannot be predicted, so this is the time after which a caller may ask again if calls are the limit.
 inline constexpr Duration kCallsPause = std::chrono::seconds(1);
 
-// An amount for each unit.
+// An amount of each unit.
 struct Amounts {
   int64_t requests = 0;
   int64_t tokens = 0;
@@ -70,26 +73,29 @@ struct Amounts {
 inline bool IsOfCalendar(const Limit& limit) {
   return limit.kind == Limit::Kind::kCalendarDay || limit.kind == Limit::Kind::kCalendarMonth;
 }
+// Returns "day" or "month". Only for a limit of the calendar.
 inline std::string_view PeriodOf(const Limit& limit) {
   return limit.kind == Limit::Kind::kCalendarDay ? "day" : "month";
 }
-// The end of the day or month of a charge's limit.
+// Returns the end of the day or month. Only for a limit of the calendar in a charge.
 inline WallTime EndOfPeriod(const Limit& limit) { return WallTime(limit.per); }
 
-// The most that one request may ask for.
+// Returns the most that a single charge can ever get.
 inline int64_t MostAtOnce(const Limit& limit) {
   return limit.kind == Limit::Kind::kBucket ? limit.burst : limit.amount;
 }
 
 std::string_view NameOf(Limit::Unit unit);  // "requests", "tokens", "money", "calls"
-// Returns "12.50" for money, else the whole number.
+// Returns the amount for people: "12.50" for money, a whole number for other units.
 std::string AmountText(Limit::Unit unit, int64_t amount);
-// "r3600000", "tb60000", "rm202602": unit, kind, and length in ms or date. It keeps the counts of two limits of one key
-// apart. With another amount the same count goes on, and so it does if the end of the day or month moves.
+// Returns a name made of the unit, the kind, and the length in ms or the date: "r3600000", "tb60000", "rm202602". It is
+// a part of the name of the limit's counter, and so keeps the counters of a user's or tenant's limits apart. Limits
+// that differ only in the amount have the same counter; so have those of a day or month whose end has moved.
 std::string MeterName(const Limit& limit);
-// The last part of MeterName, for stores that keep a number: nanoseconds, or a date.
+// Returns the last part of MeterName as a number: the date, or the length in nanoseconds (there in ms).
 inline int64_t LengthOrDate(const Limit& limit) { return IsOfCalendar(limit) ? limit.date : limit.per.count(); }
-// "100 requests in 1 h", "100 tokens/h, at most 200 at once", "12.50 of money in a calendar month", "5 calls at once"
+// Returns such as "100 requests in 1 h", "100 tokens/h, at most 200 at once", "12.50 of money in a calendar month" or
+// "5 calls at once".
 std::string Describe(const Limit& limit);
 
 }  // namespace weir

@@ -1,10 +1,11 @@
-// MemoryQuotaStore: usage in the memory of one process, which no other shares. The YAML store writes it to a file.
+// MemoryQuotaStore: a QuotaStore (quota_store.h) that counts in the memory of this process. No other process shares its
+// counters, and they end with it. YamlQuotaStore (yaml_store.h) is derived from it, and writes them to a file.
 //
-// A model has a log for each window, with a running sum: an allowed charge costs only the entries that have left since
-// the last decision, however many are in the window. A refusal walks along the entries that must leave until it fits,
-// for retry_after. Up to kExactEntries a log is exact; then entries closer than granule(window) become one, with the
-// time of the last. All logs together hold max_entry_bytes and a little each (window_log.h); beyond that they are
-// coarser.
+// Each window of a model has a log of its entries, with a running sum. So an allowed charge costs only the removal of
+// the entries that have left since the last decision, however many the window has. A refusal walks along the entries
+// that must leave until the charge fits, to find retry_after. A log is exact up to kExactEntries (window_log.h); beyond
+// that, entries that are closer than granule(window) become one, with the time of the last of them. All logs together
+// hold max_entry_bytes and a little each (window_log.h). Beyond that bound logs are coarser.
 #pragma once
 
 #include <atomic>
@@ -17,18 +18,20 @@ namespace weir {
 class MemoryShards;
 
 struct MemoryStoreOptions {
-  size_t max_models = 100'000;       // models without a quota for which anything counts; those with one always have
-                                     // room
-  size_t max_tier_keys = 1'000'000;  // counts of tiers, for all models
-  // Open reservations, of all models; the ends of as many more are remembered.
+  // Models without a quota for which anything counts. Models with a quota always have room.
+  size_t max_models = 100'000;
+  size_t max_tier_keys = 1'000'000;  // counters of tiers, of all models together
+  // Open reservations, of all models together. The ends of as many reservations are remembered too, and of as many
+  // again that were named (Charge::token).
   size_t max_reservations = 250'000;
-  size_t max_named_ended = kMostNamedEnded;   // per model; for all models max_reservations
-  size_t max_entry_bytes = size_t{64} << 20;  // for windows, except the minutes of models with a quota
+  // Ends of named reservations that are remembered for each model; for all models together max_reservations.
+  size_t max_named_ended = kMostNamedEnded;
+  size_t max_entry_bytes = size_t{64} << 20;  // for the entries of windows, except the minutes of models with a quota
 };
 
 class MemoryQuotaStore : public QuotaStore {
  public:
-  // The clock must outlive it.
+  // `clock` must outlive the store.
   explicit MemoryQuotaStore(MemoryStoreOptions options = {}, const WallClock& clock = WallClock::Unstepped());
   ~MemoryQuotaStore() override;
 

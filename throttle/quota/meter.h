@@ -1,5 +1,5 @@
-// Meter: the count of one limit of a tier: a window, a bucket, or a calendar day or month. DayCount: the requests of
-// the day that begins with the first of them.
+// Meter: the counter of one limit of a tier (limit.h): a window, a bucket, or a calendar day or month. DayCount: the
+// counter of a model's requests a day; its day begins with the first request and lasts 24 h.
 //
 // Call Advance before every other function, with the same time.
 //
@@ -17,18 +17,20 @@
 
 namespace weir {
 
-// The count of a calendar day or month, which has an end. The caller has to notice the end; it then asks by another
-// date.
+// PeriodCount: the counter of one calendar day or month. It does not begin anew at the end of its period: the next one
+// has another date, and so another counter (Limit::date).
 class PeriodCount {
  public:
   PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
 
+  // Takes over the end of the period, which another time zone may have moved.
   void Follow(const Limit& limit) { ends_ = EndOfPeriod(limit); }
   void Advance(WallTime now) { now_ = now; }
   int64_t used() const { return used_; }
   Duration UntilEnd() const { return ends_ - now_; }
   void Add(int64_t amount) { used_ = AddAmounts(used_, amount); }
   void GiveBack(int64_t amount) { used_ -= std::min(used_, amount); }
+  // Returns true if the counter can be deleted: nothing counts, or the period ended kPeriodKept ago.
   bool Forgettable() const { return used_ == 0 || now_ >= ends_ + kPeriodKept; }
 
  private:
@@ -39,10 +41,10 @@ class PeriodCount {
 
 class Meter {
  public:
-  // `room` bounds the entries and outlives the meter; null: there is no bound.
+  // `room` bounds the bytes of a window's entries, and must outlive the meter; null: no bound.
   Meter(const Limit& limit, WallTime now, Bound* room = nullptr) : count_(Begin(limit, now, room)) {}
 
-  // Counts by this limit from now on; it has the same MeterName.
+  // Counts by `limit` from now on, which must have the same MeterName.
   void Follow(const Limit& limit) {
     if (auto* bucket = std::get_if<RefilledBucket>(&count_)) bucket->Follow(limit);
     if (auto* period = std::get_if<PeriodCount>(&count_)) period->Follow(limit);
@@ -51,23 +53,27 @@ class Meter {
     std::visit([now](auto& count) { count.Advance(now); }, count_);
   }
 
+  // Returns true if `amount` more fits now. A bucket uses the limit of the last Follow.
   bool Fits(int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() + amount <= Most(limit);
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used() + amount <= Most(limit);
     return std::get<RefilledBucket>(count_).Holds(amount);
   }
-  // Requires an `amount` that does not fit now and is at most MostAtOnce.
+  // Returns the time until `amount` fits if nothing else comes. Only for an `amount` that does not fit now and is at
+  // most MostAtOnce(limit).
   Duration UntilFits(WallTime now, int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->UntilFits(now, amount, Most(limit));
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->UntilEnd();
     return std::get<RefilledBucket>(count_).UntilHolds(amount);
   }
+  // Returns the amount that counts; for a bucket, what it lacks to be full, rounded up.
   int64_t used() const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return std::min(kMostAmount, log->used());
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used();
     return std::get<RefilledBucket>(count_).lacks();
   }
 
+  // Adds an amount (1..kMostAmount), whatever the limit. Returns the entry, for GiveBack.
   WindowLog::Ref Add(WallTime now, int64_t amount) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->Add(now, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) {
@@ -77,17 +83,18 @@ class Meter {
     }
     return 0;
   }
-  // Gives back a part of `reserved`, which was charged `since` ago.
+  // Takes back `amount` of the `reserved` that Add added `since` ago, as far as it still counts. `ref` is what Add
+  // returned.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) return period->GiveBack(amount);
     std::get<RefilledBucket>(count_).GiveBack(amount, reserved, since);
   }
 
-  // Keeps the meter, because a reservation may come back to it.
+  // A reservation pins the meters that it may still need. A pinned meter must not be deleted.
   void Pin() { ++pins_; }
   void Unpin() { --pins_; }
-  // True if a new meter would say the same.
+  // Returns true if the meter can be deleted: it is not pinned, and a new one would give the same answers.
   bool Forgettable() const {
     if (pins_ > 0) return false;
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() == 0;
@@ -111,29 +118,33 @@ class Meter {
 
 class DayCount {
  public:
-  using Ref = uint64_t;  // identifies a day
+  using Ref = uint64_t;  // the number of a day
 
   DayCount() = default;
-  // Restores a saved count, with the number of its day.
+  // Restores a saved counter. `day` is the number of its day.
   DayCount(WallTime start, int64_t count, Ref day) : count_(count), day_(day) {
     if (count_ > 0) start_ = start;
   }
 
+  // Ends the day if it is over. If the clock has stepped back before the start of the day, the day starts at `now`.
   void Advance(WallTime now) {
     if (count_ == 0) return;
     if (start_ > now) start_ = now;
     if (now - start_ >= kDay) End();
   }
+  // Adds requests; the first begins a day. Returns the day, for GiveBack.
   Ref Add(WallTime now, int64_t requests) {
     if (count_ == 0) start_ = now;
     count_ = AddAmounts(count_, requests);
     return day_;
   }
+  // Takes requests back, if `day` has not ended.
   void GiveBack(Ref day, int64_t requests) {
     if (day != day_ || count_ == 0) return;
     count_ -= std::min(count_, requests);
     if (count_ == 0) End();
   }
+  // Ends the day, and begins one with this start and count.
   void Set(WallTime start, int64_t count) {
     End();
     if (count <= 0) return;
@@ -144,6 +155,7 @@ class DayCount {
   Ref day() const { return day_; }
   int64_t count() const { return count_; }
   WallTime start() const { return start_; }  // the epoch if no day has begun
+  // Only if a day has begun.
   Duration UntilEnd(WallTime now) const { return start_ + kDay - now; }
 
  private:

@@ -1,7 +1,8 @@
-// ModelCounts: all that counts for one model in memory: its requests and tokens of the minute, its day, the meters of
-// its tiers, its open reservations. Enters charges and settles reservations.
+// ModelCounts: everything that a memory store counts for one model: its requests and tokens of the minute, its day, the
+// meters of its tiers, and its open and ended reservations. It enters charges, and settles reservations. Whether a
+// charge fits is decided elsewhere (judge.h).
 //
-// Threads: one at a time.
+// Threads: one at a time; callers hold the lock of the model's shard (memory_shards.h).
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@
 
 namespace weir {
 
-// Identifies a meter by its key and what MeterName says, without building that text.
+// MeterKeyView identifies a meter by the key of its tier and by the parts of MeterName, without building that text.
+// MeterKey is the same with a copy of the key.
 struct MeterKeyView {
   std::string_view key;
   Limit::Unit unit{};
@@ -58,25 +60,28 @@ struct SameMeterKey {
   }
 };
 
-// Returns how many of the meters (null: not there) the charge needs and lacks.
+// Returns how many meters the charge needs that do not exist. `meters` has one pointer for each tier of the charge;
+// null: the meter does not exist.
 size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 
-// Bounds of all models together.
+// The bounds that all models of a store share.
 struct CountBounds {
-  Bound meters;
-  Bound open_holds;
-  EndsBound ended_holds;
-  EndsBound named_ends;
-  size_t named_ends_of_model = kMostNamedEnded;
-  alignas(64) Bound entry_bytes;      // for windows; read for each entry, and rarely written
-  std::atomic<WallTime> name_lost{};  // when a named end was last forgotten before its time was over
+  Bound meters;                                  // counters of tiers
+  Bound open_holds;                              // open reservations
+  EndsBound ended_holds;                         // remembered ends without a name
+  EndsBound named_ends;                          // remembered ends of named reservations (Charge::token)
+  size_t named_ends_of_model = kMostNamedEnded;  // the most of these for each model
+  // Bytes of the entries of windows. It is read for each entry and rarely written, so it has a cache line of its own.
+  alignas(64) Bound entry_bytes;
+  // When the end of a named reservation was last forgotten before its time was over; the epoch: never.
+  std::atomic<WallTime> name_lost{};
 };
 
 class ModelCounts {
  public:
-  // The bounds outlive it, and so does the mutex of the counts across models. It takes that mutex if a reservation has
-  // a part there, so callers do not hold it unless a function says so. Entries take room of the bounds, except those of
-  // the minute of a model that has a quota.
+  // `bounds` and `across_mutex` must outlive this object. `across_mutex` guards the counters across models, which
+  // MemoryShards has. Functions lock it themselves if a reservation has a part there, so callers must not hold it
+  // unless a function says so. Entries take room of `bounds`, except those of the minute if `has_quota`.
   ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
@@ -90,30 +95,34 @@ class ModelCounts {
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
 
-  // Brings it to `now`; call it before every other function, with the same time. Returns how many expired reservations
-  // it gave back: kMostExpiredAtOnce at most.
+  // Brings the minute, the day and the reservations to `now`. Call it before every other function, with the same time.
+  // Reservations whose deadline has come expire, at most kMostExpiredAtOnce of them; returns how many.
   size_t Advance(WallTime now);
 
-  // The meter of a tier, at `now`; null if there is none yet.
+  // Returns the meter of a tier, brought to `now`; null if there is none. It counts by tier.limit from then on.
   Meter* FindMeter(const TierCharge& tier, WallTime now);
-  // Makes the meters that the charge needs and lacks, while there is room; those of all models in `across`, whose mutex
-  // the caller holds, as for Enter. Returns how many are still missing.
+  // Makes the meters that the charge needs and that `meters` does not have, while there is room. Those of tiers
+  // `of_all_models` are made in `across`. Returns how many could not be made; they stay null. If the charge has tiers
+  // `of_all_models`, the caller holds `across_mutex`, here and for Enter.
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
+  // Charges the amounts, whatever the limits, in the model's own counters and in `meters`; a null meter is left out.
+  // With a `token` the charge is an open reservation.
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // Forgets ended reservations whose time is over, or that are too many.
+  // Forgets the ends whose time is over, and those that are too many.
   void ForgetEnded();
-  // Finds a reservation that was made before and may be asked for again (Charge::token). Null: there is none. Call
-  // ForgetEnded first: an end whose time is over must not be replaced by another of its name, because it has meters
-  // pinned.
+  // Returns the reservation of this token if it is open, or if it was named and its end is remembered and does not
+  // count as never made (HoldEnd::as_if_never); otherwise null. Call ForgetEnded before: a new reservation under the
+  // token must not replace an end whose time is over, because that end still pins meters.
   const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.HasRoom(); }
   std::optional<WallTime> NextDue() const { return holds_.NextDue(); }
-  std::optional<WallTime> noted_due;  // set by MemoryShards
-  // `answer` is kUnknown before, and stays so if the reservation is unknown. Returns how many it found expired.
+  std::optional<WallTime> noted_due;  // the deadline that MemoryShards::NoteDue has noted
+  // Settles or extends a reservation. `answer->code` must be kUnknown before, and stays so if the reservation is
+  // unknown. Returns how many reservations this found expired: 0 or 1.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
-  // Gives back what its open reservations hold, because it is about to be forgotten and the meters across models are
-  // not.
+  // Releases what the open reservations hold. For a reset, which deletes this object but not the meters across models.
+  // The reservations stay in the list.
   void GiveBackAll();
 
   const WindowLog& requests() const { return requests_; }
@@ -129,17 +138,21 @@ class ModelCounts {
     };
   }
 
+  // Restore fills an object that counts nothing yet. Save writes the model's own counters, but no quota.
   void Restore(const ModelState& state, WallTime now);
   void Save(ModelState* state) const;
-  // Looks at up to `buckets` buckets of meters, and forgets meters that say no more than new ones. Returns how many
-  // buckets it looked at.
+  // Forgets ends as ForgetEnded does. Then looks at up to `buckets` hash buckets of meters, beginning where the last
+  // call stopped, and deletes the meters that are Forgettable. Returns how many buckets it looked at.
   size_t Sweep(WallTime now, size_t buckets);
   size_t buckets() const { return meters_.bucket_count(); }
-  void ForgetMeters();  // the meters must not be pinned
-  // True if nothing counts, except perhaps for tiers.
+  // Deletes all meters, none of which may be pinned.
+  void ForgetMeters();
+  // Returns true if nothing counts, except perhaps for tiers: no request, no token, no day, no open reservation.
   bool Quiet() const;
-  // For callers that list what counts. The end of a reservation counts nowhere, and is only kept for a while.
+  // Returns true if the model belongs in a list of models that count. The end of a reservation is only remembered, so
+  // it does not matter here.
   bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
+  // Returns true if this object can be deleted.
   bool Forgettable() const { return !CountsAnything() && ended_.empty() && named_ended_.empty(); }
 
  private:
@@ -151,7 +164,7 @@ class ModelCounts {
                    SettlementAnswer* answer);
   void EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer);
   EndedHolds& EndsOf(const Hold& hold) { return hold.named ? named_ended_ : ended_; }
-  // GiveBack and EnterMore act as of now_.
+  // GiveBack and EnterMore act at the time now_.
   void GiveBack(const Hold& hold, const Amounts& amounts);
   void EnterMore(const Hold& hold, const Amounts& amounts);
   void Unpin(const Hold& hold) const;

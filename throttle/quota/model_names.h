@@ -1,11 +1,15 @@
-// ModelNames: the model as which the name in a request is counted, and what that model may use by default.
+// ModelNames: finds the model under which a request is counted, and that model's default quota, from the name in the
+// request. In the configuration a model can claim other names, and patterns of names (`also`, quota_config_reader.h).
+// The first rule that applies decides:
 //
-//   an exact name that has a quota of its own: as itself; a profile's too, unless another model claims it with `also`
-//   else a name that a model claims: as that model
-//   else by the pattern that states most of the name: as the model that claims it, or as the pattern itself
-//   else as itself
+//   a name that has a quota of its own is counted as itself; a profile's quota (profiles.h) does not suffice if a model
+//   claims the name
+//   a name that a model claims is counted as that model
+//   a name that fits a pattern is counted as the model that claims the pattern, or as the pattern if that is configured
+//   as a model; of several patterns, the one with most characters besides the '*' decides
+//   any other name is counted as itself
 //
-// Immutable; any number of threads.
+// Threads: any. A ModelNames does not change.
 #pragma once
 
 #include <optional>
@@ -24,27 +28,29 @@ struct QuotaConfig;
 
 class ModelNames {
  public:
-  explicit ModelNames(const QuotaConfig& config);  // `config` outlives it
+  // `config` must outlive this object.
+  explicit ModelNames(const QuotaConfig& config);
   ModelNames(const ModelNames&) = delete;
   ModelNames& operator=(const ModelNames&) = delete;
 
-  // The default quotas, from profiles and configuration, by model.
+  // Returns the quotas of the configuration and of the profiles, by model. A store may have others.
   const NameMap<ModelQuota>& defaults() const { return defaults_; }
-  // Returns the same view if the name is counted as itself.
+  // Returns the name under which `name` is counted: the same view, or one into the configuration.
   std::string_view CountedAs(std::string_view name) const {
     return defaults_.Find(name) != nullptr ? name : ClaimantOf(name).value_or(name);
   }
-  // Only for a name that is not in `defaults`.
+  // Returns the model that claims `name`; empty: none does. Only for a name that is not in defaults().
   std::optional<std::string_view> ClaimantOf(std::string_view name) const;
-  // Fails if no request is counted under this name, so that no request meets what a configuration says of it. The error
-  // names the model as which it is counted.
+  // Returns an error if no request is counted under `name`, so that limits or prices for it would have no effect. The
+  // error names the model under which `name` is counted, or says that the pattern is not configured as a model.
   Status CheckCounted(std::string_view name) const;
 
  private:
   NameMap<ModelQuota> defaults_;
-  // Names that the configuration claims, and the models that claim them.
+  // Names that models claim, and the model of each.
   NameMap<std::string_view> aliases_;
-  std::vector<std::pair<ModelPattern, std::string_view>> patterns_;  // the pattern with most of a name first
+  // Patterns that models claim, and the model of each. The pattern with most characters besides the '*' is first.
+  std::vector<std::pair<ModelPattern, std::string_view>> patterns_;
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Names of models that may be patterns: one '*' in a name stands for any text, even none.
+// ModelPattern: a name of models with one '*', which stands for any text, even for none. ModelSet: a set of names and
+// patterns.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace weir {
 
 inline bool IsModelPattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
-// Accepts a name or a pattern.
+// Accepts a name (CheckName) or a pattern; the error says what is wrong.
 inline Status CheckModelName(std::string_view name) {
   if (Status checked = CheckName("model", name); !checked.ok()) return checked;
   if (std::ranges::count(name, '*') <= 1) return {};
@@ -25,13 +26,15 @@ inline Status CheckModelName(std::string_view name) {
 
 class ModelPattern {
  public:
+  // `text` must contain a '*'.
   explicit ModelPattern(std::string_view text)
       : begin_(text.substr(0, text.find('*'))), end_(text.substr(text.find('*') + 1)) {}
 
   bool Fits(std::string_view name) const {
     return name.size() >= begin_.size() + end_.size() && name.starts_with(begin_) && name.ends_with(end_);
   }
-  // How much of a name it states: if several patterns fit, the one with the most comes first.
+  // Returns how much of a name the pattern states: its characters besides the '*', then those before it. If several
+  // patterns fit a name, the one with the larger value is used.
   std::pair<size_t, size_t> stated() const { return {begin_.size() + end_.size(), begin_.size()}; }
 
  private:
@@ -39,7 +42,7 @@ class ModelPattern {
   std::string end_;
 };
 
-// A set of models, by name and by pattern.
+// A set of models, given by their names and by patterns.
 class ModelSet {
  public:
   void Add(std::string_view name) {
@@ -50,6 +53,7 @@ class ModelSet {
     }
   }
   bool empty() const { return names_.empty() && patterns_.empty(); }
+  // Returns true if `name` is in the set, or fits a pattern in it.
   bool Contains(std::string_view name) const {
     return names_.contains(name) ||
            std::ranges::any_of(patterns_, [&](const ModelPattern& pattern) { return pattern.Fits(name); });

@@ -1,7 +1,7 @@
-// NameMap: values by name, looked up with a view; names are added and never taken away.
+// NameMap: a hash map from names to values. It is searched with a std::string_view, and names are never removed.
 //
-// Every decision looks up its model in it. With std::unordered_map (its hash, a division) the limiter's part of a
-// decision takes 48 ns, with this 35.
+// Every decision looks up its model here. With std::unordered_map, whose hash divides, the limiter's share of a
+// decision takes 48 ns; with NameMap it takes 35 ns.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ namespace weir {
 template <typename Value>
 class NameMap {
  public:
-  // Returns null if it has none; good until the next Set.
+  // Returns null if the name has no value. The pointer is valid until the next Set.
   const Value* Find(std::string_view name) const {
     if (entries_.empty()) return nullptr;
     const Entry* entry = EntryAt(SlotOf(name));
     return entry != nullptr ? &entry->second : nullptr;
   }
 
+  // Adds a value, or replaces the one that the name has.
   void Set(std::string_view name, Value value) {
     if ((entries_.size() + 1) * 2 > slots_.size()) Grow();
     uint32_t& slot = slots_[SlotOf(name)];
@@ -35,7 +36,7 @@ class NameMap {
     entries_.emplace_back(name, std::move(value));
   }
 
-  // Iterates in the order in which names were added.
+  // Iterate in the order in which the names were added.
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
 
@@ -48,7 +49,7 @@ class NameMap {
     return at == kFree ? nullptr : &entries_[at];
   }
 
-  // The name's slot, or the free slot where it would go.
+  // Returns the slot of the name or, if it has none, the free slot for it.
   size_t SlotOf(std::string_view name) const {
     const size_t mask = slots_.size() - 1;
     size_t slot = HashOfName(name) & mask;
@@ -62,7 +63,7 @@ class NameMap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> slots_;  // a power of two, at least half of them free
+  std::vector<uint32_t> slots_;  // indices into entries_; a power of two, at least half of them free
 };
 
 }  // namespace weir

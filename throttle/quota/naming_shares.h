@@ -1,8 +1,9 @@
-// NamingShares: which parties began names (users of tiers, unknown models) lately. When a store has little room left
-// for names, the parties that took much of it get none, and the others go on: a party that invents names locks out only
-// itself.
+// NamingShares: keeps a party that invents names from filling a store. A name is something for which a store begins a
+// counter: a user of a tier, or a model without a quota. A party is the API key, the tenant or the address from which
+// requests come. When a store has little room left for names, a party that has begun more than a tenth of the recent
+// ones gets no new ones, and the others go on. So a party that invents names locks out only itself.
 //
-// Counts in one process, and by the hour: a name counts for its party for one to two hours.
+// It sees only this process, and counts by the hour: a name counts for its party for one to two hours.
 //
 // Threads: any.
 #pragma once
@@ -21,12 +22,15 @@ namespace weir {
 
 class NamingShares {
  public:
-  // Takes no lock, so that decisions need none while there is room.
+  // Returns whether the store was nearly full at the last Learn. Takes no lock, so that decisions need none while there
+  // is room.
   bool store_is_nearly_full() const { return nearly_full_.load(std::memory_order_relaxed); }
-  // Returns false if the party began more than a tenth of all names. A warning for the log says so once an hour.
+  // Returns false if the party began more than a tenth of all names that count. The first time in an hour this also
+  // makes a warning.
   bool MayName(const std::string& party, TimePoint now);
-  // Records the result of a charge that needed a new name.
+  // Records that a charge of the party began `new_names` names, and whether the store was nearly full after it.
   void Learn(const std::string& party, uint32_t new_names, bool nearly_full, TimePoint now);
+  // Returns the warnings, for the log, that were made since the last call.
   std::vector<std::string> TakeWarnings();
 
  private:
@@ -36,6 +40,7 @@ class NamingShares {
     bool warned = false;
     uint64_t all() const { return now + before; }
   };
+  // Begins another hour if this one is over.
   void Turn(TimePoint now);
   Count& Of(const std::string& party);
 
@@ -43,7 +48,7 @@ class NamingShares {
   std::mutex mutex_;  // guards the members below
   TimePoint hour_began_{};
   std::map<std::string, Count, std::less<>> parties_;
-  uint64_t names_ = 0;  // all parties together
+  uint64_t names_ = 0;  // names of all parties together
   std::vector<std::string> warnings_;
 };
 

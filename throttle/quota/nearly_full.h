@@ -1,4 +1,5 @@
-// Warnings of a store whose room for names, or for reservations, is nearly taken.
+// The warnings of a store (StoreHealth in quota_store.h) that has little room left for names of counters or for open
+// reservations, or that forgets idempotency keys too early.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 
 namespace weir {
 
+// A store warns when this share of its room is taken.
 inline constexpr double kNearlyFull = 0.9;
 inline constexpr std::string_view kNearlyFullWarning =
     "nine tenths of the names that it may hold are taken; when all are, new users and unknown models are refused "
@@ -16,13 +18,14 @@ inline constexpr std::string_view kNearlyFullOfHoldsWarning =
     "nine tenths of the reservations that it may hold are open; when all are, no other is made (too_many_names): raise "
     "WEIR_QUOTA_MAX_RESERVATIONS, or see who neither commits nor refunds";
 
-// A warning stands for this long after its cause.
+// How long a warning stays after its cause.
 inline constexpr Duration kWarnedFor = std::chrono::minutes(10);
 inline constexpr std::string_view kNamesLostWarning =
     "idempotency keys are forgotten before their day is over, for there are too many: what is sent again with one of "
     "them is charged again; raise WEIR_QUOTA_MAX_IDEMPOTENCY_KEYS (of a memory: or yaml: store "
     "WEIR_QUOTA_MAX_RESERVATIONS too), or see who sends so many";
-// `last` is the epoch if that has never happened.
+// Returns true if an idempotency key was forgotten too early within the last kWarnedFor. `last` is when that happened
+// last; the epoch: never.
 inline bool LostNamesOfLate(WallTime last, const WallClock& clock) { return clock.Now() - last < kWarnedFor; }
 
 }  // namespace weir

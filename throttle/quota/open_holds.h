@@ -1,4 +1,5 @@
-// OpenHolds: the open reservations of a model, by token and by deadline.
+// OpenHolds: the open reservations of one model in a memory store, by token and by deadline. A reservation is open
+// until it is settled or has expired.
 //
 // Threads: one at a time.
 #pragma once
@@ -16,21 +17,21 @@
 
 namespace weir {
 
-// The amounts that a reservation has charged, and where.
+// A reservation: the amounts that it has charged, and the counters in which it has charged them.
 struct Hold {
   struct Part {
-    Meter* meter = nullptr;  // pinned
+    Meter* meter = nullptr;  // pinned (Meter::Pin)
     Limit::Unit unit{};
-    WindowLog::Ref ref = 0;
-    bool of_all_models = false;  // other models charge the meter too
+    WindowLog::Ref ref = 0;      // its entry in the meter
+    bool of_all_models = false;  // the meter counts all models together
   };
 
   WallTime deadline;
-  Duration hold_for{};
-  bool named = false;  // it may be asked for again (Charge::token)
+  Duration hold_for{};  // time to live
+  bool named = false;   // it may be asked for again (Charge::token)
   Amounts charged;
-  Amounts used;  // reported so far: tokens and money; use beyond `charged` is charged too
-  WindowLog::Ref request_ref = 0;
+  Amounts used;                    // reported before its end: tokens and money; use beyond `charged` is charged too
+  WindowLog::Ref request_ref = 0;  // its entries in the model's own counters, and its day
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
   std::vector<Part> tiers;
@@ -42,33 +43,37 @@ class OpenHolds {
  public:
   using Item = std::pair<ReservationToken, Hold>;
 
-  // `bound` is shared by all models, and outlives it.
+  // `bound` is shared by all models, and must outlive this object.
   explicit OpenHolds(Bound& bound) : bound_(bound) {}
   ~OpenHolds() { bound_.GiveBack(holds_.size()); }
   OpenHolds(const OpenHolds&) = delete;
   OpenHolds& operator=(const OpenHolds&) = delete;
 
-  // Threads that add at once may each exceed the bound by one.
+  // Returns true if one more reservation can be made. Several threads that add at the same time, for different models,
+  // may each exceed the common bound by one.
   bool HasRoom() const { return holds_.size() < kMostOpenReservations && bound_.HasRoom(1); }
 
+  // Adds a reservation with a new token, whether there is room or not.
   void Add(const ReservationToken& token, Hold hold);
-  // Returns null if there is none. A reservation whose deadline has come stays until it is taken.
+  // Returns null if there is none with this token. A reservation whose deadline has come is found until it is taken.
   const Hold* Find(const ReservationToken& token) const;
+  // Removes and returns the reservation; empty if there is none.
   std::optional<Hold> Take(const ReservationToken& token);
-  // Moves an open reservation to a later deadline.
+  // Moves the deadline of a reservation, which must be there, to a later time.
   void Extend(const ReservationToken& token, WallTime deadline);
-  // Records what an open reservation has used.
+  // Records what a reservation, which must be there, has used so far.
   void NoteUse(const ReservationToken& token, const Amounts& used) { holds_.at(token).used = used; }
-  // Takes the reservation whose deadline came first, if it has come.
+  // Removes and returns a reservation whose deadline has come, the earliest deadline first; empty if there is none.
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
   }
-  // The next deadline, or an earlier time. Empty if none is open.
+  // Returns the next deadline, or an earlier time; empty if no reservation is open.
   std::optional<WallTime> NextDue() const {
     return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
   }
-  // Adapts to a clock that stepped back to `now`: no reservation was made later than that.
+  // Call this when the clock has stepped back to `now`: shortens deadlines, so that no reservation seems to have been
+  // made later than `now`.
   void PullBack(WallTime now);
   size_t size() const { return holds_.size(); }
   void ForEach(const auto& see) const {
@@ -88,7 +93,8 @@ class OpenHolds {
 
   Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
-  std::vector<Due> due_;  // a heap, the next first; may also have some that were taken or extended
+  // A heap, the earliest deadline first. It may also have entries of reservations that were taken or extended.
+  std::vector<Due> due_;
 };
 
 }  // namespace weir

@@ -1,13 +1,13 @@
-// Opens a store by its name, as WEIR_QUOTA_STORE and `weir quota --store` give it:
+// Opens a quota store (quota_store.h) by its name, as WEIR_QUOTA_STORE and `weir quota --store` give it:
 //
-//   memory                                   this process alone, gone with it
-//   yaml:PATH                                this process alone, kept in a file of the published format
-//   sqlite:PATH                              the processes of this machine
-//   redis://[USER:PASSWORD@]HOST:PORT[/DB]   many machines. rediss: over TLS
+//   memory                                   the memory of this process, lost at its end
+//   yaml:PATH                                the same, written to a file (yaml_store.h)
+//   sqlite:PATH                              a SQLite file that the processes of one machine share
+//   redis://[USER:PASSWORD@]HOST:PORT[/DB]   a Redis that many machines share. rediss: over TLS
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]    rediss-sentinel: over TLS
 //   redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]                  rediss-cluster: over TLS
 //
-// redis://HOST:PORT,HOST:PORT… names several addresses of one server, which are tried in turn.
+// redis://HOST:PORT,HOST:PORT… gives several addresses of one server, which are tried in turn.
 #pragma once
 
 #include <memory>
@@ -20,31 +20,35 @@
 
 namespace weir {
 
-// Settings of the operator: WEIR_QUOTA_…
+// The operator's settings WEIR_QUOTA_…
 struct QuotaStoreSettings {
   std::string store = "memory";
-  uint64_t max_models = 100'000;
-  uint64_t max_tier_keys = 1'000'000;
-  uint64_t max_reservations = 250'000;
-  uint64_t max_idempotency_keys = kMostNamedEnded;
-  std::chrono::milliseconds persist_every{1000};  // yaml
-  std::chrono::milliseconds redis_timeout{500};   // for an answer; then it counts as away
+  uint64_t max_models = 100'000;                    // models without a quota that are counted at once
+  uint64_t max_tier_keys = 1'000'000;               // counters of tiers
+  uint64_t max_reservations = 250'000;              // open reservations; only memory and yaml
+  uint64_t max_idempotency_keys = kMostNamedEnded;  // keys that are remembered for each model
+  // Only yaml: the pause between two writes of the file; 0: the file is written only at the end.
+  std::chrono::milliseconds persist_every{1000};
+  std::chrono::milliseconds redis_timeout{500};  // for an answer; a Redis that takes longer counts as away
   std::chrono::milliseconds redis_connect_timeout{1000};
-  std::string redis_prefix = "weir";  // the keys begin with it
-  std::string redis_ca_file;          // empty: the system's
-  std::string redis_cert_file;        // the client's; empty: none
+  std::string redis_prefix = "weir";  // the beginning of all keys
+  std::string redis_ca_file;          // certificate authorities (PEM); empty: the system's
+  std::string redis_cert_file;        // the client's certificate (PEM); empty: none
   std::string redis_key_file;         // private key of redis_cert_file
   bool redis_verify = true;           // whether the server's certificate is checked
 };
+// Adds the settings to a table, which writes into `settings` when it is loaded.
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
 
-// Options for any client of that Redis, also for other data than quotas.
+// Returns the options for a client of the same Redis, which may keep other data there than quotas.
 RedisClientOptions RedisClientOf(const QuotaStoreSettings& settings);
 
-// The error says what is wrong with the name; no file is looked at.
+// Checks the form of a store's name; looks at no file and no server. The error says what is wrong.
 Status CheckQuotaStoreName(const std::string& name);
-// The error says what is wrong with the name, or why the file cannot be used. A Redis that is away is no error: it is
-// asked again and again. must_exist: a missing file is an error and is not made, for example if the store is only read.
+// Opens the store that settings.store names. The error says what is wrong with the name, or why the file cannot be
+// used. A Redis that does not answer is no error: the store tries again and again. Nor are TLS files that cannot be
+// used: the store then answers every call with that problem. `must_exist`: a missing file is an error and is not made,
+// for example if the store is only read.
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);
 
 }  // namespace weir

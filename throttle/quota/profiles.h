@@ -1,4 +1,5 @@
-// Quotas that the providers give to all their customers, by model. They apply unless others are stated.
+// Profiles: the quotas that the providers of models give to all their customers. A profile's quota applies to a model
+// for which neither the configuration nor the store has one (QuotaConfig::providers).
 #pragma once
 
 #include <optional>
@@ -13,12 +14,14 @@ namespace weir {
 enum class Provider : uint8_t { kGemini, kOpenAi, kAnthropic, kLocal };
 inline constexpr size_t kProviders = 4;
 std::string_view NameOf(Provider provider);  // "gemini", "openai", "anthropic", "local"
+// Returns the provider with this name; empty if there is none.
 std::optional<Provider> ProviderNamed(std::string_view name);
 
 struct ProfileEntry {
   std::string_view model;
   ModelQuota quota;
 };
+// Returns the quotas of a provider's models; none for kLocal, because only the owner knows what that hardware can do.
 std::span<const ProfileEntry> ProfileOf(Provider provider);
 
 }  // namespace weir

@@ -1,7 +1,8 @@
-// The vocabulary of the quota limiter: what a model may use, what it has used, and why a request was refused.
+// The vocabulary of the quota limiter (quota_limiter.h): what a model may use, what it has used, and why a request was
+// allowed or refused.
 //
-// Times are wall-clock times (WallTime), because the windows outlive the process. Amounts are 0..kMostAmount
-// everywhere; a larger amount is cut down to it, which can only refuse more.
+// Times are wall-clock times (WallTime), because the windows go on when the process is restarted. Amounts are
+// 0..kMostAmount everywhere; a larger one is cut down. A limit that is cut down can only refuse more.
 #pragma once
 
 #include <algorithm>
@@ -14,66 +15,70 @@
 
 namespace weir {
 
-// A quadrillion: far more than any provider sells, exact in JSON and in Lua; thousands of it fit into 64 bits.
+// A quadrillion: far more than any provider sells. JSON and Lua can represent it exactly, and thousands of such amounts
+// fit into 64 bits.
 inline constexpr int64_t kMostAmount = 1'000'000'000'000'000;
 
-// Returns the sum, at most kMostAmount.
+// Returns the sum of two amounts, at most kMostAmount.
 inline int64_t AddAmounts(int64_t a, int64_t b) { return std::min(kMostAmount, a + b); }
 
-// Names of models, users, tenants, keys and instances: 1 to 256 bytes, valid UTF-8, no control characters. All other
-// characters are allowed; code that builds keys from names escapes them (EscapeName).
+// A name of a model, user, tenant, API key or instance has 1 to 256 bytes of valid UTF-8, without control characters.
+// All other characters are allowed; code that builds keys from names escapes them (EscapeName).
 inline constexpr size_t kMaxNameBytes = 256;
-// The error says what is wrong with the `what` ("model"); it does not repeat the whole name.
+// Returns an error if `name` is not such a name. `what` ("model") is a word for the error, which does not contain the
+// name.
 Status CheckName(std::string_view what, std::string_view name);
-// Replaces '%', ':', '{', '}' and '@' by % and hex digits, so that names joined by ':' stay apart; and back.
+// EscapeName replaces '%', ':', '{', '}' and '@' by '%' and two hex digits, so that names can be joined with ':'.
+// UnescapeName does the reverse; it returns a text with a wrong escape as it is.
 std::string EscapeName(std::string_view name);
 std::string UnescapeName(std::string_view escaped);
 
-// Limits of a model. 0 is unlimited; a quota that was checked is never negative.
+// The limits of a model. 0: no limit. A quota that CheckQuota has accepted has no negative limit.
 struct ModelQuota {
   int64_t max_rpm = 0;  // requests in any minute
   int64_t max_tpm = 0;  // tokens in any minute
-  int64_t max_rpd = 0;  // requests in 24 h from the first of them
+  int64_t max_rpd = 0;  // requests in the 24 h that begin with the first of them
 
   bool unlimited() const { return max_rpm == 0 && max_tpm == 0 && max_rpd == 0; }
   bool operator==(const ModelQuota&) const = default;
 };
+// Returns an error if a limit is negative.
 Status CheckQuota(std::string_view model, const ModelQuota& quota);
 std::string Describe(const ModelQuota& quota);  // "500 requests/min, 30000 tokens/min, no limit a day"
 
 inline constexpr Duration kMinute = std::chrono::minutes(1);
 inline constexpr Duration kDay = std::chrono::hours(24);
-// The count of a calendar day or month is kept so long after its end: the clock may step back, or another machine's may
-// be behind.
+// The counter of a calendar day or month is kept for this long after the end of the day or month, because the clock may
+// step back, or the clock of another machine may be behind.
 inline constexpr Duration kPeriodKept = std::chrono::hours(1);
 
-// Usage that counts at this moment; reserved amounts count as used.
+// The usage of a model that counts now. Reserved amounts count as used.
 struct ModelUsage {
-  int64_t rpm = 0;
-  int64_t tpm = 0;
-  int64_t rpd = 0;
-  WallTime day_start{};  // start of the current day; the epoch if none has begun
+  int64_t rpm = 0;       // requests in the last minute
+  int64_t tpm = 0;       // tokens in the last minute
+  int64_t rpd = 0;       // requests of the current day
+  WallTime day_start{};  // the start of that day; the epoch: none has begun
   int64_t open_reservations = 0;
 
   bool operator==(const ModelUsage&) const = default;
 };
 
-// Why a request may go or may not. The HTTP API, the metrics and the command line use the texts of NameOf.
+// Why a request is allowed or refused. The HTTP API, the metrics and the command line show the texts of NameOf.
 enum class QuotaCode : uint8_t {
   kOk,
-  kUnlimited,      // the model has no limit
-  kUnknownModel,   // no quota is known for it; the policy decides whether it may go
-  kInvalidTokens,  // negative
-  kInvalidName,    // a bad name of a model, user, … or idempotency key, or an unknown QoS class
-  kRpdExceeded,
-  kRpmExceeded,
-  kTpmExceeded,
-  kTierExceeded,      // a tier's limit: Decision::tier says which
-  kTooLarge,          // can never fit, whatever the time
-  kTooManyNames,      // no room for another name, or for another open reservation of the model
-  kStoreUnavailable,  // the store did not answer; the policy decides whether the request may go
-  kDenied,            // the configuration forbids it, whatever is left
-  kKeyReused,         // its idempotency key was used before, with another number of tokens
+  kUnlimited,         // the model's quota has no limit
+  kUnknownModel,      // no quota is known for the model; QuotaConfig::unknown_models decides
+  kInvalidTokens,     // a negative number of tokens
+  kInvalidName,       // a malformed name or idempotency key, or an unknown QoS class
+  kRpdExceeded,       // the model's requests a day
+  kRpmExceeded,       // the model's requests a minute
+  kTpmExceeded,       // the model's tokens a minute
+  kTierExceeded,      // a limit of a tier; Decision::tier says of which
+  kTooLarge,          // more than a limit can ever allow
+  kTooManyNames,      // no room for another name (naming_shares.h) or another open reservation
+  kStoreUnavailable,  // the store did not answer; QuotaConfig::when_store_away decides
+  kDenied,            // the configuration forbids the request, whatever is left
+  kKeyReused,         // the idempotency key was used before with another number of tokens
 };
 inline constexpr size_t kQuotaCodes = 14;
 std::string_view NameOf(QuotaCode code);  // "ok", "unlimited", "unknown_model", …

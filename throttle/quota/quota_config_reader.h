@@ -36,21 +36,28 @@
 //         sk-stolen: {deny: true}
 //         "*": {"o1*": {deny: true}}                                                       # each of the other keys
 //
-// A limit is {requests: N or tokens: N or money: N, per: seconds}, or {in_flight: N}: so many calls that are reserved
-// and not settled. Money is in the unit of the prices, down to millionths; `per` may have a unit (90s, 5m, 1h, 7d), or
-// be a calendar day or month. With `burst: M` the limit is a bucket: it begins full, gets N in every `per`, and holds
-// at most M. With `total: true`, only for a tenant or an API key, it is one count for all its users: on the model under
-// which it stands, or under "*" on all models together; without it, each user has the limit for each model. Limits
-// under `users` are one count for a user over all models. The first that exists of these applies: its tenant's for its
-// name, its tenant's for "*", those for its name if it has no tenant, those for "*". Limits under `tenants` or
-// `api_keys` for "*" hold for each one that is not named there. A request with an API key that has a tenant belongs to
-// that tenant, and is denied if it names another.
+// A limit is {requests: N, per: SECONDS}, or the same with `tokens` or `money` instead of `requests`. {in_flight: N}
+// limits how many calls may be reserved and not settled at the same time. Money is in the unit of the prices, with up
+// to six decimals. `per` may have a unit (90s, 5m, 1h, 7d), or be `day` or `month`, which are those of the calendar.
+// With `burst: M` the limit is a bucket: it begins full, gains N in every `per`, and holds at most M.
 //
-// Names of models with a `*` are patterns. An exact name comes before them; of several patterns, the one with most
-// other characters comes first. Denials come before both: a request is denied by its own name, by the name as which it
-// is counted, and by every pattern that fits either. Limits, prices and classes are for models as they are counted:
-// another name there is an error, as is one under `also` that has limits of its own. Other sections of the file belong
-// to other readers (ReadQuotaConfig looks at `quota` alone and accepts the names of `other_sections`).
+// Limits of a tenant or an API key are for each of its users and each model. If such a limit has `total: true`, which
+// only they may have, it is one counter for all users: on the model under whose name it is, or, under "*", on all
+// models together. Limits under `tenants` or `api_keys` for "*" are for each tenant or key that is not named there. A
+// request with an API key that has a tenant belongs to that tenant, and is denied if it names another.
+//
+// Limits under `users` are one counter for each user over all models. The first of these that exists applies: the
+// limits that the user's tenant has for the user's name; those that it has for "*"; those under `users` for the user's
+// name, if the user has no tenant; those under `users` for "*".
+//
+// A name of a model with a `*` is a pattern. An exact name comes before patterns; of several patterns, the one with
+// most characters besides the `*` comes first. Denials come before all of that: a request is denied if its own name, or
+// the name under which it is counted, is denied or fits a denied pattern. Limits, prices and classes (unless they deny)
+// must use the names under which requests are counted (model_names.h). Another name there is an error, and so is a name
+// under `also` that has limits of its own.
+//
+// The other sections of the file belong to other readers. ReadQuotaConfig reads `quota` alone; a section that is
+// neither that nor in `other_sections` is an error.
 #pragma once
 
 #include <string>
@@ -63,11 +70,14 @@
 
 namespace weir {
 
-// Reads into `config`, whose values are the defaults. The file as a whole is refused if anything is wrong. The warnings
-// are for the log: a profile has a limit that a model's quota does not state, or money is limited and "*" has no price.
+// Reads the file into `config`, whose values are the defaults for what the file does not have. If anything in the file
+// is wrong, returns an error and leaves `config` as it was. Gives no warnings.
 Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
-                       const std::vector<std::string_view>& other_sections = {});  // gives no warnings
-// Reads the section itself, for callers that read the whole file.
+                       const std::vector<std::string_view>& other_sections = {});
+// Reads the section itself, for callers that read the whole file. Notes errors in the reader of the YAML
+// (YamlValue::Error); if there are any, the caller must not use `config`. Appends warnings for the log, unless
+// `warnings` is null: a profile has a limit that a model's quota does not state, or money is limited and "*" has no
+// price.
 void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings = nullptr);
 
 }  // namespace weir

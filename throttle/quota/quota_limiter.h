@@ -1,4 +1,4 @@
-// QuotaLimiter: may this request go to this model now?
+// QuotaLimiter: decides whether a request may go to a model now, and counts what the requests use.
 //
 //   MemoryQuotaStore store;
 //   QuotaLimiter limiter(store, {.providers = {Provider::kOpenAi}});
@@ -8,9 +8,11 @@
 //   const Usage used = CallTheModel();
 //   limiter.Commit(d.reservation, used.prompt_tokens, used.output_tokens);  // or limiter.Refund(d.reservation)
 //
-// Decide only asks: before a later RecordUsage other callers may ask too, and all of them go. Reserve if possible.
+// Decide only asks, and charges nothing: before the RecordUsage that follows, other callers may ask too, and all of
+// them may go. Use Reserve if possible.
 //
-// Threads: any, for every function. Functions that return an answer wait for the store (Pace); Submit… do not.
+// Threads: any, for every function. Functions that return an answer wait for the store (QuotaStore::Pace). Submit… do
+// not wait if the store is asynchronous (Redis); with any other store they wait as well.
 #pragma once
 
 #include <atomic>
@@ -40,117 +42,129 @@
 
 namespace weir {
 
+// Whether requests for models without a known quota are allowed.
 enum class UnknownModels : uint8_t { kAllow, kRefuse };
-enum class WhenStoreAway : uint8_t { kRefuse, kAllow };  // fail closed, fail open
+// Whether requests are refused (fail closed) or allowed (fail open) while the store does not answer.
+enum class WhenStoreAway : uint8_t { kRefuse, kAllow };
 
-// Price of a million tokens, in millionths (kMoneyUnit).
+// The price of a million tokens, in millionths of the unit of money (kMoneyUnit).
 struct ModelPrice {
   int64_t input = 0;
   int64_t output = 0;
 
   bool operator==(const ModelPrice&) const = default;
 };
-// Tokens of one call; `output` of them came out. If that is unknown, every token costs the higher of both prices.
+// The tokens of one call, of which `output` are the model's output. If `output` is empty, each token costs the higher
+// of the two prices.
 struct TokenUse {
-  int64_t tokens = 0;  // below 0 if one of its parts is
+  int64_t tokens = 0;  // below 0 if a part that Of got is
   std::optional<int64_t> output = {};
 
   static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
 };
-// Rounds up.
+// Returns the cost in millionths, rounded up.
 int64_t CostOf(const ModelPrice& price, const TokenUse& use);
 
 struct QuotaConfig {
-  // Their profiles are the quotas of models for which neither `quotas` nor the store has one. Without providers and
-  // quotas it is Gemini's, unless no_profiles is set.
+  // The providers whose profiles (profiles.h) give a quota to a model for which neither `quotas` nor the store has one.
+  // If `providers` and `quotas` are empty and no_profiles is false, Gemini's profile applies.
   std::vector<Provider> providers;
   bool no_profiles = false;
-  // Stated to the store (StateQuotas) when they change: the last statement applies to all that share the store. They
-  // apply here, too, while the store has none.
+  // Quotas by model. StateQuotas stores them in the store when they change; the last statement applies to all processes
+  // that share the store. In this process they also apply while the store has none.
   std::map<std::string, ModelQuota, std::less<>> quotas;
-  // Other names of configured models, or patterns of them with one '*': such requests are for that model, and are
-  // counted with it. An exact name comes before a pattern; of patterns, the one with most other characters comes first.
-  // Filled by AddAlias.
+  // Other names of configured models, and patterns of names with one '*', with the model of each. A request for such a
+  // name is a request for that model, and is counted with it (model_names.h). AddAlias fills this.
   std::map<std::string, std::string, std::less<>> aliases;
-  // Prices by counted model; "*" is for all others. A model without a price is free.
+  // Prices by the name under which a model is counted; "*" is for all others. A model without a price is free.
   std::map<std::string, ModelPrice, std::less<>> prices;
-  // Denied to all requesters, whatever their limits: a request whose name is here, fits a pattern here, or is counted
-  // as one that does. A denial comes before all that is said of the model by its exact name.
+  // Models that are denied to all requesters, whatever their limits: names and patterns. A request is denied if its
+  // name, or the name under which it is counted, is here or fits a pattern here. This holds even if the configuration
+  // has an entry with the exact name of the model.
   std::set<std::string, std::less<>> denied_models;
-  // Withdraws what an earlier configuration stated to the store, even in another process, and `quotas` no longer has.
-  // False: only what this limiter stated.
+  // True: StateQuotas also withdraws the quotas that an earlier configuration stated to the store, even in another
+  // process, and that `quotas` no longer has. False: it withdraws only what this limiter stated.
   bool withdraws_others = false;
   UnknownModels unknown_models = UnknownModels::kAllow;
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  Duration reservation_ttl = std::chrono::minutes(10);  // if the caller names none
-  // Decides and counts, and refuses only malformed requests (kInvalidTokens, kInvalidName). Use beyond a limit counts
-  // as well, so that the usage is the real one.
+  Duration reservation_ttl = std::chrono::minutes(10);  // if the caller names none: 1 s .. 24 h
+  // Shadow mode: the limiter decides and counts, but refuses only malformed requests (kInvalidTokens, kInvalidName) and
+  // reused idempotency keys (kKeyReused). Use beyond a limit is counted too, so that the usage is the real one.
   bool shadow = false;
   TierRulesConfig tiers;
 
+  // Returns the providers whose profiles apply: `providers`, or the default (see there).
   std::vector<Provider> ProvidersThatHold() const;
   bool operator==(const QuotaConfig&) const = default;
 };
-// Finds contradictions and values out of range. Call it before using a configuration from outside.
+// Returns an error for a contradiction, or for a value out of range. Call this before using a configuration from
+// outside.
 Status CheckQuotaConfig(const QuotaConfig& config);
-// Lets `name`, which may be a pattern, stand for the model.
+// Makes `name`, which may be a pattern, another name of `model`. Fails, and changes nothing, if a name is malformed, if
+// `name` is already a name of a different model, or if both are the same name and no pattern.
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
-// Checks an alias that was added, when all models are known: fails if no request is counted by it.
+// Checks an alias that was added. Call this when all models are in `config`. Fails if no request would be counted by
+// the alias.
 Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
-// True if some limit is counted over all models.
+// Returns true if some limit is counted over all models together.
 bool CountsAcrossModels(const QuotaConfig& config);
 
+// A request to decide on. The views must be valid until the call returns, also that of Submit.
 struct QuotaRequest {
   std::string_view model;
+  // The tokens that the call will use, as an estimate, or has used.
   int64_t tokens = 0;
   Requester requester;
-  std::optional<Duration> reservation_ttl;    // brought to 1 s .. 24 h
-  std::optional<int64_t> output_tokens = {};  // output among `tokens` (TokenUse)
-  // A take, reserve or record may be repeated with the same key (for the same requester and model), and counts once:
-  // for a day after it was taken or recorded, or its reservation ended. A request that was refused may go when it is
-  // repeated.
+  std::optional<Duration> reservation_ttl;    // only for Reserve; empty: the configuration's; brought to 1 s .. 24 h
+  std::optional<int64_t> output_tokens = {};  // how many of `tokens` are output (TokenUse)
+  // A caller may repeat a take, a reservation or a record with the same key, for the same model, user, tenant and API
+  // key; then it is counted once. A key is remembered for a day after the take or record, or after the end of the
+  // reservation. A request that was refused may be repeated with its key, and is decided again. Empty: no key.
   std::string_view idempotency_key = {};
-  bool every_tier = false;  // fill Decision::tiers even if all is well
+  bool every_tier = false;  // fill Decision::tiers even if the request fits
 };
 inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
 inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
 inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
 
-// The state of a tier for a request.
+// The state of a limit of a tier that a request has met.
 struct TierState {
   Tier tier{};
-  std::string key;  // key of the count, "user:alice"; may contain an API key
+  std::string key;  // the name of the counter, "user:alice"; may contain an API key
   Limit limit;
   int64_t used = 0;
-  int64_t remaining = 0;
+  int64_t remaining = 0;  // at least 0
 };
 
 struct Decision {
   bool allowed = false;
   QuotaCode code = QuotaCode::kOk;
-  std::string counted_as;               // the configured model, if another name was asked for
-  std::string reason;                   // unless it is simply ok: what, how much of how much, and until when
-  bool shadowed = false;                // it would have been refused: `code` and `reason` say why
-  std::optional<Duration> retry_after;  // for a refusal; empty: trying again is of no use, or the time is unknown
-  std::optional<Tier> tier;             // the tier that refused
-  std::optional<int64_t> priority;      // priority of the QoS class
-  std::optional<ModelQuota> quota;      // the quota that was applied
+  std::string counted_as;  // the configured model, if the request has another name; else empty
+  std::string reason;      // explains `code` to people; empty for kOk
+  bool shadowed = false;   // allowed only because of shadow mode; `code` and `reason` say why it would be refused
+  std::optional<Duration> retry_after;  // for a refusal; empty: trying again is useless, or the time is unknown
+  std::optional<Tier> tier;             // the tier that refused; empty: none, or the model's quota
+  std::optional<int64_t> priority;      // the priority of the QoS class; empty: the request has none
+  std::optional<ModelQuota> quota;      // the quota that was applied; empty: none is known
   ModelUsage usage;
-  std::vector<TierState> tiers;  // the limits that it met, if it did not fit or every_tier was asked for
-  std::optional<int64_t> cost;   // in millionths, if the model has a price
+  std::vector<TierState> tiers;  // the limits that the request has met, if it did not fit or every_tier is set
+  std::optional<int64_t> cost;   // in millionths; empty: the model has no price
   bool again = false;            // it was counted before, by its idempotency key
-  std::string reservation;       // id from Reserve; empty if it was allowed although the store was away
-  Duration reservation_ttl{};    // from now
+  // Only for Reserve: the id of the reservation. Empty if none was made: the request was refused, or it was allowed
+  // although the store did not answer.
+  std::string reservation;
+  Duration reservation_ttl{};  // the time to live that was asked for; 0 without a reservation
 };
 
+// The outcome of Commit, CommitSoFar, Refund and Extend.
 struct Settled {
   enum class Code : uint8_t {
-    kSettled,  // or extended
-    kUnknownReservation,
-    kInvalidTokens,
+    kSettled,             // settled, or extended
+    kUnknownReservation,  // never made, or forgotten
+    kInvalidTokens,       // negative; the reservation stays open
     kStoreUnavailable,
-    kSettledOtherwise,  // in another way before, as actual_tokens and refunded say, and stays so
-    kExpired,           // cannot be extended: it was given back
+    kSettledOtherwise,  // settled before in another way, which stays: see actual_tokens and refunded
+    kExpired,           // only for extensions: it has expired, and its amounts were released
   };
   Code code = Code::kSettled;
   std::string reason;
@@ -158,11 +172,13 @@ struct Settled {
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
   bool refunded = false;
-  bool late = false;            // after the deadline: what was used is charged as of now
-  bool again = false;           // settled the same way before; nothing changed
-  std::optional<int64_t> cost;  // cost of actual_tokens, in millionths, if the model has a price
-  Duration time_left{};         // left to settle it
-  Duration extended_to{};       // after Extend: time to the deadline, from now
+  bool late = false;   // settled after the deadline: what was used is charged as of now
+  bool again = false;  // it was settled in the same way before; nothing has changed
+  // The cost in millionths of the tokens that were committed. Empty if the model has no price, for a refund, after a
+  // failure, or if more had been reported before than was committed.
+  std::optional<int64_t> cost;
+  Duration time_left{};    // until the deadline, before this call; 0 if it is late, or again
+  Duration extended_to{};  // after an extension that succeeded: time from now to the deadline
 
   bool ok() const { return code == Code::kSettled; }
 };
@@ -174,34 +190,40 @@ struct ModelStats {
 };
 
 struct AllModelStats {
-  std::vector<ModelStats> models;  // sorted
-  // If a part of the store is away: known models that could not be asked, and what is wrong. There may be others.
+  std::vector<ModelStats> models;  // sorted by name
+  // If a part of the store does not answer: the known models that could not be asked, and what is wrong. There may be
+  // other such models, which are not known.
   std::vector<std::string> unavailable;
   std::string problem;
-  std::string next;  // the last model that was asked for, if there are more; else empty
+  std::string next;  // the last model of this answer if there are more models; else empty
 };
 
-// Sees what happens, for metrics. Called by the thread that decides; must be quick, and must not call the limiter.
+// Receives all decisions and settlements, for metrics. Its functions are called by the thread that decides, or by the
+// one that brings the store's answer. They must be quick, and must not call the limiter.
 class QuotaObserver {
  public:
   enum class Call : uint8_t { kDecide, kTake, kReserve, kRecord, kExplain };
   static constexpr size_t kCalls = 5;
 
   virtual ~QuotaObserver() = default;
+  // Called once for each decision, also if it was made without the store. `model_class`: see TierRules::ClassOf.
   virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
+  // Called once for each Commit and Refund, and OnExtended for each CommitSoFar and Extend, whatever their outcome.
   virtual void OnSettled(const Settled& settled, bool refund) = 0;
   virtual void OnExtended(const Settled& /*settled*/) {}
-  // Only for stores that are not in memory.
+  // Called once for each decision and settlement that asked the store, unless the store is in memory (Pace::kAtOnce).
+  // `available` is false for kStoreUnavailable.
   virtual void OnStoreAnswer(Duration latency, bool available) = 0;
 };
 
-// How the limiter lets time pass; handed in, so that no test waits while time is virtual.
+// Lets time pass for the limiter. Tests give it another one, with virtual time, so that they do not wait.
 class Sleeper {
  public:
   virtual ~Sleeper() = default;
-  // Returns after `d`, or as soon as the token is stopped.
+  // Returns after `d`, or as soon as `stop` is requested.
   virtual void Sleep(Duration d, const std::stop_token& stop) = 0;
 
+  // Returns one that really sleeps.
   static Sleeper& System();
 };
 
@@ -209,107 +231,120 @@ class QuotaLimiter {
  public:
   using Call = QuotaObserver::Call;
 
-  // The store, `clock` (for latency and deadlines), the observer, which may be null, the sleeper, and `date`, which
-  // tells the day, outlive it. It does not use the store yet: StateQuotas does. The configuration must have been
-  // checked.
+  // `store`, `clock`, `observer`, `sleeper` and `date` must outlive the limiter; `observer` may be null. `clock`
+  // measures latency and deadlines, `date` tells the calendar day. CheckQuotaConfig must have accepted `config`. Does
+  // not use the store; StateQuotas does for the first time.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
                         QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
                         const WallClock& date = WallClock::System());
-  // Waits for the answers that are under way.
+  // Waits until all submitted calls have their answers. Threads of BackgroundPrune must have ended before.
   ~QuotaLimiter();
   QuotaLimiter(const QuotaLimiter&) = delete;
   QuotaLimiter& operator=(const QuotaLimiter&) = delete;
 
-  // Says whether it would be allowed now; charges nothing.
+  // Says whether the request would be allowed now; charges nothing.
   Decision Decide(const QuotaRequest& request);
   bool CanSend(std::string_view model, int64_t tokens) { return Decide({.model = model, .tokens = tokens}).allowed; }
-  // Decides and, if it is allowed, charges, in one step.
+  // Decides and, if the request is allowed, charges it, in one step.
   Decision Take(const QuotaRequest& request);
-  // The same, to be settled when the real use is known.
+  // Does the same as a reservation, which is settled when the real use is known. If it is not settled within its time
+  // to live, it expires: what it has charged is released.
   Decision Reserve(const QuotaRequest& request);
+  // Ends a reservation with its real use. What was reserved and not used is released; use beyond the reservation is
+  // charged, whatever the limits. After the deadline the use is charged as of now (Settled::late).
   Settled Commit(std::string_view reservation, const TokenUse& use);
   Settled Commit(std::string_view reservation, int64_t tokens) { return Commit(reservation, TokenUse{tokens}); }
   Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
     return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
   }
-  // Reports what a call that goes on has used so far, in total, and gives it more time, like Extend. Use beyond the
-  // reservation counts at once, and what was reported stays counted, however the call ends.
+  // Reports what a call that goes on has used so far, in total, and gives it more time, as Extend does. Use beyond the
+  // reservation is charged at once. What was reported stays charged, however the call ends.
   Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
+  // Ends a reservation of a call that was not made: releases all of it, except use that was reported.
   Settled Refund(std::string_view reservation);
-  // Gives more time, counted from now; empty: the configuration's. A deadline never becomes earlier. A deadline that
-  // has passed stays passed.
+  // Gives a reservation more time: `ttl` from now, brought to 1 s .. 24 h; empty: the configuration's. A deadline never
+  // becomes earlier. An expired reservation is not extended (kExpired).
   Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
-  // Charges usage that is already known, even beyond the limits. `allowed` says whether it was counted, the code
+  // Charges usage that has already happened, even beyond the limits. `allowed` says whether it was counted, and `code`
   // whether it fitted.
   Decision RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
                        const Requester& requester = {});
-  // The same as Decide, with the state of every tier.
+  // Does the same as Decide, and fills Decision::tiers.
   Decision Explain(const QuotaRequest& request);
 
-  // Takes (or reserves, or only asks) as soon as there is room: sleeps exactly retry_after, which presumes that open
-  // reservations use what they reserved (amounts given back earlier are not noticed), and asks again. A waiting caller
-  // has no place in a queue. Returns the last answer if waiting is of no use, if `deadline` is before the next try, or
-  // if the token is stopped.
+  // Does what `call` says (take, reserve or only decide) as soon as there is room: after a refusal it sleeps for
+  // exactly retry_after, and asks again. That time presumes that open reservations use what they have reserved: if they
+  // release amounts earlier, the caller sleeps on. There is no queue; of several callers, the one that asks first when
+  // there is room gets it. Returns the last decision if it allows the request, if it has no retry_after, if the next
+  // try would be after `deadline`, or if `stop` is requested.
   Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
                            std::stop_token stop = {}, Call call = Call::kTake);
 
-  // The same without waiting for the store. `done` is called once, by any thread, perhaps before this returns.
+  // Do the same, but return without waiting if the store is asynchronous (Redis). `done` is called once: by this thread
+  // before the function returns, or by a thread of the store. It must not block.
   void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
-  // Without `use` it is a refund.
+  // Commit or, without `use`, Refund.
   void SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
                     std::function<void(Settled)> done);
   void SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
                          std::function<void(Settled)> done);
   void SubmitExtend(std::string_view reservation, std::optional<Duration> ttl, std::function<void(Settled)> done);
 
-  // The model as which this name is counted: the name itself if it has a quota of its own or no model claims it.
+  // Returns the model under which a request for `model` is counted (model_names.h).
   std::string CountedAs(std::string_view model) const;
+  // Returns an error if the name is malformed, or if the store does not answer.
   Result<ModelStats> Stats(std::string_view model);
-  // Statistics of the models behind `after` in Models(), at most `most`, as far as they can be asked; an error if none
-  // can.
+  // Returns the statistics of the models that come after `after` in Models(): at most `most` of them, which must be at
+  // least 1. Models that cannot be asked are named in the result; it is an error if no model can be asked.
   Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
-  // All models known by configuration, or to the store; sorted.
+  // Returns all models that the configuration or the store knows, sorted.
   Result<std::vector<std::string>> Models();
-  Status Reset(std::string_view model);  // its counts
+  // Forgets the counters and the open reservations of a model. Reset, SetQuota and UnsetQuota refuse a name that is
+  // counted as another model.
+  Status Reset(std::string_view model);
   Status ResetAll();
+  // Stores a quota in the store, for all processes that share it. It comes before the configuration's quota.
   Status SetQuota(std::string_view model, const ModelQuota& quota);
-  // Takes back what SetQuota set: the configuration's quota applies again, or a profile's.
+  // Removes the quota that SetQuota stored: the configuration's applies again, or a profile's.
   Status UnsetQuota(std::string_view model);
-  // Adds its profile's quotas to the defaults.
+  // Adds the profile of a provider to the configuration in use.
   void AddProvider(Provider provider);
 
-  // Tells the store the quotas of the configuration that it was not told yet, and withdraws those that it was told and
-  // that the configuration no longer has (withdraws_others: even if another process told it; what SetQuota stated
-  // stays). The messages are warnings for the log, such as for a quota that another process or an earlier configuration
-  // had stated, and is replaced. An error is the store's: the next call says what could not be said. The owner of the
-  // limiter calls this every few seconds, for good: it costs nothing when all is said, and after the store has
-  // reconnected it says again what the store has lost, for example because it came back empty.
+  // Stores the configuration's quotas in the store, as far as that was not done yet, and withdraws those that this
+  // limiter stored and that the configuration no longer has. (With withdraws_others also those that another process
+  // stored for a configuration; quotas of SetQuota stay.) Returns warnings for the log, for example about a quota of
+  // another process or of an earlier configuration that was replaced. An error is the store's; the next call does the
+  // rest. The owner of the limiter must call this every few seconds: it costs next to nothing if all is done. After the
+  // store has reconnected, it stores the quotas again that the store has lost, for example because the store came back
+  // empty.
   Result<std::vector<std::string>> StateQuotas();
-  // Uses this configuration, with the same store, from the next call on; then calls StateQuotas, whose error leaves the
-  // configuration in force. The warnings include the counts that begin anew by it (CountsBegunAnew).
+  // Uses `config`, which CheckQuotaConfig must have accepted, from the next call on, with the same store. Then returns
+  // the result of StateQuotas; an error of that leaves `config` in use. The warnings include the limits whose counters
+  // begin at 0 (CountsBegunAnew).
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
 
-  // Prunes in a thread of its own until that is stopped; its destruction stops it too.
+  // Starts a thread that prunes the store after every `interval`. It ends when its stop is requested, or when the
+  // returned object is destroyed, which must be before the limiter is.
   [[nodiscard]] std::jthread BackgroundPrune(Duration interval);
 
   QuotaStore& store() { return store_; }
-  // A snapshot.
+  // Returns the configuration in use. It does not change when another one replaces it.
   std::shared_ptr<const QuotaConfig> config() const;
 
  private:
-  struct Rules;  // made from a configuration; immutable
+  struct Rules;  // all that is made from a configuration; immutable
   struct Question;
   struct Waiting;
 
   void Use(QuotaConfig config);
-  static ModelQuota CutDown(const ModelQuota& quota);  // to kMostAmount
+  static ModelQuota CutDown(const ModelQuota& quota);  // its amounts to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
   bool HasPrices() const;
-  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // named as it is counted
+  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // `model` is the name under which it is counted
   Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;
-  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // sorted
+  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // adds the configured ones; sorted
 
   Decision Ask(Call call, const QuotaRequest& request);
   static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
@@ -325,7 +360,8 @@ class QuotaLimiter {
   std::optional<Settled> RefuseSettlement(const Settlement& settlement) const;
   Settled Conclude(const Settlement& settlement, SettlementAnswer& answer) const;
   void Observe(const Settlement& settlement, const Settled& settled) const;
-  // Two clock readings are worth it only if the store is not memory.
+  // Returns true if the latency of the store is measured. Two readings of the clock are worth it only if the store is
+  // not in memory.
   bool Timed() const { return observer_ != nullptr && store_.pace() != QuotaStore::Pace::kAtOnce; }
   void Begin();
   void End();
@@ -351,13 +387,15 @@ class QuotaLimiter {
 
   std::mutex under_way_mutex_;
   std::condition_variable all_answered_;
-  size_t under_way_ = 0;  // submitted calls that have no answer yet
+  size_t under_way_ = 0;  // submitted calls without an answer
 
-  std::mutex stating_mutex_;                               // one configuration at a time; guards the members below
-  std::map<std::string, ModelQuota, std::less<>> stated_;  // quotas that the store was told
-  bool looked_at_store_ = false;                           // for quotas of earlier configurations
-  uint64_t reconnects_seen_ = 0;                           // the store's count when it was last asked for lost quotas
-  std::vector<std::string> warnings_;                      // not handed out yet
+  // Held while quotas are stored or the configuration is replaced; guards the members below.
+  std::mutex stating_mutex_;
+  // The quotas in the store that this limiter has stored, or that it has to withdraw.
+  std::map<std::string, ModelQuota, std::less<>> stated_;
+  bool looked_at_store_ = false;       // whether LookAtStore has found the quotas of earlier configurations
+  uint64_t reconnects_seen_ = 0;       // StoreHealth::reconnects when lost quotas were last looked for
+  std::vector<std::string> warnings_;  // not returned yet
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
-// RefilledBucket: an exact limit of kind kBucket. It keeps its debt, what it lacks to be full, as a whole number of
-// parts; `per` (in ns) parts are one unit. So it begins full, and another burst takes nothing from it. Forced use takes
-// it below zero: the debt is then above the burst. A clock that steps back pays nothing.
+// RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It is exact: it keeps its debt, which is what
+// it lacks to be full, as a whole number of parts, of which `per` (in ns) make one unit. So a new bucket is full, and a
+// change of the burst leaves the debt as it is. Forced use takes the bucket below zero: then the debt is larger than
+// the burst. If the clock steps back, nothing is paid off.
 //
 // Threads: one at a time.
 #pragma once
@@ -14,27 +15,32 @@ class RefilledBucket {
  public:
   using Parts = __int128;  // 2e15 for 366 days of ns are less than 2^106
 
+  // Makes a full bucket.
   RefilledBucket(const Limit& limit, WallTime now);
-  // A bucket that had this debt at `then`.
+  // Makes a bucket that had this debt at `then`.
   RefilledBucket(const Limit& limit, WallTime then, Parts debt);
 
-  // Brings it to `now`; call it before every other function.
+  // Brings the bucket to `now`, paying off debt for the time that has passed. Call it before every other function.
   void Advance(WallTime now);
-  // Uses this limit from now on; it has the same `per`.
+  // Uses the amount and the burst of `limit` from now on; its `per` must be the same.
   void Follow(const Limit& limit);
 
+  // Returns true if `amount` can be taken without going below zero.
   bool Holds(int64_t amount) const { return debt_ + amount * Parts(per_.count()) <= Full(); }
-  Duration UntilHolds(int64_t amount) const;  // for an amount that it does not hold: amount <= burst
+  // Returns the time until Holds(amount). Only for an amount that the bucket does not hold now and that is at most the
+  // burst.
+  Duration UntilHolds(int64_t amount) const;
+  // Takes `amount`, even below zero. The debt stays at most kMostAmount units.
   void Take(int64_t amount);
-  // Gives back a part of `reserved`, which was taken `since` ago; the refill since may have paid for it.
+  // Takes back `amount` of `reserved`, which was taken `since` ago, except what the refill has paid off since.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
   Duration UntilFull() const { return UntilHolds(burst_); }
   Parts debt() const { return debt_; }
   WallTime now() const { return now_; }
-  int64_t rate() const { return amount_; }
-  int64_t lacks() const;  // amount missing to be full, rounded up
-  // True if a new bucket would say the same.
+  int64_t rate() const { return amount_; }  // units gained in every `per`
+  int64_t lacks() const;                    // units missing to be full, rounded up
+  // Returns true if it is like a new bucket.
   bool IsFull() const { return debt_ == 0; }
 
  private:

@@ -1,5 +1,5 @@
-// The ids of reservations: "<32 hex digits>@<escaped model>". A caller needs only the id to settle a reservation, and
-// cannot guess another's.
+// ReservationId: the id of a reservation, "<32 hex digits>@<escaped model>". The digits are the reservation's token. A
+// caller needs only the id to settle a reservation, and cannot guess the ids of others.
 #pragma once
 
 #include <array>
@@ -22,11 +22,11 @@ struct ReservationId {
   std::string model;
 };
 
-// Uses the system's random numbers.
+// Returns a token of random bits from the operating system.
 ReservationToken RandomReservationToken();
-// The same, drawn some in advance: one system call takes as long as a decision.
+// ReservationTokens: the same, but drawn some at a time, because a system call takes as long as a decision.
 //
-// Threads: one at a time. Not across fork().
+// Threads: one at a time. After a fork() both processes would use the same tokens.
 class ReservationTokens {
  public:
   ReservationToken Next();
@@ -36,12 +36,12 @@ class ReservationTokens {
   size_t left_ = 0;
 };
 
-// Returns the same token for the same texts, in every process. Other texts give another token, which cannot be found
-// without knowing them.
+// Returns a token that is computed from the texts: the same one in every process, and another one for other texts. It
+// cannot be found without knowing the texts.
 ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts);
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model);
-// Returns nothing if it cannot be one of ours.
+// Returns nothing if the text does not have the form of an id.
 std::optional<ReservationId> ParseReservationId(std::string_view id);
 
 }  // namespace weir

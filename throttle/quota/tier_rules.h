@@ -1,31 +1,37 @@
-// TierRules: which limits a request meets between the API gateway and the model router, and what they are.
+// TierRules: finds the limits that a request meets, in addition to its model's own quota. The request comes from the
+// API gateway, which says who the requester is, and goes to the model router. Limits that are counted in the same way
+// are a tier:
 //
-//   tier         its count is for                     its limits come from the first that has any
-//   total        the API key, and the tenant, with    their own, if they say so: under a model's name on that
-//                all their users                      model, under "*" over all models; all of them are met
-//                the user in the tenant, over all     the tenant's for its users, the users'; each by name, else
-//                models                               for "*"
-//   user_model   the user in the tenant (else API     API key's override for the model, tenant's for the model,
-//                key, else tenant), on the model      the model's class, the default
-//   qos          the same, in a class; together       the QoS class that the request names
-//                all anonymous requests
-//   model        the model, all users                 the model's class, the default
+//   tier         its counter is for                   its limits come from the first of these that has any
+//   total        the API key, and the tenant, each    their own limits with `total: true`: those under a model's
+//                with all its users                   name count on that model, those under "*" over all models; all
+//                                                     of them apply
+//                the user in the tenant, over all     the tenant's for the user's name, the tenant's for "*"; those
+//                models                               of `users` for the name (without a tenant), those for "*"
+//   user_model   the user in the tenant (without a    the API key's override for the model, the tenant's for the
+//                user the API key, else the           model, the model's class, the default
+//                tenant), on the model
+//   qos          the same, in a QoS class; all        the QoS class that the request names
+//                anonymous requests share one
+//   model        the model, with all users            the model's class, the default
 //   instance     the GPU instance, on the model       the model's class, the default
 //
-// They are checked in this order, the model's own quota right after `model`. A tier is left out if it has no limits, or
-// if the request does not say whose it is. An override replaces all limits of user_model; "*" is any model, and the
-// model's own name comes before it. Totals are no override, and limit in addition.
+// The tiers are checked in this order; the model's own quota comes right after `model`. A tier is left out if it has no
+// limits, or if the request does not say which user, tenant, key or instance it is for. Limits of a tenant or an API
+// key for a model, unless they are totals, are overrides: they replace all limits of user_model. In place of a model's
+// name, "*" is any model; limits under the model's own name come before those. Totals replace nothing, and apply in
+// addition.
 //
-// Limits under the name "*" of a tenant, an API key or a user are for each of those that are not named.
+// In place of the name of a tenant, an API key or a user, "*" is for each one that is not named.
 //
-// A request with an API key that has a tenant belongs to that tenant: if it names another it is denied, and if it is
-// counted all the same, it counts for the key's tenant.
+// A request with an API key that has a tenant belongs to that tenant. If it names another tenant, it is denied. Usage
+// that is recorded nevertheless counts for the key's tenant.
 //
-// A class of models or of service, a tenant or an API key, or one of these on a model, may be denied: then no request
-// goes, whatever is left of any limit. Denied models are named as a request may name them, as they are counted, or by a
-// pattern; models with limits only as they are counted.
+// The configuration may deny a class of models, a QoS class, a tenant, an API key, or a tenant or an API key on a
+// model. Then such requests are refused, whatever is left of any limit. A denied model is named as a request may name
+// it, or as it is counted, or by a pattern. A model with limits is named as it is counted (model_names.h).
 //
-// Immutable; any number of threads.
+// Threads: any. A TierRules does not change.
 #pragma once
 
 #include <array>
@@ -49,25 +55,29 @@
 
 namespace weir {
 
-// The requester, as the API gateway found out. Empty: not said. Views: good for as long as the caller keeps the texts.
+// The requester, as the API gateway has found out. An empty field: unknown. The views are valid for as long as the
+// caller keeps the texts.
 struct Requester {
   std::string_view user;
   std::string_view tenant;
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
-  // Origin of the request; no tier. It identifies a requester that names no tenant or key of the configuration.
+  // The address from which the request comes; it has no tier. It stands for a requester whose tenant and key are not in
+  // the configuration (naming_shares.h).
   std::string_view address = {};
 
+  // Returns true if nothing is known of the requester, except perhaps the address.
   bool empty() const { return user.empty() && tenant.empty() && api_key.empty() && instance.empty() && qos.empty(); }
 };
+// Returns an error if a name is malformed. Does not check `address`.
 Status CheckRequester(const Requester& requester);
 
 enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance, kTotal };
 inline constexpr size_t kTiers = 5;
 std::string_view NameOf(Tier tier);  // "user_model", …
 
-// Limits per tier, if a class of models or the default states them; at most kMaxLimits for each.
+// The most limits of one tier. TierLimits: the limits that a class of models, or the default, has for these tiers.
 inline constexpr size_t kMaxLimits = 4;
 using Limits = std::vector<Limit>;
 struct TierLimits {
@@ -78,12 +88,12 @@ struct TierLimits {
   bool operator==(const TierLimits&) const = default;
 };
 
-// A class is a label of the metrics, so there are few.
+// A class of models. Its name is a label of the metrics, so there may be only a few classes.
 inline constexpr size_t kMaxModelClasses = 16;
-inline constexpr std::string_view kOtherModelClass = "other";  // for models that have none
+inline constexpr std::string_view kOtherModelClass = "other";  // the class of models that have none
 struct ModelClass {
-  std::string name;                 // not kOtherModelClass
-  std::vector<std::string> models;  // no model is in two classes; a denied class may also have patterns
+  std::string name;                 // must not be kOtherModelClass
+  std::vector<std::string> models;  // no model may be in two classes; only a denied class may have patterns
   TierLimits limits;
   bool deny = false;
 
@@ -93,62 +103,68 @@ inline constexpr size_t kMaxQosClasses = 16;
 inline constexpr int64_t kMaxPriority = 1000;
 struct QosClass {
   std::string name;
-  int64_t priority = 1;  // passed on for scheduling; 1 is the most urgent
+  int64_t priority = 1;  // for schedulers (Decision::priority): 1..kMaxPriority, 1 is the most urgent
   Limits limits;
   bool deny = false;
 
   bool operator==(const QosClass&) const = default;
 };
-inline constexpr std::string_view kAnyModel = "*";
+inline constexpr std::string_view kAnyModel = "*";                 // in place of a model's name
 using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // the model's own name comes before kAnyModel
-using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // over all models
-inline constexpr size_t kMaxTotals = 2;                            // among the limits of a party for a model
-using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // models or patterns, by party
-inline constexpr std::string_view kEveryOther = "*";  // in place of a tenant, an API key or a user
+using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // each limit is over all models
+inline constexpr size_t kMaxTotals = 2;  // totals among the limits that a party has for a model
+// Denied models and patterns, by tenant or by API key.
+using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
+// In place of the name of a tenant, an API key or a user: each one that is not named.
+inline constexpr std::string_view kEveryOther = "*";
 struct TierRulesConfig {
   TierLimits default_limits;
   std::vector<ModelClass> model_classes;
   std::vector<QosClass> qos_classes = DefaultQosClasses();
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
-  std::map<std::string, std::string, std::less<>> api_key_tenants;  // by key
-  // A name here is a user without a tenant: each tenant may have an alice. kEveryOther is for users of tenants too.
+  std::map<std::string, std::string, std::less<>> api_key_tenants;  // the tenant of an API key
+  // A name here is a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther is for
+  // the users of tenants too.
   LimitsByUser users;
-  std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // by tenant
+  std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // the limits of a tenant's users
   Denied denied_tenants;
   Denied denied_api_keys;
   std::string time_zone = "UTC";  // for calendar days and months
 
-  // premium, priority 1, 500 requests/h; standard, 2, 100; free, 3, 10.
+  // premium (priority 1, 500 requests/h), standard (priority 2, 100) and free (priority 3, 10).
   static std::vector<QosClass> DefaultQosClasses();
 
   bool operator==(const TierRulesConfig&) const = default;
 };
 
-// The tiers of one request. Keeps the keys that the charges point to, without allocating memory; so it cannot be moved.
+// TierPlan: the limits that one request meets, in the order in which they are checked. It contains the keys to which
+// the charges point, so that it needs no memory of the heap; therefore it cannot be moved. TierRules::MakePlan fills
+// it, once.
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
-  // Returns the kind of a total, by its key: "key", "tenant" or "user".
+  // Returns what a total is for, by the key of its charge: "key", "tenant" or "user".
   static std::string_view TotalOf(std::string_view key);
 
-  // Clears neither text_ nor the room for charges, which would cost more than the plan.
+  // Leaves text_ and the room for charges as they are: clearing them would cost more than making the plan.
   TierPlan() {}  // NOLINT(modernize-use-equals-default)
   TierPlan(const TierPlan&) = delete;
   TierPlan& operator=(const TierPlan&) = delete;
 
   std::span<const TierCharge> charges() const { return {&charge(0), count_}; }
-  size_t before_model() const { return before_model_; }
+  size_t before_model() const { return before_model_; }  // how many of the charges come before the model's own quota
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
-  // The party that the count is for, to be shown: its key, "user:alice"; an API key is not shown.
+  // Returns the party that a charge's counter is for, as people may see it: the key of the counter ("user:alice"), or
+  // "this API key".
   std::string_view party_of(size_t charge) const {
     const std::string_view key = this->charge(charge).key;
     if (key.starts_with(kTotalOfKey)) return "this API key";
     const bool of_party = tiers_[charge] == Tier::kUserModel || tiers_[charge] == Tier::kQos;
     return of_party && party_is_secret_ ? "this API key" : key;
   }
-  std::optional<int64_t> priority() const { return priority_; }
-  // Says what the configuration denies, and to whom; empty: nothing.
+  std::optional<int64_t> priority() const { return priority_; }  // the QoS class's; empty: none
+  // Says what the configuration denies, and to whom; empty: the request is not denied.
   const std::string& denied() const { return denied_; }
 
  private:
@@ -156,17 +172,17 @@ class TierPlan {
   void Append(std::string_view text);
   void AppendName(std::string_view name);  // escaped
   void AppendParty(const Requester& requester);
-  void AppendUser(const Requester& requester);  // with its tenant
+  void AppendUser(const Requester& requester);  // with the tenant
   std::string_view EndKey();
   void Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models = false);
   const Calendar::Period& PeriodNow(Limit::Kind kind);
 
   const Calendar* calendar_ = nullptr;
   WallTime now_;
-  Calendar::Period day_;  // set when it is first asked for
+  Calendar::Period day_;  // set when it is first needed
   Calendar::Period month_;
-  // Tenant and user are in three keys; a QoS class, an instance, and the key and the tenant of totals are in one each.
-  // An escaped name is up to three times as long.
+  // The room for all keys. The tenant and the user are in three keys; the QoS class, the instance, and the API key and
+  // the tenant of totals are in one each. An escaped name is up to three times as long.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
   // Totals: for the API key and for the tenant, on the model and on all; and for the user.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
@@ -176,7 +192,7 @@ class TierPlan {
   }
 
   static_assert(std::is_trivially_destructible_v<TierCharge>);
-  alignas(TierCharge) std::array<std::byte, kMaxCharges * sizeof(TierCharge)> charges_;  // the first count_ are made
+  alignas(TierCharge) std::array<std::byte, kMaxCharges * sizeof(TierCharge)> charges_;  // the first count_ exist
   std::array<Tier, kMaxCharges> tiers_{};
   std::string denied_;
   size_t count_ = 0;
@@ -190,26 +206,27 @@ class TierPlan {
 
 class TierRules {
  public:
-  // `config` was checked for contradictions and values out of range (CheckTierRules).
+  // CheckTierRules must have accepted `config`.
   explicit TierRules(TierRulesConfig config = {});
   TierRules(const TierRules&) = delete;
   TierRules& operator=(const TierRules&) = delete;
 
-  // True if no request can meet any tier but qos: then an empty Requester needs no plan.
+  // Returns true if no request can meet any tier but qos. Then an empty Requester needs no plan.
   bool empty() const { return empty_; }
-  // True if some limit is of a calendar day or month: then `now` matters.
+  // Returns true if some limit is of a calendar day or month, so that MakePlan needs `now`.
   bool uses_calendar() const { return uses_calendar_; }
-  // Fills an empty plan. `model` is the name as which it is counted; `sent` is its name in the request, if that is
-  // another. The error names the name that is wrong, or the classes that exist.
+  // Fills a new plan. `model` is the name under which the request is counted; `sent` is its name in the request, if
+  // that is another. Returns an error if a name is malformed, or if there is no such QoS class (the error names those
+  // that exist). A request that is denied is no error (TierPlan::denied).
   Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {},
                   std::string_view sent = {}) const;
-  // The model's class, one of a bounded set of words: "other" if it has none.
+  // Returns the name of the model's class, "other" if it has none: one of a bounded set of words, for metrics.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
 
  private:
-  // Settings of one tenant or API key, by kind: overrides, totals, limits of a tenant's users, denials, and a key's
-  // tenant.
+  // The settings of one tenant or API key, sorted by kind: overrides, totals, limits of a tenant's users, denied
+  // models, and the tenant of a key.
   struct Party {
     LimitsByModel overrides;
     LimitsByModel totals;
@@ -239,28 +256,31 @@ class TierRules {
   bool empty_ = false;
   bool uses_calendar_ = false;
   Calendar calendar_;
-  // Pointers into config_.
+  // The members below point into config_.
   NameMap<const ModelClass*> class_of_;  // by model
   std::vector<std::pair<const ModelClass*, ModelSet>> denied_classes_;
   const Parties sorted_tenants_;
   const Parties sorted_api_keys_;
-  NameMap<const Party*> tenants_;  // into the two above
+  NameMap<const Party*> tenants_;  // points into the two above
   NameMap<const Party*> api_keys_;
 };
 
-// Does not check the names of models: a QuotaConfig says how they are counted.
+// Returns an error for a contradiction, or for a value out of range. Does not check under which names models are
+// counted; CheckQuotaConfig does.
 Status CheckTierRules(const TierRulesConfig& config);
+// Returns true if some limit is of this unit.
 bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config);
-// The parts of CheckTierRules, for callers that can say where in a file they stand.
+// These are the parts of CheckTierRules, for callers that can say at which place of a file the error is.
 Status CheckLimit(const Limit& limit);
-Status CheckLimits(const Limits& limits, bool of_party = false);  // of_party: totals are allowed
-// Accepts the name of a tenant, an API key or a user, or kEveryOther. The error does not repeat the name, which may be
-// a secret.
+// `of_party`: the limits of a tenant or an API key, which may have totals.
+Status CheckLimits(const Limits& limits, bool of_party = false);
+// Accepts the name of a tenant, an API key or a user, or kEveryOther. The error does not contain the name, which may be
+// a secret. `what` is a word for the error.
 Status CheckPartyName(std::string_view what, std::string_view name);
-Status CheckOneName(std::string_view what, std::string_view name);                        // without kEveryOther
-Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // except its limits
-Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // except its limits
-// Returns enough of an API key to recognise it, but not enough to use it.
+Status CheckOneName(std::string_view what, std::string_view name);  // the same without kEveryOther
+Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // does not check its limits
+Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // does not check its limits
+// Returns the beginning of an API key: enough to recognise the key, not enough to use it.
 std::string BeginOfSecret(std::string_view secret);
 
 }  // namespace weir

@@ -1,14 +1,15 @@
-// WindowLog: the use of the last `window`, entry by entry, with a running sum.
+// WindowLog: the counter of a window: what was used in the last `window`, entry by entry, with a running sum.
 //
-// Up to kExactEntries each entry is kept as it came. Beyond, an amount that comes within Granule(window) of the first
-// part of the newest entry is added to it, which then counts from its last part: such a log refuses longer, never less.
-// It never holds more than kMostEntries.
+// Up to kExactEntries entries are kept as they came. In a longer log an amount that comes within Granule(window) of the
+// beginning of the newest entry is added to that entry, and the entry's time becomes that of its last part. Such a log
+// refuses longer than an exact one, and never allows more. A log has at most kMostEntries entries.
 //
-// Logs that share a `room` keep to its bytes, except for the kFreeEntries that each may have. While the room is too
-// small for another full log, a log keeps half of those exactly, and beyond them uses an equally large part of the
-// window (a sixteenth) as its granule: it refuses longer then, never less. Room is given back as entries leave.
+// Logs can share a bound of bytes (`room`) for their entries; kFreeEntries entries of each log are exempt from it.
+// While there is not enough room for another full log, a log keeps only half of kFreeEntries exactly. Beyond these its
+// granule is a sixteenth of the window. It refuses longer then, and never allows more. Room is given up as entries
+// leave.
 //
-// If the clock steps back, entries of the future count as of now.
+// If the clock steps back, entries from the future count as of now.
 //
 // Threads: one at a time.
 #pragma once
@@ -29,33 +30,36 @@ namespace weir {
 class WindowLog {
  public:
   using Entry = ModelState::Entry;
-  // The entry that received an amount; valid for ever, even after the entry has left.
+  // The number of the entry that received an amount. No other entry ever gets the same number, even after the entry has
+  // left.
   using Ref = uint64_t;
 
   static constexpr size_t kExactEntries = 4096;
-  static constexpr size_t kMostEntries = 2 * kExactEntries;  // a full log of kMostAmount each still fits into 64 bits
+  // The sum of a full log, with kMostAmount in each entry, still fits into 64 bits.
+  static constexpr size_t kMostEntries = 2 * kExactEntries;
   static constexpr Duration Granule(Duration window) { return window / 1024; }
   static constexpr size_t kFreeEntries = 32;
   static constexpr size_t kMostBytes = kMostEntries * sizeof(Entry);
-  // Returns true if an amount is added to the newest of so many entries, whose first part came `since` ago. `is_short`:
-  // there is little room for entries.
+  // Returns true if the next amount is added to the newest entry instead of making another. The log has `entries`
+  // entries, and the newest of them began `since` ago. `is_short`: there is little room for entries.
   static constexpr bool Merges(size_t entries, Duration since, Duration window, bool is_short) {
     if (entries >= kExactEntries && (since < Granule(window) || entries >= kMostEntries)) return true;
     constexpr size_t kExact = kFreeEntries / 2;
     return is_short && entries >= kExact && since < window / kExact;
   }
 
-  // `room` outlives it; null: there is no bound.
+  // `room` must outlive the log; null: no bound.
   explicit WindowLog(Duration window, Bound* room = nullptr) : window_(window), ring_(nullptr, {room}) {}
 
-  // Brings it to `now`; call it before every other function, with the same time.
+  // Brings the log to `now`: entries that have left the window are removed. Call it before every other function, with
+  // the same time.
   void Advance(WallTime now) {
     while (head_ != tail_ && now - At(head_).time >= window_) used_ -= At(head_++).amount;
     if (tail_ - head_ <= capacity_ / 8 && capacity_ > kFirstCapacity) Shrink();
     if (head_ != tail_ && At(tail_ - 1).time > now) PullBack(now);
   }
 
-  // amount: 1..kMostAmount.
+  // Adds `amount`, which must be 1..kMostAmount. Returns the entry, for GiveBack.
   Ref Add(WallTime now, int64_t amount) {
     const size_t size = tail_ - head_;
     if (size >= kFreeEntries / 2 && Merges(size, now - newest_first_, window_, IsShort()))
@@ -66,23 +70,24 @@ class WindowLog {
     used_ += amount;
     return tail_++;
   }
-  // Takes back a part of what was added, if it still counts.
+  // Takes `amount` back from an entry, as far as the entry still counts and has so much.
   void GiveBack(Ref ref, int64_t amount);
-  // Fills an empty log with the saved entries that still count. The others would only take room, and be merged with
-  // these.
+  // Fills an empty log with those of the saved entries that still count. The others would only take room, and make the
+  // log merge entries.
   void Restore(std::vector<Entry> entries, WallTime now);
 
+  // Returns the amount that counts.
   int64_t used() const { return used_; }
-  // Time until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount. Walks along
-  // the entries that must leave.
+  // Returns the time until `amount` more is within `limit` if nothing else comes. Requires amount <= limit < used() +
+  // amount. Walks along the entries that must leave.
   Duration UntilFits(WallTime now, int64_t amount, int64_t limit) const;
-  // Entries that count, in the order of time.
+  // Returns the entries that count, in the order of time.
   std::vector<Entry> Entries() const;
 
  private:
   static constexpr size_t kFirstCapacity = 4;
 
-  // Frees a ring and gives back the room that it took.
+  // Frees a ring, and gives its bytes back to the common bound.
   struct FreeRing {
     Bound* room = nullptr;
     size_t taken = 0;
@@ -106,11 +111,11 @@ class WindowLog {
 
   Duration window_;
   std::unique_ptr<Entry[], FreeRing> ring_;  // NOLINT(modernize-avoid-c-arrays): of a size known at run time
-  size_t capacity_ = 0;                      // a power of two
-  Ref head_ = 0;                             // the oldest
-  Ref tail_ = 0;                             // behind the newest
+  size_t capacity_ = 0;                      // 0 or a power of two
+  Ref head_ = 0;                             // number of the oldest entry
+  Ref tail_ = 0;                             // number behind that of the newest entry
   int64_t used_ = 0;
-  WallTime newest_first_{};  // time of the newest entry's first part
+  WallTime newest_first_{};  // when the newest entry began
 };
 
 }  // namespace weir

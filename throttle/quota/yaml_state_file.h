@@ -1,4 +1,5 @@
-// A file that one process holds, and replaces as a whole. Private to the YAML store.
+// YamlStateFile: the file of a YAML store (yaml_store.h). One process at a time holds it, and replaces it as a whole.
+// Private to the YAML store.
 #pragma once
 
 #include <memory>
@@ -13,21 +14,24 @@ namespace weir {
 
 class YamlStateFile {
  public:
-  // Makes its directory, and takes the lock PATH.lock. The error names the process that holds it.
+  // Makes the file's directory if it is missing, and takes the lock PATH.lock, which is held until this object is
+  // destroyed. The file itself may be missing, and is not made. If another process holds the lock, the error names that
+  // process.
   static Result<std::unique_ptr<YamlStateFile>> Take(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // Returns nothing if there is no file. Stops reading once it has more than `most` bytes.
+  // Returns the text of the file; nothing if there is no file. Stops reading once it has more than `most` bytes: a
+  // result that is longer says that the file is.
   Result<std::optional<std::string>> Read(size_t most) const;
-  // See ReplaceFile.
+  // Replaces the file (config/replace_file.h). If that fails, the old file stays.
   Status Replace(std::string_view text) const;
 
  private:
   explicit YamlStateFile(std::string path) : path_(std::move(path)) {}
   Status Lock();
 
-  const std::string path_;  // given by the caller
-  std::string target_;      // the file itself, if path_ is a symbolic link
+  const std::string path_;  // the path that the caller gave
+  std::string target_;      // the file itself, if path_ is a symbolic link; else path_
   HeldFile lock_;
 };
 

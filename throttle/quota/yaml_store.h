@@ -1,4 +1,5 @@
-// YamlQuotaStore: a MemoryQuotaStore that writes its quotas and its state to a file, in the published format:
+// YamlQuotaStore: a MemoryQuotaStore that writes its quotas and its counters to a file. The format is the published
+// one, which is that of another program:
 //
 //   quotas:                                    state:
 //     gpt-4o:                                    gpt-4o:
@@ -7,20 +8,22 @@
 //       max_rpd: 0                                 day_start: 2026-02-20T00:00:00Z
 //                                                  day_count: 42
 //
-// and, which only weir reads, `stated_by_configuration: [gpt-4o]`: the quotas that a configuration file stated.
+// and `stated_by_configuration: [gpt-4o]`, which only weir reads: the models whose quotas a configuration file stated.
 //
-// A file of that format is read and written back the same. A request that stands for several made at nearly the same
-// time is {time, count}, which only weir reads. Counts of tiers and open reservations are not written: an open
-// reservation counts as used. A key that the format does not have is an error: what a newer version has written would
-// be lost. The whole state is written each time, so a file has at most kMaxQuotaYamlBytes.
+// A file of that format is read, and is written back with the same content. An entry of several requests, made at
+// nearly the same time, is written as {time, count}, which only weir reads. Counters of tiers and open reservations are
+// not written: what an open reservation has charged for its model is written as used. A key that the format does not
+// have is an error, because what a newer version has written there would be lost. The whole state is written each time,
+// so a file may have at most kMaxQuotaYamlBytes.
 //
-// A file that cannot be read is an error that says where, and stays as it is; so is one of 0 bytes, which must have
-// been cut off. A missing file is an empty state; its directory is made. The file is written under another name,
-// synced, and renamed: if that fails, the old file stays. One process at a time holds the file (a lock beside it);
-// another gets an error that names the holder.
+// A file that cannot be read is an error that says where, and stays as it is. An empty file (0 bytes) is an error too,
+// because it must have been cut off. A missing file is an empty state; its directory is made. The file is written under
+// another name, synced, and renamed; if that fails, the old file stays. One process at a time holds the file (by a lock
+// beside it); another process gets an error that names the holder.
 //
-// The file is written by Persist, every `persist_every` if something changed (less often if writing takes long: at most
-// a fifth of the time is spent on it), and when the store ends.
+// Persist writes the file. A thread of the store calls it every `persist_every` if something has changed (less often if
+// writing takes long: at most a fifth of the time is spent on it). The destructor calls it for the last time, and
+// cannot report a failure.
 #pragma once
 
 #include <atomic>
@@ -38,15 +41,18 @@ namespace weir {
 
 struct YamlStoreOptions {
   MemoryStoreOptions memory;
-  Duration persist_every = std::chrono::seconds(1);  // 0: only Persist and the end
+  Duration persist_every = std::chrono::seconds(1);  // 0: only Persist and the destructor write
 };
 
+// The most bytes of a file.
 inline constexpr size_t kMaxQuotaYamlBytes = size_t{64} << 20;
 
 class YamlStateFile;
 
 class YamlQuotaStore final : public MemoryQuotaStore {
  public:
+  // Opens the store. The error says what is wrong with the file, or which process holds it. `clock` must outlive the
+  // store.
   static Result<std::unique_ptr<YamlQuotaStore>> Open(const std::string& path, YamlStoreOptions options = {},
                                                       const WallClock& clock = WallClock::Unstepped());
   ~YamlQuotaStore() override;
@@ -59,10 +65,12 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   Status Reset(std::string_view model) override;
   Status Import(const QuotaState& state) override;
   Status Persist() override;
-  StoreHealth Health() const override;  // includes the problem of the last Persist
+  // `problem` says why the last Persist failed; empty: it did not.
+  StoreHealth Health() const override;
 
  private:
   YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlStoreOptions& options, const WallClock& clock);
+  // Notes that the file is no longer up to date.
   void Changed();
   bool IsChanged() const;
   void PersistUntil(const std::stop_token& stop);
@@ -70,15 +78,16 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   const std::unique_ptr<YamlStateFile> file_;
   const Duration persist_every_;
   std::atomic<bool> changed_{false};
-  std::atomic<uint64_t> expired_written_{0};  // count of expired reservations that the file has; any call may find more
-  std::mutex writing_;                        // one Persist at a time
+  // How many reservations had expired when the file was written. Any call may find more of them.
+  std::atomic<uint64_t> expired_written_{0};
+  std::mutex writing_;  // one Persist at a time
   mutable std::mutex problem_mutex_;
   std::string problem_;
   std::condition_variable_any pause_;
   std::jthread persister_;
 };
 
-// The format itself.
+// Read and write the format. `file` is the name of the file, for errors.
 Result<QuotaState> ReadQuotaYaml(std::string_view text, std::string_view file);
 std::string WriteQuotaYaml(const QuotaState& state);
 

@@ -1,10 +1,12 @@
-// RedisBreaker: decides whether a server is worth asking. Closed: it is asked. After so many failures in a row it
-// opens: calls are answered at once. After a pause one probe is sent (half open), which closes it or doubles the pause.
+// RedisBreaker: a circuit breaker, which decides whether a server is worth asking. While it is closed, calls are sent.
+// After `failures` failed calls in a row it opens, and calls are answered at once with the problem. After a pause its
+// owner sends one probe (half open). If the probe is answered, the breaker closes; if not, it opens again, and the next
+// pause is twice as long.
 //
-// A probe is not a call, and a server may answer one and not the other (for example if the user may not touch the
-// keys): the pause begins anew only when a call was answered, and until then one more failure opens it again.
+// A server may answer a probe and still fail calls, for example if the user may not touch the keys. So after a probe
+// one more failed call opens the breaker again, and the pauses start anew only when a call was answered.
 //
-// Has no clock: its owner waits. One thread.
+// The breaker has no clock: its owner waits. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +19,27 @@ class RedisBreaker {
  public:
   enum class State : uint8_t { kClosed, kHalfOpen, kOpen };
 
+  // `failures`: 0 counts as 1. `first` and `longest` bound the pauses.
   RedisBreaker(uint32_t failures, Duration first, Duration longest)
       : most_failures_(failures == 0 ? 1 : failures), first_(first), longest_(longest), pause_(first) {}
 
   State state() const { return state_; }
+  // Returns true if calls may be sent.
   bool lets_pass() const { return state_ == State::kClosed; }
 
-  // The result of a call. Failed returns true if that opened it, so that a probe is to be sent after NextPause().
+  // Report the result of a call; they do nothing unless the breaker is closed. Failed returns true if this failure
+  // opened the breaker: the caller must then send a probe after NextPause().
   void Answered();
   bool Failed();
-  // Opens at once: there is no connection, or the server accepts no writes. Returns true if it was closed.
+  // Opens the breaker at once, because there is no connection or because the server accepts no writes. Returns true if
+  // it was closed; otherwise does nothing.
   bool Trip();
 
+  // Report that a probe was sent, and its result.
   void Probing();
   void ProbeAnswered();
   void ProbeFailed();
-  // How long to wait for the next probe; each is twice the one before, up to the longest.
+  // Returns the pause before the next probe. Each pause is twice as long as the one before, up to `longest`.
   Duration NextPause();
 
  private:

@@ -1,16 +1,18 @@
-// RedisClusterTopology: one server for each slot, as the nodes themselves say.
+// RedisClusterTopology: sends each call to the node of a Redis Cluster that has the call's slot (redis_slot.h).
 //
-// The map of the slots comes from CLUSTER SLOTS of any node. MOVED changes the slot at once and brings a new map in the
-// background; ASK sends only this call to the other node; after TRYAGAIN (a slot is on its way and some of the keys are
-// there, or a script finds that out) the call is sent again after a pause. All of them say that the call was not
-// executed. A call follows at most kRedirections, and waits at most until its deadline. While a node with slots is away
-// a new map is asked for, soon and then every second: a replica may take its place.
+// The nodes themselves say which of them has a slot: any node answers CLUSTER SLOTS with a map of all slots. After
+// MOVED the slot belongs to the named node at once, and a new map is fetched in the background. ASK sends only this
+// call to the named node. After TRYAGAIN (the slot is being moved, and only some of the call's keys have arrived), or
+// if a script finds the same (IsKeyOnItsWay), the call is sent again after a pause. All these answers say that the call
+// was not executed. A call follows MOVED and ASK at most kRedirections times, and waits at most until its deadline.
+// While a node with slots does not answer, a new map is fetched again and again, after pauses that grow to one second,
+// because a replica may take the place of that node.
 //
-// Each node has its own breaker: if one is away, the models of its slots get no answer, and the others go on. A node
-// without slots, such as the URL's, is kept as long as it is asked now and then: its breaker keeps the search for a map
-// from connecting to it at each turn.
+// Each node has its own breaker (redis_breaker.h): if one node does not answer, the calls of its slots get no answer,
+// and the others go on. A node without slots, such as one that only the URL names, is kept as long as it is asked now
+// and then: its breaker keeps the search for a map from connecting to it every time.
 //
-// Threads: the loop's only.
+// Threads: the loop's only (redis_loop.h).
 #pragma once
 
 #include <cstdint>
@@ -30,20 +32,22 @@ namespace weir {
 
 class RedisClusterTopology final : public RedisTopology, private RedisServer::Listener {
  public:
+  // The most MOVED and ASK that one call follows.
   static constexpr int kRedirections = 5;
 
   RedisClusterTopology(RedisLoop& loop, const RedisEndpoint& endpoint, const RedisServerOptions& servers);
   ~RedisClusterTopology() override;
 
   void Send(RedisCallPtr call) override;
-  void FindMasters(TimePoint deadline, std::function<void(Result<Servers>)> done) override;  // asks for a new map
+  // Fetches a new map, and then calls `done`.
+  void FindMasters(TimePoint deadline, std::function<void(Result<Servers>)> done) override;
   RedisTopologyHealth Health() const override;
 
  private:
   struct Node {
     std::shared_ptr<RedisServer> server;
-    size_t slots = 0;
-    TimePoint used{};  // without slots: when something was last sent to it
+    size_t slots = 0;  // how many slots it has
+    TimePoint used{};  // without slots: when a command was last sent to it
   };
   using Nodes = std::map<std::pair<std::string, uint16_t>, Node>;
 
@@ -69,25 +73,25 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   const std::vector<RedisAddress> seeds_;
   const RedisServerOptions& options_;
   Nodes nodes_;
-  std::vector<Node*> by_slot_;
-  bool known_ = false;           // there is a map
+  std::vector<Node*> by_slot_;   // null: no node has the slot
+  bool known_ = false;           // whether there is a map
   std::string problem_;          // why there is no map; empty while the first is looked for
-  RedisWaitingCalls for_map_;    // wait for the first map
-  RedisWaitingCalls for_fresh_;  // calls of FindMasters, without a command: wait for a new map
-  RedisWaitingCalls for_moved_;  // after TRYAGAIN
+  RedisWaitingCalls for_map_;    // calls that wait for the first map
+  RedisWaitingCalls for_fresh_;  // calls without a command, of FindMasters: they wait for a new map
+  RedisWaitingCalls for_moved_;  // calls that are sent again after TRYAGAIN
   RedisLoop::Timer moved_timer_;
 
-  std::deque<RedisAddress> to_ask_;
-  size_t turn_ = 0;  // rotates the nodes, so that not always the same one is believed
-  bool asking_ = false;
-  bool ask_again_ = false;
+  std::deque<RedisAddress> to_ask_;  // nodes still to be asked for the map
+  size_t turn_ = 0;                  // rotates the nodes, so that not always the same one is asked first
+  bool asking_ = false;              // whether the search for a map goes on
+  bool ask_again_ = false;           // whether another map is needed after this one
   std::string ask_problem_;
   TimePoint asked_at_{};
   Duration pause_;
   RedisLoop::Timer ask_timer_;
 
-  RedisTopologyHealth gone_;  // the figures of servers that have gone
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  RedisTopologyHealth gone_;                                    // the figures of servers that were removed
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once this object is destroyed; for callbacks
 };
 
 }  // namespace weir

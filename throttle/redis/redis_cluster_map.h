@@ -1,4 +1,4 @@
-// Parses what the nodes of a cluster say about the places of keys.
+// Parses what the nodes of a Redis Cluster say about the nodes that have the slots (redis_slot.h).
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -13,6 +13,7 @@
 
 namespace weir {
 
+// The slots from `first` to `last`, and the node that has them.
 struct RedisSlotRange {
   uint16_t first = 0;
   uint16_t last = 0;  // >= first, < kRedisSlots
@@ -20,18 +21,20 @@ struct RedisSlotRange {
   bool operator==(const RedisSlotRange&) const = default;
 };
 
-// Parses the reply to CLUSTER SLOTS. A node that does not know its own host leaves it out: it is then that of `asked`.
-// Ranges whose master has no address are left out.
+// Parses the reply of the node `asked` to CLUSTER SLOTS. A node that does not know its own host leaves it out; the host
+// of `asked` is used then. Ranges whose master has no address are left out. Returns an error if the reply is an error,
+// has another form, or names no range with an address.
 Result<std::vector<RedisSlotRange>> ParseClusterSlots(const redisReply& reply, const RedisAddress& asked);
 
-// "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381": ask there instead.
+// The answer of a node that does not have the slot: "MOVED 3999 127.0.0.1:6381" or "ASK 3999 :6381".
 struct RedisRedirection {
-  bool ask = false;  // only for this call, with ASKING before it
+  bool ask = false;  // true: ASK, which holds for this call only and needs the command ASKING before it
   uint16_t slot = 0;
   RedisAddress to;
   bool operator==(const RedisRedirection&) const = default;
 };
-// Returns nothing if the error is another.
+// Parses an error of the node `asked`, whose host is used if the error names none. Returns nothing for any other error,
+// and for one that does not name an address.
 std::optional<RedisRedirection> ParseRedirection(std::string_view error, const RedisAddress& asked);
 
 }  // namespace weir

@@ -1,19 +1,22 @@
-// RedisConnection: one connection to one server, from connecting to its end. Another connection is another object.
+// RedisConnection: one connection to one Redis server, from connecting to its end. It does not connect again: another
+// connection is another object (RedisServer makes it).
 //
-// Calls are accepted from the beginning: they wait until the connection stands and has logged in (AUTH, SELECT, a look
-// at the server's version, the prelude's commands). All that wait are written together at the end of the loop's turn;
-// replies are matched in order. Each call is answered exactly once: with its reply, at its deadline, or with the
-// problem when the connection ends. A call with RedisCall::late also gets a reply that comes after that; kMostLate
-// calls at once may wait for one.
+// Calls are accepted from the beginning. They wait until the connection is ready: connected and logged in (AUTH,
+// SELECT, a check of the server's version, and the commands of the prelude). All calls that wait are written together
+// at the end of the loop's turn (redis_loop.h), and replies are matched to calls by their order. Each call is answered
+// exactly once: with its reply, or without one at its deadline, or with the problem when the connection ends. If the
+// reply comes after its deadline, RedisCall::late gets it, if the call has one; at most kMostLate calls of a connection
+// wait for that at the same time.
 //
-// A host may have several addresses: each has its share of connect_timeout. If one accepts the connection but not the
-// login, the next connection should begin behind it (next_host_address()).
+// A host may have several addresses. They are tried in order, and share connect_timeout. If one accepts the connection
+// but not the login, the next connection should begin with the address behind it (next_host_address()).
 //
-// It ends, and says so once, when connecting or logging in fails or takes longer than connect_timeout, when the server
-// closes or its answer is not Redis, or when nothing comes for `silence` while calls wait. After such a silence late
-// replies are still read, for kHearsLate: until then it lingers.
+// The connection ends, and tells its listener once, if connecting and logging in fails or takes longer than
+// connect_timeout, if the server closes it, if an answer is not in the Redis protocol or is too large, or if nothing
+// comes for `silence` while calls wait. After such a silence it lingers if some calls have RedisCall::late: it reads
+// late replies until all have come, at most for kHearsLate.
 //
-// Threads: the loop's only.
+// Threads: the loop's only (redis_loop.h).
 #pragma once
 
 #include <cstdint>
@@ -34,24 +37,28 @@ namespace weir {
 class RedisStream;
 struct RedisTls;
 
-// Options that all connections to servers of one kind share.
+// Options that all connections to servers of one kind have in common.
 struct RedisConnectionOptions {
-  std::string user;  // empty with a password: AUTH password
+  std::string user;  // empty, with a password: AUTH sends the password alone
   std::string password;
   int database = 0;
-  std::shared_ptr<RedisTls> tls;  // null: plain
-  Duration connect_timeout = std::chrono::seconds(1);
+  std::shared_ptr<RedisTls> tls;                       // null: no TLS
+  Duration connect_timeout = std::chrono::seconds(1);  // for connecting and logging in
+  // A server that sends nothing for this long, while calls wait, is given up.
   Duration silence = std::chrono::seconds(2);
-  std::vector<std::string> prelude;  // commands (FormatRedisCommand) that must not fail: SCRIPT LOAD
+  // The prelude: commands (made by FormatRedisCommand) that are sent at the end of the login, such as SCRIPT LOAD. If
+  // one of them fails, the login fails.
+  std::vector<std::string> prelude;
   RedisReplyLimits reply;
-  bool checks_server = false;  // check that it is new enough (redis_info.h), and whether to warn of it
-  // For tests, instead of the name service: finds the host's IP addresses. May take its time.
+  bool checks_server = false;  // whether the server's version and its eviction of keys are checked (redis_info.h)
+  // For tests, instead of the name service: finds the IP addresses of a host. Called on a thread of its own, so it may
+  // block.
   std::function<Result<std::vector<RedisAddress>>(const RedisAddress& address)> resolve = {};
 };
 
-// Late replies that a connection waits for at once, at most: some 500 bytes each.
+// The most late replies that one connection waits for at the same time; each takes some 500 bytes.
 inline constexpr size_t kMostLate = 10'000;
-// Time for which late replies are awaited; a server that was halted for longer is not heard.
+// How long a connection waits for late replies. If a server was halted for longer, its replies are lost.
 inline constexpr Duration kHearsLate = std::chrono::hours(1);
 
 class RedisConnection final {
@@ -59,43 +66,48 @@ class RedisConnection final {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void OnReady(RedisConnection& connection) = 0;  // logged in
-    // The last call to the listener; all calls have been answered. The connection must not be destroyed within, but
-    // later (DropAtEndOfTurn).
+    virtual void OnReady(RedisConnection& connection) = 0;  // the connection is logged in
+    // The last call to the listener; all calls have been answered by then. The listener must not destroy the connection
+    // here, but later (RedisLoop::DropAtEndOfTurn).
     virtual void OnEnd(RedisConnection& connection, const std::string& problem) = 0;
   };
 
-  // Begins to connect, with this one of the host's addresses (modulo their number), then with those behind it.
-  // `options` and `listener` outlive it.
+  // Begins to connect: first to the address with the index `host_address` among those of the host (modulo their
+  // number), then to those behind it. `options` must outlive the connection, and `listener`, which may be null, must
+  // live until OnEnd.
   RedisConnection(RedisLoop& loop, RedisAddress address, const RedisConnectionOptions& options, Listener* listener,
                   size_t host_address = 0);
-  ~RedisConnection();  // answers waiting calls; the listener hears nothing
+  // Answers waiting calls with a problem, and calls no function of the listener.
+  ~RedisConnection();
 
+  // Sends the call, or answers it at once if the connection has ended.
   void Send(RedisCallPtr call);
-  void Close(const std::string& problem);  // OnEnd is called within
+  // Ends the connection with this problem. OnEnd is called before this returns.
+  void Close(const std::string& problem);
 
-  bool ready() const { return state_ == State::kReady; }
-  bool ended() const { return state_ >= State::kLingering; }
+  bool ready() const { return state_ == State::kReady; }      // connected and logged in
+  bool ended() const { return state_ >= State::kLingering; }  // true also while it lingers
   bool lingers() const { return state_ == State::kLingering; }
   const RedisAddress& address() const { return address_; }
-  size_t waiting() const { return calls_.size(); }
-  // The address with which another connection to the host should begin: the one of this connection, or the one behind
-  // all that failed.
+  size_t waiting() const { return calls_.size(); }  // commands that were sent and have no reply yet
+  // Returns the index of the address with which another connection to the host should begin: this connection's if it is
+  // ready, else the one behind all that have failed.
   size_t next_host_address() const { return ready() ? next_address_ - 1 : next_address_; }
   const std::string& warning() const { return warning_; }  // a danger to the counts, such as eviction; empty: none
-  // For tests and benchmarks.
+  // How often it has written to the socket; for tests and benchmarks.
   uint64_t writes() const { return writes_; }
 
  private:
   enum class State : uint8_t { kConnecting, kLoggingIn, kReady, kLingering, kEnded };
+  // A command that was sent and has no reply yet.
   struct Sent {
     RedisCallPtr call;      // null: the reply is dropped
-    uint64_t end = 0;       // end of its bytes in the stream
-    bool answered = false;  // `call` is what is left of it, for a late reply
+    uint64_t end = 0;       // position behind its last byte, among all bytes of the connection
+    bool answered = false;  // it was answered without a reply; `call` then has only what RedisCall::late needs
   };
   struct Unanswered {
     RedisCallPtr call;
-    bool sent = false;
+    bool sent = false;  // RedisOutcome::sent
   };
   struct FreeReader {
     void operator()(redisReader* reader) const { redisReaderFree(reader); }
@@ -126,25 +138,25 @@ class RedisConnection final {
   const RedisConnectionOptions& options_;
   Listener* listener_;
   State state_ = State::kConnecting;
-  const std::shared_ptr<void> alive_ = std::make_shared<char>();  // for posted tasks
+  const std::shared_ptr<void> alive_ = std::make_shared<char>();  // tells posted tasks whether this object still exists
   std::vector<RedisAddress> addresses_;
-  size_t tried_ = 0;  // how many of them
-  size_t next_address_ = 0;
+  size_t tried_ = 0;         // how many of these were tried
+  size_t next_address_ = 0;  // index of the address to try next
   const TimePoint connect_deadline_;
   std::string warning_;
   std::shared_ptr<RedisStream> stream_;
   RedisReplyBound bound_;
   std::unique_ptr<redisReader, FreeReader> reader_;
-  std::deque<RedisCallPtr> early_;  // calls until it is ready
-  std::deque<Sent> calls_;
+  std::deque<RedisCallPtr> early_;  // calls that came before it was ready
+  std::deque<Sent> calls_;          // in the order in which they were sent
   std::string output_;
-  uint64_t appended_ = 0;     // bytes of all calls
-  uint64_t handed_over_ = 0;  // how many of these the stream has
+  uint64_t appended_ = 0;     // bytes of all commands so far
+  uint64_t handed_over_ = 0;  // how many of these were given to the stream
   uint64_t writes_ = 0;
-  size_t logins_left_ = 0;  // missing replies to the login
+  size_t logins_left_ = 0;  // replies to the login that have not come yet
   size_t late_ = 0;         // calls that wait for a late reply
-  bool writing_ = false;    // or about to write
-  TimePoint heard_{};       // when something came last
+  bool writing_ = false;    // it writes, or is about to
+  TimePoint heard_{};       // when the last bytes came
   RedisLoop::Timer connect_timer_;
   RedisLoop::Timer timer_;  // for deadlines and silence
 };

@@ -1,5 +1,6 @@
-// RedisCore: a Redis, as a store that keeps something in it uses it: the loop, the servers, and how calls of any thread
-// get there and back. Calls of one moment are written together and answered in order (pipelining).
+// RedisCore: the client by which a store uses Redis. It owns the thread of the connections (RedisLoop), finds the right
+// server for each call (RedisTopology), and brings calls from any thread there and their outcomes back. Calls that come
+// at about the same time are written together and answered in order (pipelining).
 #pragma once
 
 #include <atomic>
@@ -22,22 +23,30 @@ class RedisCore {
  public:
   using Command = RedisCommand;
 
-  // load_scripts: what each server is told first (LoadRedisScript). on_well: called when all is well after CheckSoon,
-  // by the loop's thread.
+  // Returns without waiting for a connection. `load_scripts` are the commands (LoadRedisScript) that each server gets
+  // first. `on_well` is called by the loop's thread each time a check (CheckSoon) finds that all servers answer. If the
+  // TLS files of `options` cannot be used, all calls are answered with that problem.
   RedisCore(const RedisEndpoint& endpoint, const RedisClientOptions& options, std::vector<std::string> load_scripts,
             std::function<void()> on_well);
-  ~RedisCore();  // answers waiting calls
+  // Answers waiting calls with a problem: their `done` is called before this returns. Must not run on the loop's
+  // thread.
+  ~RedisCore();
 
-  // Sends to the server that has the slot. `done` is called once, by the loop's thread, and so is `late` (RedisCall).
+  // Sends the command to the server that has its slot, and returns without waiting. The loop's thread calls `done`
+  // exactly once, at the latest when the client's timeout is over, and `late` at most once (RedisCall). Both must not
+  // block. Any thread.
   void Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late = {});
-  // Waits for the answers, which are in the order of the commands. Must not be called by the loop's thread.
+  // Sends the commands and waits for their outcomes, which are in the same order; at most four timeouts. Any thread but
+  // the loop's.
   std::vector<RedisOutcome> AskAll(std::vector<Command> commands);
+  // The same for one command.
   RedisOutcome Ask(Command command);
 
-  // To be called after a failure: probes all servers, with longer and longer pauses, until they answer; then it is
-  // well. Any thread.
+  // Call this after a failure, from any thread. Probes all servers, with longer and longer pauses, until all of them
+  // answer, and then calls `on_well`. Does nothing while such a check goes on.
   void CheckSoon();
   TimePoint Now() const { return loop_.Now(); }
+  // Waits for the loop's thread. The breaker is open if no server is asked because of a wrong configuration.
   RedisTopologyHealth ServersHealth() const;
 
  private:
@@ -50,7 +59,8 @@ class RedisCore {
 
   const Duration timeout_;
   RedisServerOptions servers_;
-  std::string problem_;  // an error of the configuration: then no server is asked
+  // Why no server is asked: an error of the configuration, or the end of this object; empty: servers are asked.
+  std::string problem_;
   const std::function<void()> on_well_;
   const Duration check_first_;
   const Duration check_longest_;

@@ -1,4 +1,4 @@
-// Facts that a store must know of a server, from its INFO.
+// Reads what a store must know about a server from the server's reply to INFO.
 #pragma once
 
 #include <string>
@@ -8,13 +8,15 @@
 
 namespace weir {
 
-inline constexpr int kOldestRedis = 7;
+inline constexpr int kOldestRedis = 7;  // major version
 
-// Returns a field of an INFO, such as "redis_version"; empty if there is no such line.
+// Returns the value of a field such as "redis_version"; empty if the reply has no such field.
 std::string_view RedisInfoField(std::string_view info, std::string_view name);
-// Checks INFO server: the scripts need Redis 7. A server that speaks Redis and states no version may pass.
+// Checks the reply to INFO server. Returns an error for a Sentinel, and for a Redis older than kOldestRedis, which
+// cannot run the scripts. A server that states no version passes.
 Status CheckRedisServer(std::string_view info);
-// Warns, by INFO memory, that the server throws keys away when its memory is full. Empty: it does not.
+// Returns a warning if the reply to INFO memory says that the server deletes keys when its memory is full; otherwise an
+// empty text.
 std::string WarnOfEviction(std::string_view info);
 
 }  // namespace weir

@@ -1,9 +1,9 @@
-// RedisLoop: the one thread that runs all of a store's connections.
+// RedisLoop: the thread that runs all connections of one store.
 //
-// A turn is one handler of Asio's (a read, a timer, a posted task) and then the tasks for the end of the turn: there
-// connections write in one go all that the turn has given them.
+// A turn of the loop is one Asio handler (a read, a timer, a posted task), followed by the tasks for the end of the
+// turn. At that end each connection writes, in one go, all calls that it got during the turn.
 //
-// Threads: Post, Call and io are for any; the rest is for the loop's own.
+// Threads: any for Post, Call, InLoop, Now and io; the loop's own for all the rest.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,42 +21,46 @@ namespace weir {
 
 class RedisLoop {
  public:
-  // Runs a task at a given time; forgets it when the timer is destroyed.
+  // Runs a task once, at a given time. If the timer is destroyed before, the task does not run.
   class Timer {
    public:
     explicit Timer(RedisLoop& loop) : timer_(*loop.io_) {}
 
-    void At(TimePoint when, std::function<void()> task);  // instead of its earlier task
+    // Sets the task and its time. An earlier task that has not run yet is dropped.
+    void At(TimePoint when, std::function<void()> task);
     void After(Duration pause, std::function<void()> task) { At(Clock::System().Now() + pause, std::move(task)); }
     void Cancel();
-    bool armed() const { return task_ != nullptr; }
-    TimePoint when() const { return timer_.expiry(); }
+    bool armed() const { return task_ != nullptr; }     // a task waits
+    TimePoint when() const { return timer_.expiry(); }  // only if armed
 
    private:
     boost::asio::steady_timer timer_;
     std::shared_ptr<std::function<void()>> task_;
   };
 
+  // Starts the thread.
   RedisLoop();
-  // Runs what was posted before, then ends. Connections and timers must be gone by then (their destruction may be
-  // posted).
+  // Runs the tasks that were posted before, and ends the thread. Connections and timers must be gone by then; a task
+  // that was posted before may destroy them. Must not run on the loop's thread.
   ~RedisLoop();
   RedisLoop(const RedisLoop&) = delete;
   RedisLoop& operator=(const RedisLoop&) = delete;
 
+  // Runs `task` on the loop's thread, later.
   template <typename Task>
   void Post(Task task) {
     boost::asio::post(*io_, std::move(task));
   }
-  // Runs it on the loop and waits; at once if the caller is the loop.
+  // Runs `task` on the loop's thread and waits until it is done. On the loop's thread itself: runs it at once.
   void Call(const std::function<void()>& task);
+  // Runs `task` at the end of the current turn. Such a task may add another one to the same turn.
   void AtEndOfTurn(std::function<void()> task) { end_of_turn_.push_back(std::move(task)); }
-  // Destroys an object that may be the caller.
+  // Releases `what` at the end of the current turn. So an object can be destroyed from within one of its own functions.
   void DropAtEndOfTurn(std::shared_ptr<void> what) {
     AtEndOfTurn([what = std::move(what)] {});
   }
   bool InLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
-  // Tasks that are posted to it when the loop has gone are dropped, not run.
+  // Asio's context. It may outlive the loop; tasks that are posted to it after the loop has ended are dropped, not run.
   const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
   TimePoint Now() const { return Clock::System().Now(); }
 

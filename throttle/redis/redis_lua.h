@@ -1,4 +1,4 @@
-// A Lua script as the servers know it.
+// The Lua scripts that servers run: their names, the commands that load them, and the script of a probe.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace weir {
 
-// The name that EVALSHA uses.
+// Returns the name by which EVALSHA calls the script: its SHA-1 in hex digits.
 std::string RedisScriptSha(std::string_view script);
-// The command (FormatRedisCommand) that makes the server load it.
+// Returns the command (as FormatRedisCommand makes it) with which a server loads the script.
 std::string LoadRedisScript(std::string_view script);
-// A script that does nothing, and is refused if a script may not write.
+// Returns a script that does nothing, but that a server refuses if it accepts no writes.
 std::string_view RedisProbeScript();
 
 }  // namespace weir

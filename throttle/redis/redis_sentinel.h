@@ -1,13 +1,16 @@
-// RedisSentinelTopology: the server that the sentinels name as the master, and that says so itself (ROLE).
+// RedisSentinelTopology: sends all calls to one server: the one that the sentinels name as the master and that confirms
+// it (ROLE). Sentinels are Redis processes that watch a master, and replace it by a replica if it fails.
 //
-// The sentinels are asked in turn, those of the URL and those that they name. The one that answered is asked again
-// every second, and at once when the master is away or turns out to be a replica (READONLY, which says that a call was
-// not executed: it waits for the new master, up to its deadline). While the sentinels name no other, calls go to the
-// server that was master last, whose breaker answers them; until the first is found they wait.
+// The sentinels of the URL, and those that these name, are asked one after the other. The one that answered is asked
+// again every second. It is asked at once if the master does not answer or turns out to be a replica (READONLY, which
+// says that the call was not executed: that call waits for the new master, until its deadline or until the search
+// fails). While the sentinels name no other master, calls go to the last one, and its breaker (redis_breaker.h) answers
+// them if it is away. While the first search goes on, calls wait; if that search fails, they are answered at once with
+// the problem until a later search finds a master.
 //
-// User and password are the data servers'; a sentinel gets them only if it asks for a password.
+// The user and the password of the URL are for the master. A sentinel gets them only if it asks for a password.
 //
-// Threads: the loop's only.
+// Threads: the loop's only (redis_loop.h).
 #pragma once
 
 #include <functional>
@@ -60,25 +63,25 @@ class RedisSentinelTopology final : public RedisTopology,
   const std::string password_;
   const std::vector<RedisAddress> seeds_;
   std::vector<RedisAddress> sentinels_;
-  size_t at_ = 0;  // the sentinel that is asked, or was asked last
-  std::shared_ptr<RedisConnection> sentinel_;
+  size_t at_ = 0;                              // index of the sentinel that is asked, or was asked last
+  std::shared_ptr<RedisConnection> sentinel_;  // the connection to it
 
-  std::shared_ptr<RedisServer> master_;     // gets the calls; null until the first is found
-  std::shared_ptr<RedisServer> candidate_;  // is asked for its ROLE
+  std::shared_ptr<RedisServer> master_;     // gets the calls; null until the first master is found
+  std::shared_ptr<RedisServer> candidate_;  // the server that is asked for its ROLE; null: none, or master_
   RedisWaitingCalls waiting_;               // calls that wait for a master
   std::string problem_;                     // why there is no master; empty while the first is looked for
 
   bool searching_ = false;
-  bool search_again_ = false;
-  size_t sentinels_left_ = 0;             // still to ask in this search
-  std::vector<RedisAddress> no_masters_;  // addresses that turned out not to be masters, in this search
+  bool search_again_ = false;             // whether to search again after this search
+  size_t sentinels_left_ = 0;             // sentinels still to be asked in this search
+  std::vector<RedisAddress> no_masters_;  // addresses that turned out in this search not to be a master's
   std::string search_problem_;
   TimePoint searched_at_{};
   Duration pause_;
   RedisLoop::Timer search_timer_;
 
-  RedisTopologyHealth gone_;  // the figures of servers that have gone
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  RedisTopologyHealth gone_;                                    // the figures of servers that were removed
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once this object is destroyed; for callbacks
 };
 
 }  // namespace weir

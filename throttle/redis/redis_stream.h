@@ -1,8 +1,9 @@
-// RedisStream: a TCP connection to one address, with or without TLS. Knows nothing of Redis.
+// RedisStream: a TCP connection to one address, with or without TLS. It knows nothing of the Redis protocol.
 //
-// Operations under way keep the stream alive; after Close they call nothing.
+// A std::shared_ptr must own it. Operations that are under way keep the stream alive; after Close none of them calls
+// its callback.
 //
-// Threads: the loop's only.
+// Threads: the loop's only (redis_loop.h).
 #pragma once
 
 #include <array>
@@ -24,36 +25,41 @@
 
 namespace weir {
 
-// How to trust a server; shared by all connections of a store.
+// How TLS connections check the server, and which certificate they show; shared by all connections of a store.
 struct RedisTls {
   boost::asio::ssl::context context{boost::asio::ssl::context::tls_client};
   bool verify = true;
 
-  // Uses a store's files: the authorities' (empty: the system's), and the client's certificate and key (empty: none).
+  // Reads the files of `options`: the certificate authorities (empty: the system's), and the client's certificate and
+  // key (empty: none). The error names the file that cannot be used.
   static Result<std::shared_ptr<RedisTls>> Make(const RedisClientOptions& options);
 };
 
 // Returns true if the host is an IP address.
 bool IsNumeric(const std::string& host);
-// The host's IP addresses. Waits for the name service.
+// Returns the IP addresses of a host, each with the port of `address`. Blocks while it asks the name service.
 Result<std::vector<RedisAddress>> ResolveRedisHost(const RedisAddress& address);
 
 class RedisStream final : public std::enable_shared_from_this<RedisStream> {
  public:
-  // `tls` may be null, and outlives the stream.
+  // `tls` must outlive the stream; null: no TLS.
   RedisStream(RedisLoop& loop, RedisTls* tls) : socket_(*loop.io()), tls_(tls) {}
 
-  // The problem is empty if it was done.
+  // Callbacks, each called once unless Close comes before. `problem` is empty if the operation succeeded. `bytes` is
+  // valid only during the call.
   using Done = std::function<void(const std::string& problem)>;
   using Got = std::function<void(const std::string& problem, std::string_view bytes)>;
-  // Connects to an IP address.
+  // Connects to `address`, whose host must be an IP address.
   void Connect(const RedisAddress& address, Done done);
-  // To be called after that: does the handshake, if there is TLS. The certificate must be the host's.
+  // Does the TLS handshake; without TLS calls `done` at once. Call it after Connect has succeeded. The certificate must
+  // be for `host`, unless RedisTls::verify is false.
   void Secure(const std::string& host, Done done);
-  // Only one at a time.
+  // Passes on the next bytes that come. Only one Read at a time.
   void Read(Got got);
-  // Only one at a time. Takes the bytes and leaves none. `done` may be called at once, within.
+  // Writes all of `bytes`, and leaves the string empty. Only one Write at a time. `done` may be called before this
+  // returns.
   void Write(std::string* bytes, Done done);
+  // Closes the socket.
   void Close();
 
  private:

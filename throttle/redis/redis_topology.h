@@ -1,11 +1,13 @@
-// RedisTopology: knows where the servers are. The store gives it calls; it finds the server that has their keys,
-// follows when keys move, and answers each call exactly once (RedisCall::done).
+// RedisTopology: knows which Redis servers there are, and which of them has a key. RedisCore (redis_core.h) gives it
+// calls. The topology sends each call to the server that has the call's slot (redis_slot.h), follows keys that move to
+// another server, and answers each call exactly once (RedisCall::done).
 //
 //   standalone  one server
-//   Sentinel    the master that the sentinels name; they are asked again when it is away or turns out to be a replica
-//   Cluster     a server per slot; MOVED and ASK are followed
+//   Sentinel    the master that the sentinels name; they are asked every second, and at once if the master does not
+//               answer or turns out to be a replica
+//   Cluster     several servers, each of which has some of the slots; MOVED and ASK are followed (redis_cluster.h)
 //
-// Threads: the loop's only; made and destroyed there.
+// Threads: the loop's only (redis_loop.h); made and destroyed there.
 #pragma once
 
 #include <functional>
@@ -19,30 +21,37 @@
 namespace weir {
 
 struct RedisTopologyHealth {
-  RedisBreaker::State breaker = RedisBreaker::State::kClosed;  // the worst of the servers'; open if none is known
-  bool some_answer = false;                                    // some servers answer, if others are away
-  uint64_t reconnects = 0;
-  uint64_t writes = 0;
-  std::string warning = {};  // a server's
-  std::string problem = {};  // a server's, or why no server is asked
+  // The worst state of the servers that have keys. Also kClosed while the first search for the servers goes on; kOpen
+  // if that search has failed, or if some slot of a cluster has no server.
+  RedisBreaker::State breaker = RedisBreaker::State::kClosed;
+  // True if the breaker of at least one server of a cluster is closed. Only a cluster sets it.
+  bool some_answer = false;
+  uint64_t reconnects = 0;   // RedisServer::reconnects of all servers together, removed ones too
+  uint64_t writes = 0;       // the same for RedisServer::writes
+  std::string warning = {};  // warning of one of the servers; empty: none
+  std::string problem = {};  // problem of one of the servers, or why there is no server; empty: none
 };
 
 class RedisTopology {
  public:
-  virtual ~RedisTopology() = default;  // answers waiting calls
+  virtual ~RedisTopology() = default;  // answers waiting calls with a problem
 
-  // Sends to the server that has call->slot. While that server is not known, the call waits, up to its deadline; if it
-  // cannot be found out, the call is answered at once with the problem.
+  // Sends the call to the server that has call->slot. While the first search for the servers goes on, calls wait, up to
+  // their deadlines. If that search fails, calls are answered with the problem until a later search succeeds. So is a
+  // call whose slot no server of the cluster has.
   virtual void Send(RedisCallPtr call) = 0;
-  // Finds all servers that have keys (masters), as far as is known; waits like a call. The error says why there are
-  // none.
+  // Calls `done` once with all servers that have keys (masters), perhaps before this returns. A cluster fetches a new
+  // map of its slots before; Sentinel waits until the first master is found. `done` gets an error if that fails, or has
+  // not succeeded by `deadline`.
   using Servers = std::vector<std::shared_ptr<RedisServer>>;
   virtual void FindMasters(TimePoint deadline, std::function<void(Result<Servers>)> done) = 0;
   virtual RedisTopologyHealth Health() const = 0;
 };
 
-// `servers` says how to talk to servers that have keys (the login, TLS, the scripts); sentinels are asked without the
-// prelude and the database. It outlives the topology, and so does the loop.
+// These make a topology, which begins to connect at once. `servers` says how to talk to the servers that have keys: the
+// login, TLS, and the prelude (RedisConnectionOptions: the commands that load the scripts). Sentinels get neither the
+// prelude nor the database, and get the user and the password only if they ask for a password. `loop` and `servers`
+// must outlive the topology.
 std::unique_ptr<RedisTopology> MakeStandaloneTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
                                                       const RedisServerOptions& servers);
 std::unique_ptr<RedisTopology> MakeSentinelTopology(RedisLoop& loop, const RedisEndpoint& endpoint,

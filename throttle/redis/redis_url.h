@@ -1,10 +1,11 @@
-// The addresses of the Redis servers, as a store's URL names them.
+// RedisEndpoint: the Redis servers and the login that a store's URL names.
 //
 //   redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]     one server, of which several addresses are tried in turn
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]
 //   redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]
 //
-// rediss…: over TLS.
+// "rediss" instead of "redis" in these: over TLS. The user, the password and MASTER may have %-escapes. The port may be
+// left out: 6379, of a sentinel 26379.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,18 @@ std::string Describe(const RedisAddress& address);  // "127.0.0.1:6379", "[::1]:
 struct RedisEndpoint {
   enum class Kind : uint8_t { kStandalone, kSentinel, kCluster };
   Kind kind = Kind::kStandalone;
-  std::vector<RedisAddress> addresses;  // the server's, or the sentinels', or some of the cluster's nodes
-  std::string master;                   // kSentinel: its name
+  std::vector<RedisAddress> addresses;  // the server's, the sentinels', or some of the cluster's nodes
+  std::string master;                   // only kSentinel: the name of the master
   std::string user;
   std::string password;
-  int database = 0;
+  int database = 0;  // the number of the database
   bool tls = false;
 };
+// The error says what is wrong and which form is expected; it never contains the user or the password.
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
 std::string Describe(const RedisEndpoint& endpoint);  // the URL without user and password
-// The same for a text that may be no URL. A URL may have a password in it, and anyone may read errors.
+// Replaces the user and the password by "***" in a text that should be a URL but may be none. For errors, which anyone
+// may read.
 std::string WithoutPassword(std::string_view url);
 
 }  // namespace weir

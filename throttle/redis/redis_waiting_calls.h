@@ -1,6 +1,7 @@
-// RedisWaitingCalls: calls that wait until the server for them is known, each up to its deadline.
+// RedisWaitingCalls: calls that wait until their server is known, each up to its deadline. The topologies
+// (redis_topology.h) use it.
 //
-// Threads: the loop's only.
+// Threads: the loop's only (redis_loop.h).
 #pragma once
 
 #include <deque>
@@ -18,9 +19,11 @@ class RedisWaitingCalls {
   explicit RedisWaitingCalls(RedisLoop& loop) : timer_(loop), loop_(loop) {}
   ~RedisWaitingCalls() { AnswerAll("the store is closed"); }
 
-  // `problem` is the call's answer at its deadline.
+  // Adds a call. If its deadline comes while it is here, it is answered without a reply and with `problem`.
   void Add(RedisCallPtr call, std::string problem);
-  std::deque<RedisCallPtr> TakeAll();  // the earliest deadline first
+  // Removes all calls and returns them, the earliest deadline first.
+  std::deque<RedisCallPtr> TakeAll();
+  // Removes all calls, and answers them without a reply and with `problem`.
   void AnswerAll(const std::string& problem);
   bool empty() const { return calls_.empty(); }
 

@@ -1,4 +1,5 @@
-// RocksDbThrottle: the throttle of one RocksDB, as one object.
+// RocksDbThrottle: throttles the work on one RocksDB. It is an AdaptiveLimiter (throttle/adaptive_limiter.h) together
+// with the monitor that feeds it.
 //
 //   auto prepared = weir::PrepareRocksDb(memory_target_bytes, &options);  // before DB::Open; check it
 //   auto throttle = weir::RocksDbThrottle::Attach(db, prepared.value());  // after it; check it
@@ -6,10 +7,11 @@
 //   admission.Wait();
 //   if (admission.admitted()) db->Write({}, &batch);
 //
-// It owns the monitor and the limiter and runs their threads. It must end before the database and its handles are
-// closed, and after its Admissions.
+// A RocksDbThrottle owns its monitor and its limiter and runs their threads. Destroy it before the database and its
+// handles are closed, and after the Admissions that it gave.
 //
-// Threads: every function may be called from any thread.
+// Threads: every function may be called from any thread, except that Stop and the destructor must not be called by a
+// function that Admission::OnSettled was given.
 #pragma once
 
 #include <memory>
@@ -21,7 +23,7 @@
 namespace weir {
 
 struct RocksDbThrottleOptions {
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // owned by the caller; empty: the default column family
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // the caller owns them; empty: the default column family
   RocksDbMonitorSettings monitor;
   LimiterSettings limiter;
 };
@@ -30,24 +32,26 @@ class RocksDbThrottle {
  public:
   using Options = RocksDbThrottleOptions;
 
-  // Attaches to a database with options from PrepareRocksDb. Refuses settings that contradict each other, a column
-  // family without level compaction, and brakes that were moved out of the way of a limiter that may be off or may
-  // open.
+  // Attaches to a database that was opened with options from PrepareRocksDb, and starts the threads of the monitor and
+  // the limiter. Returns an error if the settings contradict each other, if a column family has neither level nor
+  // universal compaction, or if PrepareRocksDb moved RocksDB's brakes out of the way (EngineBrakes) and the limiter may
+  // be off or may open its gates (LimiterSettings::ReplacesBrakes).
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, const PreparedRocksDb& prepared,
                                                          const Options& options = {});
-  // Attaches to a database that was opened without PrepareRocksDb.
+  // Does the same for a database that was opened without PrepareRocksDb. The program may use up to
+  // `memory_target_bytes` of memory.
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, uint64_t memory_target_bytes,
                                                          const Options& options = {});
   ~RocksDbThrottle();
 
-  // The same as in AdaptiveLimiter.
+  // These act as in AdaptiveLimiter.
   Admission Admit(Operation operation, Cost cost, Party party = {}) { return limiter_.Admit(operation, cost, party); }
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {}) {
     return limiter_.MaybeThrottle(operation, cost, party);
   }
   LimiterView View() const { return limiter_.View(); }
 
-  // Refuses all waiters ("stopped") and lets all other work pass. The monitor goes on.
+  // Refuses all waiting requests with the reason "stopped" and lets all later work pass. The monitor goes on.
   void Stop() { limiter_.Stop(); }
 
   RocksDbMonitor& monitor() { return *monitor_; }

@@ -1,13 +1,16 @@
-// EnvoyApi: Envoy's rate limits over HTTP, as the published service answers them there.
+// EnvoyApi: Envoy's rate limits over HTTP, with the paths and answers of the published service (envoyproxy/ratelimit).
+// Envoy itself uses gRPC (envoy_grpc.h).
 //
 //   POST /json            a RateLimitRequest in JSON:
 //                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
-//   GET /debug/ratelimit  the limits that there are, and what came of them
+//   GET /debug/ratelimit  the configured limits, at most kMostShown, and the counts of each
 //
-// 200 if the request may go, 429 with Retry-After if a limit is exceeded; both with a RateLimitResponse:
-// {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},"limitRemaining":4,
-// "durationUntilReset":"3600s"}]}, without members that are 0. Else {"error":{"code":…,"message":…}}: 400
-// invalid_request, 403 forbidden (a page of another site), 413 body_too_long.
+// The answer of /json is 200 if the request may go, and 429 with Retry-After if a limit is exceeded. Both have a
+// RateLimitResponse, without members that are 0:
+//   {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},
+//   "limitRemaining":4,"durationUntilReset":"3600s"}]}
+// Errors are {"error":{"code":…,"message":…}}: 400 invalid_request, 403 forbidden (the request comes from a page of
+// another site), 413 body_too_long.
 //
 // Threads: any.
 #pragma once
@@ -29,27 +32,32 @@ namespace weir {
 struct EnvoyRoute {
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // shows what other clients do
+  bool shows = false;  // the answer shows what other clients do
 };
 
 class EnvoyApi {
  public:
   static constexpr size_t kMostShown = 1000;
 
-  // Both must outlive it, and it must outlive the replies. If `response_headers`, answers tell which header fields a
-  // response shall have.
+  // `metrics` must outlive this object. The limiter must be destroyed before it, because the limiter may still answer
+  // requests through it. If `response_headers` is true, answers say which RateLimit header fields Envoy shall add to
+  // the response that it sends.
   EnvoyApi(DescriptorLimiter& limiter, EnvoyMetrics& metrics, bool response_headers)
       : limiter_(limiter), metrics_(metrics), response_headers_(response_headers) {}
 
   static std::span<const EnvoyRoute> Routes();
-  // The caller's rights were checked before.
+  // Answers a request for a route. Does not check whether the client may ask that. Calls `reply` once, at once or
+  // later, on any thread.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // Asks for a request in another form than JSON.
+  // Asks the limiter about a request that came in another form than JSON. `request` must live until Ask has returned;
+  // `done` is called as DescriptorLimiter says.
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
+  // Counts such a request if it could not be read.
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // Returns the fields of one descriptor, chosen as by the published service: the last that refuses, else the first
-  // that has least left. Empty if no limit applied, or without `response_headers`.
+  // Returns the header fields that Envoy shall add. They tell of one descriptor, chosen as the published service does:
+  // the last one that refuses the request or, if none does, the first of those with the least left. Returns none if no
+  // limit applied, or if `response_headers` is false.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:

@@ -1,7 +1,7 @@
-// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: may this request go? Answers as POST /json
-// (envoy_api.h), but a refusal is an answer like any other. INVALID_ARGUMENT says what is wrong with the request. Envoy
-// lets a request pass if the call ends in an error, unless failure_mode_deny is set, so no value that a client sends
-// makes an error.
+// Envoy's rate limits over gRPC: envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit, by which Envoy asks
+// whether a request may go. The answers are those of POST /json (envoy_api.h), and a refusal is a good answer of the
+// call. A call fails with INVALID_ARGUMENT if its message is wrong. Envoy lets a request pass if the call fails, unless
+// failure_mode_deny is set; so no value that Envoy's clients send makes a call fail.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +15,8 @@ namespace weir {
 
 inline constexpr const char* kEnvoyGrpcService = "envoy.service.ratelimit.v3.RateLimitService";
 
-// `api` returns the limiter's API once it is open. If `for_admins`, only administrators may ask.
+// Adds the gRPC service. `api` is called for each call, once the limiter is open. If `for_admins` is true, only
+// administrators may ask; `refusal` has the answer to others.
 void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
                   std::function<EnvoyApi&()> api);
 

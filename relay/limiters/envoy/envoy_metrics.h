@@ -1,4 +1,4 @@
-// Metrics of Envoy's rate limits.
+// EnvoyMetrics: the metrics of Envoy's rate limits. The limiter itself counts its answers and its hits.
 //
 // Threads: any.
 #pragma once
@@ -13,11 +13,12 @@
 
 namespace weir {
 
-// Returns the code of an answer in JSON, and the label. It never changes.
+// Returns the name of a code in JSON and as a label. A name never changes.
 std::string_view NameOf(DescriptorAnswer::Code code);
 
 class EnvoyMetrics {
  public:
+  // Counts a request that could not be read.
   void OnUnreadable() { unreadable_.fetch_add(1, std::memory_order_relaxed); }
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 

@@ -1,5 +1,5 @@
-// EnvoyRequest: a RateLimitRequest, in whichever form it came. Its texts are those of the message, which must live
-// until Ask has returned.
+// EnvoyRequest: a RateLimitRequest of Envoy, read from gRPC or JSON. Its texts point into the message from which it was
+// read, which must live until Ask has returned.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,24 @@ class EnvoyRequest {
  public:
   struct Descriptor {
     std::vector<DescriptorEntry> entries;
-    std::optional<UnitLimit> limit;
-    std::optional<uint64_t> hits;
+    std::optional<UnitLimit> limit;  // replaces the limit of the rules
+    std::optional<uint64_t> hits;    // replaces the request's
   };
 
   std::string_view domain;
   std::vector<Descriptor> descriptors;
-  uint32_t hits = 0;
+  uint32_t hits = 0;  // hits to charge; 0 counts as 1
 
+  // Asks the limiter, which calls `done` as DescriptorLimiter says.
   void Ask(DescriptorLimiter& limiter, DescriptorLimiter::Done done) const;
 };
 
-// Returns the unit of that number; an error if there is none, or it is UNKNOWN.
+// Returns the unit with this number in Envoy's protocol; an error if there is none, or if it is UNKNOWN (0).
 Result<LimitUnit> UnitOfNumber(uint64_t number);
 
-// Reads the JSON form of the message, as protobuf defines it: numbers may be texts, and names as in the .proto file are
-// accepted too. Unknown members are errors. The request's texts live until this thread reads another.
+// Reads the JSON form of the message, as protobuf defines it: numbers may be strings, and members may have the names of
+// the .proto file. Returns an error if the text is wrong or has an unknown member; `request` is then of no use. The
+// texts of `request` are valid until this thread calls ReadEnvoyRequest again.
 Status ReadEnvoyRequest(std::string_view json, EnvoyRequest* request);
 
 }  // namespace weir

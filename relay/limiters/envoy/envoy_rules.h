@@ -1,19 +1,19 @@
-// The configuration files of envoyproxy/ratelimit: all *.yaml and *.yml of a directory, a domain each, as an editor or
-// Kubernetes' ConfigMap puts them there.
+// Reads the configuration files of envoyproxy/ratelimit: all files *.yaml and *.yml of a directory, each with one
+// domain. Hidden files are skipped; symbolic links are followed, because a ConfigMap of Kubernetes consists of them.
 //
 //   domain: messaging
 //   descriptors:
 //     - key: message_type
-//       value: marketing              # that very value; with a *, a pattern; without it, any value
-//       descriptors:                  # for longer descriptors
+//       value: marketing              # this value; a pattern, if it has a *; any value, if it is missing
+//       descriptors:                  # for descriptors with more entries
 //         - key: to_number
 //           rate_limit:
 //             unit: day               # second | minute | hour | day | week | month (of 30 days) | year (of 365)
 //             requests_per_unit: 5
-//             name: a_number          # by which another limit can replace it
+//             name: a_number          # another limit can name it in `replaces`
 //             replaces: [{name: other}]
-//           shadow_mode: true         # counts and refuses nothing
-//           quota_mode: true          # refuses only if all limits of a request that have it are over
+//           shadow_mode: true         # the limit counts, and refuses nothing
+//           quota_mode: true          # it refuses only if all limits of a request with quota_mode are over
 //     - {key: route, value: "api/*", share_threshold: true, rate_limit: {unit: hour, requests_per_unit: 10}}
 //     - {key: internal, rate_limit: {unlimited: true}}
 //
@@ -29,15 +29,16 @@
 
 namespace weir {
 
-// Returns the paths of the files, sorted; none if the directory cannot be read.
+// Returns the paths of these files, sorted; none if the directory cannot be read.
 std::vector<std::string> EnvoyRuleFiles(const std::string& directory);
 
 struct EnvoyRulesRead {
   std::shared_ptr<const DescriptorRules> rules;
-  std::vector<std::string> warnings;
-  std::string summary;
+  std::vector<std::string> warnings;  // for the log
+  std::string summary;                // for the log
 };
-// Rules that are in `before` too keep their counts. An error tells of each file that is wrong.
+// Reads the files. Rules that are in `before` too keep their counts; `before` may be null. Returns an error if the
+// directory has no such file or more than 1000, or if a file is wrong; the error names each mistake.
 Result<EnvoyRulesRead> ReadEnvoyRules(const std::string& directory, const DescriptorRules* before = nullptr);
 
 }  // namespace weir

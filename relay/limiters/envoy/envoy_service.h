@@ -1,4 +1,4 @@
-// EnvoyService: Envoy's rate limits among the limiters of a port. It owns the limiter, its metrics and its rules.
+// EnvoyService: Envoy's rate limits as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace weir {
 
 class EnvoyService final : public ServedLimiter {
  public:
-  // The settings must name a directory.
+  // `settings` must name a directory of rules.
   explicit EnvoyService(EnvoySettings settings) : settings_(std::move(settings)), rules_(Follow()) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
@@ -40,8 +40,9 @@ class EnvoyService final : public ServedLimiter {
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
+  // When values last had to count together for want of memory, and when the log last said so.
   std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
-  std::optional<EnvoyApi> api_;                 // answers requests that were left at a shard
+  std::optional<EnvoyApi> api_;                 // the limiter's destructor may still answer requests through it
   std::unique_ptr<DescriptorLimiter> limiter_;  // set by Open
   FollowedRules<EnvoyRulesRead> rules_;         // destroyed first
 };

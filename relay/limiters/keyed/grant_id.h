@@ -1,7 +1,7 @@
-// The id by which a client can give back the grant that it got, and no other.
+// The ids of grants: a client gives a grant back by the id that came with it, and cannot guess the id of another grant.
 //
-// The limiter numbers a key's grants one after the other. An id is such a number enciphered (Speck64/128) under a key
-// that each process draws, so clients that know some ids cannot guess the ids of others.
+// The keyed limiter numbers the grants of a key one after the other. An id is such a number, encrypted (Speck64/128)
+// with a random key that each process makes for itself. So an id is valid only in the process that has made it.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 namespace weir {
 
+// The block cipher Speck64/128.
 class NumberCipher {
  public:
   using Key = std::array<uint32_t, 4>;
@@ -25,9 +26,10 @@ class NumberCipher {
   std::array<uint32_t, 27> round_keys_;
 };
 
-// Returns 16 hexadecimal digits.
+// Returns the id of a grant: 16 hexadecimal digits.
 std::string GrantId(uint64_t grant);
-// Returns nullopt if the text is no id; the number may still be one that was never granted.
+// Returns the number of the grant; nullopt if the text has not the form of an id. The number may be one that was never
+// granted.
 std::optional<uint64_t> GrantOf(std::string_view id);
 
 }  // namespace weir

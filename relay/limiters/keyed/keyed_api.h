@@ -1,24 +1,37 @@
-// KeyedApi: the keyed limiter over HTTP. relay/limiters/openapi.json has every parameter and every answer.
+// KeyedApi: the keyed limiter (throttle/keyed/keyed_limiter.h) over HTTP, in the form of the rate limiter GoCC.
+// relay/limiters/openapi.json has every parameter and every answer.
 //
-//   GET, POST /rate/{key}          one request of the key: granted, or refused, or in line if it may wait
-//     ?canWait                     it may wait; canWait=true says the same, in any of the spellings of Go's ParseBool
-//     &maxRequests=N               limits of the key from now on, if the operator lets requests bring them
+//   GET, POST /rate/{key}          a request of the key: it is granted or refused, or waits in line if it may
+//     ?canWait                     the request may wait; canWait=true says the same, in any spelling of Go's ParseBool
+//     &maxRequests=N               the limits of the key from now on, if the operator lets requests set them
 //     &maxRequestsInQueue=N
-//   DELETE /rate/{key}/{id}        gives that grant back, once
-//   GET /debug, /debug/{key}       counts and a page of up to 100 keys; one key
-//     ?after=PLACE                 the page behind the one whose "next" this was
+//   DELETE /rate/{key}/{id}        gives the grant with this id back; that works once
+//   GET /debug                     counts, and a page of up to 100 keys
+//     ?after=PLACE                 the page after the one that had this place as "next"
+//   GET /debug/{key}               one key
 //
-// A key is a segment of the path, percent-decoded: an encoded slash is part of it. It is UTF-8 of at most 512 bytes.
+// A key is a segment of the path, percent-decoded; an encoded slash is a part of the key. It is UTF-8 of at most 512
+// bytes.
 //
-// 200: {"id":"…","request_id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,
-// "waited_millis":…}; request_id is GoCC's name for id.
-// Else {"error":{"code":…,"message":…}}: 400 invalid_request, invalid_key; 403 overrides_off, forbidden (a page of
-// another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After if waiting helps; 499
-// client_left, which only the log gets, and a client that has closed only its half; 503 too_many_keys,
-// too_many_waiting, store_away, closed. 200 and 429 have the RateLimit header fields. X-Correlation-ID comes back as it
-// was sent; if there was none (of 1..128 visible ASCII characters), one is made.
+// A granted request is answered with 200 and
+//   {"id":"…","request_id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,
+//   "waited_millis":…}
+// request_id is GoCC's name for id.
 //
-// Threads: any. A request that waits holds no thread, and leaves the line with its client.
+// Errors are {"error":{"code":…,"message":…}}:
+//   400  invalid_request, invalid_key
+//   403  overrides_off, forbidden (the request comes from a page of another site)
+//   404  unknown_grant, unknown_key
+//   405  method_not_allowed: HEAD of /rate
+//   429  window_full, line_full; with Retry-After, unless the key never lets a request through
+//   499  client_left: the client left while its request waited. The log shows this; the answer arrives only if the
+//        client has closed nothing but its half of the connection
+//   503  too_many_keys, too_many_waiting, store_away, closed; with Retry-After
+//
+// 200 and 429 of /rate have the RateLimit header fields. Answers of /rate have the X-Correlation-ID of the request or,
+// if it had none (of 1 to 128 visible ASCII characters), a new one.
+//
+// Threads: any. A request that waits in line holds no thread. It leaves the line if its client leaves.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +51,20 @@ struct KeyedRoute {
   Call call;
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // shows what other clients do
+  bool shows = false;  // the answer shows what other clients do
 };
 
 class KeyedApi {
  public:
-  // Both must outlive it, and it must outlive the replies.
+  // `metrics` must outlive this object. The limiter must be destroyed before it, because the limiter's destructor may
+  // still answer requests through it.
   KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   static std::span<const KeyedRoute> Routes();
-  // The caller's rights were checked before.
+  // Answers a request for a route. Does not check whether the client may ask that. Calls `reply` once, at once or
+  // later, on any thread.
   void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
-  // Returns the answer with the request's X-Correlation-ID.
+  // Adds the X-Correlation-ID of the request, or a new one, to a response.
   static HttpResponse Correlated(const HttpRequest& request, HttpResponse response);
 
  private:

@@ -1,4 +1,4 @@
-// Metrics of the keyed limiter.
+// KeyedMetrics: counts what the keyed limiter answers, and shows its metrics.
 //
 // Threads: any.
 #pragma once
@@ -16,7 +16,7 @@
 namespace weir {
 
 inline constexpr size_t kKeyedCodes = static_cast<size_t>(KeyedCode::kClosed) + 1;
-// Returns the code of an answer in JSON, and the label. It never changes.
+// Returns the name of a code in JSON and as a label. A name never changes.
 std::string_view NameOf(KeyedCode code);
 
 class KeyedMetrics {
@@ -30,7 +30,7 @@ class KeyedMetrics {
   void OnGivenBack(bool was_granted) { Count(was_granted ? given_back_ : not_given_back_); }
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // `shared` is set if windows are shared.
+  // Adds the metrics. `shared` is set if a store shares the windows among several servers.
   void AppendTo(MetricFamilies& families, const KeyedCounts& counts,
                 const std::optional<SharedWindowsHealth>& shared = std::nullopt) const;
 

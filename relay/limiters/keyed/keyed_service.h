@@ -1,4 +1,4 @@
-// KeyedService: the keyed limiter among the limiters of a port. It owns the limiter, its metrics and its rules.
+// KeyedService: the keyed limiter as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@ namespace weir {
 
 class KeyedService final : public ServedLimiter {
  public:
-  // Without a file every key has the same limits.
+  // `config_file` is the path of weir.yaml. If it is empty, every key has the default limits.
   KeyedService(const KeyedSettings& settings, std::string config_file)
       : settings_(settings), rules_(Follow(std::move(config_file))) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
-  // Returns an error if the keys' store is away and requests are refused for that.
+  // Returns an error if the store of the keys does not answer and requests are refused for that.
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Requests that still wait are answered.
+  // Answers the requests that still wait.
   void Stop() override;
 
  private:
@@ -42,7 +42,7 @@ class KeyedService final : public ServedLimiter {
   KeyedMetrics metrics_;
   LogLimit store_log_;
   LatestStates<KeyState> latest_;
-  std::optional<KeyedApi> api_;            // answers waiting requests until the limiter is gone
+  std::optional<KeyedApi> api_;            // the limiter's destructor may still answer requests through it
   std::unique_ptr<KeyedLimiter> limiter_;  // set by Open
   FollowedRules<KeyedRulesRead> rules_;    // destroyed first
 };

@@ -1,14 +1,14 @@
-// Settings of the keyed limiter: in the environment, and in the `keyed` section of weir.yaml.
+// Settings of the keyed limiter: those of the environment, and the section `keyed` of weir.yaml.
 //
 //   keyed:
 //     default: {window_millis: 1000, max_requests: 100, max_requests_in_queue: 400, window: fixed, shared: true}
-//     keys:                                        # these very keys
-//       user-123: {max_requests: 10}               # values that are not stated are as in default
-//     patterns:                                    # RE2, of the whole key; the first that matches
+//     keys:                                        # limits of single keys
+//       user-123: {max_requests: 10}               # values that are missing are those of default
+//     patterns:                                    # RE2, for the whole key; the first that matches applies
 //       - {pattern: "team-[a-z]+", max_requests: 1000, window: sliding, shared: false}
 //
-// shared: the servers of WEIR_KEYED_STORE share the window, if that is set; then limits that cannot be shared have to
-// say `shared: false`.
+// `shared` has an effect if WEIR_KEYED_STORE is set: then the servers with that store share the window. Limits that
+// cannot be shared must say `shared: false`.
 #pragma once
 
 #include <chrono>
@@ -28,34 +28,36 @@ namespace weir {
 enum class ServedKeyedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct KeyedSettings {
-  ServedKeyedApi api = ServedKeyedApi::kOff;  // on the relay's port; `weir gate` serves all
-  bool debug_for_admins = true;               // no setting: a relay's port is open to everybody, but not /debug
-  std::string store = "memory";
+  ServedKeyedApi api = ServedKeyedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
+  bool debug_for_admins = true;               // no setting: true on a relay, whose port is open to every client
+  std::string store = "memory";               // or the address of a Redis, whose users share the windows
   WhenAway when_store_away = WhenAway::kAlone;
-  // No setting: the same as that of the quotas, which may use the same Redis.
+  // Both are those of the quotas, which may use the same Redis.
   std::string redis_prefix = "weir";
   RedisClientOptions redis;
-  bool overrides = false;
+  bool overrides = false;  // requests may set the limits of their key
   uint64_t shards = 25;
   uint64_t max_keys = 1'000'000;
   uint64_t max_waiting = 100'000;
-  std::chrono::milliseconds watch_interval{900};  // no setting: the same as that of the quotas
+  std::chrono::milliseconds watch_interval{900};  // no setting: time between two looks at the file
 };
 void Declare(SettingTable& table, KeyedSettings& settings);
+// Returns an error if `store` is neither "memory" nor the address of a Redis.
 Status CheckKeyedStoreName(const std::string& store);
+// Returns true if a store shares the windows among several servers.
 inline bool SharesKeys(const KeyedSettings& settings) { return settings.store != "memory"; }
 
 struct KeyedRulesRead {
   std::shared_ptr<const KeyedRules> rules = std::make_shared<KeyedRules>();
-  bool has_section = false;  // the file has a section of keys
+  bool has_section = false;  // the file has the section `keyed`
   std::string summary = "100 requests in 1 s for every key";
 };
-// Reads the rules of the file; the defaults hold if there is no file or no section. `shares` is SharesKeys. It is an
-// error if `running` had a section and the file has none: a file that was emptied, or written only as far as its first
-// lines, would lift all clients' limits.
+// Reads the rules of the file. If `config_file` is empty or the file has no section `keyed`, returns the default rules.
+// `shares` is SharesKeys. `running` has the rules in use, or is null. If they come from a section, it is an error that
+// the file has none: a file that was emptied, or of which only the first lines are written yet, would lift all limits.
 Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false,
                                       const KeyedRulesRead* running = nullptr);
-// Reads the section itself.
+// Reads the section `keyed` into *read. Reports what is wrong with it as errors of `section`.
 void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* read);
 
 }  // namespace weir

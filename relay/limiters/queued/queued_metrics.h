@@ -1,4 +1,4 @@
-// Metrics of the endpoints that queue.
+// QueuedMetrics: counts what the endpoints that queue answer, and shows their metrics.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +15,7 @@
 namespace weir {
 
 inline constexpr size_t kQueuedCodes = static_cast<size_t>(QueuedCode::kClosed) + 1;
-// Returns the code of an answer in JSON, and the label. It never changes.
+// Returns the name of a code in JSON and as a label. A name never changes.
 std::string_view NameOf(QueuedCode code);
 
 class QueuedMetrics {

@@ -1,4 +1,4 @@
-// QueuedService: the endpoints that queue among the limiters of a port. It owns the limiter, its metrics and its rules.
+// QueuedService: the endpoints that queue as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace weir {
 
 class QueuedService final : public ServedLimiter {
  public:
-  // Without a file there is no endpoint.
+  // `config_file` is the path of weir.yaml. If it is empty, there is no endpoint.
   QueuedService(const QueuedSettings& settings, std::string config_file)
       : settings_(settings), followed_(Follow(std::move(config_file))) {}
 
@@ -29,13 +29,13 @@ class QueuedService final : public ServedLimiter {
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Requests that still wait are answered.
+  // Answers the requests that still wait.
   void Stop() override;
 
  private:
   FollowedRules<QueuedRulesRead> Follow(std::string config_file);
   void Use(const QueuedRulesRead& read);
-  // True if there is an endpoint for the path.
+  // Returns true if there is an endpoint for the path.
   bool Serves(std::string_view path) const;
 
   const QueuedSettings settings_;
@@ -44,7 +44,7 @@ class QueuedService final : public ServedLimiter {
   LatestStates<EndpointState> latest_;
   mutable std::mutex mutex_;
   std::shared_ptr<const QueuedRules> rules_;  // the running rules; guarded by mutex_
-  std::optional<QueuedApi> api_;              // answers waiting requests until the limiter is gone
+  std::optional<QueuedApi> api_;              // the limiter's destructor may still answer requests through it
   std::unique_ptr<QueuedLimiter> limiter_;    // set by Open
   FollowedRules<QueuedRulesRead> followed_;   // destroyed first
 };

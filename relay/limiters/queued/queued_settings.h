@@ -1,8 +1,9 @@
-// Settings of the endpoints that queue: in the environment, and in weir.yaml.
+// Settings of the endpoints that queue: those of the environment, and the sections `defaults` and `endpoints` of
+// weir.yaml.
 //
-//   defaults: {max_dynamic_endpoints: 1000}    # also unit, scheduler, algorithm, max_queue_size and overflow
+//   defaults: {max_dynamic_endpoints: 1000}    # may have unit, scheduler, algorithm, max_queue_size and overflow too
 //   endpoints:
-//     - path: /api                  # and all below it: each path has a queue and a rate of its own
+//     - path: /api                  # with all paths below it; each path has its own queue and rate
 //       rate: 10                    # requests in a unit
 //       unit: rps                   # rps | rpm
 //       scheduler: fifo             # fifo | lifo | priority | random
@@ -14,8 +15,8 @@
 //       queue_timeout: 3            # seconds; 0: no timeout
 //     - {path: /llm, algorithm: token_window, window_seconds: 60, tokens_per_window: 10000, default_tokens: 1}
 //
-// Values that are not stated come from the nearest endpoint above, then from `defaults`, then from EndpointRule's. The
-// section `server` of an rls.yml is skipped, with a warning.
+// A value that is missing is that of the nearest endpoint above, else that of `defaults`, else that of EndpointRule.
+// The section `server`, which files of rls have (rls.yml), is skipped with a warning.
 #pragma once
 
 #include <chrono>
@@ -35,26 +36,27 @@ namespace weir {
 enum class ServedQueuedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct QueuedSettings {
-  ServedQueuedApi api = ServedQueuedApi::kOff;  // on the relay's port; `weir gate` serves all
-  bool debug_for_admins = true;                 // no setting: a relay's port is open to all, but not /debug/endpoints
+  ServedQueuedApi api = ServedQueuedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
+  bool debug_for_admins = true;                 // no setting: true on a relay, whose port is open to every client
   uint64_t shards = 25;
   uint64_t max_waiting = 100'000;
   std::chrono::milliseconds idle_after = std::chrono::minutes(10);
-  std::chrono::milliseconds watch_interval{900};  // no setting: the same as that of the quotas
+  std::chrono::milliseconds watch_interval{900};  // no setting: time between two looks at the file
 };
 void Declare(SettingTable& table, QueuedSettings& settings);
 
 struct QueuedRulesRead {
   std::shared_ptr<const QueuedRules> rules = std::make_shared<QueuedRules>();
-  bool has_section = false;  // the file has a section of endpoints
-  bool has_server = false;   // and one of a host and a port, which is not read
+  bool has_section = false;  // the file has the section `endpoints`
+  bool has_server = false;   // the file has the section `server`, which has no effect
   std::string summary = "none is configured";
 };
-// Reads the endpoints of the file; there are none if there is no file or no section. It is an error if `running` had a
-// section and the file has none: a file that was emptied, or written only as far as its first lines, would send away
-// all requests that wait. A path for which `is_own` is true, because it is a route of the port, is an error, as are the
-// paths that all programs have.
+// Returns true if a path is a route of the port.
 using IsOwnPath = std::function<bool(std::string_view path)>;
+// Reads the endpoints of the file. If `config_file` is empty or the file has no section `endpoints`, there are none.
+// `running` has the rules in use, or is null. If they come from a section, it is an error that the file has none: a
+// file that was emptied, or of which only the first lines are written yet, would send away all requests that wait. A
+// path for which `is_own` returns true is an error, and so are the paths that weir's own programs use.
 Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr,
                                         const IsOwnPath& is_own = {});
 

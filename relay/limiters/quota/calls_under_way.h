@@ -1,5 +1,5 @@
-// Counts the calls whose answers are still to come, so that their owner can wait for them before it destroys what they
-// use.
+// CallsUnderWay: counts calls that have begun and are not answered yet, so that their owner can wait for them before it
+// destroys the objects that they use.
 #pragma once
 
 #include <condition_variable>
@@ -9,23 +9,25 @@
 
 namespace weir {
 
-// Threads: any. Call AwaitEnd when no more calls begin.
+// Threads: any.
 class CallsUnderWay {
  public:
-  // A call lasts as long as the returned object.
+  // Begins a call, which lasts until the last copy of the returned pointer is gone. That must be before this object is
+  // destroyed.
   std::shared_ptr<void> Begin() {
     const std::lock_guard lock(mutex_);
     ++count_;
     return {this, [](CallsUnderWay* calls) { calls->End(); }};
   }
 
+  // Waits until all calls have ended. No call may begin meanwhile or later.
   void AwaitEnd() {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return count_ == 0; });
   }
 
  private:
-  // Holds the lock to the end: the thread that waits may destroy this as soon as it gets the lock.
+  // Holds the lock to the end, because the thread in AwaitEnd may destroy this object as soon as it gets the lock.
   void End() {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0) ended_.notify_all();

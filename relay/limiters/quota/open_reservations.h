@@ -1,6 +1,7 @@
-// Counts the open reservations, as far as one process can tell. One that it made counts until it is settled or its time
-// is over, whatever becomes of the store's counts. One that another process made and this one settles is subtracted
-// until its time is over, so that the sum over all processes is right. Exact to the second.
+// OpenReservations: this process's part of the number of open reservations; the sum over all processes with the same
+// store is the number. A reservation that this process made counts until this process settles it or its time is over. A
+// reservation that another process made and this one settles counts as -1 until its time is over, because the other
+// process still counts it. The number is exact to the second.
 //
 // Threads: any.
 #pragma once
@@ -16,9 +17,12 @@ namespace weir {
 
 class OpenReservations {
  public:
+  // Counts a reservation that was made or extended here. `time_left` is the time until its deadline.
   void Made(TimePoint now, Duration time_left) { Add(now, time_left, 1); }
+  // Counts a reservation that was settled here. `time_left` is the time that was left until its deadline.
   void Settled(TimePoint now, Duration time_left) { Add(now, time_left, -1); }
 
+  // Returns this process's part, which may be below 0.
   int64_t Count(TimePoint now) const {
     const std::lock_guard lock(mutex_);
     int64_t count = 0;
@@ -37,7 +41,7 @@ class OpenReservations {
   }
 
   mutable std::mutex mutex_;
-  std::map<int64_t, int64_t> by_deadline_;  // by second; no more than the longest time to live has
+  std::map<int64_t, int64_t> by_deadline_;  // by second; at most as many as the longest time to live has seconds
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// A call of the API as a value, whatever it was read from, and its way to the limiter.
+// QuotaCallBody: the body of a call of the quota API as a value, read from JSON or gRPC; and the functions that pass
+// such a call to the limiter.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace weir {
 
-// The values of all calls together; a value that was not named is empty.
+// The values of all calls together. A value that the call does not have is nullopt.
 struct QuotaCallBody {
   std::optional<std::string> model;
   std::optional<std::string> user;
@@ -33,26 +34,27 @@ struct QuotaCallBody {
   std::optional<bool> partial;
   std::optional<std::string> idempotency_key;
 
-  // The tokens, or prompt and output together.
+  // Returns prompt_tokens and output_tokens together if one of them is there, else tokens; 0 if none is there.
   TokenUse use() const;
 };
 
-// Submits decide, reserve, record or explain, with a body that was checked; `address` is the client's. `done` is called
-// as Submit calls it. The span, which may be empty, ends with the answer.
+// Passes a decide, reserve, record or explain to QuotaLimiter::Submit, which calls `done` once, on any thread, perhaps
+// before this returns. `body` must have been checked (quota_call_reader.h). `address` is that of the client. `span` may
+// be empty; it ends with the answer.
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
                     std::function<void(Decision)> done, const Span& span = {});
-// Submits commit, refund or extend.
+// Does the same for a commit, refund or extend.
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
                       std::function<void(Settled)> done, const Span& span = {});
 
-// Takes out the store's own words: strangers are told only that the store is away.
+// Replaces the error message of the store by one that says only that the store is away (QuotaAudience::kStrangers).
 void HideFromStrangers(Decision* decision);
 void HideFromStrangers(Settled* settled);
 
-// Returns the name of the span of these calls; empty for the others, which are not traced.
+// Returns the name of the span for a call; empty for calls that are not traced.
 std::string_view SpanNameOf(QuotaRoute::Call call);
 
-// "unknown_reservation", …
+// Returns the code in JSON: "unknown_reservation", …
 std::string_view NameOf(Settled::Code code);
 
 }  // namespace weir

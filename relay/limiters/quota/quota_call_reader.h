@@ -1,4 +1,4 @@
-// Reads the body of a call of the API (relay/limiters/openapi.json).
+// Reads the JSON body of a call of the quota API (relay/limiters/openapi.json).
 #pragma once
 
 #include <optional>
@@ -9,11 +9,13 @@
 
 namespace weir {
 
-// The error says which key is wrong, what is there, and what was expected; or the byte at which it is no JSON. Bodies
-// of more than kMaxCallBytes are not looked at (kBodyTooLong).
 inline constexpr size_t kMaxCallBytes = 64 << 10;
+// Reads `text` into `body`, which must be empty. Returns nullopt on success. The error says which key is wrong, what it
+// has and what was expected, or at which byte the text is no JSON. A text of more than kMaxCallBytes is not read
+// (kBodyTooLong).
 std::optional<ApiError> ReadQuotaCall(QuotaRoute::Call call, std::string_view text, QuotaCallBody* body);
-// Checks a body that was read from another form, and has no other keys than those of the call.
+// Checks a body that was read from another format. The body must have no values that are not for this call. Returns
+// nullopt if it is right.
 std::optional<ApiError> CheckQuotaCall(QuotaRoute::Call call, const QuotaCallBody& body);
 
 }  // namespace weir

@@ -1,9 +1,10 @@
-// QuotaClient: the quota API, wherever it is: a gate that runs, or a store that this process opens for itself.
+// QuotaClient: asks the quota API, either that of a running gate over HTTP, or one that this process runs itself on a
+// store that it opens.
 //
 //   auto client = AskServer("http://127.0.0.1:3335", token, seconds(5));
 //   auto answer = client.value()->Ask({.call = QuotaRoute::Call::kModels});
 //
-// One thread at a time.
+// Threads: one at a time.
 #pragma once
 
 #include <chrono>
@@ -19,32 +20,36 @@ namespace weir {
 
 struct QuotaQuestion {
   QuotaRoute::Call call{};
-  std::string model;  // if the path has one
-  std::string body;
-  std::string query = {};
+  std::string model;       // the {model} of the path, if the call has one
+  std::string body;        // JSON, if the call has a body
+  std::string query = {};  // the query of the URL, without '?'
 };
 
 class QuotaClient {
  public:
   virtual ~QuotaClient() = default;
 
-  virtual std::string name() const = 0;  // "http://127.0.0.1:3335", "sqlite:quota.db"
-  // Blocks. Returns an error if it could not be asked, or if a change could not be written down; else the answer, with
-  // its status.
+  // Returns the address of the gate or the name of the store: "http://127.0.0.1:3335", "sqlite:quota.db".
+  virtual std::string name() const = 0;
+  // Returns the answer, whatever its status. Blocks. Returns an error if the gate could not be asked, or if a change
+  // could not be written to the store.
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// The same, but all models, page after page, become one answer.
+// Asks `client`. If the question is for all models (kModels), asks page after page and returns them as one answer.
+// Returns the first answer whose status is not 200.
 Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 
-// The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with what the gate has
-// refused without it (401). Over http it goes to this machine only; asking another is an error.
+// Makes a client of a gate. `timeout` is for each request. The token, unless it is empty, goes with the calls for
+// administrators (Authorization: Bearer), and with a second try of a call that the gate has answered with 401. It goes
+// to another machine only over https: with http, such a call is an error. Returns an error if `url` is wrong.
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout);
 
-// Answers as a gate with these settings would, but its configuration's quotas hold here only if the store has none, so
-// that looking at a store does not undo `weir quota set`: they are left to the gate. If `must_exist`, a file that is
-// missing is not made.
+// Makes a client that opens the store itself and answers as a gate with these settings would. But it does not write the
+// quotas of the configuration to the store, so that a look at the store does not undo `weir quota set`: such a quota
+// applies here only if the store has none for the model. If `must_exist` is true, a file that is missing is an error;
+// otherwise it is made. Returns an error also if the configuration is wrong.
 Result<std::unique_ptr<QuotaClient>> AskStore(const QuotaSettings& settings, bool must_exist = false);
 
 }  // namespace weir

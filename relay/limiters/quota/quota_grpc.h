@@ -1,4 +1,5 @@
-// weir.v1.Quota (protos/weir/v1/quota.proto): the quotas' calls by gRPC, handled like those of HTTP.
+// The quota API over gRPC: the service weir.v1.Quota (protos/weir/v1/quota.proto). It has the calls of users, Decide to
+// Explain, which do the same as those of HTTP (quota_api.h), and Watch, which streams the answers of Explain.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,8 @@ namespace weir {
 
 inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
 
-// `refusal` answers clients that may not call at all; null if everybody may. `service` is asked for each call.
+// Adds the gRPC service. `refusal` returns the answer to clients that may not call; it is null if all clients may.
+// `service` is called for each call, so the service may be opened after this. `pace` is for the method Watch.
 void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
                   const std::function<QuotaService&()>& service, const GrpcWatchPace& pace = {});
 

@@ -1,4 +1,4 @@
-// The JSON of the API's answers (relay/limiters/openapi.json).
+// Writes the answers of the quota API as JSON (relay/limiters/openapi.json).
 #pragma once
 
 #include <string>
@@ -8,16 +8,18 @@
 
 namespace weir {
 
-// Each returns one line without spaces.
-// `is_error` adds the member "error", as every error has it.
+// The Write functions return one line without blanks, with a line feed at its end.
+
+// `is_error` adds the member "error", which every error has (http_error.h).
 std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens, bool is_error = false);
 std::string WriteSettled(const Settled& settled);
-std::string WriteExtended(const Settled& settled);  // for extend only: a partial commit is written as a settlement
+std::string WriteExtended(const Settled& settled);  // for extend; a partial commit is written by WriteSettled
 std::string WriteModel(const ModelStats& stats);
 std::string WriteModels(const AllModelStats& all);
-// Returns a tier's key as it may be shown: an API key is a secret, also in the client's own logs.
+// Returns the key of a tier in a form that may be shown: with an API key replaced by ***, because it is a secret, also
+// in the client's own logs.
 std::string Shareable(const std::string& key);
-// `trouble` says why it does not serve.
+// `serving` says whether quotas can be decided; if not, `trouble` says why.
 std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving, std::string_view trouble);
 
 }  // namespace weir

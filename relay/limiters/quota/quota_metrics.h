@@ -1,7 +1,8 @@
-// Metrics of the quotas.
+// QuotaMetrics: counts the decisions and settlements of the quota limiter, and shows its metrics.
 //
-// Labels are bounded: the classes of models are those of the configuration, at most kMaxClasses over the life of the
-// process (they may be renamed while it runs), and "other".
+// Clients cannot make the number of labels grow: the classes of models are those of the configuration. Since the
+// configuration may change, only the first kMaxClasses of the process have a label of their own; all others are
+// "other".
 //
 // Threads: any.
 #pragma once
@@ -27,7 +28,8 @@ class QuotaMetrics : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  // `on_store_failure` is called by the thread that first sees that the store has begun to fail.
+  // `on_store_failure` is called when a call of the store fails after one that was answered, on the thread of that
+  // call. It may be null. The clock must outlive this object.
   explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
 
   void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
@@ -37,14 +39,14 @@ class QuotaMetrics : public QuotaObserver {
 
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // Does not wait for the store.
+  // Adds the metrics. `health` is that of the store, which is not asked.
   void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
-  // Adds the decisions, by class of models.
+  // Adds a table of the decisions by class of models. Decisions of explain are left out.
   void AppendLive(LiveTables& tables, const StoreHealth& health) const;
 
  private:
   using Counter = std::atomic<uint64_t>;
-  static constexpr size_t kTierLabels = kTiers + 1;  // the last: no tier
+  static constexpr size_t kTierLabels = kTiers + 1;  // the last one stands for no tier
   static constexpr size_t kSettledCodes = 6;
   enum class Outcome : uint8_t { kAllowed, kRefused, kShadowed };
   static constexpr size_t kOutcomes = 3;
@@ -65,7 +67,7 @@ class QuotaMetrics : public QuotaObserver {
   const Clock& clock_;
   const std::function<void()> on_store_failure_;
   std::atomic<bool> store_available_{true};
-  // Filled from the front, never emptied. The first is "other".
+  // Filled from the front and never emptied; null beyond. The first is "other".
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
   std::mutex mutex_;  // held to add a class
   std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;

@@ -1,4 +1,4 @@
-// Messages and exit codes of all verbs of `weir quota`.
+// The exit statuses of `weir quota`, and the functions by which its verbs print.
 #pragma once
 
 #include <cstdio>
@@ -7,18 +7,21 @@
 
 namespace weir {
 
-// Exit codes of the program.
-inline constexpr int kExitAllowed = 0;
-inline constexpr int kExitRefused = 1;
-inline constexpr int kExitWrong = 2;
+// The exit statuses of the program.
+inline constexpr int kExitAllowed = 0;  // allowed or done
+inline constexpr int kExitRefused = 1;  // refused, or the reservation or model is not known
+inline constexpr int kExitWrong = 2;    // wrong use, or nothing could be asked or decided
 
+// The error if the store "memory" is named.
 inline constexpr const char* kMemoryIsGone = "memory is gone with this process; name a store that stays";
 
+// Prints the problem on standard error, and returns kExitWrong.
 inline int Complain(const std::string& problem) {
   std::fprintf(stderr, "weir quota: %s\n", problem.c_str());
   return kExitWrong;
 }
 
+// Prints the text on standard output, and returns `code`; if that fails, complains and returns kExitWrong.
 inline int Print(std::string_view text, int code) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   return std::fflush(stdout) == 0 ? code : Complain("cannot write to standard output");

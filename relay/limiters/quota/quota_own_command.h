@@ -1,11 +1,12 @@
-// The verbs of `weir quota` that ask no gate: `migrate`, from one store to another, and `count`, which asks a provider.
+// The verbs of `weir quota` that make no call of the quota API: `migrate` copies one store into another, and `count`
+// asks a provider for the tokens of a text.
 #pragma once
 
 #include "relay/limiters/quota/quota_verbs.h"
 
 namespace weir {
 
-// Both return the exit code.
+// Both print the result or the error, and return the exit status: 0, or 2 after an error.
 int MigrateCommand(const QuotaFlags& flags);
 int CountCommand(const QuotaFlags& flags);
 

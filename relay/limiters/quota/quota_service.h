@@ -1,12 +1,12 @@
-// QuotaService puts the quotas behind the routes of a server. It owns the store that the settings name, the limiter,
-// and the metrics, and reads the configuration file again when it changes.
+// QuotaService: serves the quotas on the routes of a server. It owns the store that the settings name, the limiter and
+// the metrics, and reads the configuration file again when that changes.
 //
 //   auto quotas = QuotaService::Open(settings);             // "sqlite:quota.db: …"
 //   QuotaService::AddRoutes(router, settings, refusal, [&]() -> QuotaService& { return *quotas.value(); });
 //   … server …
 //   quotas.value()->Stop();                              // when no connection is left
 //
-// Threads: any, unless said otherwise.
+// Threads: any, except for AddRoutes and Stop.
 #pragma once
 
 #include <chrono>
@@ -36,37 +36,42 @@ namespace weir {
 
 class QuotaService {
  public:
-  // Decisions are traced unless `tracer` is null; it outlives the service's last request.
+  // Opens the store, reads the configuration file and starts a thread that looks after both. Returns an error if the
+  // file is wrong or the store cannot be used; a Redis that does not answer is no error. Decisions are traced if
+  // `tracer` is not null; it must live until the last request is answered.
   static Result<std::unique_ptr<QuotaService>> Open(const QuotaSettings& settings, Tracer* tracer = nullptr);
-  // Stops, if Stop was not called.
+  // Calls Stop, if that was not called.
   ~QuotaService();
 
-  // Returns the answer to a client that may not administer, as Admin::Refusal does.
+  // Returns the answer to a client that is no administrator, or nullopt for an administrator, as Admin::Refusal does.
   using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
-  // Adds the routes that the settings serve. `service` is asked for each request: it may be opened after the routes are
-  // made.
+  // Adds the routes, for HTTP and gRPC, unless the settings turn them off. `service` is called for each request, so the
+  // service may be opened after this.
   static void AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
                         const std::function<QuotaService&()>& service);
 
-  // For calls that are not of HTTP (quota_grpc.h): lets `make` give the reply, on a thread that may wait as long as
-  // this call may. A `make` that answers later keeps `under_way` until then.
+  // Makes a call that came in another form than JSON over HTTP (quota_grpc.h). Calls `make`, at once or later, on a
+  // thread that may wait for the store if this call has to; `make` must give the reply. If `make` gives it after it has
+  // returned, it must keep `under_way` until then. If the call may wait and comes to nothing (WaitingCalls), `busy`
+  // makes the answer, and `make` is not called.
   using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way, Span span)>;
   void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 
   void AppendMetrics(MetricFamilies& families) const;
   void AppendLive(LiveTables& tables) const;
-  // Returns an error if it cannot decide (store_health.h).
+  // Returns an error if nothing can be decided, and may write to *note (CanDecide in store_health.h).
   Status Ready(std::string* note = nullptr) const;
 
-  // Reads the configuration file again, on the service's own thread, which also sees within two of its looks that the
-  // file has changed. On an error, which is logged, the running configuration stays.
+  // Asks the service's own thread to read the configuration file again. That thread also reads the file by itself, at
+  // most two looks (QuotaSettings::watch_interval) after a change. If the file is wrong, the error is logged and the
+  // running configuration stays.
   void ReloadSoon();
-  // Returns how long Stop may have to wait for a call of the store that has begun.
+  // Returns the longest time that Stop may have to wait for a call of the store that has begun.
   std::chrono::milliseconds longest_call() const;
-  // True if no count would be lost if the process ended now.
+  // Returns false if Stop may have counts to write to the store.
   bool all_is_in_store() const;
-  // Waits for the answers that are owed, and writes down what is only in memory. Call it once, when no request comes
-  // any more.
+  // Ends the service's thread, waits until all calls are answered, and writes to the store what is only in memory. A
+  // failure of that is logged. Call it when no requests come any more. A second call does nothing.
   void Stop();
 
  private:
@@ -83,12 +88,12 @@ class QuotaService {
   void LogStated(const Result<std::vector<std::string>>& stated);
   void LogDifferences(const std::stop_token& stop);
 
-  std::mutex mutex_;  // guards the three members below
+  std::mutex mutex_;  // guards reload_wanted_ and store_failed_
   std::condition_variable_any changed_;
   bool reload_wanted_ = false;
   bool store_failed_ = false;
 
-  // In order from the ground up: later members use earlier ones, and are destroyed before them.
+  // The order matters: later members use earlier ones, and are destroyed before them.
   const QuotaSettings settings_;
   Tracer* const tracer_;
   const std::unique_ptr<QuotaStore> store_;
@@ -98,14 +103,14 @@ class QuotaService {
   CallsUnderWay calls_;
   WaitingCalls waiting_;
 
-  // Used by Open, then by the thread.
+  // Used by Open, then by the service's thread alone.
   StoreLog store_log_;
   FileWatch file_;
-  bool has_section_ = false;  // the file that was read has a section of quotas
-  std::string stating_error_;
+  bool has_section_ = false;   // the configuration file, as it was read, has the section `quota`
+  std::string stating_error_;  // the newest error of StateQuotas; empty after a success
 
-  bool stopped_ = false;
-  std::jthread thread_;  // destroyed first
+  bool stopped_ = false;  // Stop was called
+  std::jthread thread_;   // destroyed first
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Settings of the quotas in the environment. If the configuration file says something about the same, the file counts.
+// Settings of the quotas in the environment. If the configuration file has a value for the same, that value applies.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,19 @@ enum class ServedQuotaApi : uint8_t { kOff, kAdmins, kAll };
 struct QuotaSettings {
   QuotaStoreSettings store;
   std::string config_file;                       // WEIR_CONFIG
-  ServedQuotaApi api = ServedQuotaApi::kAdmins;  // on the relay's port; `weir gate` serves all
+  ServedQuotaApi api = ServedQuotaApi::kAdmins;  // the default of a relay; that of `weir gate` is kAll
   RateLimitDialect dialect = RateLimitDialect::kIetf;
-  bool quota_shadow = false;
+  bool quota_shadow = false;  // requests are decided and counted, and none is refused
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  // No settings: how often the configuration file is looked at, and how often counts that are over are forgotten.
-  // A file is read at the second look that finds it changed and at rest: within two seconds.
+  // These two are no settings of the environment: the time between two looks at the configuration file, and the time
+  // between two prunings of old counts in the store. A file is read at the look that finds it unchanged since the look
+  // before: within two seconds after the change.
   std::chrono::milliseconds watch_interval{900};
   std::chrono::milliseconds upkeep_interval{10000};
 };
 void Declare(SettingTable& table, QuotaSettings& settings);
 
-// Settings of `weir gate`; the relay has its own token, in its data directory.
+// The token of administrators of `weir gate`. A relay has a token of its own, in its data directory.
 struct QuotaAdminSettings {
   std::string admin_token;  // empty: there is no token
 };
@@ -38,13 +39,15 @@ void Declare(SettingTable& table, QuotaAdminSettings& settings);
 
 // Settings of `weir quota`.
 struct QuotaClientSettings {
-  std::string gate;     // WEIR_GATE; empty: the one on this machine, on WEIR_PORT
+  std::string gate;     // WEIR_GATE; empty: the store of WEIR_QUOTA_STORE or, if that is memory, the gate on WEIR_PORT
   std::string api_key;  // WEIR_QUOTA_API_KEY
 };
 void Declare(SettingTable& table, QuotaClientSettings& settings);
 
-// Returns the configuration by the settings and the file; with the four providers' profiles if they name none. Sets
-// *has_section if the file has a section of quotas. The warnings are for the log.
+// Returns the configuration that the settings and the configuration file make. If they name no providers, it has the
+// profiles of all four, unless the file turns profiles off. Sets *has_section to whether the file has the section
+// `quota`, and adds to *warnings what the log should say; both may be null. Returns an error if the file is wrong, or
+// if its limits cannot be counted in the store.
 Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section = nullptr,
                                     std::vector<std::string>* warnings = nullptr);
 

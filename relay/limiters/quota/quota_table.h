@@ -1,4 +1,4 @@
-// Answers of the quota API for people: models in an aligned table, a decision in sentences.
+// Turns answers of the quota API into text for people: models into an aligned table, a decision into sentences.
 #pragma once
 
 #include <limits>
@@ -14,34 +14,37 @@
 
 namespace weir {
 
-// Reads the answer of GET /v1/models, or of one model. The error says that it is something else.
+// Reads the answer of GET /v1/models, or of GET /v1/models/{model} as a page of one model. Returns an error if it is no
+// such answer. ReadModelsJson returns only the models.
 Result<AllModelStats> ReadModelsPage(std::string_view json);
 Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
 
-// Returns a head and a line for each model: requests and tokens of the last minute, requests of the day, reservations,
-// and when the day ends. With `bars`, a bar shows how much of a limit is used. If the table is wider than `columns`,
-// first the bars go, then the ends of long names.
+// Returns a table with a head and a line for each model: requests and tokens of the last minute, requests of the day,
+// reservations, and when the day ends. If `bars` is true, bars show how much of the limits is used. If the table would
+// be wider than `columns`, it has no bars, and if that is not enough, long names are cut to at least 8 columns.
 std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars,
                        size_t columns = std::numeric_limits<size_t>::max());
-// Puts models in use before the others, sorted by the largest share of a limit that is used. The order stays otherwise.
+// Sorts the models: first those that are in use, the one with the most used limit first. Models that are equal in this
+// stay in their order.
 void SortFullestFirst(std::vector<ModelStats>& models);
-// Returns a table of each model and its quota.
+// Returns a table of the models and their quotas.
 std::string QuotaTable(const std::vector<ModelStats>& models);
 
-// Returns an answer of decide, reserve, record or explain in words; `yes` is the word for one that is allowed
-// ("reserved"). Returns nullopt if it is no such answer.
+// Returns an answer of decide, reserve, record or explain in words; nullopt if `json` is no such answer. `yes` is the
+// word for a request that is allowed ("reserved").
 std::optional<std::string> DecisionWords(std::string_view json, std::string_view yes);
-// Returns an answer of commit, refund or extend in words.
+// Returns a good answer of commit, refund or extend in words; nullopt if `json` is no such answer. `done` is the word
+// for the call ("committed").
 std::optional<std::string> SettledWords(std::string_view json, std::string_view done);
-// Returns nullopt if the answer does not say it.
+// Returns whether a decision allows its request; nullopt if `json` is no decision.
 std::optional<bool> IsAllowed(std::string_view json);
-// True for a refusal because the store is away, which is no decision.
+// Returns true if a request is refused only because the store is away, so that nothing was decided.
 bool StoreIsAway(std::string_view json);
-// Returns the message of an error, safe to show on a terminal; empty if there is none.
+// Returns the message of an error, with unsafe characters replaced for a terminal; empty if `json` has none.
 std::string ErrorMessage(std::string_view json);
 
-// Aligns columns as wide as their widest cell, with two blanks between them; all but the first to the right if
-// `numbers`.
+// Returns the rows as lines with aligned columns. A column is as wide as its widest cell, and two blanks separate
+// columns. If `numbers` is true, all columns but the first are aligned to the right.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);
 
 }  // namespace weir

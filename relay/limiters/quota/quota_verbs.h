@@ -1,4 +1,5 @@
-// The verbs of `weir quota`: the arguments that each takes, and the call that it makes.
+// The verbs of `weir quota` (decide, reserve, stats, …): the arguments of each verb, and the call of the quota API that
+// it makes.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace weir {
 
-// The arguments of all verbs together.
+// The values of the arguments of all verbs together.
 struct QuotaFlags {
   std::optional<std::string> gate;
   std::optional<std::string> store;
@@ -35,10 +36,10 @@ struct QuotaFlags {
   bool force = false;
   double interval_seconds = 1;
   std::optional<uint64_t> times;
-  std::string text = "-";
+  std::string text = "-";  // "-": standard input
 };
 
-// A positional argument, an option or a flag, and the key that it has in the body of the call.
+// A positional argument, an option with a value, or a flag. `key` is its name in the body of the call.
 struct QuotaArgument {
   using Text = std::string QuotaFlags::*;
   using Number = std::optional<int64_t> QuotaFlags::*;
@@ -47,26 +48,29 @@ struct QuotaArgument {
   const char* name;
   std::variant<Text, Number, Flag> value;
   const char* meaning;
-  std::string_view key = "";  // empty: it is not in the body
+  std::string_view key = "";  // empty: the argument is not in the body
   bool required = false;
-  int64_t min = 0;
+  int64_t min = 0;  // for numbers, as max is
   int64_t max = kMostAmount;
 };
 
 struct QuotaVerb {
   std::string_view name;
   std::string_view meaning;
-  std::string_view footer;  // further notes, then examples
-  std::array<const QuotaArgument*, 9> arguments{};
-  void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;  // adds arguments that the table cannot express
-  std::optional<QuotaRoute::Call> call{};          // empty: the verb makes no call, but does something of its own
-  std::optional<QuotaRoute::Call> call_for_all{};  // if no model is named
-  std::string_view yes{};                          // the word for a call that was allowed or done
+  std::string_view footer;                          // the end of the help: notes and examples
+  std::array<const QuotaArgument*, 9> arguments{};  // null beyond the last one
+  // Adds the arguments and checks that QuotaArgument cannot express; null if there are none.
+  void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;
+  std::optional<QuotaRoute::Call> call{};          // nullopt: the verb makes no call (migrate, watch, count)
+  std::optional<QuotaRoute::Call> call_for_all{};  // replaces `call` if no model is named; nullopt: nothing does
+  std::string_view yes{};                          // the word for a call that was allowed or done: "reserved"
 
+  // Adds the arguments of the verb to the command line.
   void AddTo(CommandLine& line, QuotaFlags& flags) const;
-  // Call it only if there is a call.
+  // Returns the question that the verb asks a QuotaClient. The verb must have a `call`.
   QuotaQuestion Question(const QuotaFlags& flags) const;
 };
+// Returns all verbs.
 std::span<const QuotaVerb> QuotaVerbs();
 
 }  // namespace weir

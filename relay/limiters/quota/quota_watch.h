@@ -1,5 +1,5 @@
-// WatchQuotas: shows the usage of all models, again and again, until it is told to stop: a table redrawn in its place
-// on a terminal, else a line for each model that is in use.
+// WatchQuotas: the verb `weir quota watch`, which shows the usage of all models again and again, until a signal stops
+// it: on a terminal as a table that is drawn in its place, otherwise as a line for each model that is in use.
 #pragma once
 
 #include <csignal>
@@ -19,18 +19,20 @@ struct WatchParts {
   enum class Style : uint8_t { kTable, kLines, kJson };
 
   Style style = Style::kLines;
-  std::optional<uint64_t> times;  // empty: until the wait says stop
-  std::function<void(std::string_view text)> write;
-  std::function<void(std::string_view problem)> complain;  // kLines and kJson: a question that was not answered
-  std::function<TerminalSize()> size;                      // kTable
-  std::function<bool()> wait;                              // waits for the next turn; returns false to stop
+  std::optional<uint64_t> times;  // how often the usage is shown; nullopt: until `wait` returns false
+  std::function<void(std::string_view text)> write;        // prints the text
+  std::function<void(std::string_view problem)> complain;  // reports a question that failed; for kLines and kJson
+  std::function<TerminalSize()> size;                      // returns the size of the terminal; for kTable
+  std::function<bool()> wait;                              // waits until the next time; returns false to stop
   const WallClock& clock = WallClock::System();
 };
 
-// Returns an error if the first question failed. Later failures are shown, and it goes on.
+// Asks for the usage and shows it, again and again. All functions of `parts` are called on this thread. Returns an
+// error if the first question fails; a later failure is shown, and the watch goes on.
 Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
 
-// Takes SIGINT and SIGTERM while it lives, in this thread and those that it starts. They end a Wait.
+// While an object lives, SIGINT and SIGTERM are blocked in the thread that has made it and in the threads that this
+// thread starts. The signals end a Wait instead.
 class Interrupts {
  public:
   Interrupts();
@@ -38,7 +40,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Returns false if one of them has come.
+  // Waits for `time`. Returns false, at once, if one of the signals has come.
   bool Wait(Duration time) const;
 
  private:

@@ -1,4 +1,4 @@
-// ServedQuotas: the quotas among the limiters of a port.
+// ServedQuotas: the quotas as a ServedLimiter of a port.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class ServedQuotas final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override {
     QuotaService::AddRoutes(router, settings_, refusal, [this]() -> QuotaService& { return *quotas_; });
   }
-  // A store that cannot be used is an error too; a Redis that is away is none.
+  // Returns an error also if the store cannot be used. A Redis that does not answer is no error.
   Status Open(Tracer* tracer) override {
     auto opened = QuotaService::Open(settings_, tracer);
     if (opened.ok()) quotas_ = std::move(opened).value();
@@ -37,7 +37,7 @@ class ServedQuotas final : public ServedLimiter {
 
  private:
   const QuotaSettings settings_;
-  std::unique_ptr<QuotaService> quotas_;
+  std::unique_ptr<QuotaService> quotas_;  // set by Open
 };
 
 }  // namespace weir

@@ -1,8 +1,8 @@
-// Runs calls that may wait for the store, in threads of their own. A call that waits in line for too long, whose client
-// is gone, or that comes to the front after BeginStop is answered without the store: a charge that no client learns of
-// would only be lost.
+// WaitingCalls: runs calls that may wait for the store on four threads of their own. The store is not asked for a call
+// that has waited for a thread too long, whose client is gone, or that gets its thread after BeginStop: a charge of
+// which no client learns would only be lost.
 //
-// Threads: any; Stop once.
+// Threads: any, except for Stop.
 #pragma once
 
 #include <atomic>
@@ -19,26 +19,30 @@ namespace weir {
 
 class WaitingCalls {
  public:
-  // The longest time from a call's arrival until the store is asked. It is as long as SQLite itself waits for a lock:
-  // with a file that is locked, the calls behind the first are answered when the first is.
+  // The longest time from the arrival of a call until the store is asked. SQLite waits as long for a lock. So if its
+  // file is locked, the calls that wait are answered when those that have begun are.
   static constexpr std::chrono::seconds kLongestInLine{5};
 
+  // The clock must outlive this object.
   explicit WaitingCalls(const Clock& clock = Clock::System());
   ~WaitingCalls();
 
-  // Makes the answer that says that the store was not asked.
+  // Makes the answer to a call for which the store was not asked; `message` says why. BusyAsJson makes a 503 with
+  // Retry-After.
   using Busy = std::function<HttpResponse(std::string message)>;
   static HttpResponse BusyAsJson(std::string message);
 
-  // Addresses take turns. `call` gives the reply.
+  // Runs a call soon, on one of the threads: calls `call`, which must give the reply, or replies with the answer of
+  // `busy`. Calls of different addresses take turns.
   void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
-  // From here on no call begins any more.
+  // From now on, calls that wait for a thread are answered by `busy`.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }
-  // The same, and waits for the calls that have begun.
+  // Calls BeginStop and waits until every call is answered. Submit must not be called any more. The destructor calls
+  // Stop.
   void Stop();
 
  private:
-  // Returns null if the call is made, else why it is not.
+  // Returns null if the call shall run, else why not.
   const char* WhyNot(TimePoint arrival, const HttpReply& reply) const;
 
   const Clock& clock_;

@@ -1,4 +1,4 @@
-// How values are stored in the columns of the tables (schema.h).
+// Converts values into the form that they have in the columns of the PostgreSQL tables (schema.h), and back.
 #pragma once
 
 #include <algorithm>
@@ -12,23 +12,27 @@
 
 namespace weir {
 
-// Rows of one table, with an array for each column.
+// Rows of the table weir_tags, with an array for each column.
 struct TagRows {
   PostgresArray tags{PostgresArray::Type::kInt64};
   PostgresArray kinds{PostgresArray::Type::kInt32};
   PostgresArray times{PostgresArray::Type::kInt64};
   PostgresArray ids{PostgresArray::Type::kBytes};
 
+  // Adds a row for each tag of the event's record.
   void AddAllOf(EventView event);
 };
 
-// Returns the number by which a tag is found.
+// Returns the hash of a tag's letter and value, by which the table weir_tags finds it.
 int64_t TagNumber(char letter, std::string_view value);
-// Returns a time as the database stores it: with a sign.
+// Returns a time as a signed number, because the database has no unsigned ones. Times beyond INT64_MAX become
+// INT64_MAX.
 inline int64_t SqlTime(uint64_t seconds) { return static_cast<int64_t>(std::min<uint64_t>(seconds, INT64_MAX)); }
+// Returns a view of the bytes, which must outlive it.
 inline std::string_view AsText(const Bytes32& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+// Returns the first 32 bytes of `text`; missing bytes are 0.
 inline Bytes32 AsBytes(std::string_view text) {
   Bytes32 bytes{};
   std::memcpy(bytes.data(), text.data(), std::min(text.size(), bytes.size()));
@@ -39,7 +43,7 @@ inline std::string_view AddressText(const Address& address) {
   return {reinterpret_cast<const char*>(address.data()), address.size()};
 }
 
-// Returns the part of the author that a deletion mark has.
+// Returns the first 16 bytes of the author, which a deletion mark has.
 inline std::string_view MarkedBy(const PublicKey& author) { return AsText(author).substr(0, 16); }
 
 inline PostgresArray IdArray(std::span<const EventId> ids) {

@@ -1,11 +1,15 @@
-// PostgresEdit: the edit on PostgreSQL, which is one transaction. It asks at once for everything that many events need,
-// and writes all changes at once, as arrays.
+// PostgresEdit: the StoreEdit (store_edit.h) of the store on PostgreSQL. It is one transaction. It reads the data that
+// many events need with one request to the server, and writes all changes together, as arrays.
 //
-// It trusts what it has read, and notices when it writes if another relay was faster: with an event of the same id, or
-// another version of an address. Then nothing is written, and everything has to be done again (MayTryAgain).
+// The edit does not lock the rows that it has read. Another relay may meanwhile save an event of the same id, or
+// another version at the same address. Commit then fails and writes nothing, and the caller must repeat everything with
+// a new edit (MayTryAgain).
 //
-// It would not notice if one relay saved an event while another saved its deletion. So every edit locks its own origin,
-// and one with deletions locks all: it sees what the others saved before, and they see its marks.
+// This check does not find that one relay saves an event while another saves its deletion. So every edit locks the row
+// of its own origin (serial.h) in weir_origins, and an edit with deletions locks the rows of all origins. It then sees
+// all events that other relays saved before, and their later edits see its marks.
+//
+// Threads: an edit belongs to one thread.
 #pragma once
 
 #include <deque>
@@ -27,11 +31,12 @@ namespace weir {
 
 class PostgresEdit final : public StoreEdit {
  public:
-  // `alone`: no other relay may save meanwhile.
+  // If `alone` is true, the edit locks all origins, so no other relay can save until it ends. `patience` is the longest
+  // wait for an answer of the server. `session` must be connected. `session` and `origin` must outlive the edit.
   PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
       : session_(session), origin_(origin), alone_(alone), patience_(patience) {}
 
-  // Returns what this statement finds, in the transaction.
+  // Runs a statement in the transaction, which it begins if necessary, and returns the rows.
   Result<PostgresRows> AskFirst(const PostgresStatement& statement, PostgresValues values);
   Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                 std::vector<std::optional<uint64_t>>* until) override;
@@ -51,43 +56,52 @@ class PostgresEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Copies a mark of another store, where the events of vanished authors are gone already.
+  // Adds a mark of another store (store_walk.h). Marks of vanished authors also get their events here removed later
+  // (EventStore::RemoveVanished).
   void Copy(Shelf shelf, const ShelfEntry& mark);
-  // Removes those of these events that are meant, as many as `most` allows, but at least one. Returns how many it has
-  // looked at.
+  // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all, if it is
+  // empty). It stops when the removals of this edit reach `most` work, but not before the first row. Returns the number
+  // of rows that it has looked at.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);
-  // Notes that nothing is owed any more to the author who vanished until then.
+  // Notes that all events of `author` up to the created_at `until` have been removed, as the author asked.
   void EndVanishing(const PublicKey& author, uint64_t until);
 
-  // Writes all changes; only ends the transaction if there are none. After an error nothing is written, unless the
-  // connection was lost on the way: then it may be.
+  // Writes all changes and commits the transaction. If there are no changes, it only ends the transaction. After an
+  // error nothing is written, with two exceptions, for which has_written() is true: if the connection was lost after
+  // COMMIT was sent, the changes may be written; and if the server did not wait for its standbys, the changes are
+  // written on the primary alone.
   Status Commit();
+  // Ends the transaction without its changes, if it has begun. Closes the session if that fails.
   void Rollback();
+  // Returns true after an error that only shows that another relay was faster.
   bool MayTryAgain() const;
-  // True once COMMIT was sent: if the connection was lost, it may have been done.
+  // Returns true once COMMIT was sent.
   bool has_written() const { return has_written_; }
 
+  // Return the number of events that the edit has removed (known after Commit) and added.
   uint64_t removed() const { return removed_; }
   uint64_t added() const { return added_.size(); }
+  // Returns the origin's last serial in the database when the transaction began.
   uint64_t serial_before() const { return serial_before_; }
+  // Returns the last serial that this edit has given.
   uint64_t last_serial() const { return last_serial_; }
 
  private:
-  // An event that was stored before.
+  // An event that was stored before this edit. Its handle is its index in stored_.
   struct Stored {
     EventId id;
-    bool is_wanted = false;  // its record may be asked for
-    bool removed = false;
-    std::optional<std::string> record;  // once it was read; empty: the event is gone
+    bool is_wanted = false;             // its record will probably be needed
+    bool removed = false;               // by this edit
+    std::optional<std::string> record;  // null until it is read; empty if the event is gone
   };
   struct AddressState {
     bool looked_up = false;
-    std::optional<Handle> newest;
+    std::optional<Handle> newest;  // the version before this edit
     std::optional<uint64_t> deleted_until;
-    std::optional<EventId> next;  // its version after this edit
-    bool changes = false;
+    std::optional<EventId> next;  // the version after this edit, if the edit adds it
+    bool changes = false;         // the edit changes the row of the address
   };
   struct BytesHash {
     template <size_t kBytes>
@@ -98,42 +112,44 @@ class PostgresEdit final : public StoreEdit {
     }
   };
   using Take = std::function<void(PostgresRows& rows)>;
-  // Queues a question; `take` gets the answer. Answers are taken in the order of the questions.
+  // Queues a statement. AskAll runs all queued statements and calls `take` of each with its rows, in the order in which
+  // they were queued.
   void Ask(const PostgresStatement& statement, PostgresValues values, Take take);
   Status AskAll();
   void AskBegin();
   void AskIds(const std::vector<EventId>& ids);
   void AskAddresses(const std::vector<Address>& addresses);
-  // Looks up `id` and `address`, which may be null, and targets of the waiting deletions from where the last call
-  // ended.
+  // Looks up `id` and `address`, of which each may be null, and together with them the next targets of the deletions
+  // that are to be saved.
   Status LookUpTargets(const EventId* id, const Address* address);
   Handle HandleOf(const EventId& id, bool is_wanted);
   void WriteAddresses();
   void WriteMarks();
   void WriteRemovals();
   void WriteEvents();
-  // Returns a Take that notes a conflict unless this many rows changed: then another relay was faster.
+  // Returns a Take that sets conflict_ unless this number of rows changed; if not, another relay was faster.
   Take Expect(size_t rows);
 
   PostgresSession& session_;
   const PostgresOrigin& origin_;
   const bool alone_;
   const Duration patience_;
-  bool begun_ = false;
-  bool conflict_ = false;
+  bool begun_ = false;     // the transaction has begun and not ended
+  bool conflict_ = false;  // another relay was faster
   bool has_written_ = false;
-  Status refused_;  // set if an answer forbids the edit
+  Status refused_;  // an error if another process has taken the origin's name
   uint64_t serial_before_ = 0;
   uint64_t last_serial_ = 0;
-  std::vector<Take> takes_;
+  std::vector<Take> takes_;  // one for each queued statement
 
   std::vector<Stored> stored_;
   std::unordered_map<EventId, Handle, BytesHash> handles_;
-  std::unordered_map<EventId, std::optional<Handle>, BytesHash> ids_;  // the ids that were looked up
+  std::unordered_map<EventId, std::optional<Handle>, BytesHash> ids_;  // ids that were looked up; null: not stored
   std::unordered_map<Address, AddressState, BytesHash> addresses_;
-  std::unordered_map<PublicKey, EventId, BytesHash> owed_requests_;  // by author that vanishes at present
-  std::deque<EventView> deletions_;                                  // deletions whose targets are not all looked up
-  size_t next_target_ = 0;                                           // tag of the first of these, to look up next
+  // The last request of each author whose events are still to be removed.
+  std::unordered_map<PublicKey, EventId, BytesHash> owed_requests_;
+  std::deque<EventView> deletions_;  // deletions whose targets are not all looked up
+  size_t next_target_ = 0;           // index of the next tag to look up in the first of deletions_
 
   Work removal_work_ = 0;
   uint64_t removed_ = 0;
@@ -144,7 +160,8 @@ class PostgresEdit final : public StoreEdit {
   PostgresArray deleted_by_{PostgresArray::Type::kBytes};
   PostgresArray deleted_addresses_{PostgresArray::Type::kBytes};
   PostgresArray deleted_until_{PostgresArray::Type::kInt64};
-  std::unordered_map<PublicKey, std::pair<uint64_t, EventId>, BytesHash> vanishing_;  // until when, by which request
+  // For each author: the created_at up to which events vanish, and the request.
+  std::unordered_map<PublicKey, std::pair<uint64_t, EventId>, BytesHash> vanishing_;
   PostgresArray vanished_{PostgresArray::Type::kBytes};
   PostgresArray vanished_until_{PostgresArray::Type::kInt64};
 };

@@ -1,4 +1,4 @@
-// The statements of edits and removals.
+// The SQL statements of PostgresEdit (postgres_edit.h) and of the removals in PostgresStore. schema.h has the tables.
 #pragma once
 
 #include "monitors/postgres/postgres_session.h"

@@ -1,17 +1,18 @@
-// PostgresNews: the events that other relays save in a PostgreSQL, as they come.
+// PostgresNews: reads the events that other relays have saved in the same PostgreSQL since the last look.
 //
 //   PostgresNews news(store, store.Now().value());
 //   for (;;) {
 //     auto events = news.Read([&] { return HasSubscribers(); });
 //     …
 //
-// It also gives events that this relay saved without being told of the COMMIT, once its next write has shown them:
-// within a minute, because upkeep writes too. Events that were saved as history are no news.
+// It also reads events that this relay itself has saved if the connection was lost before the answer to COMMIT came.
+// The relay's next write finds them; it comes within a minute, because the relay looks for expired events so often.
+// Events of imports (SaveSomeHistory) are not read.
 //
-// A subscription gets each event once: it drops events that its query's moment has, and the others are read here after
-// the subscription was entered.
+// Each subscription gets each event once: it drops events that are in its query's moment (serial.h), and all others are
+// read here after the subscription was made.
 //
-// Threads: one at a time. The store must outlive it.
+// Threads: only one thread at a time may use it. The store must outlive it.
 #pragma once
 
 #include <functional>
@@ -24,21 +25,25 @@
 
 namespace weir {
 
+// An event of another relay.
 struct SharedEvent {
   Event event;
-  Serial serial;  // default if the event is not stored
+  Serial serial;  // number 0 if the event is not stored (ephemeral events)
 };
 
 class PostgresNews {
  public:
+  // Events of the moment `since` are not read. Connects in Read.
   PostgresNews(PostgresStore& store, Moment since);
 
-  // Returns a bounded part of the events since the last call, for each origin in the order of arrival.
-  // `anybody_listens` is asked once it is known how far the others are: while it returns false, events are passed over.
+  // Returns the next events, up to about 1 MiB; those of one origin are in the order of their serials. Calls
+  // `anybody_listens` once, after it has asked the database for the last serials; if the function returns false, all
+  // events up to these serials are skipped. After an error the next call continues at the same place.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
-  // True if there is more to read now.
+  // Returns true if the last Read has left events that can be read at once.
   bool more() const { return more_; }
-  // True if another process saves under this relay's name. Its events are news here.
+  // Returns true if another process has taken this relay's name in the database (WEIR_ORIGIN). Read then returns its
+  // events.
   bool name_is_taken() const { return name_is_taken_; }
   // Calls the store's ReadSizes on this connection.
   Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }
@@ -51,7 +56,7 @@ class PostgresNews {
   PostgresStore& store_;
   const std::unique_ptr<PostgresSession> session_;
   const Duration patience_;
-  Moment since_;
+  Moment since_;  // the events that were read or skipped
   bool more_ = false;
   bool name_is_taken_ = false;
 };

@@ -1,6 +1,6 @@
-// PostgresQuery: answers several filters from a PostgreSQL, slice by slice. Between slices it holds no connection and
-// no snapshot: events that were deleted or replaced since the query was made may be missing, and events saved since are
-// passed over by their serial.
+// PostgresQuery: the Query (event_store.h) of the store on PostgreSQL. Between slices it holds no connection and no
+// snapshot. So events that were deleted or replaced since the query began may be missing in the answer. Events that
+// were saved since are skipped by their serials.
 #pragma once
 
 #include <deque>
@@ -16,6 +16,8 @@ namespace weir {
 
 class PostgresQuery final : public Query {
  public:
+  // Takes a session of `sessions` for each slice. `patience` is the longest wait for an answer of the server.
+  // `sessions` must outlive the query.
   PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters, const QueryOptions& options);
 
   Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override;
@@ -27,19 +29,20 @@ class PostgresQuery final : public Query {
   uint64_t held_bytes() const override;
 
  private:
-  // One of the filters: it collects matches up to its limit, then looks whether the limit cut any off.
+  // One of the filters. It collects matches up to its limit and then looks whether there is another match.
   struct Part {
     Filter filter;
-    Work tag_work = 0;
-    uint64_t left = 0;  // matches left until its limit
-    bool done = false;
-    std::optional<PlanChoice> choice;  // the index that its scans use
-    std::unique_ptr<PostgresScan> scan;
+    Work tag_work = 0;                   // work of matching one tag of an event (TagWorkOf)
+    uint64_t left = 0;                   // matches left until the limit
+    bool done = false;                   // the filter needs no more rows
+    std::optional<PlanChoice> choice;    // the index that its scans use; null until it is chosen
+    std::unique_ptr<PostgresScan> scan;  // null before it begins, if `done`, and while the query is suspended
   };
+  // An event that may match.
   struct Candidate {
     FoundEvent event;
-    std::vector<uint32_t> parts;  // parts whose scans lead to it
-    size_t matched = 0;           // how many of them it was matched with; those that do not match are kNoPart
+    std::vector<uint32_t> parts;  // the parts whose scans have found it; kNoPart for those that it does not match
+    size_t matched = 0;           // number of `parts` that it was matched with so far
   };
 
   Result<Progress> Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match);
@@ -57,18 +60,18 @@ class PostgresQuery final : public Query {
   const Duration patience_;
   const QueryOptions options_;
   std::vector<Part> parts_;
-  bool has_begun_ = false;
+  bool has_begun_ = false;  // moment_ was read
   Moment moment_;
   bool complete_ = true;
   uint64_t visits_ = 0;
   Work work_ = 0;
-  Work work_end_ = 0;         // the slice ends at this work
-  uint64_t looks_since_ = 0;  // visits when the last limit was reached
-  uint64_t bytes_ = 0;        // handed out in this slice
-  std::optional<EventPlace> judged_;
-  std::deque<Candidate> found_;
-  uint64_t record_bytes_ = 1024;  // the mean of those that were read last
-  uint64_t at_once_ = 0;          // records that were read last
+  Work work_end_ = 0;                 // the slice ends at this work
+  uint64_t looks_since_ = 0;          // the number of visits when the last part reached its limit
+  uint64_t bytes_ = 0;                // bytes of JSON that were passed to the caller in this slice
+  std::optional<EventPlace> judged_;  // the last event that was matched; scans begin behind it
+  std::deque<Candidate> found_;       // the next events, in the order of the answer
+  uint64_t record_bytes_ = 1024;      // the mean size of the records that were read last
+  uint64_t at_once_ = 0;              // number of records that were read last
 };
 
 }  // namespace weir

@@ -1,8 +1,13 @@
-// PostgresScan: the events that may match a filter, in the order of the answer, from the index that has the fewest.
+// PostgresScan: finds the events that may match a filter, in the order of the answer, from the database index that has
+// the fewest rows for the filter.
 //
-// A scan has a lane for each key that is looked for, such as an author's kind, and in each the next rows of the index.
-// It stands still while a lane is empty that may have more: QueueRefill asks for the next rows of such lanes, together
-// with everything else that is asked on this journey to the server, and TakeRows takes the rows in.
+// A scan has a lane for each key that it looks for, such as an author with a kind. Each lane has the next rows of the
+// index for its key. The scan cannot continue while a lane is empty and may have more rows. QueueRefill then queues a
+// statement that reads the next rows of such lanes, the caller runs it together with other statements, and TakeRows
+// takes the rows.
+//
+// Call order: if choice() is null, QueueChoice, run the session, TakeChoice; then Start; then head and Pop while
+// IsReady(), else QueueRefill, run the session, TakeRows.
 #pragma once
 
 #include <cstdint>
@@ -30,50 +35,56 @@ struct EventPlace {
   }
 };
 
-// An event, as far as a row tells it.
+// An event that a row of the database names.
 struct FoundEvent {
   EventPlace place;
-  Serial serial;       // set with the record
+  Serial serial;       // set if the record was read with the row, or later
   std::string record;  // empty: not read yet
 };
 
 class PostgresScan {
  public:
-  // The filter must outlive the scan. `choice` is the choice of an earlier scan of the same filter.
+  // `filter` must outlive the scan. `choice` is that of an earlier scan of the same filter, or null.
   PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice);
 
-  // How many indexes are possible; 0: nothing can match. If there are several, the server has to be asked which is
-  // shortest.
+  // Returns the number of indexes from which the scan can choose. 0: the filter can match no event. If there are
+  // several, the server has to count their rows (QueueChoice).
   size_t choices() const { return choices_.size(); }
+  // Returns the chosen index; null if it must be chosen yet.
   const std::optional<PlanChoice>& choice() const { return choice_; }
-  // Returns the work.
+  // Queues choices() statements, which count rows of each index. Returns their work.
   Work QueueChoice(PostgresSession& session);
+  // Chooses the index with the fewest rows. `counts[first]` is the answer to the first statement of QueueChoice.
   void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
 
-  // Begins behind this place; at the beginning if there is none.
+  // Begins behind the place `after`, or with the newest event if it is null. An index must be chosen.
   void Start(const std::optional<EventPlace>& after);
+  // Returns true if head() is known. If it is false, the scan needs rows (QueueRefill).
   bool IsReady() const { return lanes_ready_ == lanes_.size(); }
-  // The next event in order, if the scan is ready; null at the end.
+  // Returns the next event if the scan is ready; null if there are no more.
   const FoundEvent* head() const;
+  // Removes head(), which must not be null, and returns it.
   FoundEvent Pop();
 
-  // Asks for rows of as many lanes as possible, for `wanted` events and at most this work. Returns the work.
+  // Queues one statement that reads rows for empty lanes: about as many as `wanted` events need, within `most` work,
+  // but of at least one lane. The scan must not be ready. Returns the work of finding the rows.
   Work QueueRefill(PostgresSession& session, uint64_t wanted, Work most);
-  // Returns the work.
+  // Takes the answer to the statement of QueueRefill. Returns the work of the rows.
   Work TakeRows(const PostgresRows& rows);
 
+  // Returns the bytes of memory that the scan takes.
   uint64_t held_bytes() const;
 
  private:
   struct Lane {
-    const PublicKey* author = nullptr;
-    int64_t tag = 0;
+    const PublicKey* author = nullptr;  // author, tag and kind: the key, as far as the index has them
+    int64_t tag = 0;                    // TagNumber (postgres_columns.h)
     int32_t kind = 0;
-    uint32_t at_once = 0;    // rows that were asked for last
-    uint32_t of_second = 0;  // rows that came of the second where it stood
-    bool at_end = false;
-    EventPlace from;  // place of its last row
-    bool has_begun = false;
+    uint32_t at_once = 0;    // number of rows that were asked for last
+    uint32_t of_second = 0;  // number of rows that came with the same created_at as the last row before
+    bool at_end = false;     // the index has no more rows of this key
+    EventPlace from;         // the place of its last row
+    bool has_begun = false;  // `from` is set
     std::vector<FoundEvent> rows;
     size_t next = 0;  // index of the next row
 
@@ -89,22 +100,22 @@ class PostgresScan {
   }
   void PushHead(uint32_t lane);
 
-  static constexpr size_t kLanesCounted = 64;  // at most, for one choice
-  static constexpr size_t kLanesWithRecords = 4;
-  static constexpr size_t kIdsWithRecords = 32;
-  static constexpr size_t kIdsOfLane = 256;  // ids are no index to walk: all rows of a lane come at once
+  static constexpr size_t kLanesCounted = 64;     // lanes of which rows are counted, at most, for one choice
+  static constexpr size_t kLanesWithRecords = 4;  // up to this number of lanes, records are read with the rows
+  static constexpr size_t kIdsWithRecords = 32;   // up to this number of ids, records are read with the rows
+  static constexpr size_t kIdsOfLane = 256;       // ids that a lane looks up; all of its rows are read together
 
   const Filter& filter_;
   std::vector<PlanChoice> choices_;
   std::optional<PlanChoice> choice_;
-  std::vector<double> counted_shares_;  // counted share of the lanes, for each choice
+  std::vector<double> counted_shares_;  // for each choice: the share of its lanes whose rows are counted
   std::optional<EventPlace> after_;
   std::vector<Lane> lanes_;
-  size_t lanes_ready_ = 0;
-  std::vector<uint32_t> heads_;   // a heap of lanes that have rows
-  std::vector<uint32_t> asked_;   // lanes of the refill that is under way
-  uint32_t asked_rows_ = 0;       // rows asked for in each lane
-  uint64_t record_bytes_ = 1024;  // the mean of those that came last
+  size_t lanes_ready_ = 0;        // number of lanes that have rows or are at their end
+  std::vector<uint32_t> heads_;   // a heap of the lanes that have rows
+  std::vector<uint32_t> asked_;   // the lanes of the last QueueRefill
+  uint32_t asked_rows_ = 0;       // the number of rows that it asked for in each lane
+  uint64_t record_bytes_ = 1024;  // the mean size of the records that were read last
   bool knows_size_ = false;       // record_bytes_ was measured
 };
 

@@ -1,14 +1,15 @@
-// PostgresStore: the EventStore on PostgreSQL, for relays that share a database.
+// PostgresStore: the EventStore (event_store.h) on PostgreSQL, for relays that share a database.
 //
 //   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .origin = "relay-1"});
 //   if (!store.ok()) …  // says what is wrong: no server, no rights, a standby, tables of a newer weir
 //
-// Tables: see schema.h. Each piece that is saved is one transaction, in three journeys to the server: what is known,
-// what changes, COMMIT. An OK means that COMMIT was answered; if the server has synchronous standbys, by them too.
-// Every process that saves is an origin with a name of its own.
+// schema.h has the tables. Each call of SaveSome is one transaction, in three round trips to the server: reading what
+// it needs, writing the changes, COMMIT. When it returns without an error, the server has answered COMMIT; if the
+// server has synchronous standbys, they have the events, too.
 //
-// Saved events are news to the relays that share the database (postgres_news.h). Only history is not: it has a second
-// origin, "name (history)".
+// Every process that saves is an origin (serial.h) with a name of its own. The other relays on the database read the
+// events that an origin saves (postgres_news.h), except old events that an import saves through this relay: they belong
+// to a second origin of this process, "name (history)".
 #pragma once
 
 #include <atomic>
@@ -31,29 +32,33 @@ namespace weir {
 class SettingTable;
 
 struct PostgresStoreSettings {
-  std::string origin;                        // WEIR_ORIGIN
-  uint64_t connections = 8;                  // WEIR_POSTGRES_CONNECTIONS
-  std::chrono::milliseconds timeout{10000};  // WEIR_POSTGRES_TIMEOUT_MS
+  std::string origin;                        // WEIR_ORIGIN: the name of this process in the database
+  uint64_t connections = 8;                  // WEIR_POSTGRES_CONNECTIONS: the most connections for reading
+  std::chrono::milliseconds timeout{10000};  // WEIR_POSTGRES_TIMEOUT_MS: the longest wait for an answer
 };
 
+// Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// Returns an address that selects, among several hosts, the one that takes writes.
+// Returns `conninfo` with the demand that, among several hosts, the one that takes writes is selected. Returns it
+// unchanged if it has a demand of its own (target_session_attrs).
 std::string WithWritableHost(const std::string& conninfo);
 
 struct PostgresStoreOptions {
-  std::string conninfo;  // in libpq's form
+  std::string conninfo;  // the address in libpq's form: postgres://… or key=value pairs
   PostgresStoreSettings settings;
-  std::vector<std::string> own_urls;  // see StoreOptions
-  bool read_only = false;             // for reading: a standby will do, nothing is written
+  std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
+  bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // everything that it saves is history
+  bool is_history = false;            // no other relay reads what this store saves
 };
 
 class PostgresEdit;
 
 class PostgresStore final : public EventStore {
  public:
+  // Connects, makes the tables if necessary, and takes the origin's name. A process that had the name before cannot
+  // save any more.
   static Result<std::unique_ptr<PostgresStore>> Open(const PostgresStoreOptions& options);
 
   Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
@@ -73,36 +78,42 @@ class PostgresStore final : public EventStore {
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
 
-  // Returns a connection of the caller's own, which is not connected yet.
+  // Returns a new session for the caller, which is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
-  // The address of the server; if this store writes, with the demand for a host that takes writes.
+  // Returns the address of the server; unless the store is read-only, with the demand for a host that takes writes.
   std::string conninfo() const;
+  // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Takes marks of another store and removes what they name; RemoveVanished then removes what vanished authors left.
+  // Adds marks of another store, and removes the events that they name here. For marks of vanished authors, the caller
+  // must call RemoveVanished afterwards, which removes the events.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
-  // Returns the line of text that is kept under a name as long as the tables are; "": none.
+  // A note is a line of text that the database keeps under a name. Returns an empty string if there is no such note.
   Result<std::string> Note(const std::string& name) const;
   Status SetNote(const std::string& name, const std::string& text);
-  // Decides about an event as Save would now, but saves nothing.
+  // Returns the outcome that saving the event would have now, but saves nothing. The store must not be read-only.
   Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
-  // Renews the statistics by which the server guesses its plans. To be called after many events were saved at once.
+  // Renews the statistics from which the server makes its plans. Should be called after many events were saved at once.
   Status Analyze();
-  // Asks the server for the sizes, which other relays change too.
+  // Asks the server for the sizes that Sizes returns, which other relays change, too.
   Status ReadSizes(PostgresSession& session, Duration patience);
   const PostgresOrigin& origin() const { return origin_; }
-  const std::string& database() const { return database_; }  // a token that no other has
+  const std::string& database() const { return database_; }  // a token that no other database has
   const PostgresStoreOptions& options() const { return options_; }
 
-  // Returns the oldest range of serials of this origin, behind the first and up to the second, whose COMMIT was lost on
-  // the way but had been done. A caller that has told of a part of them lets go of that part.
+  // The next two functions are for events that this process has saved although the answer to COMMIT was lost.
+  // UnknownNews returns the oldest range of serials of such events, after the first number and up to the second;
+  // nullopt if there is none. Once a caller has announced the events up to the serial `until`, it calls
+  // LetGoOfUnknownNews, which removes that part of the oldest range. There must be a range then. Both may be called
+  // from any thread.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
-  // Notes whether a request to vanish that any relay saved is yet to be done.
+  // Notes whether the events of an author who asked any relay to vanish are still to be removed (owes_vanishing). May
+  // be called from any thread.
   void NoteOthersOwe(bool owe) { others_owe_ = owe; }
-  // Sets the function that is called on the thread that saves, when there is news for others. Must be set while nothing
-  // is saved.
+  // Sets a function that is called after each write with new events that other relays should read, on the thread that
+  // saves. Must be set while no thread saves; an empty function ends the calls.
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
@@ -110,7 +121,8 @@ class PostgresStore final : public EventStore {
   Status OpenAll();
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
-  // Does `work` on the connection that writes, in one transaction; does it again if another relay was faster.
+  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit if another relay was
+  // faster, or if the connection turns out to have been lost while it was idle.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
@@ -122,13 +134,13 @@ class PostgresStore final : public EventStore {
   PostgresSession writer_;
   std::string database_;
   PostgresOrigin origin_;
-  PostgresOrigin history_;  // without a name until something is saved there
-  bool has_saved_ = false;
-  std::function<void()> tell_;
-  mutable std::mutex mutex_;  // protects unknown_news_
+  PostgresOrigin history_;      // the second origin; without a name until something is saved there
+  bool has_saved_ = false;      // an edit has locked all origins since this process took its last name
+  std::function<void()> tell_;  // set by OnSaved
+  mutable std::mutex mutex_;    // protects unknown_news_
   std::deque<Range> unknown_news_;
-  std::atomic<bool> owes_vanishing_ = true;  // an earlier process may have left something
-  std::atomic<bool> others_owe_ = false;
+  std::atomic<bool> owes_vanishing_ = true;  // at first, because an earlier process may have left something
+  std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;
 };

@@ -1,4 +1,5 @@
-// The walk through a PostgreSQL (store_walk.h). It sees what others write meanwhile.
+// Makes a StoreWalk (relay/store/store_walk.h) for the store on PostgreSQL. Unlike the walk of a RocksDB it uses no
+// snapshot, so it sees what is written while it goes on.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 
 namespace weir {
 
+// Returns a walk with a connection of its own, which it makes when it is first read. `store` must outlive it.
 std::unique_ptr<StoreWalk> WalkThrough(const PostgresStore& store);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// The tables of the events in a PostgreSQL, and the origins that write there.
+// The tables in which a PostgreSQL keeps the events, and the functions that make them and register the processes that
+// write there. Such a process is called an origin (relay/store/serial.h).
 //
 //   | table                  | one row for                                                                          |
 //   |------------------------|--------------------------------------------------------------------------------------|
@@ -13,8 +14,9 @@
 //   | weir_deleted_addresses | an address that its author deleted, until when                                       |
 //   | weir_vanished          | an author who asked to vanish (NIP-62), until when, and whether events are still owed |
 //
-// Every shape of NIP-01's filters is a walk of an index in the order of the answer: (…, created_at DESC, id ASC).
-// The tables need nothing that other engines with PostgreSQL's protocol lack: no triggers, sequences, advisory locks.
+// For every shape of NIP-01's filters there is an index that has the events in the order of the answer: (…, created_at
+// DESC, id ASC). The tables use no triggers, sequences or advisory locks, because other databases with PostgreSQL's
+// protocol lack them.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +29,26 @@ namespace weir {
 
 inline constexpr int kPostgresFormat = 1;
 
-// Makes the tables if there are none and `create` is set. Refuses newer tables and those of another program; there are
-// no older ones.
+// Makes the tables if there are none and `create` is true. Returns an error if there are none and `create` is false, or
+// if the tables are of a newer weir or of another program. There is no older format.
 Status OpenSchema(PostgresSession& session, bool create, Duration patience);
 
 struct PostgresOrigin {
-  uint32_t number = 0;
+  uint32_t number = 0;  // Serial::origin of its events
   std::string name;
-  std::string owner;    // a token of the process that took the name last
-  uint64_t serial = 0;  // the last that is known to be committed
+  std::string owner;    // a random token of this process
+  uint64_t serial = 0;  // new events get larger serials than this, which is the last that is known to be taken
 };
-// Takes a name. From here on the process that had it before cannot save.
+// Registers this process as the origin `name`. A process that had the name before cannot save any more. If `is_live` is
+// true, other relays read the events that the origin saves.
 Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, bool is_live, Duration patience);
 
 // Returns a token that no other database has.
 Result<std::string> DatabaseToken(PostgresSession& session, Duration patience);
 
-// Sets what all sessions of the store begin with: plans are made once, and walk the indexes. If a client goes away, the
-// server ends what it had begun, in as much time as the client would have waited: its locks hold up others.
+// Sets the options that all sessions of the store need. The server makes the plan of each statement once, and plans use
+// the indexes. The server ends a statement, or a transaction that is idle, after `patience`, because the locks of a
+// client that is gone would make others wait.
 Status Tune(PostgresSession& session, Duration patience);
 
 }  // namespace weir

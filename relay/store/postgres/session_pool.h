@@ -1,7 +1,7 @@
-// SessionPool: the connections on which a store is read. Each is made and tuned when it is first needed, and made again
-// after it was lost.
+// SessionPool: the connections on which a PostgresStore is read. Each is made and tuned (schema.h) when it is first
+// needed, and made again after it was lost.
 //
-// Threads: Take may be called from any thread; it waits until a session is free.
+// Threads: Take and With may be called from any thread. A Lease belongs to one thread.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace weir {
 
 class SessionPool {
  public:
-  // Gives its session back to the pool when it is destroyed. The pool must outlive it.
+  // A session that a caller has for itself. The destructor returns it to the pool, which must outlive the lease.
   class Lease {
    public:
     Lease(SessionPool& pool, std::unique_ptr<PostgresSession> session) : pool_(&pool), session_(std::move(session)) {}
@@ -34,12 +34,16 @@ class SessionPool {
     std::unique_ptr<PostgresSession> session_;
   };
 
+  // The pool has at most `sessions` sessions. `patience` is the longest wait for a free session, and for a connection.
   SessionPool(std::string conninfo, size_t sessions, Duration patience)
       : conninfo_(std::move(conninfo)), patience_(patience), to_make_(sessions) {}
 
-  // Returns a connected session. One that was idle may have been lost since, which the next question on it shows.
+  // Returns a session that is connected, as far as the client knows: a connection that was lost while it was idle is
+  // noticed only when it is used. Returns an error if no session becomes free within `patience`, or if the server
+  // cannot be reached.
   Result<Lease> Take();
-  // Does `work` on a session, and once more if its connection turns out to have been lost before.
+  // Calls `work(session)` with a session and returns its result. If it fails because the connection was lost, and not
+  // for lack of an answer in time, calls it once more with another session. So `work` must be safe to repeat.
   template <typename Value, typename Do>
   Result<Value> With(Do&& work);
 
@@ -51,7 +55,7 @@ class SessionPool {
   std::mutex mutex_;
   std::condition_variable put_back_;
   std::vector<std::unique_ptr<PostgresSession>> idle_;
-  size_t to_make_;
+  size_t to_make_;  // number of sessions that may still be made
 };
 
 template <typename Value, typename Do>

@@ -106,7 +106,7 @@ RC_GTEST_PROP(FrameReader, IsTheSameHoweverTheBytesArrive, (const std::vector<st
   RC_ASSERT(read == payloads);
 }
 
-TEST(FrameReader, RefusesWhatAServerMustNotSend) {
+TEST(FrameReader, RefusesFramesForbiddenToServers) {
   const auto fault = [](const std::string& bytes) {
     FrameReader reader;
     Feed(reader, bytes);

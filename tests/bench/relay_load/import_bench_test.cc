@@ -87,7 +87,7 @@ TEST_F(ImportBench, CostIsThatOfAllProcessesOfTheCommand) {
   EXPECT_GT(cost.value().peak_mb, 0);
 }
 
-TEST_F(ImportBench, FileOfEventsIsWhatTheSetHas) {
+TEST_F(ImportBench, TheFileHoldsTheEventsOfTheSet) {
   const EventRecipe recipe{.purpose = "import", .seed = 3, .count = 20, .day = 20'000};
   const auto file = EventSet::MakeFile(recipe, dir() / "cache");
   ASSERT_TRUE(file.ok()) << file.status().message();

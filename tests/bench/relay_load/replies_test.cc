@@ -38,7 +38,7 @@ TEST(Replies, ReadsTheOthers) {
   EXPECT_EQ(ParseReply(R"(["WHAT"])").kind, ReplyKind::kOther);
 }
 
-TEST(Replies, SurvivesWhatIsCutOff) {
+TEST(Replies, SurvivesTruncatedReplies) {
   const std::string whole = "[\"OK\",\"" + kId + "\",true,\"duplicate: \\\" have\"]";
   for (size_t size = 0; size < whole.size(); ++size) ParseReply(whole.substr(0, size));
   EXPECT_EQ(ParseReply("[\"OK\",\"\\").subject, "");

@@ -32,7 +32,7 @@ std::vector<ResultRow> operator+(std::vector<ResultRow> a, const std::vector<Res
   return a;
 }
 
-TEST(Report, MedianOfOddEvenAndNone) {
+TEST(Report, MedianOfOddEvenAndNoFigures) {
   EXPECT_EQ(SpreadOf({3, 1, 2}).median, 2);
   EXPECT_EQ(SpreadOf({4, 1, 2, 3}).median, 2.5);
   EXPECT_EQ(SpreadOf({4, 1, 2, 3}).lowest, 1);

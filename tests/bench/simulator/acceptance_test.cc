@@ -28,7 +28,7 @@ TEST(Acceptance, StepToThreeTimesTheSustainable) {
 }
 
 // The setpoint is for the engine: its base of memory stands at 0.18 and more, and waiting work does not free it.
-TEST(Acceptance, ABulkSetpointBelowWhatMemoryHoldsDoesNotStopBulkWork) {
+TEST(Acceptance, ABulkSetpointBelowTheMemoryBaseDoesNotStopBulkWork) {
   for (const double setpoint : {0.2, 0.17, 0.05}) {
     SimulationOptions options = OptionsOf("burst");
     options.settings.bulk.setpoint = setpoint;
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Disturbances,
                            return name;
                          });
 
-TEST(Acceptance, AThousandWritersGetWhatOneGets) {
+TEST(Acceptance, AThousandWritersGetAsMuchAsOne) {
   const Figures thousand = FiguresOf("thousand-writers");
   const Figures one = FiguresOf("one-writer");
   EXPECT_NEAR(thousand.aggregate_bytes_per_second / one.aggregate_bytes_per_second, 1, 0.02);
@@ -105,7 +105,7 @@ TEST(Acceptance, TheBrakeAnswersAnIdleHourAtOnce) {
   EXPECT_EQ(f.escapes, 0);
 }
 
-TEST(Acceptance, TheBottleneckThrottlesWhereTheWeightedSumDoesNot) {
+TEST(Acceptance, TheBottleneckThrottlesWhenTheWeightedSumDoesNot) {
   const Figures bottleneck = FiguresOf("memory-low-l0-high");
   const Figures weighted = FiguresOf("memory-low-l0-high-weighted");
   EXPECT_EQ(bottleneck.escapes, 0);
@@ -145,7 +145,7 @@ TEST(Acceptance, ATreeThatGrowsIsFilledAsFastAsByTheBestFixedRate) {
   EXPECT_EQ(weir.stalled_seconds, 0);
 }
 
-TEST(Acceptance, AnHourOfATreeThatGrowsBrakesNobody) {
+TEST(Acceptance, AGrowingTreeNeverStallsInAnHour) {
   const Sustained hour = SustainedByWeir(*FindGeometry("growing"), {}, 3600);
   EXPECT_EQ(hour.stalled_seconds, 0);
   EXPECT_GT(hour.tree_bytes, 5e9);
@@ -178,7 +178,7 @@ TEST(Acceptance, NewGainsDoNotKick) {
 }
 
 // The bake-off in one line per law; bench/simulator/README.md has the figures.
-TEST(BakeOff, WhatTheOtherLawsDo) {
+TEST(BakeOff, OtherLawsStallOrOvershootMore) {
   const Figures weir = FiguresOf("step");
   const Figures none = FiguresOf("step", "none");
   EXPECT_GT(none.stalled_seconds, 60);

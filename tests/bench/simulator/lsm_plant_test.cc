@@ -77,7 +77,7 @@ TEST(LsmPlant, FollowsRocksDbAtAFixedRate) {
 
 // Measured on RocksDB with four writers in a closed loop, 40 s: 9.0 MB/s, stopped or delayed nearly always, L0 up to
 // 19.
-TEST(LsmPlant, BrakesLikeRocksDbWhenNobodyElseDoes) {
+TEST(LsmPlant, BrakesLikeRocksDbWithoutALimiter) {
   LsmPlantOptions options = Recipe();
   options.l1_at_start_bytes = 32.5e6;
   options.lower_bytes = {67e6};

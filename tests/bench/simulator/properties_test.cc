@@ -63,7 +63,7 @@ TEST(SimulatorProperty, TokensAreConserved) {
   });
 }
 
-TEST(SimulatorProperty, ManyPartiesGetWhatOneGets) {
+TEST(SimulatorProperty, ManyPartiesGetAsMuchAsOne) {
   Holds([] {
     const Scenario many = Closed(*rc::gen::inRange(2, 1000), 1, 120);
     const Scenario one = Closed(1, 1, 120);
@@ -74,7 +74,7 @@ TEST(SimulatorProperty, ManyPartiesGetWhatOneGets) {
   });
 }
 
-TEST(SimulatorProperty, NobodyStarves) {
+TEST(SimulatorProperty, NoPartyStarves) {
   Holds([] {
     const int parties = *rc::gen::inRange(2, 40);
     const Scenario scenario = Closed(parties, *rc::gen::inRange(1, 100), 40);

@@ -38,14 +38,14 @@ TEST(SimulateCommand, KeepsToTheWidthOfTheTerminal) {
   for (std::string line; std::getline(lines, line) && !line.empty();) EXPECT_LE(line.size(), 60u) << line;
 }
 
-TEST(SimulateCommand, BrailleAndColourWhereTheyAreWanted) {
+TEST(SimulateCommand, DrawsBrailleAndColourIfTheyAreWanted) {
   const Ran ran = RunCommand({}, {}, {.width = 100, .unicode = true, .colour = true});
   EXPECT_NE(ran.out.find("⡇"), std::string::npos);
   EXPECT_NE(ran.out.find("╌"), std::string::npos);
   EXPECT_NE(ran.out.find("\033[33m"), std::string::npos);
 }
 
-TEST(SimulateCommand, ListsWhatThereIs) {
+TEST(SimulateCommand, ListsScenariosGeometriesAndLaws) {
   const Ran ran = RunCommand({"--list"});
   EXPECT_EQ(ran.code, 0);
   for (const char* name : {"step", "thousand-writers", "recipe-x4", "spring"}) {
@@ -88,7 +88,7 @@ TEST(SimulateCommand, RunsWithTheGainsOfTheEnvironment) {
   EXPECT_NE(usual.out, RunCommand(flags, {{"WEIR_RATE_LIMIT_WRITE_KP", "2"}}).out);
 }
 
-TEST(SimulateCommand, SaysWhatIsWrong) {
+TEST(SimulateCommand, RefusesWrongArgumentsAndSettings) {
   EXPECT_EQ(RunCommand({"--scenario", "no such"}).code, 2);
   EXPECT_EQ(RunCommand({"--law", "all", "--csv"}).code, 2);
   EXPECT_EQ(RunCommand({"--json", "--csv"}).code, 2);

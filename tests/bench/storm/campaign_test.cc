@@ -33,7 +33,7 @@ TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
 }
 
-TEST(Campaign, AShapeIsSweptFromWhatRocksDbAloneTakesThereToItsOracle) {
+TEST(Campaign, SweepsAShapeFromTheRateOfRocksDbAloneToItsOracle) {
   PhaseRow alone{.run = {.shape = "blobs", .scenario = "shape", .policy = "alone"}, .phase = "burst", .outcome = "ok"};
   alone.bulk_mb_per_second = 10;
   std::vector<PhaseRow> rows = {Swept("static@99", 1, 99)};
@@ -60,7 +60,7 @@ TEST(Campaign, AShapeIsSweptFromWhatRocksDbAloneTakesThereToItsOracle) {
   EXPECT_EQ(BestOracle(rows), "static@99");
 }
 
-TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {
+TEST(Campaign, InterleavesRepetitionsAndRotatesTheFirstPolicy) {
   const std::vector<RunKey> runs = Campaign(1, {"burst"}, {{.policies = {"alone", "weir"}}}, 2);
   ASSERT_EQ(runs.size(), 4u);
   EXPECT_EQ(runs[0].policy, "alone");

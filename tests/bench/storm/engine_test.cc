@@ -80,7 +80,7 @@ TEST(StormEngine, ZstdHalvesItsValues) {
   EXPECT_LT(bytes("zstd"), 0.7 * static_cast<double>(bytes("recipe")));
 }
 
-TEST(StormEngine, FamiliesTakeTheirSharesOfWhatIsWritten) {
+TEST(StormEngine, FamiliesTakeTheirSharesOfTheWrites) {
   const Changes seen = BulkChangesOf(SmallOf("families"), 1200);
   ASSERT_EQ(seen.puts.size(), 4u);
   EXPECT_NEAR(seen.puts.at(0), 900, 60);

@@ -38,7 +38,7 @@ TEST(PublishedPlan, AddsThreeTermsInSeconds) {
   EXPECT_NEAR(ToSeconds(delay), 0.2 + 0.04 + 0.004, 1e-9);
 }
 
-TEST(PublishedPlan, ClampsTheIntegralAndTheDelayAndNothingElse) {
+TEST(PublishedPlan, ClampsOnlyTheIntegralAndTheDelay) {
   PublishedPlan plan(kPlanWrites);
   TimePoint now = kStart;
   (void)plan.Delay(now, 3.85);

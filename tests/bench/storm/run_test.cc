@@ -138,7 +138,7 @@ TEST_F(StormRun, MissingTemplateIsNamed) {
   EXPECT_NE(status.message().find("none"), std::string::npos) << status.message();
 }
 
-TEST(StormPolicy, UnknownNamesAndKnobsAreRefusedWithWhatThereIs) {
+TEST(StormPolicy, RefusesUnknownNamesAndKnobsAndListsTheKnownOnes) {
   const auto message = [](const std::string& spec) { return MakePolicy(spec, {}, {}).status().message(); };
   EXPECT_NE(message("wier").find("low_pri"), std::string::npos) << message("wier");
   EXPECT_NE(message("raised@3").find("no knob"), std::string::npos) << message("raised@3");

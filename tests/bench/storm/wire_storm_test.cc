@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-TEST(WireStorm, OfEachPolicyARunOnce) {
+TEST(WireStorm, RunsEachPolicyOnce) {
   if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
   const PostgresProcess server;
   const auto scratch = MakeScratch();

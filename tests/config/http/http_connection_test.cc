@@ -81,7 +81,7 @@ TEST(HttpConnectionTest, ReadsAnswersOfEveryForm) {
   }
 }
 
-TEST(HttpConnectionTest, SaysWhatTheCallSays) {
+TEST(HttpConnectionTest, SendsTheGivenMethodPathHeadersAndBody) {
   ScriptedServer server(Script{{Answer("200 OK", "", "X-Kept: Yes\r\n")}, {Answer("200 OK", "")}});
   ServerUrl url = At(server.port());
   url.path = "/base";
@@ -147,7 +147,7 @@ TEST(HttpConnectionTest, APortWithoutAServerIsTold) {
   EXPECT_TRUE(unknown.problem.starts_with("cannot find no such host: ")) << unknown.problem;
 }
 
-TEST(HttpConnectionTest, AConnectionIsKeptAndMadeAgainWhereTheServerClosedIt) {
+TEST(HttpConnectionTest, AConnectionIsKeptAndRemadeIfTheServerClosedIt) {
   ScriptedServer server(
       Script{{Answer("200 OK", "1"), Answer("200 OK", "2"), Answer("200 OK", "3", "Connection: close\r\n")},
              {Answer("200 OK", "4")},
@@ -194,7 +194,7 @@ TEST(HttpConnectionTest, ByTlsOnlyTheServerThatIsMeantIsSpokenTo) {
   EXPECT_EQ(CallHttp(other, call).problem, "");
 }
 
-TEST(HttpConnectionTest, AnAnswerToTheEndOfTheConnectionIsWholeOnlyWhereTlsSaysSo) {
+TEST(HttpConnectionTest, AnAnswerThatEndsWithTheConnectionIsWholeOnlyIfTlsSaysSo) {
   const TempDirectory directory;
   MakeCertificates(directory.path());
   ScriptedServer server(Script{{std::string("HTTP/1.0 200 OK\r\n\r\nto the end")}}, directory.path());
@@ -223,7 +223,7 @@ std::string HelloOfACall() {
 }
 
 // Runs in a process of its own, whose OpenSSL is configured so that it would speak TLS 1.0.
-TEST(HttpConnectionDeathTest, OffersNothingBeforeTls12WhereTheSystemWould) {
+TEST(HttpConnectionDeathTest, OffersNothingBeforeTls12EvenIfTheSystemWould) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const TempDirectory directory;
   std::ofstream(directory / "openssl.cnf") << "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = low\n"

@@ -129,7 +129,7 @@ TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
   }
 }
 
-TEST_F(ExportServiceTest, NoneBeginsInAnEmergency) {
+TEST_F(ExportServiceTest, RefusesAnExportInAnEmergency) {
   const std::string more_than_the_target(64 << 20, 'x');
   configuration_.storage.memory.target_memory_mb = 32;
   Open();

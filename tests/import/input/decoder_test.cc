@@ -48,7 +48,7 @@ std::string SomeText() {
   return text;
 }
 
-RC_GTEST_PROP(Decoder, WhatWasCompressedIsTheSameAgainInAnyPieces, ()) {
+RC_GTEST_PROP(Decoder, RestoresCompressedTextReadInAnyPieces, ()) {
   const auto compression = *rc::gen::element(Compression::kNone, Compression::kGzip, Compression::kZstd);
   const auto parts = *rc::gen::nonEmpty<std::vector<std::string>>();
   std::string text;

@@ -196,7 +196,7 @@ TEST_F(MigrationTest, TakesNoVersionThatDidNotComeFromHere) {
 }
 
 // The PostgreSQL's own relay may have clients already.
-TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
+TEST_F(MigrationTest, EventsThatTheOtherReplacedOrDeletedAreNotMissing) {
   const PlainEvent profile = Plain(Author(1), RandomNostr::kStart, 0);
   const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
   const std::string address = "30023:" + Author(1) + ":a";
@@ -208,7 +208,7 @@ TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
 }
 
 // The copy may be older than the request: an event came to it since.
-TEST_F(MigrationTest, WhoVanishedThereIsGoneHereToo) {
+TEST_F(MigrationTest, RemovesEventsOfAnAuthorWhoVanishedAtTheSource) {
   const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
   SaveForAWhile(Author(1), 62, {{"relay", RandomNostr::kOwnUrl}});
   SaveAll(to_->store(), {note});

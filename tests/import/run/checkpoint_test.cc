@@ -70,7 +70,7 @@ TEST(Checkpoint, TheOneBeforeStaysWhereTheNextCannotBeWritten) {
   ExpectSame(*file.Read().value(), Example());
 }
 
-TEST(Checkpoint, WhatIsWrongWithItIsSaid) {
+TEST(Checkpoint, NamesTheFaultOfABadFile) {
   const std::string good = ToJson(Example());
   const auto replaced = [&](const std::string& from, const std::string& to) {
     std::string text = good;

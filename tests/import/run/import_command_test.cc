@@ -33,7 +33,7 @@ uint64_t Now() {
 
 size_t LinesOf(const std::string& text) { return static_cast<size_t>(std::ranges::count(text, '\n')); }
 
-TEST_F(ImportCommandTest, WhatTheReferenceWouldHaveIsStored) {
+TEST_F(ImportCommandTest, StoresTheSameEventsAsTheReference) {
   for (const uint64_t seed : {1, 2, 3}) {
     RandomNostr random(seed, 3000);
     ModelStore model({RandomNostr::kOwnUrl});
@@ -240,7 +240,7 @@ TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
   EXPECT_EQ(Stored().size(), 500U);
 }
 
-TEST_F(ImportCommandTest, WhatCannotBeDoneIsRefused) {
+TEST_F(ImportCommandTest, RefusesWrongArguments) {
   WriteText(file("a.jsonl"), Notes(0, 1));
   struct Case {
     std::vector<std::string> arguments;

@@ -80,7 +80,7 @@ TEST_F(ImportPostgresTest, AnInterruptedImportGoesOnInItsOwnDatabaseOnly) {
   EXPECT_EQ(database_->Ask("SELECT count(*) FROM weir_events"), "400");
 }
 
-TEST_F(ImportPostgresTest, WhatOnlyARocksDbHasSaysSo) {
+TEST_F(ImportPostgresTest, RefusesCommandsThatOnlyRocksDbHas) {
   const Ran checked = Run(CheckCommand, {});
   EXPECT_NE(checked.code, 0);
   EXPECT_NE(checked.err.find("which keeps its own indexes right"), std::string::npos) << checked.err;
@@ -95,7 +95,7 @@ TEST_F(ImportPostgresTest, WhatOnlyARocksDbHasSaysSo) {
 }
 
 // Each store that is opened to save has a name, which tells a relay from its imports.
-TEST_F(ImportPostgresTest, WhoSavesHasANameOfItsOwn) {
+TEST_F(ImportPostgresTest, RelayAndImportHaveNamesOfTheirOwn) {
   StorageOptions options{.data_dir = data_dir(), .address = "http://127.0.0.1:4001"};
   options.settings.store = AddressOf(*database_);
   options.settings.memory.target_memory_mb = 4096;

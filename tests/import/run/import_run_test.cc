@@ -264,7 +264,7 @@ TEST_F(ImportRunTest, GoesOnWithTheTailThatItBeganWith) {
   EXPECT_EQ(Read().tally.read(), 2U);
 }
 
-TEST_F(ImportRunTest, WhatCannotBeWrittenIsWaitedForAndNothingIsLost) {
+TEST_F(ImportRunTest, RetriesToWriteRejectsAndLosesNoLine) {
   rejects_path_ = directory_ / "missing/rejects.tsv";
   options_.retry = std::chrono::milliseconds(1);
   Put(0, {"!x\n", "y\n"});

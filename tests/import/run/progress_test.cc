@@ -35,7 +35,7 @@ TEST(Readable, TimesFitTheirLength) {
   EXPECT_EQ(ClockTime(seconds(3723)), "1:02:03");
 }
 
-TEST(Readable, WhatIsNoTextIsEscaped) {
+TEST(Readable, EscapesControlAndInvalidCharacters) {
   EXPECT_EQ(AsText("plain \xc3\xa9"), "plain \xc3\xa9");
   EXPECT_EQ(AsText("a\tb\x7f\x1b"), "a\\x09b\\x7f\\x1b");
   EXPECT_EQ(AsText("caf\xe9"), "caf\\xe9");
@@ -140,7 +140,7 @@ TEST(RateWindow, IsOfTheLastSeconds) {
   EXPECT_NEAR(rates.bytes_per_s(), 200, 0.01);
 }
 
-TEST(RateWindow, WhatShrinksHasNoSpeed) {
+TEST(RateWindow, AShrinkingCountHasNoRate) {
   RateWindow rates;
   ManualClock clock;
   rates.Add(clock.Now(), 5, 100);

@@ -44,7 +44,7 @@ class RejectsFileTest : public testing::Test {
   TempDirectory directory_;
 };
 
-TEST_F(RejectsFileTest, NoneIsLeftBehindForNothing) {
+TEST_F(RejectsFileTest, RemovesItsFileIfNoLineWasRejected) {
   {
     RejectsFile file(path());
     EXPECT_TRUE(file.Open().ok());
@@ -110,7 +110,7 @@ TEST_F(RejectsFileTest, TwoDoNotWriteAtOnce) {
   EXPECT_EQ(contents(), before);
 }
 
-TEST_F(RejectsFileTest, WhatIsNoFileOnADiskIsAnybodys) {
+TEST_F(RejectsFileTest, SeveralProgramsMayWriteToADevice) {
   RejectsFile first("/dev/null");
   ASSERT_TRUE(first.Open().ok());
   RejectsFile second("/dev/null");

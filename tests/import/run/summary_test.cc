@@ -62,7 +62,7 @@ TEST(Summary, AnInterruptedOneSaysHowToGoOn) {
   EXPECT_EQ(ExitCode(summary), 2);
 }
 
-TEST(Summary, OfADamagedFileSaysWhatToMend) {
+TEST(Summary, NamesTheDamagedFileToMend) {
   ImportSummary summary = Example();
   summary.end = ImportSummary::End::kFailed;
   summary.input = "-";
@@ -85,7 +85,7 @@ TEST(Summary, OfADamagedFileSaysWhatToMend) {
   EXPECT_NE(ToJsonLine(Example()).find("\"not_begun\":[],"), std::string::npos);
 }
 
-TEST(Summary, OfADryRunSaysWhatWouldBe) {
+TEST(Summary, SaysHowMuchADryRunWouldImport) {
   ImportSummary summary = Example();
   summary.dry_run = true;
   EXPECT_NE(ToText(summary).find("\n  would be imported                     99000\n"), std::string::npos)
@@ -120,7 +120,7 @@ TEST(Summary, ItsJsonHasAMemberForEveryOutcome) {
   EXPECT_EQ(std::string_view(json["error"]), "a \"quoted\"\\x0aerror");
 }
 
-TEST(Summary, OfNothingHasNoSpeed) {
+TEST(Summary, AnEmptyImportHasNoSpeed) {
   EXPECT_NE(ToText(ImportSummary{}).find("import finished in 0.0ms: 0 lines/s, 0 B/s"), std::string::npos);
   EXPECT_EQ(ExitCode({}), 0);
 }

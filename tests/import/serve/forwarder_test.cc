@@ -53,7 +53,7 @@ TEST_F(ForwarderTest, AStrangerIsNoAdministratorWhateverHisHost) {
   EXPECT_EQ(Get("/api/export", Token()), NoteLine(1) + "\n") << "who can read the file is the operator";
 }
 
-TEST_F(ForwarderTest, WhereTheOperatorSaysSoThisMachineIsEnough) {
+TEST_F(ForwarderTest, TrustsThisMachineIfTheOperatorSaysSo) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
   Open();
   EXPECT_EQ(Get("/api/export"), "");

@@ -121,7 +121,7 @@ TEST_F(ImportServiceTest, SaysThatCompressedDataIsDamagedAndKeepsWhatCameBefore)
   EXPECT_EQ(static_cast<uint64_t>(std::ranges::count(stored, '\n')), answer.last.tally[LineOutcome::kImported]);
 }
 
-TEST_F(ImportServiceTest, NamesTheFirstRejectsOfManyAndCountsAllForWhomReadsLate) {
+TEST_F(ImportServiceTest, CountsAllRejectsAndNamesTheFirstForALateReader) {
   configuration_.server.max_pending_bytes = 64 << 10;  // more than this at a time is written
   Open();
   const uint64_t kLines = Sanitized() ? 100'000 : 300'000;
@@ -176,7 +176,7 @@ TEST_F(ImportServiceTest, APartThatDoesNotFollowIsRefused) {
   EXPECT_EQ(Stored(), NoteLine(1) + "\n" + NoteLine(2) + "\n");
 }
 
-TEST_F(ImportServiceTest, WhatComesBehindAPartThatBreaksOffIsNotSaved) {
+TEST_F(ImportServiceTest, SavesNoPartBehindOneThatBrokeOff) {
   Open();
   const std::string note = NoteLine(2) + "\n";
   const Headers length = {{"Content-Length", std::to_string(note.size())}};

@@ -119,7 +119,7 @@ TEST_F(RelayDestinationTest, TellsOfEveryLine) {
   EXPECT_EQ(Stored(), Lines(lines.stored));
 }
 
-TEST_F(RelayDestinationTest, NothingIsEasy) {
+TEST_F(RelayDestinationTest, FinishesWithoutAnyLine) {
   Open();
   EXPECT_TRUE(MakeDestination()->Finish().ok());
 }

@@ -24,7 +24,7 @@ std::string Ask(Neo4jSession& session, Duration patience = std::chrono::seconds(
   return session.Commit({{"RETURN 1"}}, patience).status().message();
 }
 
-TEST(Neo4jSessionTest, ReadsWhateverFormAnAnswerHas) {
+TEST(Neo4jSessionTest, ReadsAnswersOfAnyForm) {
   const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n" + kGood.substr(0, 5) +
                               "\r\n15\r\n" + kGood.substr(5) + "\r\n0\r\n\r\n";
   ScriptedServer server({{chunked, Answer("202 Accepted", kGood), Answer("502 Bad Gateway", "<html>"),

@@ -120,7 +120,7 @@ TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsSeen) {
   EXPECT_EQ(monitor->Sample().escapes, 0U);
 }
 
-TEST(PostgresProcessTest, MemoryIsKnownWithoutTheServerAndWhatOfItWaits) {
+TEST(PostgresProcessTest, KnowsUsedAndWaitingMemoryWithoutTheServer) {
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   PostgresMonitor monitor("host=127.0.0.1 port=1", uint64_t{1} << 30, {}, clock);
   monitor.AddOwnBytes(1 << 20, OwnUse::kWaiting);
@@ -179,7 +179,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsHoldsAnEvent) {
 }
 
 // A copy of the log streams but replays nothing, so it holds nothing up.
-TEST_F(PostgresMonitorTest, WhoOnlyCopiesTheLogIsNoStandby) {
+TEST_F(PostgresMonitorTest, AReceiverOfTheLogIsNotAStandby) {
   const LogCopy copy(primary());
   if (!copy.runs()) GTEST_SKIP() << "no pg_receivewal is installed";
   const auto monitor = Watch(primary().conninfo());
@@ -238,7 +238,7 @@ TEST_F(PostgresMonitorTest, SessionsThatWaitForALockAreCounted) {
   EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().lock_waits == 0; }));
 }
 
-TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
+TEST_F(PostgresMonitorTest, SeesALaggingStandbyAndTheWritersThatWaitForIt) {
   PostgresProcess standby({}, &primary());
   PostgresClient client(primary().conninfo());
   const auto monitor = Watch(primary().conninfo());
@@ -268,7 +268,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
   client.Ask("SELECT pg_reload_conf()");
 }
 
-TEST_F(PostgresMonitorTest, AStandbyIsNotWhatIsAskedFor) {
+TEST_F(PostgresMonitorTest, RefusesAStandbyAndFindsThePrimaryOfSeveralHosts) {
   PostgresProcess standby({}, &primary());
   const auto monitor = Watch(standby.conninfo());
   EXPECT_EQ(monitor->SampleOnce().message(),
@@ -280,7 +280,7 @@ TEST_F(PostgresMonitorTest, AStandbyIsNotWhatIsAskedFor) {
   EXPECT_EQ(Watch(both)->SampleOnce().message(), "");
 }
 
-TEST_F(PostgresMonitorTest, WhatIsWrongIsSaidAndNoPasswordIs) {
+TEST_F(PostgresMonitorTest, ErrorsTellTheCauseButNoPassword) {
   PostgresClient client(primary().conninfo());
   client.Ask("DROP ROLE IF EXISTS stranger");
   client.Ask("CREATE ROLE stranger LOGIN");

@@ -81,7 +81,7 @@ TEST(PostgresSignalsTest, AStandbyThatVanishesIsNoDrain) {
   EXPECT_NEAR(law.Update(settled(lagging), demand, milliseconds(100)).drain_bytes_per_second, 1e6, 1e5) << "nor is";
 }
 
-TEST(PostgresSignalsTest, NothingIsNoFigureButWhatCannotBeRead) {
+TEST(PostgresSignalsTest, AcceptsOptionalNullsAndRefusesUnreadableFigures) {
   PostgresDetails details;
   PostgresSession::Row row = Server().Row();
   row[3].reset();  // the lag is null without a standby

@@ -8,7 +8,7 @@ namespace {
 
 // example: gate a RocksDB
 weir::Status Store(rocksdb::Options options, const std::string& path, rocksdb::WriteBatch* batch) {
-  const auto prepared = weir::PrepareRocksDb(1400ull << 20, &options);  // what the whole program may use
+  const auto prepared = weir::PrepareRocksDb(1400ull << 20, &options);  // memory for the whole program
   if (!prepared.ok()) return prepared.status();
   rocksdb::DB* opened = nullptr;
   if (const auto s = rocksdb::DB::Open(options, path, &opened); !s.ok()) return weir::Status::Error(s.ToString());

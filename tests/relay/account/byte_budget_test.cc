@@ -11,7 +11,7 @@ constexpr uint64_t kAlice = 1;
 constexpr uint64_t kBob = 2;
 constexpr uint64_t kCarol = 3;
 
-TEST(ByteBudget, WhoAsksForLittleGoesFirstAndWhoAsksForAsMuchInTheOrderOfAsking) {
+TEST(ByteBudget, SmallRequestsGoFirstAndEqualOnesInTheirOrder) {
   ByteBudget budget(100);
   std::string order;
   EXPECT_TRUE(budget.Take(1, 80, {}));
@@ -55,7 +55,7 @@ TEST(ByteBudget, GroupsThatWaitTakeTurns) {
   EXPECT_EQ(order, "abaa") << "Bob does not wait for all that Alice asked before him";
 }
 
-TEST(ByteBudget, AGroupHasAtMostAQuarterAndDelaysNobodyElse) {
+TEST(ByteBudget, AGroupHasAtMostAQuarterAndDelaysNoOtherGroup) {
   ByteBudget budget(100);
   std::string order;
   ASSERT_TRUE(budget.Take(kAlice, 20, {}));

@@ -23,7 +23,7 @@ TEST(HeavyTakers, AreShownFromTheMostOn) {
   EXPECT_EQ(heaviest[1].work, 150);
 }
 
-TEST(HeavyTakers, WhoTakesMuchIsFoundAmongAnyNumberOfOthers) {
+TEST(HeavyTakers, AHeavyTakerIsFoundAmongAnyNumberOfOthers) {
   HeavyTakers takers;
   Work all = 0;
   for (uint64_t i = 0; i < 100'000; ++i) {
@@ -47,7 +47,7 @@ TEST(HeavyTakers, AreForgotten) {
   EXPECT_TRUE(takers.Heaviest().empty());
 }
 
-TEST(WorkPool, KnowsWhoTookMostOfItByAddressAndByConnection) {
+TEST(WorkPool, KnowsTheHeaviestAddressesAndConnections) {
   WorkPool pool(2);
   for (uint64_t connection = 1; connection <= 3; ++connection)
     pool.Submit(Urgency::kFair, {.id = connection, .group = 9}, [] { return Work{1000}; });

@@ -24,7 +24,7 @@ TEST(Ledger, ConnectionsOfOneAddressShareItsBound) {
   EXPECT_TRUE(ledger.Open(kBob)->TryTake(100)) << "somebody else has a bound of his own";
 }
 
-TEST(Ledger, OfWhatAllMayHoldThereIsAlwaysSomethingLeftForWhoComesNext) {
+TEST(Ledger, TheTotalAlwaysHasRoomForANewAddress) {
   Ledger ledger({.total_bytes = 1000});
   std::vector<std::shared_ptr<Account>> accounts;
   for (uint64_t address = 0; address < 20; ++address) {
@@ -43,7 +43,7 @@ TEST(Ledger, OfWhatAllMayHoldThereIsAlwaysSomethingLeftForWhoComesNext) {
   EXPECT_TRUE(ledger.Open(20)->TryTake(20)) << "who comes next has half of what is left";
 }
 
-TEST(Ledger, WhatAnAddressMayAlwaysHoldNobodyCanTake) {
+TEST(Ledger, NoAddressCanTakeTheMinimumOfAnother) {
   Ledger ledger({.address_bytes = 500, .total_bytes = 100, .always_bytes = 10});
   const auto heavy = ledger.Open(kAlice);
   heavy->Take(1000);
@@ -55,7 +55,7 @@ TEST(Ledger, WhatAnAddressMayAlwaysHoldNobodyCanTake) {
   EXPECT_TRUE(light->TryTake(1));
 }
 
-TEST(Ledger, WhoeverWaitsForRoomIsToldOnceWhenThereIsSome) {
+TEST(Ledger, NotifiesAWaiterOnceWhenThereIsRoom) {
   Ledger ledger({.address_bytes = 100});
   const auto alice = ledger.Open(kAlice);
   const auto bob = ledger.Open(kBob);
@@ -105,7 +105,7 @@ TEST(Ledger, OnlyOwnBytesCountAsTheProgramsMemory) {
   EXPECT_EQ(ledger.bytes(), 0U);
 }
 
-TEST(Ledger, HeldBytesAreGivenBackOnceByWhoeverHasThemLast) {
+TEST(Ledger, TheLastHolderGivesHeldBytesBackOnce) {
   Ledger ledger({});
   const auto account = ledger.Open(kAlice);
   {
@@ -120,7 +120,7 @@ TEST(Ledger, HeldBytesAreGivenBackOnceByWhoeverHasThemLast) {
   EXPECT_EQ(account->bytes(), 0U);
 }
 
-TEST(Ledger, WhoHoldsMostIsAskedFirstAndFromTheLargestOn) {
+TEST(Ledger, AsksTheHeaviestAddressFromItsLargestAccountOn) {
   Ledger ledger({});
   std::string asked;
   const auto a1 = ledger.Open(kAlice, [&] { asked += "a1 "; });
@@ -171,7 +171,7 @@ TEST(Ledger, AnAccountBesideIsOfTheSameAddressAndAskedByItself) {
   EXPECT_TRUE(asked);
 }
 
-TEST(Ledger, TellsWhoHoldsMost) {
+TEST(Ledger, ListsTheHeaviestAddresses) {
   Ledger ledger({});
   const auto a = ledger.Open(1);
   const auto b = ledger.Open(2);

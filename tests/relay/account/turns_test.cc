@@ -36,7 +36,7 @@ TEST(Turns, GroupsTakeTurnsByWorkAndSoDoTheirParties) {
   EXPECT_EQ(PopAll(turns), "cvdwxyAzB");
 }
 
-TEST(Turns, WhatAnItemTookCountsForItsGroup) {
+TEST(Turns, ChargesTheWorkOfAnItemToItsGroup) {
   Turns<char> turns;
   for (char item : {'a', 'b'}) turns.Push({.id = 1, .group = 1}, char{item}, 1);
   for (char item : {'v', 'w', 'x', 'y', 'z'}) turns.Push({.id = 2, .group = 2}, char{item}, 1);
@@ -45,7 +45,7 @@ TEST(Turns, WhatAnItemTookCountsForItsGroup) {
   EXPECT_EQ(PopAll(turns), "vwxybz");
 }
 
-TEST(Turns, WhatIsPutBackIsNextAgain) {
+TEST(Turns, AnItemThatIsPutBackIsNextAgain) {
   Turns<char> turns;
   for (char item : {'a', 'b'}) turns.Push({.id = 1, .group = 1}, char{item}, 1);
   for (char item : {'x', 'y'}) turns.Push({.id = 2, .group = 2}, char{item}, 1);
@@ -56,7 +56,7 @@ TEST(Turns, WhatIsPutBackIsNextAgain) {
   EXPECT_EQ(PopAll(turns), "axby");
 }
 
-TEST(Turns, WhatIsPutBackAfterMuchWorkGoesBehindTheOthersAndStaysTheFirstOfItsOwn) {
+TEST(Turns, AnItemPutBackAfterMuchWorkYieldsToOtherPartiesAlone) {
   Turns<char> turns;
   for (char item : {'a', 'b'}) turns.Push({.id = 1, .group = 1}, char{item}, 1);
   turns.Push({.id = 2, .group = 1}, 'c', 1);
@@ -65,7 +65,7 @@ TEST(Turns, WhatIsPutBackAfterMuchWorkGoesBehindTheOthersAndStaysTheFirstOfItsOw
   EXPECT_EQ(PopAll(turns), "xcab");
 }
 
-TEST(Turns, RemembersFewOfThoseWhoComeAndGo) {
+TEST(Turns, RemembersFewOfManyPartiesThatComeAndGo) {
   Turns<char> turns;
   for (uint64_t stranger = 1; stranger <= 10'000; ++stranger) {
     const Party party{.id = stranger, .group = stranger};

@@ -104,7 +104,7 @@ TEST(WorkPool, BetweenAddressesUrgencyCountsForNothing) {
 }
 
 // Strangers that came without end once held up every known client.
-TEST(WorkPool, WhoAsksForLittleGoesBeforeNewAddressesThatAskForMuch) {
+TEST(WorkPool, SmallTasksGoBeforeLargeOnesOfNewAddresses) {
   Order order;
   order.SubmitKnown(1, "light1", kSignatureWork);
   for (uint64_t stranger = 10; stranger < 15; ++stranger) order.SubmitKnown(stranger, "heavy", kTurnWork);
@@ -123,7 +123,7 @@ TEST(WorkPool, WithinAnAddressOneOfEightTasksIsNotUrgent) {
 }
 
 // Seven heavy first slices in a row once held up every client.
-TEST(WorkPool, WhoHasUsedMuchWaitsForTheOthersThoughItIsUrgent) {
+TEST(WorkPool, AHeavyAddressWaitsForOthersThoughItIsUrgent) {
   Order order;
   for (int i = 1; i <= 4; ++i) order.Submit(Urgency::kUrgent, 1, "heavy" + std::to_string(i), 0, 3 * kTurnWork);
   for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kFair, 2, "event" + std::to_string(i));
@@ -138,7 +138,7 @@ TEST(WorkPool, TurnsAreGivenByTheWorkDone) {
 }
 
 // Otherwise an address with one request at a time would always be first.
-TEST(WorkPool, WhatAnAddressHasUsedIsRememberedWhileOthersWait) {
+TEST(WorkPool, RemembersTheUseOfAnAddressWhileOthersWait) {
   Order order;
   order.Submit(Urgency::kFair, 1, "dear", 0, 4 * kCheap);
   for (int i = 1; i <= 6; ++i) order.Submit(Urgency::kFair, 2, "c", 0, kCheap);

@@ -338,7 +338,7 @@ TEST(DoctorChecks, AreSilentJustBefore) {
   }
 }
 
-TEST(DoctorChecks, OfAGateAloneTheRelaysSettingsAreNotJudged) {
+TEST(DoctorChecks, DoNotJudgeRelaySettingsForAGateAlone) {
   Facts facts;
   facts.has_relay = false;
   facts.settings.relay.server.listen = "0.0.0.0";
@@ -363,7 +363,7 @@ TEST(DoctorChecks, TheWorstComesFirstAndIsTheVerdict) {
   EXPECT_EQ(Worst(findings), Severity::kBroken);
 }
 
-TEST(DoctorChecks, WhatIsIgnoredIsLeftOut) {
+TEST(DoctorChecks, LeaveOutIgnoredFindings) {
   Facts facts = HealthyFacts();
   facts.host.clock_is_kept = false;
   facts.host.cgroup.oom_kills = 1;
@@ -371,7 +371,7 @@ TEST(DoctorChecks, WhatIsIgnoredIsLeftOut) {
   EXPECT_TRUE(Examine(facts, {"oom-killed", "clock-not-kept"}).empty());
 }
 
-TEST(DoctorChecks, OfSeveralDirectoriesTheWorstIsToldOf) {
+TEST(DoctorChecks, ReportTheWorstOfSeveralDirectories) {
   Facts facts = HealthyFacts();
   DirectoryFacts quotas = Disk(facts);
   quotas.path = "/var/lib/quotas";

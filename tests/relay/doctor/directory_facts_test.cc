@@ -63,7 +63,7 @@ TEST(DoctorDirectory, ThatIsAFileIsToldOf) {
   EXPECT_TRUE(LookAtDirectory(directory / "data/below", "the events", true, &unseen).is_file);
 }
 
-TEST(DoctorDirectory, IsOpenToNobodyWhereOneAboveIsClosed) {
+TEST(DoctorDirectory, IsClosedIfADirectoryAboveItIsClosed) {
   const TempDirectory directory;
   ASSERT_EQ(chmod(directory.path().c_str(), 0755), 0);
   ASSERT_EQ(mkdir((directory / "above").c_str(), 0700), 0);

@@ -112,7 +112,7 @@ TEST_F(DoctorCommandTest, ASilentRelayIsBroken) {
   EXPECT_EQ(said.names.front(), "instance-silent") << said.json;
 }
 
-TEST_F(DoctorCommandTest, WhatARelayCountsIsJudged) {
+TEST_F(DoctorCommandTest, JudgesTheCountersOfARelay) {
   WeirChild relay = Relay({{"WEIR_MAX_CONNECTIONS", "1"}});
   const std::string address = relay.Address();
   ASSERT_FALSE(address.empty()) << relay.err();
@@ -143,7 +143,7 @@ TEST_F(DoctorCommandTest, TheStoreOfTheQuotasHasADiskToo) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "quota.db"));
 }
 
-TEST_F(DoctorCommandTest, WhoeverIsNamedIsAsked) {
+TEST_F(DoctorCommandTest, AsksTheInstanceThatIsNamed) {
   const Said nobody = Ask({"--url", "http://127.0.0.1:" + std::to_string(port_)});
   EXPECT_EQ(nobody.code, 3);
   EXPECT_EQ(nobody.names.front(), "instance-silent") << nobody.json;
@@ -187,7 +187,7 @@ TEST_F(DoctorCommandTest, JudgesTheFlagsThatTheRelayWasStartedWith) {
 }
 
 // The port is taken by a program that is no weir.
-TEST_F(DoctorCommandTest, APortThatSomebodyElseHasIsToldOf) {
+TEST_F(DoctorCommandTest, ReportsAPortTakenByAnotherProgram) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::acceptor other(io, {boost::asio::ip::make_address("127.0.0.1"), port_});
   std::thread answers([&] {
@@ -205,7 +205,7 @@ TEST_F(DoctorCommandTest, APortThatSomebodyElseHasIsToldOf) {
   EXPECT_EQ(said.names.front(), "port-taken") << said.json;
 }
 
-TEST_F(DoctorCommandTest, WhatIsWrongIsToldAllAtOnce) {
+TEST_F(DoctorCommandTest, ReportsAllWrongSettingsAtOnce) {
   WriteText(directory_ / "weir.yaml", "quota:\n  models:\n    m: {max_tpm: -1}\n");
   const Said said = Ask({}, {{"WEIR_IO_THREADS", "many"},
                              {"WEIR_MAX_ADDRES_MB", "3"},
@@ -221,7 +221,7 @@ TEST_F(DoctorCommandTest, WhatIsWrongIsToldAllAtOnce) {
   for (const char* part : {"weir.yaml:3:", "no.pem"}) EXPECT_TRUE(files.Tells(part)) << part << "\n" << files.json;
 }
 
-TEST_F(DoctorCommandTest, WhoAsksForSomethingElseIsToldWith64) {
+TEST_F(DoctorCommandTest, WrongArgumentsEndItWith64) {
   const struct {
     std::vector<std::string> arguments;
     const char* part;
@@ -244,7 +244,7 @@ TEST_F(DoctorCommandTest, HelpTellsTheExitStatus) {
 }
 
 // A user who may not look is told so, not that something is wrong.
-TEST_F(DoctorCommandTest, WhatThisUserMayNotSeeIsNamed) {
+TEST_F(DoctorCommandTest, NamesFilesThatThisUserMayNotRead) {
   namespace fs = std::filesystem;
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   fs::create_directories(data_dir_ + "/events");

@@ -44,7 +44,7 @@ TEST_F(DoctorHost, WithoutFilesNothingIsKnown) {
   EXPECT_EQ(host.cgroup.oom_kills, 0);
 }
 
-TEST_F(DoctorHost, OfVersion2TheTightestGroupsCountAndKillsOfTheInnermost) {
+TEST_F(DoctorHost, InVersion2TheTightestLimitsAndTheInnermostKillsCount) {
   Write("proc/self/cgroup", "0::/system.slice/weir.service\n");
   Write("cgroup/system.slice/weir.service/memory.high", "max\n");
   Write("cgroup/system.slice/memory.high", "2000000000\n");
@@ -65,7 +65,7 @@ TEST_F(DoctorHost, OfVersion2TheTightestGroupsCountAndKillsOfTheInnermost) {
   EXPECT_EQ(host.room->cgroup_limit_bytes, 3'000'000'000);
 }
 
-TEST_F(DoctorHost, OfVersion1EachControllerHasItsGroups) {
+TEST_F(DoctorHost, InVersion1EachControllerHasItsGroups) {
   Write("proc/self/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n1:name=systemd:/\n");
   // Within the container its group is the root of the mount.
   Write("cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
@@ -80,14 +80,14 @@ TEST_F(DoctorHost, OfVersion1EachControllerHasItsGroups) {
   EXPECT_EQ(host.room->cgroup_limit_bytes, 1'000'000'000);
 }
 
-TEST_F(DoctorHost, AQuotaThatIsNoneIsNone) {
+TEST_F(DoctorHost, AQuotaOfMinusOneIsNoLimit) {
   Write("proc/self/cgroup", "5:cpu:/\n");
   Write("cgroup/cpu/cpu.cfs_quota_us", "-1\n");
   Write("cgroup/cpu/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(Look().cgroup.cpus, 0);
 }
 
-TEST_F(DoctorHost, TheGroupsAreThoseOfTheProcessThatIsMeant) {
+TEST_F(DoctorHost, ReadsTheGroupsOfTheGivenProcess) {
   Write("proc/self/cgroup", "0::/shell\n");
   Write("proc/77/cgroup", "0::/weir\n");
   Write("cgroup/shell/memory.max", "1000\n");
@@ -130,7 +130,7 @@ TEST_F(DoctorHost, HugePagesAreAlwaysOnWhereThatWordIsChosen) {
   EXPECT_TRUE(Look().huge_pages_always);
 }
 
-TEST_F(DoctorHost, OfAProcessItKnowsSwapAndEnvironment) {
+TEST_F(DoctorHost, ReadsSwapAndEnvironmentOfAProcess) {
   Write("proc/77/status", "Name:\tweir\nVmRSS:\t  9000 kB\nVmSwap:\t     512 kB\n");
   Write("proc/77/environ", std::string("WEIR_PORT=7\0WEIR_RELAY_NAME=a = b\0NONSENSE\0", 43));
   EXPECT_EQ(SwappedBytes(Files(), 77), 512 * 1024);

@@ -94,7 +94,7 @@ TEST_F(DoctorPostgresTest, TablesThatAreAnothersAreToldOf) {
   EXPECT_EQ(Found(), List{"postgres-tables"}) << facts.tables.message();
 }
 
-TEST_F(DoctorPostgresTest, WhatDoesNotWaitForItsDiskIsToldOf) {
+TEST_F(DoctorPostgresTest, ReportsCommitsThatDoNotWaitForTheDisk) {
   server->Ask("CREATE ROLE hasty SUPERUSER LOGIN");
   server->Ask("ALTER ROLE hasty SET synchronous_commit = off");
   EXPECT_EQ(Look(Url(*server, "hasty")).synchronous_commit, "off");

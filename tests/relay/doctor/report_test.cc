@@ -60,7 +60,7 @@ TEST(DoctorReport, SaysThatThereIsNothingToChange) {
   EXPECT_TRUE(text.starts_with("weir doctor: nothing to change\n\nsettings ")) << text;
 }
 
-TEST(DoctorReport, WhatAnInstanceSaysIsNoCommandToATerminal) {
+TEST(DoctorReport, EscapesTerminalCommandsInTextOfAnInstance) {
   Facts facts = HealthyFacts();
   facts.instances[0].ready = false;
   facts.instances[0].ready_text = "\x1b[2Jgone\xff";

@@ -85,7 +85,7 @@ TEST_F(DoctorRocksDb, ThatIsWholeIsRecognisedAndLeftAsItIs) {
   EXPECT_EQ(State(), before);
 }
 
-TEST_F(DoctorRocksDb, ThatSomebodyHasIsLeftToHim) {
+TEST_F(DoctorRocksDb, ThatAProcessHoldsIsLeftToIt) {
   const auto store = Open();
   const RocksDbFacts facts = Look();
   ASSERT_TRUE(facts.holder);
@@ -123,7 +123,7 @@ TEST_F(DoctorRocksDb, ThatLacksAFileIsToldOf) {
   }
 }
 
-TEST_F(DoctorRocksDb, OfANewerWeirIsToldOf) {
+TEST_F(DoctorRocksDb, ThatIsOfANewerWeirIsToldOf) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->db()->Put({}, rocksdb::Slice(kFormatKey.data(), kFormatKey.size()), "999").ok());
@@ -133,7 +133,7 @@ TEST_F(DoctorRocksDb, OfANewerWeirIsToldOf) {
       << facts.recognised.message();
 }
 
-TEST_F(DoctorRocksDb, OfAnotherProgramIsToldOf) {
+TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
   rocksdb::Options options;
   options.create_if_missing = true;
   OpenedRocksDb opened{};
@@ -144,7 +144,7 @@ TEST_F(DoctorRocksDb, OfAnotherProgramIsToldOf) {
   EXPECT_NE(facts.recognised.message().find("not weir's"), std::string::npos) << facts.recognised.message();
 }
 
-TEST_F(DoctorRocksDb, WhatItsLogSaysOfCorruptionCountsForAMonth) {
+TEST_F(DoctorRocksDb, CorruptionInItsLogCountsForAMonth) {
   Open();
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   std::ofstream(path_ + "/LOG", std::ios::app)
@@ -163,7 +163,7 @@ TEST_F(DoctorRocksDb, FilesOfTheFutureSayThatTheClockWentBack) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"clock-went-back"});
 }
 
-TEST_F(DoctorRocksDb, WhoseFileNamesItselfIsToldOf) {
+TEST_F(DoctorRocksDb, ThatHasALinkToItselfIsToldOf) {
   Open();
   fs::remove(path_ + "/CURRENT");
   fs::create_symlink("CURRENT", path_ + "/CURRENT");

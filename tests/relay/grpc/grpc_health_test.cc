@@ -35,7 +35,7 @@ class GrpcHealthTest : public ServerTest {
   std::atomic<bool> serves_{false};
 };
 
-TEST_F(GrpcHealthTest, OfTheServerAndOfEachService) {
+TEST_F(GrpcHealthTest, AnswersForTheServerAndForEachService) {
   Start();
   EXPECT_EQ(MessageIn<HealthCheckResponse>(Ask("Check", "")).status(), HealthCheckResponse::SERVING);
   EXPECT_EQ(MessageIn<HealthCheckResponse>(Ask("Check", "test.Greeter")).status(), HealthCheckResponse::NOT_SERVING);

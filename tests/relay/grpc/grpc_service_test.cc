@@ -99,7 +99,7 @@ TEST_F(GrpcServiceTest, MethodsThatAreNotThere) {
   EXPECT_EQ(Send(GrpcFrame(""), kGrpcFields, "/test.Stranger/Greet").status, 404) << "which clients take for the same";
 }
 
-TEST_F(GrpcServiceTest, WhatIsNoCall) {
+TEST_F(GrpcServiceTest, RefusesOtherContentTypesAndHttp1) {
   Start();
   EXPECT_EQ(Send("{}", {{"content-type", "application/json"}}).status, 415);
   EXPECT_EQ(Send("{}", {}).status, 415);
@@ -113,7 +113,7 @@ TEST_F(GrpcServiceTest, WhatIsNoCall) {
   }
 }
 
-TEST_F(GrpcServiceTest, MessagesThatAreNone) {
+TEST_F(GrpcServiceTest, MalformedMessagesAreInternalErrors) {
   Start();
   const std::string good = Named("ann").SerializeAsString();
   const std::pair<std::string, std::string> cases[] = {
@@ -134,7 +134,7 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
 }
 
 // Some clients decode only the characters that the protocol encodes.
-TEST(GrpcTrailers, TheirTextIsAsItIsButForPercentSignsAndWhatIsNotPrintable) {
+TEST(GrpcTrailers, EncodeOnlyPercentSignsAndUnprintableBytes) {
   const HttpFields trailers =
       GrpcTrailers({GrpcCode::kInternal, "invalid_request: a, b; \"c\"/d\n100 % \xC3\xA9~\x7f"});
   EXPECT_EQ(trailers.back(),
@@ -153,7 +153,7 @@ TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
   EXPECT_EQ(plain->headers.count("grpc-status"), 0U);
 }
 
-TEST_F(GrpcServiceTest, WhatTheServerRefusesByItselfHasACodeOfGrpc) {
+TEST_F(GrpcServiceTest, RefusalsByTheServerItselfHaveAGrpcCode) {
   const std::pair<int, GrpcCode> codes[] = {
       {400, GrpcCode::kInternal},          {401, GrpcCode::kUnauthenticated}, {403, GrpcCode::kPermissionDenied},
       {404, GrpcCode::kUnimplemented},     {405, GrpcCode::kUnimplemented},   {408, GrpcCode::kDeadlineExceeded},
@@ -168,7 +168,7 @@ TEST_F(GrpcServiceTest, WhatTheServerRefusesByItselfHasACodeOfGrpc) {
   }
 }
 
-TEST_F(GrpcServiceTest, WhatIsCompressedIsNotUnderstood) {
+TEST_F(GrpcServiceTest, RefusesCompressedMessages) {
   Start();
   const RawAnswer answer = Greet("ann", {{"grpc-encoding", "gzip"}});
   EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnimplemented);

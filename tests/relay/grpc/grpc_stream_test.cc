@@ -125,7 +125,7 @@ TEST_F(GrpcStreamTest, TheEndComesInTrailers) {
   EXPECT_TRUE(Eventually([&] { return ended_ == 2; }));
 }
 
-TEST_F(GrpcStreamTest, MessagesThatAreNone) {
+TEST_F(GrpcStreamTest, AMalformedMessageEndsItWithACode) {
   Start();
   Http2Peer peer(Connect());
   const std::pair<std::string, GrpcCode> cases[] = {
@@ -164,7 +164,7 @@ TEST_F(GrpcStreamTest, AFaultEndsItAndTellsNothing) {
   EXPECT_TRUE(Eventually([&] { return ended_ == 2; }));
 }
 
-TEST_F(GrpcStreamTest, WhoDoesNotReadIsNotHeard) {
+TEST_F(GrpcStreamTest, StopsReadingFromAClientThatDoesNotRead) {
   Start();
   Http2Peer peer(Connect(), {.stream_window = 100, .takes_all = false});
   std::string body;
@@ -223,7 +223,7 @@ TEST_F(GrpcStreamTest, AWatchTellsAtOnceAndWhatHasChanged) {
 }
 
 // Otherwise all watches that began together would ask in one go, at every beat.
-TEST(GrpcWatch, ThoseThatBeginTogetherAskInEachPartOfABeatAlike) {
+TEST(GrpcWatch, WatchesThatBeginTogetherAskSpreadOverABeat) {
   constexpr std::chrono::nanoseconds kBeat = std::chrono::seconds(1);
   EXPECT_EQ(FirstBeat(0, kBeat), kBeat);
   for (const uint64_t first : {uint64_t{0}, uint64_t{12345}, uint64_t{1} << 40}) {
@@ -267,13 +267,13 @@ TEST_F(GrpcStreamTest, AWatchEndsAtItsDeadline) {
   EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kDeadlineExceeded);
 }
 
-TEST_F(GrpcStreamTest, AWatchThatNobodyAnswersEnds) {
+TEST_F(GrpcStreamTest, AWatchWithoutAnAnswerEnds) {
   Start();
   Http2Peer peer(Connect());
   EXPECT_EQ(GrpcCodeOf(peer.Await(Begin(peer, "GreetOften", NameFrame("silent")))), GrpcCode::kInternal);
 }
 
-TEST_F(GrpcStreamTest, WhoOwesAWatchItsAnswerLearnsOfItsEnd) {
+TEST_F(GrpcStreamTest, AHandlerThatOwesAnAnswerLearnsThatTheWatchEnded) {
   Start();
   Http2Peer peer(Connect());
   const int32_t id = Begin(peer, "GreetOften", NameFrame("late"));

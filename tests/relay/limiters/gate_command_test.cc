@@ -64,7 +64,7 @@ TEST(GateCommand, TellsHowItIsWhenItIsAsked) {
   EXPECT_EQ(child.Wait().code, 0);
 }
 
-TEST(GateCommand, AHangUpNamesTheModelsThatSomebodyElseChanged) {
+TEST(GateCommand, AHangUpNamesModelsThatWereChangedThroughTheApi) {
   const ConfigDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   GateChild child({"--port", "0", "--config", config}, {{"WEIR_ADMIN_TOKEN", "secret"}});
@@ -86,7 +86,7 @@ TEST(GateCommand, SaysHowToUseIt) {
     EXPECT_TRUE(Has(child.out(), part)) << part;
 }
 
-TEST(GateCommand, WhatIsWrongIsTold) {
+TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
   const ConfigDirectory directory;
   const std::string bad = directory.Write("bad.yaml", "quota:\n  models:\n    m: {max_tpm: -1}\n");
   directory.Write("notes.txt", "not a database, and long enough to be looked at as one");

@@ -115,7 +115,7 @@ TEST_F(GateServerTest, PagesOfOtherSitesSpendNothing) {
   EXPECT_EQ(Ask("POST", "/v1/decide", body, "Origin: http://127.0.0.1\r\nSec-Fetch-Site: same-origin\r\n").status, 200);
 }
 
-TEST_F(GateServerTest, ServesThoseWhomItIsToldTo) {
+TEST_F(GateServerTest, ServesOnlyClientsThatTheSettingAllows) {
   configuration_.limiters.quota.api = ServedQuotaApi::kAdmins;
   Open();
   EXPECT_EQ(Take("gpt-4o", 1).status, 200);
@@ -211,7 +211,7 @@ TEST_F(GateServerTest, OnAFileThatIsSharedNoCountIsLost) {
   EXPECT_TRUE(Has(Ask("GET", "/v1/models").body, R"("mine")"));
 }
 
-TEST_F(GateServerTest, WhatIsInMemoryIsWrittenDownAtTheEnd) {
+TEST_F(GateServerTest, PersistsTheMemoryStoreAtShutdown) {
   configuration_.limiters.quota.store.store = "yaml:" + (directory_ / "quota.yaml");
   configuration_.limiters.quota.store.persist_every = std::chrono::milliseconds(3'600'000);
   Open();

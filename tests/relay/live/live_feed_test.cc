@@ -102,7 +102,7 @@ class LiveFeedTest : public testing::Test {
   LiveFeed feed_{Source(), {.run = 42, .name = "mine", .version = "1", .store = "rocksdb"}, clock_};
 };
 
-TEST_F(LiveFeedTest, WhoJoinsGetsTheHistoryAndThenATickASecond) {
+TEST_F(LiveFeedTest, AListenerGetsTheHistoryAndThenATickASecond) {
   for (int i = 0; i < 3; ++i) Second();
   const auto listener = Join();
   feed_.Serve();
@@ -142,7 +142,7 @@ TEST_F(LiveFeedTest, TellsTablesAndWhatWasChanged) {
   EXPECT_FALSE(state.Has("/changed/SAME"));
 }
 
-TEST_F(LiveFeedTest, IsDescribedOnceASecondAndOnlyWhileSomebodyLooks) {
+TEST_F(LiveFeedTest, IsDescribedOnceASecondAndOnlyForListeners) {
   Second();
   Second();
   EXPECT_EQ(described_, 0);
@@ -161,7 +161,7 @@ TEST_F(LiveFeedTest, IsDescribedOnceASecondAndOnlyWhileSomebodyLooks) {
   EXPECT_EQ(described_, 2);
 }
 
-TEST_F(LiveFeedTest, NothingIsMissingBetweenTheHistoryAndTheFirstTick) {
+TEST_F(LiveFeedTest, TheFirstTickFollowsTheHistoryWithoutAGap) {
   Second();
   const auto listener = Join();
   Second();  // the tick comes before the listener was told the state
@@ -195,7 +195,7 @@ TEST_F(LiveFeedTest, TakesSoManyListenersAndRoomComesBackWhenTheyLeave) {
   EXPECT_EQ(many.back()->names(), "state");
 }
 
-TEST_F(LiveFeedTest, WhoAsksOnceIsAnsweredByTheNextRound) {
+TEST_F(LiveFeedTest, AnswersAQuestionInTheNextRound) {
   std::string json;
   std::string summary;
   EXPECT_TRUE(feed_.Ask([&](const LiveMoment& moment) {
@@ -231,7 +231,7 @@ TEST_F(LiveFeedTest, MarksOfTheEngineAndOfPeopleAreToldAndBounded) {
   EXPECT_EQ(Json(*listener->events().at(1)).Size("/marks"), LiveFeed::kMostMarks);
 }
 
-TEST_F(LiveFeedTest, WhoHasChangedSomethingSeesItBeforeTheNextTick) {
+TEST_F(LiveFeedTest, ShowsAChangeInAnswersBeforeTheNextTick) {
   std::string summary;
   size_t marks = 0;
   const auto ask = [&] {
@@ -271,7 +271,7 @@ TEST_F(LiveFeedTest, AStallIsMadeUpForByOneRow) {
   EXPECT_EQ(rows, 2);
 }
 
-TEST_F(LiveFeedTest, AfterItsEndNobodyIsTakenAndWhoAskedIsLetGo) {
+TEST_F(LiveFeedTest, StopReleasesAskersAndRefusesListeners) {
   auto asker = std::make_shared<int>(1);
   EXPECT_TRUE(feed_.Ask([asker](const LiveMoment&) {}));
   feed_.Stop();
@@ -281,7 +281,7 @@ TEST_F(LiveFeedTest, AfterItsEndNobodyIsTakenAndWhoAskedIsLetGo) {
   feed_.Stop();
 }
 
-TEST_F(LiveFeedTest, ItsOwnThreadTellsWhoJoinsAtOnceAndThenEachSecond) {
+TEST_F(LiveFeedTest, ItsThreadTellsANewListenerAtOnceAndThenEachSecond) {
   LiveFeed feed(Source(), {});
   feed.Start();
   const auto listener = std::make_shared<Listener>();

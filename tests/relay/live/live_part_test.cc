@@ -110,7 +110,7 @@ TEST_F(LivePartTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
   EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
 }
 
-TEST_F(LivePartTest, NothingOfThePageComesFromElsewhere) {
+TEST_F(LivePartTest, ThePageLoadsNothingFromOtherSites) {
   const RawAnswer page = Ask("GET /live", kPage + SignIn());
   EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
   EXPECT_EQ(page.headers.at("cache-control"), "no-store");
@@ -161,7 +161,7 @@ TEST_F(LivePartTest, ATokenThatIsRotatedEndsTheSession) {
   EXPECT_EQ(Ask("GET /live/session", SignIn()).status, 204);
 }
 
-TEST_F(LivePartTest, WhoSignsOutEndsTheSessionOnTheRelayToo) {
+TEST_F(LivePartTest, SigningOutEndsTheSessionOnTheRelayToo) {
   const std::string cookie = SignIn();
   EXPECT_EQ(Post("/live/sign-out", "", cookie).status, 303);
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
@@ -180,7 +180,7 @@ TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
   EXPECT_EQ(Post("/live/session", "token=" + Token()).status, 303) << "nobody locks an administrator out";
 }
 
-TEST_F(LivePartTest, WrongTokensOfOneNetworkOfIpv6AreThoseOfOneClient) {
+TEST_F(LivePartTest, WrongTokensOfAnIpv6NetworkCountForOneClient) {
   configuration_.server.trusted_proxies = "127.0.0.1";
   Open();
   const auto guess = [this](const std::string& address) {
@@ -191,7 +191,7 @@ TEST_F(LivePartTest, WrongTokensOfOneNetworkOfIpv6AreThoseOfOneClient) {
   EXPECT_EQ(guess("2001:db8:0:1::1"), 401);
 }
 
-TEST_F(LivePartTest, WhatIsNoFormIsRefused) {
+TEST_F(LivePartTest, RefusesMalformedForms) {
   EXPECT_EQ(Post("/live/session", "").status, 400);
   EXPECT_EQ(Post("/live/session", "token=%zz").status, 400);
   EXPECT_EQ(Post("/live/session", std::string(5000, 'x')).status, 400);
@@ -220,7 +220,7 @@ TEST_F(LivePartTest, APageOfAnotherSiteChangesNothing) {
       << "behind a proxy that changes the Host the browser says so";
 }
 
-TEST_F(LivePartTest, AChangeHoldsIsMarkedAndSaidToWhomItIsDue) {
+TEST_F(LivePartTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
   const RawAnswer changed = Post("/live/settings", "IMPORT_SETPOINT=0.5&IMPORT_WRITE_KP=0.9", Bearer());
   EXPECT_EQ(changed.status, 200);
   EXPECT_EQ(changed.body, "IMPORT_SETPOINT 0.7 → 0.5\nIMPORT_WRITE_KP 0.5 → 0.9\n");
@@ -273,7 +273,7 @@ TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
 }
 
-TEST_F(LivePartTest, ShowsWhoTakesMost) {
+TEST_F(LivePartTest, ShowsTheHeaviestClients) {
   WebClient client(relay_->port());
   client.Send(R"(["REQ","r",{"kinds":[1]}])");
   EXPECT_EQ(client.Read(), R"(["EOSE","r"])");

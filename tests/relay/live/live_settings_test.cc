@@ -56,7 +56,7 @@ TEST_F(LiveSettingsTest, ChangesWhatIsNamedAndNothingElse) {
   EXPECT_TRUE(settings.Apply({{"IMPORT_SETPOINT", "0.6"}}).value().empty()) << "it is so already";
 }
 
-TEST_F(LiveSettingsTest, WhatIsWrongIsRefusedWhole) {
+TEST_F(LiveSettingsTest, OneWrongSettingRefusesTheWholeChange) {
   AdaptiveLimiter& limiter = Build();
   LiveSettings settings(limiter);
   const Tuning before = limiter.TuningOf(Operation::kWrite);

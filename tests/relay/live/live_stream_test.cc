@@ -54,7 +54,7 @@ class LiveStreamTest : public testing::Test {
   std::shared_ptr<LiveStream> stream_ = std::make_shared<LiveStream>(exchange_);
 };
 
-TEST_F(LiveStreamTest, IsAnEventStreamThatNobodyOnTheWayKeeps) {
+TEST_F(LiveStreamTest, IsAnEventStreamThatNoProxyKeeps) {
   EXPECT_EQ(exchange_.begun.content_type, "text/event-stream");
   EXPECT_EQ(exchange_.begun.body, "retry: 1000\n\n");
   const HttpFields expected = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
@@ -63,7 +63,7 @@ TEST_F(LiveStreamTest, IsAnEventStreamThatNobodyOnTheWayKeeps) {
   EXPECT_EQ(exchange_.written, std::vector<std::string>{"event: tick\n\n"});
 }
 
-TEST_F(LiveStreamTest, WhoReadsSlowlyIsLeftOutAndNothingIsKeptForHim) {
+TEST_F(LiveStreamTest, SkipsASlowReaderAndKeepsNoEventForIt) {
   exchange_.pending = HttpExchange::kAlwaysTaken + 1;
   for (int i = 1; i < LiveStream::kMostLeftOut; ++i) Tell("lost");
   EXPECT_TRUE(exchange_.written.empty());
@@ -75,7 +75,7 @@ TEST_F(LiveStreamTest, WhoReadsSlowlyIsLeftOutAndNothingIsKeptForHim) {
   EXPECT_EQ(exchange_.aborted, "") << "it is counted anew";
 }
 
-TEST_F(LiveStreamTest, WhoDoesNotReadIsDropped) {
+TEST_F(LiveStreamTest, DropsAClientThatDoesNotRead) {
   exchange_.pending = HttpExchange::kAlwaysTaken + 1;
   for (int i = 0; i < LiveStream::kMostLeftOut; ++i) Tell("lost");
   EXPECT_NE(exchange_.aborted, "");
@@ -87,7 +87,7 @@ TEST_F(LiveStreamTest, EndsWithTheServer) {
   EXPECT_TRUE(exchange_.ended);
 }
 
-TEST_F(LiveStreamTest, WhatComesAfterItsEndGoesNowhere) {
+TEST_F(LiveStreamTest, IgnoresEventsAfterItsEnd) {
   stream_->OnEvent(std::make_shared<const std::string>("late"));
   stream_->OnEnd("the client is gone");
   stream_->OnShutdown();

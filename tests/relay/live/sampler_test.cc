@@ -72,14 +72,14 @@ TEST_F(SamplerTest, CountsBecomeRates) {
   EXPECT_GE(row[kCpu], 0);
 }
 
-TEST_F(SamplerTest, OfAMomentThereIsNoRate) {
+TEST_F(SamplerTest, AMomentHasNoRate) {
   Second();
   (void)Write(100);
   clock_.Advance(milliseconds(2));
   EXPECT_TRUE(std::isnan(sampler_.Take(metrics_).row[kAdmittedWrite]));
 }
 
-TEST_F(SamplerTest, WaitsAreThoseThatEndedInTheSecond) {
+TEST_F(SamplerTest, CountsTheWaitsThatEndedInTheSecond) {
   Say(0.9);
   Tick();
   Second();
@@ -120,7 +120,7 @@ TEST_F(SamplerTest, AFewMillisecondsAreNotFeltAndALongWaitAndARefusalAre) {
   EXPECT_TRUE(sampler_.felt().write);
 }
 
-TEST_F(SamplerTest, LatenciesAreThoseOfTenSeconds) {
+TEST_F(SamplerTest, LatenciesCoverTenSeconds) {
   Second();
   metrics_.counters().EventToOk(milliseconds(4));
   EXPECT_NEAR(Second().row[kOkP50], 0.004, 0.0015);

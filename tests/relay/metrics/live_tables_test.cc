@@ -30,7 +30,7 @@ TEST(LiveRates, AreOfTheTimeBetweenTwoLooks) {
   EXPECT_EQ(rates.PerSecond("new", 500), 0);
 }
 
-TEST(LiveRates, AreNotThoseOfATimeInWhichNobodyLooked) {
+TEST(LiveRates, AreZeroAfterATimeWithoutALook) {
   LiveRates rates;
   rates.Begin(TimePoint(seconds(0)));
   rates.PerSecond("a", 100);
@@ -53,7 +53,7 @@ TEST(LiveRates, AreAveragedOverSomeSeconds) {
   EXPECT_LT(rate, 100);
 }
 
-TEST(LiveRates, ACountThatBeganAnewIsNoRateAndWhatNobodyNamesIsForgotten) {
+TEST(LiveRates, AreZeroForACountThatBeganAnewOrWasForgotten) {
   LiveRates rates;
   rates.Begin(TimePoint(seconds(0)));
   rates.PerSecond("a", 100);

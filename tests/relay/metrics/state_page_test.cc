@@ -54,7 +54,7 @@ TEST(StatePage, SaysWhyItIsNotReadyAndWhatIsWrongAlthoughItIs) {
   EXPECT_TRUE(StatePage({.why = "w", .note = "slow"}, {}).starts_with("state, w: ready, but slow\n"));
 }
 
-TEST(StatePage, OfPartsTellsWhatIsNotZero) {
+TEST(StatePage, ShowsMetricsOfPartsThatAreNotZero) {
   MetricSources sources;
   sources.parts = [](MetricFamilies& families) {
     families.Gauge("weir_imports_running", "").Add(uint64_t{2});

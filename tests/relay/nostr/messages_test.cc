@@ -43,7 +43,7 @@ TEST(ClientMessage, ARequestHasItsFilters) {
   EXPECT_EQ(std::get<CloseReq>(ParseClientMessage(R"(["CL\u004fSE","c"])")).subscription, "c");
 }
 
-TEST(ClientMessage, WhatCannotBeTakenSaysWhyAndToWhom) {
+TEST(ClientMessage, ABadMessageHasAReasonAndTheIdToAnswer) {
   const std::string long_id(65, 's');
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "unknown||a message must be a JSON array, not the end of the text"},
@@ -81,7 +81,7 @@ TEST(ClientMessage, WhatCannotBeTakenSaysWhyAndToWhom) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(Bad(text), expected) << text;
 }
 
-TEST(ClientMessage, WhatIsNotKnownHereIsUnsupportedAndTheRestInvalid) {
+TEST(ClientMessage, UnknownFiltersAreUnsupportedAndBadOnesInvalid) {
   const auto prefix = [](const std::string& text) { return std::get<BadMessage>(ParseClientMessage(text)).prefix; };
   EXPECT_EQ(prefix(R"(["REQ","a",{"search":"x"}])"), "unsupported");
   EXPECT_EQ(prefix(R"(["COUNT","a",{},{"kinds":[1],"#tt":["x"]}])"), "unsupported");

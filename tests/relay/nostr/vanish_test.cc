@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-TEST(IsSameRelay, WhereNothingButTheSpellingDiffers) {
+TEST(IsSameRelay, HoldsForOtherSpellingsOfAUrl) {
   for (const char* spelling :
        {"wss://relay.example", "wss://relay.example/", "wss://relay.example//", "WSS://Relay.EXAMPLE",
         "ws://relay.example", "relay.example", "relay.example:443", "wss://relay.example:443/", "ws://relay.example:80",
@@ -18,7 +18,7 @@ TEST(IsSameRelay, WhereNothingButTheSpellingDiffers) {
   EXPECT_TRUE(IsSameRelay("wss://relay.example/inbox/", "relay.example/inbox"));
 }
 
-TEST(IsSameRelay, NotWhereAnotherMayBeMeant) {
+TEST(IsSameRelay, FailsIfAnotherRelayMayBeMeant) {
   for (const char* other : {"wss://relay.example/path", "wss://relay.example:8443", "wss://relay.example.evil",
                             "wss://other.example", "wss://user@relay.example", "ftp://relay.example", "wss://", "", "/",
                             "://relay.example", "wss://relay.example?x=1", "wss://[relay.example", "relay.example:x"})

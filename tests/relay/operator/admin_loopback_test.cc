@@ -25,7 +25,7 @@ class LoopbackTest : public AdminTest {
   }
 };
 
-TEST_F(LoopbackTest, WhoeverIsOnThisMachineIsAnAdmin) {
+TEST_F(LoopbackTest, RequestsFromThisMachineAreTheAdministrators) {
   EXPECT_EQ(Status(FromHere()), 0);
   const struct {
     const char* what;

@@ -25,7 +25,7 @@ class AdminSessionTest : public AdminTest {
   }
 };
 
-TEST_F(AdminSessionTest, IsForWhoShowsTheTokenAndForPagesAlone) {
+TEST_F(AdminSessionTest, NeedsTheTokenAndIsForPagesAlone) {
   const Admin admin = MakeAdmin();
   for (const char* wrong : {"", "a", "wrong"}) EXPECT_FALSE(admin.SessionFor(wrong)) << wrong;
   const std::string session = admin.SessionFor(token_).value();
@@ -49,7 +49,7 @@ TEST_F(AdminSessionTest, ProgramsShowTheTokenAsEver) {
   EXPECT_EQ(by, "the admin's key");
 }
 
-TEST_F(AdminSessionTest, WhatWasMadeUpOrCutIsNone) {
+TEST_F(AdminSessionTest, AMadeUpOrCutSessionIsRefused) {
   const Admin admin = MakeAdmin();
   const std::string session = admin.SessionFor(token_).value();
   const size_t dot = session.find('.');
@@ -77,7 +77,7 @@ TEST_F(AdminSessionTest, EndsAfterAWeekAndWithTheToken) {
   EXPECT_FALSE(without.SessionFor(""));
 }
 
-TEST_F(AdminSessionTest, WhoSignsOutEndsEverySession) {
+TEST_F(AdminSessionTest, SigningOutEndsEverySession) {
   const Admin admin = MakeAdmin();
   const std::string session = admin.SessionFor(token_).value();
   admin.EndSessions(FromElsewhere());
@@ -90,7 +90,7 @@ TEST_F(AdminSessionTest, WhoSignsOutEndsEverySession) {
   EXPECT_EQ(StatusOfPage(admin, With(admin.SessionFor(token_).value())), 0);
 }
 
-TEST(AdminCookies, AreThoseOfTheirPort) {
+TEST(AdminCookies, AreNamedByTheirPort) {
   const auto at = [](const std::string& host) { return SessionCookie({.headers = {{"host", host}}}); };
   EXPECT_EQ(at("127.0.0.1:3334"), "weir_live_3334");
   EXPECT_EQ(at("[::1]:3334"), "weir_live_3334");
@@ -99,7 +99,7 @@ TEST(AdminCookies, AreThoseOfTheirPort) {
   EXPECT_EQ(OperatorCookie({.headers = {{"host", "x:1"}}}), "weir_operator_1");
 }
 
-TEST_F(AdminSessionTest, ABrowserHereIsTrustedOnPagesOfThisRelayWhereLoopbackIs) {
+TEST_F(AdminSessionTest, LoopbackTrustsABrowserOnPagesOfThisRelayAlone) {
   settings_.admin_from_loopback = AdminFromLoopback::kTrue;
   const Admin admin = MakeAdmin();
   const struct {

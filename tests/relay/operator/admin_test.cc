@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-TEST_F(AdminTest, WhoeverHasTheTokenIsOneFromAnywhere) {
+TEST_F(AdminTest, TheTokenIsEnoughFromAnywhere) {
   token_.assign(60, 'a').append("0123");
   HttpRequest proxied = FromHere();
   proxied.headers.emplace_back("x-forwarded-for", "203.0.113.9");
@@ -39,7 +39,7 @@ TEST_F(AdminTest, WhoeverHasTheTokenIsOneFromAnywhere) {
   EXPECT_EQ(Why(FromElsewhere("Bearer x")).find(token_), std::string::npos);
 }
 
-TEST_F(AdminTest, WithoutATokenNobodyHasIt) {
+TEST_F(AdminTest, RefusesEveryTokenIfNoneIsSet) {
   for (const char* authorization : {"Bearer", "Bearer ", "Bearer 0"})
     EXPECT_EQ(Status(FromElsewhere(authorization)), 403) << authorization;
 }
@@ -51,7 +51,7 @@ TEST_F(AdminTest, BeingHereIsNotEnough) {
   EXPECT_EQ(Status(proven), 0);
 }
 
-TEST_F(AdminTest, WhoeverHasTheKeyIsOne) {
+TEST_F(AdminTest, ASignatureByTheKeyIsEnough) {
   EXPECT_EQ(Status(FromElsewhere(Proof())), 0);
   EXPECT_EQ(Status(FromElsewhere("nostr" + Proof().substr(5))), 0);
   EXPECT_EQ(Status(FromElsewhere(Proof(Tags(), kAdminNow + 5))), 0);
@@ -156,7 +156,7 @@ TEST_F(AdminTest, AProofThatWasGoodBeforeARestartIsNotGoodAfterIt) {
 }
 
 // A forgotten proof could be used again.
-TEST_F(AdminTest, OfMoreProofsThanAreRememberedNoneIsTaken) {
+TEST_F(AdminTest, TakesNoMoreProofsThanItRemembers) {
   const Admin admin = MakeAdmin();
   constexpr int kRemembered = 4096;
   std::vector<std::string> proofs;
@@ -186,7 +186,7 @@ TEST_F(AdminTest, AnAddressWithManyWrongSignaturesHasToWaitAndOthersDoNot) {
   EXPECT_EQ(StatusOf(admin, right), 0);
 }
 
-TEST_F(AdminTest, WhoShowsASignaturePaysForIt) {
+TEST_F(AdminTest, ChargesTheClientForVerifyingASignature) {
   const Admin admin = MakeAdmin();
   Work spent = 0;
   {

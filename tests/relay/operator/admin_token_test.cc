@@ -60,7 +60,7 @@ TEST_F(AdminTokenTest, IsRemovedByItsOwnRelayOnly) {
   RemoveAdminToken(directory_, successor);
 }
 
-TEST_F(AdminTokenTest, WhatIsNoneIsNotRead) {
+TEST_F(AdminTokenTest, ReadsNoMalformedToken) {
   EXPECT_EQ(ReadAdminToken(directory_), "");
   const std::string good(64, 'a');
   for (const std::string& bad : {std::string(), std::string("\n"), good.substr(1), good + "a", good.substr(1) + "A\n",
@@ -72,7 +72,7 @@ TEST_F(AdminTokenTest, WhatIsNoneIsNotRead) {
   EXPECT_EQ(ReadAdminToken(directory_), good);
 }
 
-TEST_F(AdminTokenTest, WhyThereIsNoneIsSaid) {
+TEST_F(AdminTokenTest, SaysWhyThereIsNoToken) {
   EXPECT_EQ(FindAdminToken(directory_).status().message(), "cannot read " + path_ + ": No such file or directory");
   Write("short");
   EXPECT_NE(FindAdminToken(directory_).status().message().find(path_ + " holds no token"), std::string::npos);

@@ -33,7 +33,7 @@ TEST_F(SignInLimitTest, FiveAtOnceThenOneInTwelveSeconds) {
   EXPECT_FALSE(limit_.Wait(kClient)) << "all are there again";
 }
 
-TEST_F(SignInLimitTest, RemembersSoManyClientsAndForgetsWhoIsGoodAgain) {
+TEST_F(SignInLimitTest, BoundsTheClientsItRemembersAndForgetsThemInTime) {
   for (size_t i = 0; i < 3 * SignInLimit::kMostClients; ++i) limit_.NoteWrong(i);
   EXPECT_EQ(limit_.clients(), SignInLimit::kMostClients);
   clock_.Advance(seconds(12));

@@ -32,7 +32,7 @@ TEST(FileWatch, AFileIsReadWhenItRests) {
   EXPECT_TRUE(watch.Look());
 }
 
-TEST(FileWatch, WhatChangesWhileItIsReadIsReadAgain) {
+TEST(FileWatch, ReadsAFileAgainThatChangedWhileItWasRead) {
   const TempDirectory directory;
   FileWatch watch(WriteAnew(directory, "weir.yaml", "a"));
   EXPECT_FALSE(watch.ReadWhole([&] { WriteText(directory / "weir.yaml", "half of"); }));

@@ -53,7 +53,7 @@ TEST_F(Logging, StopWritesWhatWaits) {
   EXPECT_TRUE(text.ends_with("line 999\n")) << text.substr(text.size() - 200);
 }
 
-TEST_F(Logging, WhatIsAskedForIsLoggedAtAnyLevel) {
+TEST_F(Logging, LogsRequestedTextAtAnyLevel) {
   for (const LogLevel level : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
     testing::internal::CaptureStderr();
     SetUpLogging(level, LogFormat::kText);
@@ -69,7 +69,7 @@ TEST_F(Logging, LevelDecides) {
 }
 
 // More lines than the pipe and the queue hold: a logger that waits for its reader would hold up the program for ever.
-TEST_F(Logging, AReaderThatTakesNothingHoldsNobodyUp) {
+TEST_F(Logging, AReaderThatTakesNothingDoesNotBlockTheProgram) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const int standard_error = dup(STDERR_FILENO);

@@ -58,7 +58,7 @@ TEST(StopSignalsTest, ASecondSignalEndsAProgramWhosePageNeverEnds) {
   EXPECT_EXIT(hang(), testing::ExitedWithCode(128 + SIGTERM), "");
 }
 
-TEST(StopSignalsTest, WhoAsksWhileAPageIsMadeGetsALaterOne) {
+TEST(StopSignalsTest, ARequestWhileAPageIsMadeGetsALaterPage) {
   StopSignals signals;
   signals.Listen();
   std::promise<void> begun[2];
@@ -78,7 +78,7 @@ TEST(StopSignalsTest, WhoAsksWhileAPageIsMadeGetsALaterOne) {
   EXPECT_EQ(pages, 2);
 }
 
-TEST(StopSignalsTest, WhatWasReplacedIsNotCalled) {
+TEST(StopSignalsTest, DoesNotCallAReplacedCallback) {
   StopSignals signals;
   signals.Listen();
   int pages = 0;

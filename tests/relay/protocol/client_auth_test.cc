@@ -71,7 +71,7 @@ TEST_F(ClientAuthTest, WithAuthSwitchedOffTheyAreForAll) {
   EXPECT_EQ(Ask(client, R"(["COUNT","n",{"kinds":[4]}])"), R"(["COUNT","n",{"count":1}])");
 }
 
-TEST_F(ClientAuthTest, WhatIsNoAnswerToTheChallengeIsRefused) {
+TEST_F(ClientAuthTest, RefusesAnAuthThatDoesNotAnswerTheChallenge) {
   Seat& client = Connect();
   const std::string early = AuthEvent(bob_, "guess");
   EXPECT_EQ(Ask(client, Auth(early)), NotOk(early, "invalid: this relay has sent no challenge"));
@@ -107,7 +107,7 @@ TEST_F(ClientAuthTest, ARelayWithoutAnAddressBelievesNearbyHostsOnly) {
   }
 }
 
-TEST_F(ClientAuthTest, WhatFollowsAnAuthWaitsForIt) {
+TEST_F(ClientAuthTest, MessagesBehindAnAuthWaitForIt) {
   Store({DirectMessage(alice_, bob_)});
   Seat& client = Connect();
   client.Say(R"(["REQ","dm",{"kinds":[4]}])");
@@ -130,7 +130,7 @@ TEST_F(ClientAuthTest, ProtectedEventsComeFromTheirAuthorOnly) {
   EXPECT_EQ(Ask(client, Publish(event)), OkFor(event));
 }
 
-TEST_F(ClientAuthTest, ARelayMayAnswerOnlyThoseItKnows) {
+TEST_F(ClientAuthTest, ARelayMayRequireAuthForEveryRequest) {
   settings_.auth_required = true;
   Seat& client = Connect();
   const std::string note = Note("hello");

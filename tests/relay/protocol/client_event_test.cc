@@ -19,7 +19,7 @@ TEST_F(ClientEventTest, ASavedEventIsAnsweredAndComesToSubscribers) {
   EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note, "duplicate: already have this event"));
 }
 
-TEST_F(ClientEventTest, WhatIsNoGoodEventIsRefusedWithTheReason) {
+TEST_F(ClientEventTest, RefusesABadEventWithTheReason) {
   Seat& writer = Connect();
   std::string forged = Note("forged");
   forged.replace(forged.find("\"sig\":\"") + 10, 4, "0000");
@@ -183,7 +183,7 @@ TEST_F(ClientEventTest, TheBudgetOfAllBoundsThemTogetherAndIsPassedOnInOrder) {
   RunUntil([&] { return first->pauses == 0 && second->pauses == 0; });
 }
 
-TEST_F(ClientEventTest, AnAddressHasAQuarterOfTheBudgetHoweverManyConnectionsItHas) {
+TEST_F(ClientEventTest, AnAddressHasAQuarterOfTheBudgetForAllItsConnections) {
   Build(100'000);
   store_.HoldSaves(true);
   std::vector<Seat*> many;
@@ -235,7 +235,7 @@ TEST_F(ClientEventTest, AConnectionThatLeavesTakesItsAnswersWithIt) {
   EXPECT_TRUE(leaver->said.empty());
 }
 
-TEST_F(ClientEventTest, WhatTheGateHoldsIsAnsweredWhenItsTurnComesOrRefusedWithTheReason) {
+TEST_F(ClientEventTest, EventsHeldByTheGateAreAnsweredInTurnOrRefused) {
   settings_.max_events_in_flight = 200;
   Build();
   Engine(3.0);

@@ -12,7 +12,7 @@ namespace {
 using ClientLiveTest = ClientTest;
 
 // Saved after the subscription was made and before its query was, so it comes live with a serial that the query covers.
-TEST_F(ClientLiveTest, WhatTheQueryDidNotAskForComesLive) {
+TEST_F(ClientLiveTest, EventsThatTheQueryDidNotAskForComeLive) {
   const std::string like = signer_.SignedEvent(kNow, 7, "[]", "+");
   const std::string note = Note("stored");
   Store({note, like});
@@ -29,7 +29,7 @@ TEST_F(ClientLiveTest, WhatTheQueryDidNotAskForComesLive) {
   EXPECT_TRUE(client->said.empty()) << "the stored one came already";
 }
 
-TEST_F(ClientLiveTest, FiltersForThePastOfARelayThatTakesNoneAreNotLive) {
+TEST_F(ClientLiveTest, FiltersForAPastThatTheRelayRefusesAreNotLive) {
   settings_.created_at_past_s = 100;
   Seat& client = Connect();
   Ask(client, R"(["REQ","old",{"until":)" + std::to_string(kNow - 101) + R"(},{"since":2,"until":1}])");
@@ -102,7 +102,7 @@ TEST_F(ClientLiveTest, EoseComesBehindAsManyNewVersionsAsATurnSays) {
   EXPECT_EQ(reader->said.size(), 100 + kOfATurn + 1);
 }
 
-TEST_F(ClientLiveTest, WhatWasHeldIsSaidInTurnsAndWhatComesMeanwhileComesBehindIt) {
+TEST_F(ClientLiveTest, HeldEventsAreSentInTurnsBeforeNewerOnes) {
   constexpr size_t kHeld = 1200;
   constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
   Store(Notes(100, std::string(10'000, 'x')));

@@ -57,7 +57,7 @@ TEST_F(ClientMannersTest, AFieldOfAFilterThatIsNotKnownIsUnsupported) {
   EXPECT_TRUE(Ask(client, R"(["REQ","s",{"kinds":"x"}])").starts_with(R"(["CLOSED","s","invalid: )"));
 }
 
-TEST_F(ClientMannersTest, WhatIsUnderWayIsAnsweredBeforeTheConnectionCloses) {
+TEST_F(ClientMannersTest, AnswersPendingEventsBeforeTheConnectionCloses) {
   Seat& client = Connect();
   store_.HoldSaves(true);
   const std::string note = Note("the last");
@@ -72,14 +72,14 @@ TEST_F(ClientMannersTest, WhatIsUnderWayIsAnsweredBeforeTheConnectionCloses) {
   EXPECT_TRUE(done);
 }
 
-TEST_F(ClientMannersTest, WithNothingUnderWayThereIsNothingToWaitFor) {
+TEST_F(ClientMannersTest, DoesNotDelayTheCloseIfNoEventIsPending) {
   Seat& client = Connect();
   bool done = false;
   client.client->OnLastText([&] { done = true; });
   EXPECT_TRUE(done);
 }
 
-TEST_F(ClientMannersTest, WhereAuthIsRequiredTheChallengeComesAtConnect) {
+TEST_F(ClientMannersTest, SendsTheChallengeAtConnectIfAuthIsRequired) {
   settings_.auth_required = true;
   Seat& client = Connect();
   ASSERT_EQ(client->said.size(), 1U);

@@ -274,7 +274,7 @@ TEST_F(ClientRequestTest, ManyLongCountsOfAnAddressAreEachAnswered) {
   EXPECT_EQ(store_.queries_open(), 0U);
 }
 
-TEST_F(ClientRequestTest, WhoIsAskedToGiveUpIsToldWhyForEachRequest) {
+TEST_F(ClientRequestTest, GivingUpClosesEachRequestWithTheReason) {
   Store(Notes(400, std::string(10'000, 'x')));
   Seat& client = Connect();
   client->takes = false;

@@ -46,7 +46,7 @@ TEST_F(ClientTraceTest, AnEventHasItsGateAndItsCommit) {
   EXPECT_GT(std::stoll(Get(*Find(spans, "write gate"), "weir.cost")), 0);
 }
 
-TEST_F(ClientTraceTest, WhatIsNotStoredHasNoCommit) {
+TEST_F(ClientTraceTest, AnEventThatIsNotStoredHasNoCommit) {
   BuildTraced();
   Seat& writer = Connect();
   Ask(writer, R"(["EVENT",{"kind":1}])");

@@ -114,7 +114,7 @@ TEST_F(DeliveryTest, AnAddressThatSubscribesToMuchDelaysItselfAlone) {
   }
 }
 
-TEST_F(DeliveryTest, HoweverManyAddressesHaveALaneOfTheirOwnWhatIsEverybodysHasHalf) {
+TEST_F(DeliveryTest, TheSharedLaneHasHalfHoweverManyOtherLanesThereAre) {
   constexpr uint64_t kMany = 30;
   std::vector<Listener*> all = ListenOften(kBob, 100);
   for (uint64_t address = 10; address < 10 + kMany; ++address) {
@@ -135,7 +135,7 @@ TEST_F(DeliveryTest, HoweverManyAddressesHaveALaneOfTheirOwnWhatIsEverybodysHasH
   RunAll();
 }
 
-TEST_F(DeliveryTest, WhatWaitsForACostlyAddressCountsForItAndOnceAsMemory) {
+TEST_F(DeliveryTest, EventsForACostlyAddressCountForItAndOnceAsMemory) {
   ListenOften(kAlice, 3000);
   Publish(3, 1000);
   RunOne();
@@ -168,7 +168,7 @@ TEST_F(DeliveryTest, SubscriptionsThatCannotKeepUpAreEndedAndOthersAreNot) {
   EXPECT_EQ(again.heard.size(), 1U);
 }
 
-TEST_F(DeliveryTest, WhatWaitsForACostlyAddressIsGivenUpWhenItIsAsked) {
+TEST_F(DeliveryTest, GivesUpEventsForACostlyAddressWhenItIsAsked) {
   const std::vector<Listener*> many = ListenOften(kAlice, 3000);
   Publish(3, 1000);
   RunOne();

@@ -139,7 +139,7 @@ TEST(LiveIndex, FindsWhatAskingEverySubscriptionFinds) {
   }
 }
 
-TEST(LiveIndex, HandsBackWhoSubscribed) {
+TEST(LiveIndex, FindsEachSubscriberOnceUntilItIsRemoved) {
   LiveIndex index;
   index.Add({FilterOf(R"({"kinds":[1]})")}, Name(1));
   const LiveIndex::Key key = index.Add({FilterOf(R"({"kinds":[1]})"), FilterOf("{}")}, Name(2));
@@ -150,7 +150,7 @@ TEST(LiveIndex, HandsBackWhoSubscribed) {
 }
 
 // A match stops after each entry, while others leave and enter.
-TEST(LiveIndex, ThoseWhoStayAreFoundOnceWhoeverLeavesAndEntersMeanwhile) {
+TEST(LiveIndex, FindsASubscriberThatStaysOnceWhileOthersComeAndGo) {
   RandomNotes notes(6);
   uint64_t names = 0;
   for (int round = 0; round < 300; ++round) {

@@ -15,7 +15,7 @@ class MemoryReliefTest : public ClientTest {
 };
 
 // 80 connections that held 2 GiB once made the relay refuse all others.
-TEST_F(MemoryReliefTest, InAnEmergencyWhoHoldsMostIsAskedUntilItIsOver) {
+TEST_F(MemoryReliefTest, AsksTheHeaviestClientUntilTheEmergencyIsOver) {
   Seat& heavy = Connect("192.0.2.1");
   Seat& light = Connect("192.0.2.2");
   const HeldBytes much(heavy->account(), 5 << 20);
@@ -57,7 +57,7 @@ TEST_F(MemoryReliefTest, TellsWhenAnEmergencyBegins) {
   EXPECT_EQ(told, (std::vector<uint64_t>{1, 3}));
 }
 
-TEST_F(MemoryReliefTest, ClientsAreLeftAloneWhereNoneHoldsMuch) {
+TEST_F(MemoryReliefTest, AsksNoClientIfAllHoldLittle) {
   Seat& client = Connect();
   const HeldBytes little(client->account(), 1000);
   Engine(0.1, 1.5);

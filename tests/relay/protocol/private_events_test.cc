@@ -110,7 +110,7 @@ TEST_F(PrivateEventsTest, LiveOnesGoToTheirPartiesAlone) {
 }
 
 // A stranger's question about a message is answered as if there were none.
-TEST_F(PrivateEventsTest, NothingSaidToAStrangerDependsOnWhatIsThere) {
+TEST_F(PrivateEventsTest, AnswersToAStrangerDoNotDependOnPrivateEvents) {
   settings_.eose_completeness = true;
   const std::string letter = Letter(4);
   const auto answers = [&] {
@@ -133,7 +133,7 @@ TEST_F(PrivateEventsTest, NothingSaidToAStrangerDependsOnWhatIsThere) {
   deletion(IdOf(Letter(4, "never sent")));
 }
 
-TEST_F(PrivateEventsTest, WhoAsksForThemAmongOthersIsChallengedOnceAndServedThePublicOnes) {
+TEST_F(PrivateEventsTest, AMixedRequestIsChallengedOnceAndServedPublicEvents) {
   const std::string letter = Letter(4);
   const std::string note = Note("public");
   Store({letter, note});

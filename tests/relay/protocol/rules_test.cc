@@ -134,7 +134,7 @@ uint64_t CostOf(const std::string& filter) {
   return CostOfRequest(filters, 500, 5000).bytes;
 }
 
-TEST(Policy, TheFiltersDecideWhoMayWantAuthAndWhatMayBeWithheld) {
+TEST(Policy, FiltersDecideWhetherToWantAuthAndToWithholdEvents) {
   const std::string own = "\"" + ToHex(Signer(1).pubkey()) + "\"";
   const std::string other = "\"" + ToHex(Signer(2).pubkey()) + "\"";
   const struct {
@@ -167,7 +167,7 @@ TEST(Policy, TheFiltersDecideWhoMayWantAuthAndWhatMayBeWithheld) {
   }
 }
 
-TEST(RequestCost, WhatAnIndexLeadsToIsCheapAndWalksAreScans) {
+TEST(RequestCost, IndexedRequestsAreCheapAndWalksAreScans) {
   constexpr uint64_t kScan = 64 << 10;  // the limiter has the same
   const std::string key = "\"" + std::string(64, 'a') + "\"";
   EXPECT_LT(CostOf("{\"ids\":[" + key + "]}"), kScan);

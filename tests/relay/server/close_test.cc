@@ -15,7 +15,7 @@ TEST_F(CloseTest, AnswersTheClientsCloseWithItsCode) {
   EXPECT_TRUE(Eventually([&] { return server_->Stats().connections == 0; }));
 }
 
-TEST_F(CloseTest, WhatWasQueuedIsSentFirst) {
+TEST_F(CloseTest, SendsQueuedMessagesFirst) {
   behaviour_.on_text = [](Connection& c, std::string_view) {
     for (int n = 0; n < 1000; ++n) c.Send(std::string(1000, 'x'));
     c.Close(CloseCode::kPolicy, "enough");
@@ -75,7 +75,7 @@ TEST_F(CloseTest, ALongReasonIsCut) {
   EXPECT_EQ(close->payload.size(), 125U);
 }
 
-TEST_F(CloseTest, DropsWhoDoesNotAnswer) {
+TEST_F(CloseTest, DropsAClientThatDoesNotAnswer) {
   behaviour_.on_text = [](Connection& c, std::string_view) { c.Close(CloseCode::kNormal, "bye"); };
   settings_.ping_interval = std::chrono::milliseconds(100);
   Start();

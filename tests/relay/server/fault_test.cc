@@ -85,7 +85,7 @@ TEST_F(FaultTest, InACallbackEndsThatConnection) {
   ExpectService(other);
 }
 
-TEST_F(FaultTest, InWhatWasPostedIsNobodysEnd) {
+TEST_F(FaultTest, AFaultInAPostedTaskEndsNoConnection) {
   Start();
   RawClient client = Open();
   for (int n = 0; n < 3; ++n) boost::asio::post(server_->executor(0), [] { Fail(); });

@@ -30,7 +30,7 @@ TEST_F(FlowTest, SendsABodyThatManyShare) {
   EXPECT_TRUE(Eventually([&] { return body.use_count() == 1; }));
 }
 
-TEST_F(FlowTest, WhatIsWrittenInOneTurnGoesOutTogether) {
+TEST_F(FlowTest, SendsTheMessagesOfOneTurnTogether) {
   KeepConnection();
   behaviour_.on_text = [](Connection& c, std::string_view) { c.Send("answer"); };
   Start();
@@ -50,7 +50,7 @@ TEST_F(FlowTest, WhatIsWrittenInOneTurnGoesOutTogether) {
   EXPECT_LE(client.SegmentsIn() - before, 6U) << "the questions may come in a few pieces";
 }
 
-TEST_F(FlowTest, WhoNeverReadsIsDisconnectedAndTheOthersAreUnhurt) {
+TEST_F(FlowTest, DisconnectsAClientThatNeverReadsAndServesOthers) {
   settings_.max_pending_bytes = 256 << 10;
   KeepConnection();
   Start();
@@ -73,7 +73,7 @@ TEST_F(FlowTest, WhoNeverReadsIsDisconnectedAndTheOthersAreUnhurt) {
   EXPECT_TRUE(Eventually([&] { return server_->Stats().pending_bytes == 0; }));
 }
 
-TEST_F(FlowTest, WhatIsNotTakenWaitsWhereItIsCountedNotInTheKernel) {
+TEST_F(FlowTest, UnreadOutputWaitsInTheServerNotInTheKernel) {
   KeepConnection();
   Start();
   RawClient stuck(server_->port(), "127.0.0.1", 4096);
@@ -86,7 +86,7 @@ TEST_F(FlowTest, WhatIsNotTakenWaitsWhereItIsCountedNotInTheKernel) {
   EXPECT_GE(server_->Stats().pending_bytes, 1'500'000U);
 }
 
-TEST_F(FlowTest, WhoTakesNothingIsDisconnectedThoughItIsHeard) {
+TEST_F(FlowTest, DisconnectsAClientThatSendsButTakesNothing) {
   settings_.ping_interval = std::chrono::milliseconds(100);
   KeepConnection();
   Start();
@@ -103,7 +103,7 @@ TEST_F(FlowTest, WhoTakesNothingIsDisconnectedThoughItIsHeard) {
   EXPECT_EQ(server_->Stats().too_slow, 1U);
 }
 
-TEST_F(FlowTest, OverTheBoundOfAllWhoHasMoreThanItsShareIsDisconnected) {
+TEST_F(FlowTest, OverTheBoundOfAllAClientAboveItsShareIsDisconnected) {
   settings_.max_pending_total_mb = 1;
   std::vector<Connection*> connections;
   behaviour_.on_open = [&](Connection& c) { connections.push_back(&c); };
@@ -235,7 +235,7 @@ TEST_F(FlowTest, APausedConnectionHoldsItsSenderBack) {
   sender.join();
 }
 
-TEST_F(FlowTest, WhatCameWithTheCloseIsHandedOver) {
+TEST_F(FlowTest, HandsOverAMessageThatCameWithTheClose) {
   Start();
   RawClient client = Open();
   client.Send(ClientFrame(kText, "last") + CloseFrame(1000));

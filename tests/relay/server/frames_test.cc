@@ -148,7 +148,7 @@ TEST_F(FramesTest, SaysWhyItClosesForWhatWasRefused) {
   EXPECT_TRUE(reason(ClientFrame(3, "x")).starts_with("1002 protocol error: "));
 }
 
-TEST_F(FramesTest, WhatIsOwedGoesOutBeforeTheCloseForABrokenProtocol) {
+TEST_F(FramesTest, SendsAnswersBeforeTheCloseForABrokenProtocol) {
   Start();
   RawClient client = Open();
   client.Send(ClientFrame(kText, "one") + ClientFrame(kText, std::string(70'000, 'x')) + ClientFrame(3, "broken") +
@@ -160,7 +160,7 @@ TEST_F(FramesTest, WhatIsOwedGoesOutBeforeTheCloseForABrokenProtocol) {
   EXPECT_EQ(record_.Count("text"), 2U);
 }
 
-TEST_F(FramesTest, WhatIsUnderWayIsAnsweredBeforeTheCloseForABrokenProtocol) {
+TEST_F(FramesTest, AwaitsAnswersBeforeTheCloseForABrokenProtocol) {
   Connection* connection = nullptr;
   std::function<void()> finish;
   behaviour_.on_text = [](Connection&, std::string_view) {};

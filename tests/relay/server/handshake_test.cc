@@ -15,7 +15,7 @@ std::string With(std::string request, std::string_view header, std::string_view 
   return request.replace(begin, request.find("\r\n", begin) - begin, line);
 }
 
-TEST_F(HandshakeTest, OpensAndTellsWhoIsThere) {
+TEST_F(HandshakeTest, OpensAndDescribesTheClient) {
   std::string seen;
   behaviour_.on_open = [&](Connection& c) {
     seen = c.address() + " " + c.host() + (c.secure() ? " secure" : " plain") + " " + std::to_string(c.io_thread());
@@ -146,7 +146,7 @@ TEST_F(HandshakeTest, CompressesLongMessagesWhenAgreed) {
   EXPECT_EQ(client.ReadText(), "Hello");
 }
 
-TEST_F(HandshakeTest, DropsWhoDoesNotAskInTime) {
+TEST_F(HandshakeTest, DropsAClientThatDoesNotAskInTime) {
   settings_.handshake_timeout = std::chrono::seconds(1);
   Start();
   RawClient silent = Connect();

@@ -84,7 +84,7 @@ TEST_F(HeldTest, AMessageThatWaitsForRoomTooLongIsRefused) {
   EXPECT_EQ(late.ReadCloseCode(), 1013);
 }
 
-TEST_F(HeldTest, WhatAMessageInflatesToWaitsForRoom) {
+TEST_F(HeldTest, InflatedBytesWaitForRoom) {
   settings_.max_address_mb = 1;
   settings_.compression = true;
   StartWithLedger();
@@ -107,7 +107,7 @@ TEST_F(HeldTest, WhatAMessageInflatesToWaitsForRoom) {
   EXPECT_TRUE(record_.Await("text x"));
 }
 
-TEST_F(HeldTest, WhatWaitedForAClientThatIsGoneIsGivenBack) {
+TEST_F(HeldTest, GivesBackBytesThatWaitedForAClientThatIsGone) {
   settings_.max_pending_bytes = 64 << 10;
   behaviour_.on_text = [](Connection& c, std::string_view) {
     for (int n = 0; n < 200; ++n) c.Send(std::string(60'000, 'x'));
@@ -139,7 +139,7 @@ TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
   OnIoThread([] {});  // the handler looks at what is here
 }
 
-TEST_F(HeldTest, ABodyThatNobodyWantsIsAnsweredFromTheHeader) {
+TEST_F(HeldTest, ABodyThatNoRouteWantsIsAnsweredFromTheHeader) {
   router_.AddWording("/v1/", [](HttpResponse plain, const HttpRequest&) {
     plain.content_type = "text/worded";
     plain.body = "{" + plain.body + "}";

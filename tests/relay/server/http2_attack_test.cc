@@ -39,7 +39,7 @@ TEST_F(Http2AttackTest, RapidReset) {
   EXPECT_LT(server_->Stats().http_requests, 20'000U);
 }
 
-TEST_F(Http2AttackTest, ResetsOfWhatWaits) {
+TEST_F(Http2AttackTest, EndsAFloodOfResetsOfWaitingRequests) {
   Start();
   std::string attack;
   const std::string block("\x82\x86\x41\x01x\x04\x06/later", 13);
@@ -61,7 +61,7 @@ TEST_F(Http2AttackTest, StreamsThatTheServerIsMadeToReset) {
   ExpectCalm(attack);
 }
 
-TEST_F(Http2AttackTest, FloodsOfFramesThatAskForNothing) {
+TEST_F(Http2AttackTest, EndsFloodsOfFramesThatAskForNothing) {
   Start();
   const std::string open = Http2Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, kGetBlock);
   ExpectCalm(Many(Ping()));
@@ -114,7 +114,7 @@ TEST_F(Http2AttackTest, MoreStreamsThanThereMayBe) {
   ExpectService();
 }
 
-TEST_F(Http2AttackTest, WhoTakesNothingIsNotReadForEver) {
+TEST_F(Http2AttackTest, StopsReadingFromAClientThatTakesNothing) {
   settings_.handshake_timeout = std::chrono::minutes(5);
   Start();
   RawClient client(server_->port(), "127.0.0.1", 4096);
@@ -132,7 +132,7 @@ TEST_F(Http2AttackTest, WhoTakesNothingIsNotReadForEver) {
 }
 
 // A frame that is not well-formed does no more than end its connection.
-RC_GTEST_FIXTURE_PROP(Http2AttackTest, WhateverComes, ()) {
+RC_GTEST_FIXTURE_PROP(Http2AttackTest, ArbitraryFramesEndNoMoreThanTheirConnection, ()) {
   Start();
   RawHttp2 raw = Raw();
   std::string attack;

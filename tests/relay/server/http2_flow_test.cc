@@ -108,7 +108,7 @@ TEST_F(Http2Test, AllLeaveWithTheirConnection) {
   EXPECT_EQ(record_.Count("told a client"), 2U);
 }
 
-TEST_F(Http2Test, AnAnswerToAStreamThatLeftIsNothing) {
+TEST_F(Http2Test, IgnoresAnAnswerToAStreamThatLeft) {
   router_.AddDeferred("GET", "/held", [this](const HttpRequest& r, HttpReply reply) {
     const std::lock_guard lock(mutex_);
     replies_.emplace(r.query, std::move(reply));

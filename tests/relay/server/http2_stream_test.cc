@@ -113,7 +113,7 @@ TEST_F(Http2StreamTest, APausedBodyIsHeldToTheWindowAndTheOthersGoOn) {
   EXPECT_EQ(peer.Await(id).body, body);
 }
 
-TEST_F(Http2StreamTest, WhatIsHeldCountsAgainstTheAddress) {
+TEST_F(Http2StreamTest, CountsHeldBodiesAgainstTheAddress) {
   settings_.max_address_mb = 1;
   BeginAtOnce();
   stream_.on_begin = [](HttpExchange& exchange) { exchange.PauseBody(); };
@@ -132,7 +132,7 @@ TEST_F(Http2StreamTest, WhatIsHeldCountsAgainstTheAddress) {
   EXPECT_EQ(peer.Fetch("GET", "/").body, "landing") << "the connection goes on";
 }
 
-TEST_F(Http2StreamTest, WhatNobodyTakesWaitsAndTheOthersGoOn) {
+TEST_F(Http2StreamTest, AStreamThatIsNotReadWaitsAndTheOthersGoOn) {
   bool taken = false;
   stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
     exchange.Begin({.body = std::string(200'000, 'd')});
@@ -160,7 +160,7 @@ TEST_F(Http2StreamTest, WhatNobodyTakesWaitsAndTheOthersGoOn) {
   EXPECT_TRUE(Eventually([&] { return server_->Stats().pending_bytes == 0; }));
 }
 
-TEST_F(Http2StreamTest, WhoWritesWithoutLookingLosesTheStreamAlone) {
+TEST_F(Http2StreamTest, AHandlerThatWritesTooMuchLosesTheStreamAlone) {
   settings_.max_pending_bytes = 256 << 10;
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) {
     exchange.Begin({});
@@ -184,7 +184,7 @@ TEST_F(Http2StreamTest, OneThatIsNeverTakenIsResetInTime) {
   ExpectEnd("too slow");
 }
 
-TEST_F(Http2StreamTest, OneWhoseBodyStopsEndsInTime) {
+TEST_F(Http2StreamTest, AStreamWhoseBodyStopsEndsInTime) {
   settings_.ping_interval = kShort;
   NeverEnd();
   Start();
@@ -314,14 +314,14 @@ TEST_F(Http2StreamTest, HeadIsTheHeadOfGet) {
   EXPECT_EQ(answer.headers.count("content-length"), 0U);
 }
 
-TEST_F(Http2StreamTest, SaysContinueToWhoAsks) {
+TEST_F(Http2StreamTest, SaysContinueIfAsked) {
   Start();
   Http2Peer peer = Peer();
   EXPECT_EQ(peer.Fetch("POST", "/up", "abc", {{"expect", "100-continue"}}).body, "abc");
   EXPECT_EQ(peer.continues(), 1);
 }
 
-TEST_F(Http2StreamTest, NothingIsPostedToAnExchangeThatHasEnded) {
+TEST_F(Http2StreamTest, RunsNoTaskPostedToAnExchangeThatHasEnded) {
   HttpPoster post;
   stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
     post = exchange.poster();

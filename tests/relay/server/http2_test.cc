@@ -68,7 +68,7 @@ TEST_F(Http2Test, HeadAndNoContentHaveNoBody) {
   EXPECT_EQ(peer.Fetch("HEAD", "/later-nowhere").status, 404);
 }
 
-TEST_F(Http2Test, RefusalsAreThoseOfTheOlderVersion) {
+TEST_F(Http2Test, GivesTheSameRefusalsAsTheOlderVersion) {
   settings_.max_http_body_bytes = 100'000;
   router_.AddWording("/v1/", [](HttpResponse plain, const HttpRequest&) {
     plain.content_type = "text/worded";
@@ -96,7 +96,7 @@ TEST_F(Http2Test, RefusalsAreThoseOfTheOlderVersion) {
   EXPECT_EQ(peer.Fetch("GET", "/").body, "landing") << "and the connection goes on";
 }
 
-TEST_F(Http2Test, ABodyThatNobodyWantsIsNotTakenWhole) {
+TEST_F(Http2Test, ABodyThatNoRouteWantsIsNotTakenWhole) {
   settings_.max_http_body_bytes = 100'000;
   Start();
   Http2Peer peer = Peer();
@@ -146,7 +146,7 @@ TEST_F(Http2Test, HeadersThatHaveNoPlaceHereResetTheirStream) {
   EXPECT_EQ(server_->Stats().http_errors, 4U);
 }
 
-TEST_F(Http2Test, TheClientIsWhomATrustedProxyNames) {
+TEST_F(Http2Test, ATrustedProxyNamesTheClient) {
   settings_.trusted_proxies = "127.0.0.0/8";
   Start();
   Http2Peer peer = Peer();
@@ -156,7 +156,7 @@ TEST_F(Http2Test, TheClientIsWhomATrustedProxyNames) {
   EXPECT_EQ(peer.Fetch("GET", "/echo%20path").body, "GET /echo path ? 127.0.0.1 127.0.0.1 x ");
 }
 
-TEST_F(Http2Test, ContinueIsSaidToWhoAsks) {
+TEST_F(Http2Test, SaysContinueIfAsked) {
   Start();
   Http2Peer peer = Peer();
   EXPECT_EQ(peer.Fetch("POST", "/take", "body", {{"expect", "100-continue"}}).body, "body");
@@ -181,7 +181,7 @@ TEST_F(Http2Test, ThePrefaceMayComeByteByByte) {
   EXPECT_EQ(peer.Await(id).body, "landing");
 }
 
-TEST_F(Http2Test, WhatOnlyBeginsLikeAPrefaceIsARequest) {
+TEST_F(Http2Test, ARequestMayBeginLikeThePreface) {
   Start();
   RawClient client = Connect();
   client.Send("P");
@@ -278,7 +278,7 @@ TEST_F(UpgradeTest, AWebSocketComesFirst) {
   EXPECT_TRUE(client.Handshake("Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nConnection: HTTP2-Settings\r\n"));
 }
 
-TEST_F(UpgradeTest, WhoDoesNotGoOnWithThePrefaceIsToldSo) {
+TEST_F(UpgradeTest, AnUpgradeWithoutThePrefaceEndsWithAnError) {
   Start();
   RawClient client = Connect();
   client.Send(Request(kGood) + "GET / HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -87,7 +87,7 @@ TEST_F(DeferredTest, RequestsSentAheadWaitForIt) {
   EXPECT_EQ(client.ReadAnswer()->body, "last");
 }
 
-TEST_F(DeferredTest, WhatComesWhileItWaitsIsKept) {
+TEST_F(DeferredTest, KeepsRequestsThatComeWhileItWaits) {
   Start();
   RawClient client = Connect();
   client.Send(Get("/later"));
@@ -197,7 +197,7 @@ TEST_F(DeferredTest, AClientThatHalfClosedGetsItsAnswer) {
   EXPECT_TRUE(client.AtEnd());
 }
 
-TEST_F(DeferredTest, WhoeverAnswersSeesThatTheClientHasHungUp) {
+TEST_F(DeferredTest, TheHandlerSeesThatTheClientHasHungUp) {
   Start();
   RawClient client = Connect();
   client.Send(Get("/later?1"));
@@ -224,7 +224,7 @@ TEST_F(DeferredTest, WhoeverAnswersSeesThatTheClientHasHungUp) {
   EXPECT_TRUE(Eventually([&] { return to_nobody.abandoned(); }));
 }
 
-TEST_F(DeferredTest, AReplyAfterTheConnectionIsNothing) {
+TEST_F(DeferredTest, AReplyAfterTheConnectionDoesNothing) {
   settings_.max_connections = 1;
   Start();
   {
@@ -242,7 +242,7 @@ TEST_F(DeferredTest, AReplyAfterTheConnectionIsNothing) {
   Reply("to nobody");
 }
 
-TEST_F(DeferredTest, AReplyAfterTheServerIsNothing) {
+TEST_F(DeferredTest, AReplyAfterTheServerDoesNothing) {
   Start();
   RawClient client = Connect();
   client.Send(Get("/later"));

@@ -58,7 +58,7 @@ TEST_F(DownloadTest, ToASlowReaderIsBoundedAndWhole) {
   EXPECT_EQ(server_->Stats().too_slow, 0U);
 }
 
-TEST_F(DownloadTest, OfAClientWithinItsShareGoesOnThoughOthersAreOverTheirs) {
+TEST_F(DownloadTest, GoesOnWithinItsShareThoughOthersAreOverTheirs) {
   settings_.max_pending_total_mb = 1;
   behaviour_.on_open = [](Connection& c) {
     for (int n = 0; n < 10; ++n) c.Send(std::string(90'000, 'x'));
@@ -90,7 +90,7 @@ TEST_F(DownloadTest, WithLittleWaitingAPieceOfAnySizeIsTaken) {
   EXPECT_EQ(server_->Stats().too_slow, 0U);
 }
 
-TEST_F(DownloadTest, WhoWritesWithoutLookingIsEnded) {
+TEST_F(DownloadTest, EndsIfTheHandlerWritesTooMuch) {
   settings_.max_pending_bytes = 256 << 10;
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) {
     exchange.Begin({});

@@ -103,7 +103,7 @@ TEST_F(HttpErrorTest, IsOfOneFormWhereAConnectionGetsNoPlace) {
   ExpectError(second.ReadAnswer().value_or(RawAnswer()), 503, "unavailable");
 }
 
-TEST(HttpError, IsLeftAsItIsWhereItHasAFormOfItsOwn) {
+TEST(HttpError, IsUnchangedIfItHasAFormOfItsOwn) {
   EXPECT_EQ(PlainErrorAsJson({.status = 401, .content_type = "text/html", .body = "<p>"}).body, "<p>");
   EXPECT_EQ(PlainErrorAsJson({.status = 200, .body = "well\n"}).body, "well\n");
   const HttpResponse made = ErrorResponse(429, "window_full", "no");

@@ -61,7 +61,7 @@ TEST_F(LeftTest, AClientThatClosesItsConnection) {
   EXPECT_TRUE(record_.Await("told a client"));
 }
 
-TEST_F(LeftTest, AClientWhoseConnectionBreaks) {
+TEST_F(LeftTest, ABrokenConnectionIsTold) {
   Start();
   RawClient client = Waiting("a");
   client.Reset();
@@ -91,7 +91,7 @@ TEST_F(LeftTest, AClientThatHasSentMoreAheadAndCloses) {
   EXPECT_TRUE(record_.Await("told a client"));
 }
 
-TEST_F(LeftTest, NobodyIsToldOnceTheAnswerIsGiven) {
+TEST_F(LeftTest, DoesNotCallBackOnceTheAnswerIsGiven) {
   Start();
   {
     RawClient client = Waiting("a");
@@ -106,7 +106,7 @@ TEST_F(LeftTest, NobodyIsToldOnceTheAnswerIsGiven) {
   EXPECT_EQ(record_.Count("told"), 0U);
 }
 
-TEST_F(LeftTest, WhatWasToBeToldIsDroppedWithTheAnswer) {
+TEST_F(LeftTest, DropsTheCallbackWithTheAnswer) {
   const auto held = std::make_shared<int>();
   router_.AddDeferred("GET", "/held", [this, held](const HttpRequest&, const HttpReply& reply) {
     reply.OnLeft([held, reply](HttpLeft) {});
@@ -126,7 +126,7 @@ TEST_F(LeftTest, WhatWasToBeToldIsDroppedWithTheAnswer) {
   EXPECT_EQ(held.use_count(), before - 1) << "who asks after the answer is not told";
 }
 
-TEST_F(LeftTest, WhoAsksTooLateIsToldAtOnce) {
+TEST_F(LeftTest, CallsALateCallbackAtOnce) {
   Start();
   {
     RawClient client = Connect();
@@ -170,7 +170,7 @@ TEST_F(LeftTest, AServerThatGoesSaysSoAndItsAnswerArrives) {
   EXPECT_EQ(record_.Count("told"), 10U);
 }
 
-TEST_F(LeftTest, WhoAsksWhileTheServerGoesIsToldAtOnce) {
+TEST_F(LeftTest, CallsACallbackSetDuringShutdownAtOnce) {
   Start();
   RawClient late = Connect();
   late.Send("GET /wait?late HTTP/1.1\r\n");  // not the whole of it
@@ -209,7 +209,7 @@ TEST_F(LeftTest, AConnectionThatTheServerCutsIsToldOnce) {
 }
 
 // For the sanitizers: answers from other threads against clients that leave.
-TEST_F(LeftTest, NobodyIsToldTwice) {
+TEST_F(LeftTest, CallsNoCallbackTwice) {
   struct Asked {
     explicit Asked(HttpReply one) : reply(std::move(one)) {}
     HttpReply reply;

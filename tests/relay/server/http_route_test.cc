@@ -142,7 +142,7 @@ TEST_F(HttpRouteTest, LetsNoOtherPathShadowARoute) {
 }
 
 // An endpoint that is limited must not be answered without its turn.
-TEST_F(HttpRouteTest, TheRootIsOfTheOthersWhereTheyTakeItSaveForBrowsers) {
+TEST_F(HttpRouteTest, OtherPathsMayTakeTheRootExceptFromBrowsers) {
   router_.Add("GET", "/", Named("root"));
   router_.AddForOtherPaths([](std::string_view path) { return path == "/"; },
                            [](const HttpRequest&, const HttpReply& reply) { reply({.body = "other"}); });

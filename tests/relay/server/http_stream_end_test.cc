@@ -284,7 +284,7 @@ TEST_F(StreamEndTest, AFaultInACallback) {
   ExpectService();
 }
 
-TEST_F(StreamEndTest, AFaultInWhatWasPostedIsTheExchanges) {
+TEST_F(StreamEndTest, AFaultInAPostedTaskEndsItsExchangeAlone) {
   const auto begin_and_post_a_fault = [](HttpExchange& exchange, const std::string& body) {
     if (body == "begin") exchange.Begin({.body = "begun"});
     exchange.poster()([] { Fail(); });
@@ -306,7 +306,7 @@ TEST_F(StreamEndTest, AFaultInWhatWasPostedIsTheExchanges) {
 }
 
 // A task may throw anything.
-TEST_F(StreamEndTest, AFaultOfNoKnownKindInWhatWasPosted) {
+TEST_F(StreamEndTest, AnUnknownFaultInAPostedTaskEndsItsExchangeAlone) {
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) { exchange.poster()([] { throw 1; }); };
   Start();
   RawClient client = Connect();
@@ -316,7 +316,7 @@ TEST_F(StreamEndTest, AFaultOfNoKnownKindInWhatWasPosted) {
   ExpectService();
 }
 
-TEST_F(StreamEndTest, NothingPostedRunsAfterTheEnd) {
+TEST_F(StreamEndTest, NoPostedTaskRunsAfterTheEnd) {
   HttpPoster post;
   stream_.on_body_end = nullptr;
   Start();

@@ -110,7 +110,7 @@ TEST_F(HttpStreamTest, AnUploadSaysWhereItEnds) {
   EXPECT_EQ(empty.ReadAnswer().value_or(RawAnswer()).status, 201);
 }
 
-TEST_F(HttpStreamTest, WhatIsPostedComesInOrderOnLaterTurnsOfTheIoThread) {
+TEST_F(HttpStreamTest, PostedTasksRunInOrderOnLaterTurnsOfTheIoThread) {
   std::string order;
   std::vector<std::thread::id> threads;
   stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
@@ -155,7 +155,7 @@ TEST_F(HttpStreamTest, AnotherThreadWritesThroughAPoster) {
   ExpectEnd("answered 200");
 }
 
-TEST_F(HttpStreamTest, SaysContinueToWhoAsks) {
+TEST_F(HttpStreamTest, SaysContinueIfAsked) {
   Start();
   RawClient client = Connect();
   client.Send(Post("Content-Length: 2\r\nExpect: 100-Continue\r\n"));
@@ -322,7 +322,7 @@ TEST_F(HttpStreamTest, OtherMethodsAreAnsweredAsOnAnyPath) {
   EXPECT_TRUE(record_.events().empty());
 }
 
-TEST_F(HttpStreamTest, AfterPlainRequestsAndBeforeNone) {
+TEST_F(HttpStreamTest, FollowsPlainRequestsAndIsTheLast) {
   Start();
   RawClient client = Connect();
   client.Send(Get("/") + PostOf("abc") + Get("/"));
@@ -334,7 +334,7 @@ TEST_F(HttpStreamTest, AfterPlainRequestsAndBeforeNone) {
   EXPECT_EQ(server_->Stats().http_requests, 2U);
 }
 
-TEST_F(HttpStreamTest, PlainBodiesKeepTheirBoundsAndStreamsHaveNone) {
+TEST_F(HttpStreamTest, PlainBodiesAreBoundedAndStreamsAreNot) {
   settings_.max_http_body_bytes = 1000;
   Start();
   const std::string body(5'000'000, 'x');

@@ -32,7 +32,7 @@ TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
   EXPECT_EQ(one.ReadText(), "unhurt");
 }
 
-TEST_F(LimitsTest, WhereAllIsFullANewcomerIsServedAndTheMostSilentOfTheLargestHolderGoes) {
+TEST_F(LimitsTest, IfAllIsFullANewcomerDisplacesTheMostSilentConnection) {
   settings_.max_connections = 4;
   Start();
   std::vector<RawClient> full;
@@ -53,7 +53,7 @@ TEST_F(LimitsTest, WhereAllIsFullANewcomerIsServedAndTheMostSilentOfTheLargestHo
   EXPECT_EQ(server_->Stats().gave_way, 1U);
 }
 
-TEST_F(LimitsTest, WhereAllIsFullThisMachineIsStillAnswered) {
+TEST_F(LimitsTest, IfAllIsFullThisMachineIsStillAnswered) {
   settings_.max_connections = 1;
   router_.Add("GET", "/healthz", [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
   Start();
@@ -113,7 +113,7 @@ TEST_F(LimitsTest, BehindAProxyTheClientsAreCountedNotTheProxy) {
   EXPECT_EQ(again.ReadAnswer()->status, 503);
 }
 
-TEST_F(LimitsTest, ATrustedProxySaysWhoTheClientIs) {
+TEST_F(LimitsTest, ATrustedProxyNamesTheClient) {
   settings_.trusted_proxies = "127.0.0.1, 10.0.0.0/8";
   bool secure = false;
   behaviour_.on_open = [&](Connection& c) { secure = c.secure(); };
@@ -187,7 +187,7 @@ TEST_F(LimitsTest, FragmentsNowAndThenDoNotCompleteAMessage) {
   EXPECT_EQ(record_.Count("text"), 0U);
 }
 
-TEST_F(LimitsTest, WhoAnswersPingsNeedNotSendMessages) {
+TEST_F(LimitsTest, AClientThatAnswersPingsNeedNotSendMessages) {
   settings_.ping_interval = kTimeToAnswer;
   Start();
   RawClient client = Open();

@@ -86,7 +86,7 @@ TEST_F(ListenTest, TakesMoreThanItTakesInATurn) {
   for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 101);
 }
 
-TEST_F(ListenTest, NobodyIsRefusedWhileServersTakeOverFromEachOther) {
+TEST_F(ListenTest, NoClientIsRefusedWhileServersTakeOver) {
   settings_.max_connections_per_address = 10'000;
   Start();
   settings_.port = server_->port();

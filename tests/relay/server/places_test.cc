@@ -60,13 +60,13 @@ TEST_F(PlacesTest, AClientHasAsManyAsItMay) {
   EXPECT_EQ(places_.taken(), kMostOfAClient + 1);
 }
 
-TEST_F(PlacesTest, OfIpv6AClientIsANetwork) {
+TEST_F(PlacesTest, AnIpv6ClientIsANetwork) {
   EXPECT_EQ(TakeAll(Address("2001:db8::1")), kMostOfAClient);
   EXPECT_EQ(Take(Address("2001:db8::2")), Refusal::kAddress);
   EXPECT_EQ(Take(Address("2001:db8:0:1::1")), Refusal::kNone);
 }
 
-TEST_F(PlacesTest, TheLastTenthIsForThoseBelowTheirShare) {
+TEST_F(PlacesTest, TheLastTenthIsForClientsBelowTheirShare) {
   Places places(kMost, kMost);
   std::vector<std::unique_ptr<TakenPlace>> taken;
   const auto take = [&](const IpAddress& client) {
@@ -104,7 +104,7 @@ TEST_F(PlacesTest, TheMostSilentOfTheLargestHolderGivesWay) {
   EXPECT_EQ(places_.taken(), kMost) << "and is not free again when it has gone";
 }
 
-TEST_F(PlacesTest, WhoHasAsManyAsTheLargestIsRefused) {
+TEST_F(PlacesTest, RefusesAClientWithAsManyAsTheLargest) {
   for (uint32_t n = 0; n < 50; ++n)
     for (int twice = 0; twice < 2; ++twice) ASSERT_EQ(Take(Number(n)), Refusal::kNone);
   EXPECT_EQ(Take(Number(0)), Refusal::kTotal);
@@ -114,14 +114,14 @@ TEST_F(PlacesTest, WhoHasAsManyAsTheLargestIsRefused) {
   EXPECT_EQ(Take(Number(200)), Refusal::kTotal) << "nobody has more than one";
 }
 
-TEST_F(PlacesTest, WhoCannotBeAskedYetStays) {
+TEST_F(PlacesTest, AConnectionThatCannotBeAskedYetStays) {
   std::vector<std::unique_ptr<TakenPlace>> places(kMost);
   for (uint32_t n = 0; n < kMost; ++n) ASSERT_EQ(places_.Take(Number(n / 2), &places[n]), Refusal::kNone);
   EXPECT_EQ(Take(Number(1000)), Refusal::kTotal);
 }
 
 // 65,536 clients have one address each, of one network.
-TEST_F(PlacesTest, WhereItIsShortANetworkOfIpv6IsOneHolder) {
+TEST_F(PlacesTest, AnIpv6NetworkIsOneHolderIfPlacesAreShort) {
   size_t taken = 0;
   for (int n = 0; n < 200; ++n)
     taken += Take(Address("2001:db8:0:" + std::to_string(n) + "::1")) == Refusal::kNone ? 1 : 0;
@@ -144,7 +144,7 @@ TEST_F(PlacesTest, WithinAFullNetworkOfIpv6TheLargestPartGivesWay) {
   EXPECT_EQ(Take(Address("2001:db8:1:110::9")), Refusal::kTotal) << "it has as many as the largest";
 }
 
-TEST_F(PlacesTest, OfAProxysConnectionsTheClientsCount) {
+TEST_F(PlacesTest, ConnectionsOfAProxyCountForTheirClients) {
   std::vector<std::unique_ptr<TakenPlace>> places(kMostOfAClient + 1);
   for (std::unique_ptr<TakenPlace>& place : places) {
     ASSERT_EQ(places_.TakeUnnamed(&place), Refusal::kNone);
@@ -157,7 +157,7 @@ TEST_F(PlacesTest, OfAProxysConnectionsTheClientsCount) {
   EXPECT_EQ(places_.taken(), kMostOfAClient + 1) << "each has one place, with a name or without";
 }
 
-TEST_F(PlacesTest, WhoComesByAProxyMakesRoomToo) {
+TEST_F(PlacesTest, ConnectionsOfAProxyDisplaceTheLargestHolderToo) {
   for (int n = 0; n < 40; ++n) ASSERT_EQ(Take(Address("192.0.2.1")), Refusal::kNone);
   for (uint32_t n = 0; n < 60; ++n) ASSERT_EQ(Take(Number(n)), Refusal::kNone);
   std::vector<std::unique_ptr<TakenPlace>> by_proxy(kMost);
@@ -177,7 +177,7 @@ TEST_F(PlacesTest, LoopbackHasPlacesOfItsOwn) {
   EXPECT_EQ(left_, std::vector<TakenPlace*>{places_of_["here"][1].get()}) << "the most silent gives way";
 }
 
-TEST_F(PlacesTest, TellsWhoHasMostConnectionsAndThoseWhoAreAskedFor) {
+TEST_F(PlacesTest, ListsTheHeaviestClientsAndTheOnesAskedFor) {
   for (const char* address : {"192.0.2.1", "192.0.2.1", "192.0.2.1", "2001:db8::1", "2001:db8::2", "192.0.2.7"})
     EXPECT_EQ(Take(Address(address)), Refusal::kNone);
   const auto heaviest = places_.Heaviest(1, {GroupOf(Address("192.0.2.7")), GroupOf(Address("192.0.2.99"))});

@@ -80,7 +80,7 @@ RC_GTEST_PROP(RequestBody, IsTheSameHoweverItIsCut, ()) {
   RC_ASSERT(taken.rest == after);
 }
 
-RC_GTEST_PROP(RequestBody, OfAKnownLengthIsTheSameHoweverItIsCut, ()) {
+RC_GTEST_PROP(RequestBody, WithAKnownLengthIsTheSameHoweverItIsCut, ()) {
   const std::string body = AnyBytes();
   const std::string after = AnyBytes();
   const Taken taken = Take(Header("Content-Length: " + std::to_string(body.size()) + "\r\n"), Cut(body + after));

@@ -48,7 +48,7 @@ TEST_F(ShutdownTest, NobodysAnswerToTheCloseIsWaitedFor) {
   EXPECT_TRUE(silent.AtEnd());
 }
 
-TEST_F(ShutdownTest, WhoTakesNothingIsDropped) {
+TEST_F(ShutdownTest, DropsAClientThatTakesNothing) {
   settings_.max_pending_bytes = 64 << 20;
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};  // waits for what is sent to be taken
   behaviour_.on_text = [](Connection& c, std::string_view) { c.Send(std::string(32 << 20, 'x')); };
@@ -109,7 +109,7 @@ TEST_F(ShutdownTest, ASecondCallIsAtOnce) {
   EXPECT_EQ(shutdown.wait_for(std::chrono::minutes(1)), std::future_status::ready);
 }
 
-TEST_F(ShutdownTest, WhoWaitsInTheBacklogIsServedFirst) {
+TEST_F(ShutdownTest, ServesClientsInTheBacklogFirst) {
   server_ = MakeServer();
   ASSERT_TRUE(server_->Listen().ok());
   RawClient client = Connect();
@@ -135,7 +135,7 @@ TEST_F(ShutdownTest, IdleHttpDoesNotHoldItUp) {
   EXPECT_EQ(shutdown.wait_for(std::chrono::minutes(1)), std::future_status::ready);
 }
 
-TEST_F(ShutdownTest, WithoutHavingListenedThereIsNothingToWaitFor) {
+TEST_F(ShutdownTest, EndsAtOnceIfTheServerNeverListened) {
   server_ = MakeServer();
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(std::chrono::hours(1)); });
   EXPECT_EQ(shutdown.wait_for(std::chrono::minutes(1)), std::future_status::ready);

@@ -83,7 +83,7 @@ TEST_F(TlsTest, AgreesOnHttp2OrHttp1) {
   EXPECT_TRUE(Contains(agreed({.protocols = "spdy/3"}), "no application protocol"));
 }
 
-TEST_F(TlsTest, WhoAgreedOnHttp2HasItsSettingsFirstAndMustSpeakIt) {
+TEST_F(TlsTest, Http2SendsItsSettingsFirstAndTakesNoOtherProtocol) {
   Start();
   TlsClient client(server_->port(), {.protocols = "h2"});
   ASSERT_TRUE(client.ShakeHands());
@@ -135,7 +135,7 @@ TEST_F(TlsTest, HttpInClearIsToldWhatThePortSpeaks) {
   EXPECT_FALSE(client.was_reset());
 }
 
-TEST_F(TlsTest, WhatIsNoHelloEndsTheConnection) {
+TEST_F(TlsTest, ABadHelloEndsTheConnection) {
   Start();
   const std::string announces_a_lot("\x16\x03\x01\x40\x00\x01\x01\xff\xff", 9);
   const std::string in_shreds("\x16\x03\x01\x00\x01\x01\x16\x03\x01\x00\x01\x00", 12);
@@ -207,7 +207,7 @@ TEST_F(TlsTest, BodiesOfAnySizePass) {
   EXPECT_TRUE(Ask({}, post + body).ends_with(body));
 }
 
-TEST_F(TlsTest, WhoGoesInTheMidstOfAnAnswerTakesNobodyAlong) {
+TEST_F(TlsTest, AClientThatLeavesAmidAnAnswerHarmsNoOther) {
   Start();
   for (int n = 0; n < 20; ++n) {
     TlsClient client(server_->port());
@@ -220,7 +220,7 @@ TEST_F(TlsTest, WhoGoesInTheMidstOfAnAnswerTakesNobodyAlong) {
 }
 
 // The configuration of the system's OpenSSL may allow anything.
-TEST(TlsStreamTest, NothingBeforeTls12IsAgreedTo) {
+TEST(TlsStreamTest, AgreesToNoVersionBeforeTls12) {
   SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
   ASSERT_EQ(SSL_CTX_set_min_proto_version(context, TLS1_VERSION), 1);
   TlsStream::SetUp(context);
@@ -228,7 +228,7 @@ TEST(TlsStreamTest, NothingBeforeTls12IsAgreedTo) {
   SSL_CTX_free(context);
 }
 
-TEST_F(TlsTest, WhoIsRefusedIsToldByTlsInHttp1) {
+TEST_F(TlsTest, RefusesOverTlsInHttp1) {
   settings_.max_connections = 1;
   Start();
   TlsClient first(server_->port());
@@ -283,7 +283,7 @@ TEST_F(TlsTest, ARenewedPairIsTakenAndABadOneIsNot) {
   EXPECT_TRUE(Contains(open.ReadToEnd(), "by TLS")) << "a connection keeps what it began with";
 }
 
-TEST_F(TlsTest, WhatIsWrongWithThePairIsSaid) {
+TEST_F(TlsTest, SaysWhatIsWrongWithThePair) {
   const auto problem = [](const TlsFiles& files) { return CheckTls(files).message(); };
   const TlsFiles good = FilesOf("server");
   EXPECT_EQ(problem(good), "");

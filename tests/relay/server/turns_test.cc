@@ -85,7 +85,7 @@ class TurnsTest : public ServerTest {
   size_t flood_before_quiet_ = 0;
 };
 
-TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithMessages) {
+TEST_F(TurnsTest, MessageFloodsDelayAQuietClientByFewTurns) {
   Start();
   std::string flood;
   for (int n = 0; n < 3'000; ++n) flood += ClientFrame(kText, R"(["CLOSE","a"])");
@@ -124,7 +124,7 @@ TEST_F(TurnsTest, AQuietClientGoesBeforeManyAddressesOfWhichEachOrdersMuch) {
   EXPECT_LE(before, kFlooders + 4);
 }
 
-TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithFragments) {
+TEST_F(TurnsTest, FragmentFloodsDelayAQuietClientByFewTurns) {
   Start();
   std::string flood = ClientFrame(kText, "x", false);
   for (int n = 0; n < 1'500; ++n) flood += ClientFrame(kContinuation, "x", false);
@@ -133,7 +133,7 @@ TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithFragment
   EXPECT_EQ(MessagesBefore(flood, kFlooders), 0U);
 }
 
-TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithControlFrames) {
+TEST_F(TurnsTest, ControlFrameFloodsDelayAQuietClientByFewTurns) {
   Start();
   std::string flood;
   for (int n = 0; n < 1'500; ++n) flood += ClientFrame(n % 2 == 0 ? kPong : kPing, "");
@@ -141,7 +141,7 @@ TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithControlF
   EXPECT_EQ(MessagesBefore(flood, kFlooders), 0U);
 }
 
-TEST_F(TurnsTest, WhatAHandlerChargesEndsTheTurn) {
+TEST_F(TurnsTest, AChargeByAHandlerEndsTheTurn) {
   behaviour_.on_text = [this](Connection& c, std::string_view text) {
     if (text == "dear") c.Charge(kTurnWork);
     if (text != "dear") flood_before_quiet_ = flood_;
@@ -153,7 +153,7 @@ TEST_F(TurnsTest, WhatAHandlerChargesEndsTheTurn) {
   EXPECT_LE(MessagesBefore(flood, kFlooders), 4U);
 }
 
-TEST_F(TurnsTest, WhatAHandlerOfHttpChargesEndsTheTurn) {
+TEST_F(TurnsTest, AChargeByAHandlerOfHttpEndsTheTurn) {
   EXPECT_LE(RequestsBefore([] {
               TurnMeter::Charge(kTurnWork);
               return HttpResponse{.body = "dear"};
@@ -166,7 +166,7 @@ TEST_F(TurnsTest, AnAnswerOfHttpCostsByWhatWasWritten) {
             2U);
 }
 
-TEST_F(TurnsTest, WhatInflatesGivesWayInBetween) {
+TEST_F(TurnsTest, InflatingAMessageGivesWayInBetween) {
   settings_.compression = true;
   Start();
   const std::string message = ClientFrame(kText, DeflatedBytes(260'000), true, 4);

@@ -91,7 +91,7 @@ class EventBusTest : public testing::Test {
   std::unique_ptr<EventBus> bus_;
 };
 
-TEST_F(EventBusTest, WhatWasToBeSaidWhileItWasDownIsSaidWhenItIsUp) {
+TEST_F(EventBusTest, SendsMessagesOfItsDowntimeWhenItIsUp) {
   Open();
   script_.connects = false;
   script_.sends = false;

@@ -72,7 +72,7 @@ class FailoverTest : public testing::Test {
   std::vector<std::string> acknowledged_;
 };
 
-TEST_F(FailoverTest, NothingAcknowledgedIsLostWhenAStandbyTakesOver) {
+TEST_F(FailoverTest, NoAcknowledgedEventIsLostWhenAStandbyTakesOver) {
   std::vector<std::unique_ptr<Relay>> relays;
   for (const char* const origin : {"one", "two"}) {
     auto opened = Relay::Open(Configuration(origin));

@@ -44,7 +44,7 @@ class NewsTest : public testing::Test {
   PostgresDatabase database_;
 };
 
-TEST_F(NewsTest, AreWhatOthersSavedSinceInTheirOrderButNoHistory) {
+TEST_F(NewsTest, AreNewEventsOfOthersInOrderWithoutHistory) {
   const auto here = MustOpen(database_.Options("here"));
   const auto there = MustOpen(database_.Options("there"));
   PostgresNews news(*here, here->Now().value());
@@ -99,7 +99,7 @@ TEST_F(NewsTest, ComeInPiecesOfBoundedBytes) {
 }
 
 // After a failed read there is no more to read at once: a server that is away is asked again at the reader's own pace.
-TEST_F(NewsTest, KnowOfNothingMoreWhereTheyCannotBeRead) {
+TEST_F(NewsTest, PromiseNoMoreEventsAfterAFailedRead) {
   PostgresProcess server({"fsync=off"});
   const PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
   const auto here = MustOpen(options);
@@ -150,7 +150,7 @@ TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotAnOrigin) {
   EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{11}));
 }
 
-TEST_F(NewsTest, AreWhatTheOneSavesWhoTookTheName) {
+TEST_F(NewsTest, ComeFromTheRelayThatTookTheName) {
   const auto before = MustOpen(database_.Options("same"));
   PostgresNews news(*before, before->Now().value());
   EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{}));
@@ -162,7 +162,7 @@ TEST_F(NewsTest, AreWhatTheOneSavesWhoTookTheName) {
 }
 
 // The shortcut for duplicates is off while something is owed, and on again when another relay has done it.
-TEST_F(NewsTest, TellThatNothingIsOwedAnyMore) {
+TEST_F(NewsTest, TellThatNoWorkIsOwedAnyMore) {
   const auto here = MustOpen(database_.Options("here"));
   const auto there = MustOpen(database_.Options("there"));
   const auto settle = [](EventStore& store) {
@@ -180,7 +180,7 @@ TEST_F(NewsTest, TellThatNothingIsOwedAnyMore) {
 }
 
 // The save was answered with an error, so the relay's own subscribers have not heard of the event.
-TEST_F(NewsTest, AreAlsoWhatThisOneSavedWithoutKnowing) {
+TEST_F(NewsTest, IncludeOwnEventsThatWereSavedUnknowingly) {
   const auto here = MustOpen(database_.Options("here"));
   PostgresNews news(*here, here->Now().value());
   Save(*here, NoteOf(1));
@@ -194,7 +194,7 @@ TEST_F(NewsTest, AreAlsoWhatThisOneSavedWithoutKnowing) {
   EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{}));
 }
 
-TEST_F(NewsTest, ThatThisOneSavedWithoutKnowingAreNotKeptWhileNobodyListens) {
+TEST_F(NewsTest, OwnUnknowingSavesAreNotKeptWithoutAListener) {
   const auto here = MustOpen(database_.Options("here"));
   PostgresNews news(*here, here->Now().value());
   Save(*here, NoteOf(1));
@@ -206,7 +206,7 @@ TEST_F(NewsTest, ThatThisOneSavedWithoutKnowingAreNotKeptWhileNobodyListens) {
 }
 
 // One relay sees no deletion and the other no event, unless one waits for the other.
-TEST_F(NewsTest, AnEventAndItsDeletionAtTheSameTimeLeaveNothing) {
+TEST_F(NewsTest, AnEventThatIsDeletedAtTheSameTimeIsGone) {
   const auto here = MustOpen(database_.Options("here"));
   const auto there = MustOpen(database_.Options("there"));
   for (uint64_t round = 0; round < 60; ++round) {
@@ -227,7 +227,7 @@ TEST_F(NewsTest, AnEventAndItsDeletionAtTheSameTimeLeaveNothing) {
   }
 }
 
-TEST_F(NewsTest, WhoTakesAnOthersNameIsTheOnlyOneWhoSaves) {
+TEST_F(NewsTest, OnlyTheLastRelayToTakeANameSaves) {
   const auto before = MustOpen(database_.Options("same"));
   const auto after = MustOpen(database_.Options("same"));
   SaveResult result;

@@ -85,7 +85,7 @@ class SiblingsTest : public testing::Test {
   std::unique_ptr<Relay> second_;
 };
 
-TEST_F(SiblingsTest, WhatIsPublishedOnOneIsLiveOnBothOnce) {
+TEST_F(SiblingsTest, AnEventPublishedOnOneIsLiveOnBothOnce) {
   OpenBoth();
   WebClient here(first_->port());
   WebClient there(second_->port());
@@ -107,7 +107,7 @@ TEST_F(SiblingsTest, WhatIsPublishedOnOneIsLiveOnBothOnce) {
 }
 
 // An event that a query found stored is not told again when it is read as news, and none falls between.
-TEST_F(SiblingsTest, WhoSubscribesWhileEventsComeGetsEachOnce) {
+TEST_F(SiblingsTest, ANewSubscriberGetsEachEventOnceWhileEventsCome) {
   OpenBoth();
   constexpr int kNotes = 300;
   std::thread publishes([&] {
@@ -157,7 +157,7 @@ TEST_F(SiblingsTest, ADeletionOnOneHoldsOnTheOther) {
   EXPECT_NE(Publish(here, note).find("its author deleted it"), std::string::npos);
 }
 
-TEST_F(SiblingsTest, WhoVanishesOnOneIsGoneFromTheOther) {
+TEST_F(SiblingsTest, AnAuthorWhoVanishesOnOneIsGoneFromTheOther) {
   OpenBoth();
   WebClient here(first_->port());
   WebClient there(second_->port());
@@ -270,7 +270,7 @@ TEST_F(BusTest, WithoutItStoredEventsComeAllTheSame) {
 }
 
 // The server goes away and comes back: nothing that was saved meanwhile is missed.
-TEST_F(SiblingsTest, WhatIsSavedWhileTheyAreCutOffIsTheirsWhenTheyAreBack) {
+TEST_F(SiblingsTest, EventsSavedWhileTheyAreCutOffComeWhenTheyAreBack) {
   OpenBoth();
   WebClient reader(second_->port());
   Subscribe(reader, R"({"kinds":[1]})");

@@ -64,7 +64,7 @@ class BulkCommit : public testing::Test {
   std::unique_ptr<GroupCommit> commit_;
 };
 
-TEST_F(BulkCommit, IsSavedAtOnceWhereNobodyWaits) {
+TEST_F(BulkCommit, IsSavedAtOnceIfNoOtherEventWaits) {
   Start();
   Bulk& bulk = SaveBulk(3, false);
   const Status status = bulk.status.get();
@@ -79,7 +79,7 @@ TEST_F(BulkCommit, IsSavedAtOnceWhereNobodyWaits) {
   EXPECT_EQ(stats.writes + stats.events, 0U);
 }
 
-TEST_F(BulkCommit, NothingIsNoWrite) {
+TEST_F(BulkCommit, AnEmptyBatchIsNoWrite) {
   Start();
   EXPECT_TRUE(commit_->SaveBulk({}, {}).ok());
   commit_->Stop();
@@ -126,7 +126,7 @@ TEST_F(BulkCommit, AFailureIsToldToItsCallerAlone) {
   EXPECT_EQ(commit_->Stats().failed_bulk_writes, 1U);
 }
 
-TEST_F(BulkCommit, WhatWasWrittenBeforeAFailureIsSettled) {
+TEST_F(BulkCommit, EventsWrittenBeforeAFailureAreSettled) {
   Start();
   store_.HoldSaves();
   Submit(1);
@@ -157,7 +157,7 @@ TEST_F(BulkCommit, StopRefusesWhatWaitsAndSavesWhatWasSubmitted) {
   EXPECT_EQ(SaveBulk(1, false).status.get().message(), "shutting down");
 }
 
-TEST_F(BulkCommit, WhatTakesLongGoesInPiecesBetweenTheWritesOfOthers) {
+TEST_F(BulkCommit, ALongSaveGoesInPiecesBetweenTheWritesOfOthers) {
   Start();
   store_.HoldSaves();
   Submit(1);

@@ -56,7 +56,7 @@ TEST(Damage, KeysAndValuesOfAnyLengthAreReadWithinTheirBounds) {
   }
 }
 
-TEST(Damage, CountersThatWouldGiveSerialsAgainAreNone) {
+TEST(Damage, CountersThatWouldGiveSerialsAgainAreRefused) {
   Counters counters;
   EXPECT_TRUE(ReadCounters(WriteCounters({.events = 5, .last_serial = kLastSerial}), &counters));
   EXPECT_FALSE(ReadCounters(WriteCounters({.events = 5, .last_serial = kLastSerial + 1}), &counters));
@@ -72,7 +72,7 @@ std::filesystem::path CrashImage(const RocksDbStore& store, const std::filesyste
   return newest;
 }
 
-TEST(Damage, AWriteAheadLogThatIsReadInPartIsSaidByTheStoreAndByTheCheck) {
+TEST(Damage, StoreAndCheckReportAWriteAheadLogReadInPart) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));
   for (int n = 0; n < 200; ++n) SaveAll(*store, {Plain(Author(1), 1000, 1, {}, std::to_string(n))});

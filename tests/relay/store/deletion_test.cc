@@ -45,14 +45,14 @@ class Deletion : public testing::Test {
   PlainEvent deletion_;
 };
 
-TEST_F(Deletion, OfAnAddressHoldsForWhatComesInTheSameBatch) {
+TEST_F(Deletion, DeletesVersionsOfAnAddressInTheSameBatch) {
   const PlainEvent deletion = Plain(Author(1), 20, 5, {{"a", "30023:" + Author(1) + ":x"}});
   const auto version = [](uint64_t at) { return Plain(Author(1), at, 30023, {{"d", "x"}}); };
   EXPECT_EQ(SaveAll(*store_, {deletion, version(19), version(20), version(21)}),
             (std::vector{SaveOutcome::kSaved, SaveOutcome::kDeleted, SaveOutcome::kDeleted, SaveOutcome::kSaved}));
 }
 
-TEST_F(Deletion, OfMuchGoesInPiecesOfBoundedWork) {
+TEST_F(Deletion, GoesInPiecesOfBoundedWork) {
   SaveMany(40, 50);
   SaveResult result;
   int pieces = 1;
@@ -75,7 +75,7 @@ TEST_F(Deletion, OfMuchGoesInPiecesOfBoundedWork) {
             (std::vector{SaveOutcome::kDeleted, SaveOutcome::kDeleted, SaveOutcome::kDuplicate}));
 }
 
-TEST_F(Deletion, WhatItNamedSoFarIsGoneForGood) {
+TEST_F(Deletion, TargetsRemovedSoFarAreGoneForGood) {
   SaveMany(10, 50);
   SaveResult result;
   ASSERT_FALSE(DeletePiece(&result));
@@ -103,7 +103,7 @@ TEST_F(Deletion, IsWholeWhateverStoodInTheResultsBefore) {
   EXPECT_EQ(StoredIds(*store_), std::vector{deletion_.id});
 }
 
-TEST_F(Deletion, WhatStandsBeforeItIsSavedAndWhatStandsBehindItWaits) {
+TEST_F(Deletion, EventsBeforeItAreSavedAndEventsBehindItWait) {
   SaveMany(10, 50);
   const std::vector<Event> events{ToEvent(Plain(Author(2), 1, 1)), ToEvent(deletion_), ToEvent(Plain(Author(3), 1, 1))};
   std::vector<SaveResult> results(3);

@@ -30,7 +30,7 @@ class DiskFault : public testing::Test {
   const PlainEvent lost_ = Plain(Author(1), 2, 1, {}, "lost");
 };
 
-TEST_F(DiskFault, AfterASyncThatFailedItSaysThatNothingIsSavedUntilTheNextStart) {
+TEST_F(DiskFault, AFailedSyncStopsSavingUntilTheNextStart) {
   Open();
   ASSERT_TRUE(Save(saved_).ok());
   EXPECT_TRUE(store_->Stuck().ok());
@@ -58,7 +58,7 @@ TEST_F(DiskFault, StrangersAreToldWhatFailedAndNotWhereItIs) {
   EXPECT_EQ(told.find('/'), std::string::npos) << told;
 }
 
-TEST_F(DiskFault, OfWhatIsNotRocksDbsStrangersAreToldAll) {
+TEST_F(DiskFault, StrangersAreToldOtherErrorsWithoutAddresses) {
   EXPECT_EQ(ErrorForStrangers(Status::Error("shutting down")), "shutting down");
   EXPECT_EQ(ErrorForStrangers(Status::Error("PostgreSQL: no connection to 10.0.0.5")), "the database is away");
 }

@@ -23,7 +23,7 @@ TEST_F(GroupCommitTest, OneThatComesAloneIsSavedAtOnce) {
   EXPECT_EQ(told_.outcomes()[0], SaveOutcome::kSaved);
 }
 
-TEST_F(GroupCommitTest, WhatWaitsBehindAWriteIsTheNextWrite) {
+TEST_F(GroupCommitTest, EventsThatWaitBehindAWriteAreTheNextWrite) {
   Start();
   SubmitBehindAHangingWrite(Notes(500));
   EXPECT_EQ(commit_->Stats().waiting, 500U);
@@ -74,7 +74,7 @@ TEST_F(GroupCommitTest, AFailedWriteIsToldToAllOfItAndTheNextOneGoesOn) {
   EXPECT_TRUE(told_.writes().back().status.ok());
 }
 
-TEST_F(GroupCommitTest, WhatIsSubmittedWithAnEventComesBackWithIt) {
+TEST_F(GroupCommitTest, ReturnsEachSubmissionWithItsEvent) {
   struct Named final : Submission {
     explicit Named(const PlainEvent& note) : Submission(ToEvent(note)), id(note.id) {}
     const std::string id;
@@ -106,7 +106,7 @@ TEST_F(GroupCommitTest, StopSavesWhatWaits) {
   commit_->Stop();
 }
 
-TEST_F(GroupCommitTest, WhatComesAfterStopIsGivenBack) {
+TEST_F(GroupCommitTest, GivesBackEventsThatComeAfterStop) {
   Start();
   commit_->Stop();
   Submit(Notes(2));
@@ -117,7 +117,7 @@ TEST_F(GroupCommitTest, WhatComesAfterStopIsGivenBack) {
   EXPECT_TRUE(store_.saved_ids().empty());
 }
 
-TEST_F(GroupCommitTest, NothingIsSubmittedByNothing) {
+TEST_F(GroupCommitTest, AnEmptySubmissionIsNoWrite) {
   Start();
   Submit({});
   commit_->Stop();
@@ -173,7 +173,7 @@ TEST_F(GroupCommitTest, AddressesTakeTurnsThenTheirConnections) {
 }
 
 // It once waited for an event of each of the others, which took many writes.
-TEST_F(GroupCommitTest, WhoBringsLittleIsInTheNextWriteHoweverManyBringMuch) {
+TEST_F(GroupCommitTest, ASmallSubmissionIsInTheNextWriteDespiteManyLargeOnes) {
   Start();
   HangInAWrite();
   for (uint64_t address = 1; address <= 100; ++address)
@@ -185,7 +185,7 @@ TEST_F(GroupCommitTest, WhoBringsLittleIsInTheNextWriteHoweverManyBringMuch) {
   EXPECT_EQ(told_.writes()[1].ids.front(), little[0].id);
 }
 
-TEST_F(GroupCommitTest, WhatIsRemovedForAnEventCountsForItsAddress) {
+TEST_F(GroupCommitTest, ChargesRemovalsForAnEventToItsAddress) {
   Start({.max_events = 1});
   HangInAWrite();
   const auto replacing = Notes(2, "replacing ");
@@ -211,7 +211,7 @@ TEST_F(GroupCommitTest, AWriteIsBoundedInWork) {
   EXPECT_EQ(WriteSizes(), (std::vector<size_t>{1, 2, 2, 1, 1}));
 }
 
-TEST_F(GroupCommitTest, WhatTakesSeveralWritesGivesOthersTheirTurnAndKeepsItsPlace) {
+TEST_F(GroupCommitTest, AnEventOfSeveralWritesLetsOthersPassAndKeepsItsPlace) {
   Start();
   HangInAWrite();
   const auto own = Notes(3, "own ");

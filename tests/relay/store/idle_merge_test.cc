@@ -41,7 +41,7 @@ class IdleMergeTest : public testing::Test {
   uint64_t number_ = 0;
 };
 
-TEST_F(IdleMergeTest, MergesWhatHasLainForFiveLooksAndThenWaitsForAsManyAsBefore) {
+TEST_F(IdleMergeTest, MergesAfterFiveQuietLooksAndThenWaitsAsBefore) {
   for (int n = 0; n < 3; ++n) AddAFile();
   Look(IdleMerge::kQuietLooks);  // the first one finds them
   EXPECT_EQ(Trigger(), kUsual);

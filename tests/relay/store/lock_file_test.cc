@@ -18,7 +18,7 @@ class LockFileTest : public testing::Test {
   const TempDirectory directory_;
 };
 
-TEST_F(LockFileTest, NobodyHasWhatNobodyTook) {
+TEST_F(LockFileTest, AFileThatWasNotTakenHasNoHolder) {
   EXPECT_FALSE(HolderOf(directory_ / "missing").has_value());
   EXPECT_FALSE(HolderOf(directory_.path()).has_value());
   std::ofstream(file()) << "1 init\nhttp://127.0.0.1:1\n";
@@ -48,7 +48,7 @@ TEST_F(LockFileTest, AnAddressNeedNotBe) {
   EXPECT_EQ(HolderOf(directory_.path())->address, "");
 }
 
-TEST_F(LockFileTest, WhatTheFileDoesNotSayStaysEmpty) {
+TEST_F(LockFileTest, DetailsMissingFromTheFileStayEmpty) {
   const auto lock = LockFile::Take(directory_.path(), "http://127.0.0.1:3334");
   ASSERT_TRUE(lock.ok());
   for (const char* text : {"", "\n", "nonsense", "-5 x", "99999999999999 x\n", "1.5"}) {

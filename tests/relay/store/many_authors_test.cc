@@ -43,7 +43,7 @@ Filter AnyFilter(std::mt19937_64& random, uint64_t authors, uint64_t moments) {
   return filter;
 }
 
-TEST(ManyAuthorsProperty, AnswersAreThoseOfAListThatIsLookedThrough) {
+TEST(ManyAuthorsProperty, AnswersAreThoseOfAPlainListOfEvents) {
   constexpr uint64_t kAuthors = 60;
   constexpr size_t kEvents = 1200;
   for (uint64_t seed = 1; seed <= 4; ++seed) {

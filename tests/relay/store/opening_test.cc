@@ -79,7 +79,7 @@ TEST_F(Opening, MakesADatabaseWithItsDirectories) {
   EXPECT_EQ(store->Sizes().events, 0U);
 }
 
-TEST_F(Opening, AMissingOneIsNotMadeWhereThatIsNotWanted) {
+TEST_F(Opening, AMissingOneIsNotMadeIfThatIsNotWanted) {
   StoreOptions options = SmallStore(path_);
   options.create = false;
   EXPECT_TRUE(Says(Refusal(options), {path_}));
@@ -97,7 +97,7 @@ TEST_F(Opening, OneThatAnotherProcessHasIsRefusedWithItsName) {
   EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
 }
 
-TEST_F(Opening, OneWhoseProcessWasKilledIsFree) {
+TEST_F(Opening, AStoreIsFreeOnceItsProcessWasKilled) {
   ChildProcess child({}, AsChild("hold", path_));
   std::string line;
   ASSERT_TRUE(child.ReadLine(&line));
@@ -118,7 +118,7 @@ TEST_F(Opening, ANewerFormatIsRefused) {
   EXPECT_TRUE(Says(Refusal(ReadOnly()), {path_, "newer"}));
 }
 
-TEST_F(Opening, AFormatThatIsNoneIsRefused) {
+TEST_F(Opening, AnUnreadableFormatIsRefused) {
   MakeStore();
   ASSERT_TRUE(Raw()->Put({}, "format", "one\n").ok());
   EXPECT_TRUE(Says(Refusal(), {path_, "format"}));

@@ -11,7 +11,7 @@ namespace {
 
 using OwedWorkTest = GroupCommitTest;
 
-TEST_F(OwedWorkTest, NothingIsSweptBeforeAMinuteHasPassed) {
+TEST_F(OwedWorkTest, NoSweepBeginsBeforeAMinuteHasPassed) {
   Start();
   clock_.Advance(59);
   Submit(Notes(1));
@@ -72,7 +72,7 @@ TEST_F(OwedWorkTest, AFailedSweepIsCountedAndTriedAgainAMinuteLater) {
   EXPECT_EQ(commit_->Stats().sweeps, 2U);
 }
 
-TEST_F(OwedWorkTest, WhatCannotVanishDoesNotKeepBackWhatExpired) {
+TEST_F(OwedWorkTest, AFailureToVanishDoesNotKeepBackExpiry) {
   Start();
   store_.SetExpired(1000);
   store_.FailVanishing("a damaged block");

@@ -76,7 +76,7 @@ TEST_F(PacedRemovalTest, ASweepGoesOnWhenTheGateLetsIt) {
   store_.WaitForLog("save 1, vanish, sweep, save 1, sweep, sweep");
 }
 
-TEST_F(PacedRemovalTest, WhatTheGateRefusesHasWaitedLongEnough) {
+TEST_F(PacedRemovalTest, ARemovalThatTheGateRefusesHasWaitedLongEnough) {
   (void)SubmitOneThatWaits();
   gate_clock_.Advance(std::chrono::minutes(1));
   gate_.Pump();

@@ -75,7 +75,7 @@ TEST(Planner, TooManyRangesFallBack) {
   EXPECT_EQ(Shapes({.authors = Authors(11), .tags = {{'t', {"a"}}}}, limits), Strings{"0 0 1 t"});
 }
 
-TEST(Planner, WhatMatchesNothingHasNoPlan) {
+TEST(Planner, AFilterThatMatchesNoEventHasNoPlan) {
   EXPECT_TRUE(PossiblePlans({.ids = std::vector<EventId>()}).empty());
   EXPECT_TRUE(PossiblePlans({.since = 2, .until = 1}).empty());
 }

@@ -163,7 +163,7 @@ TEST_F(StoreCheckTest, WrongCountersAreFound) {
   EXPECT_EQ(Findings(), "counters that cannot be read: 1");
 }
 
-TEST_F(StoreCheckTest, WhatWasDeletedAndIsThereIsFound) {
+TEST_F(StoreCheckTest, FindsDeletedEventsThatAreStillThere) {
   const std::string author(target_.pubkey);
   const std::string mark(DeletionMarkKey(ToBytes(target_.id), ToBytes(author)).view());
   Put(index_, mark, "");

@@ -102,7 +102,7 @@ TEST_F(StoreCompareTest, EmptyOnesAreTheSame) {
   EXPECT_EQ(CompareStores(*a, *second_).value().findings[0].count, second_->Sizes().events);
 }
 
-TEST_F(StoreCompareTest, WhatOnlyOneHasIsFound) {
+TEST_F(StoreCompareTest, FindsEventsThatOnlyOneHas) {
   const PlainEvent first = Plain(Author(1), kStart, 1, {}, "only here");
   const PlainEvent second = Plain(Author(1), kStart, 1, {}, "only there");
   SaveAll(*first_, {first}, kStart);
@@ -154,7 +154,7 @@ TEST_F(StoreCompareTest, ADifferentTimeOfAMarkIsFound) {
   }
 }
 
-TEST_F(StoreCompareTest, WhatHasExpiredIsGoneWhetherSweptOrNot) {
+TEST_F(StoreCompareTest, AnExpiredEventIsGoneWhetherSweptOrNot) {
   ASSERT_EQ(second_->RemoveExpired(kStart + 100, kTurnWork).value().removed, 1U);
   EXPECT_EQ(Findings({.now_seconds = kStart + 100}), "");
   EXPECT_EQ(Findings({.now_seconds = kStart + 99}), "event only in the first: 1 (" + History().back().id + ")");

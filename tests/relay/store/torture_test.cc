@@ -63,10 +63,10 @@ void Torture(const std::string& role) {
   EXPECT_GT(expected.acknowledged(), 0U);
 }
 
-TEST(StoreTorture, WhatWasAcknowledgedSurvivesAKill) { Torture("save"); }
+TEST(StoreTorture, AcknowledgedEventsSurviveAKill) { Torture("save"); }
 
 // Most kills are amid a deletion or amid what follows a request to vanish.
-TEST(StoreTorture, WhatIsBeingRemovedIsWholeAfterAKillAndGoesOn) { Torture("remove"); }
+TEST(StoreTorture, ARemovalIsWholeAfterAKillAndGoesOn) { Torture("remove"); }
 
 }  // namespace
 }  // namespace weir

@@ -140,7 +140,7 @@ TEST_F(VanishingTest, ManyRequestsBesideManyNewerWrapsCostLittle) {
   EXPECT_EQ(store_->Sizes().events, 260U);
 }
 
-TEST_F(VanishingTest, AWrapBetweenTwoWhoVanishIsRemovedOnce) {
+TEST_F(VanishingTest, AWrapBetweenTwoVanishingAuthorsIsRemovedOnce) {
   SaveAll(*store_, {Plain(Author(1), 10, 1059, {{"p", Author(2)}}), Plain(Author(3), 10, 1)});
   SaveOnly({RequestOf(Author(1), 20), RequestOf(Author(2), 20)});
   EXPECT_EQ(PiecesOwed(kTurnWork), 2);
@@ -160,7 +160,7 @@ TEST_F(VanishingTest, ASecondRequestAmidTheFirstTakesOver) {
 }
 
 // Otherwise its sender would take it for stored.
-TEST_F(VanishingTest, WhatIsYetToVanishIsNoDuplicate) {
+TEST_F(VanishingTest, AnEventThatIsYetToVanishIsNoDuplicate) {
   const std::vector<PlainEvent> notes = NotesOf(Author(1), 1, 4);
   SaveAll(*store_, notes);
   const PlainEvent first = RequestOf(Author(1), 100);
@@ -186,7 +186,7 @@ TEST_F(VanishingTest, EverySpellingOfOurAddressIsDone) {
   }
 }
 
-TEST_F(VanishingTest, WhatExpiresTogetherGoesInPiecesOfBoundedWork) {
+TEST_F(VanishingTest, EventsThatExpireTogetherGoInPiecesOfBoundedWork) {
   std::vector<PlainEvent> events;
   std::vector<Tag> tags{{"expiration", "100"}};
   for (int t = 0; t < 50; ++t) tags.push_back({"t", std::to_string(t)});

@@ -42,7 +42,7 @@ TEST_F(WalSyncTest, ASyncThatFailedIsDoneAgainThoughNothingMoreIsWritten) {
   EXPECT_TRUE(Eventually([&] { return disk.syncs() == 4; }));
 }
 
-TEST_F(WalSyncTest, WhatWasWrittenIsSyncedOnceAndNothingMoreWithoutAWrite) {
+TEST_F(WalSyncTest, SyncsEachWriteOnceAndNothingMore) {
   FailingDisk disk(store_->db(), 0);
   {
     WalSync sync(&disk, milliseconds(1));

@@ -40,7 +40,7 @@ TEST_F(AttachmentTest, ATokenFileIsReadAgainEachTime) {
   EXPECT_NE(Find(options).value().advice.find("token, which is read again"), std::string::npos);
 }
 
-TEST_F(AttachmentTest, WhatIsNoTokenIsNotShown) {
+TEST_F(AttachmentTest, DoesNotShowAMalformedToken) {
   for (const char* text : {"", "\n", "a\r\nX-Evil: 1", "a b", "a\x1b"}) {
     const Result<Attachment> found = Find({.url = "http://127.0.0.1:3334", .token_file = Write(text)});
     ASSERT_TRUE(found.ok()) << "a relay may ask for none";

@@ -67,7 +67,7 @@ TEST_F(FollowsARelay, ThatIsStartedAgainWithAnotherToken) {
   EXPECT_GE(follower.Now().history.size(), 2U) << "what was known before is kept";
 }
 
-TEST_F(FollowsARelay, ByTlsWhoseCertificateIsGoodOrOnItsOwnMachine) {
+TEST_F(FollowsARelay, ByTlsWithAGoodCertificateOrOnItsOwnMachine) {
   Close();
   MakeCertificates(directory_.path());
   configuration_.server.tls = {.certificate = directory_ / "server.crt", .key = directory_ / "server.key"};
@@ -103,13 +103,13 @@ TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
   EXPECT_NE(status.message().find("The token is that of " + directory_ / "token"), std::string::npos);
 }
 
-TEST(FeedFollower, NobodyThereIsSaid) {
+TEST(FeedFollower, SaysThatTheConnectionWasRefused) {
   const SilentPort silent;
   FeedFollower follower(At("http://127.0.0.1:" + std::to_string(silent.port()), {.silence = std::chrono::seconds(30)}));
   EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
 }
 
-TEST(FeedFollower, WhatIsNoRelayIsRefused) {
+TEST(FeedFollower, RefusesAServerThatIsNoRelay) {
   struct Case {
     std::string answer;
     std::string words;
@@ -188,7 +188,7 @@ TEST(FeedFollower, AnEventWithoutEndIsRefused) {
 }
 
 // Some proxies pass the first event on, with the head, and hold the rest.
-TEST(FeedFollower, WhereOneEventComesAndNoMoreItAsksToo) {
+TEST(FeedFollower, PollsIfOnlyOneEventComes) {
   ScriptedServer server([](const std::string& head, const ScriptedServer::Send& send) {
     const std::string json = ToldState().Json(true);
     if (!head.starts_with("GET /live/events")) return (void)send(ScriptedServer::Whole("application/json", json));
@@ -200,7 +200,7 @@ TEST(FeedFollower, WhereOneEventComesAndNoMoreItAsksToo) {
   EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kPolled; }));
 }
 
-TEST(FeedFollower, WhereEventsAreHeldBackItAsks) {
+TEST(FeedFollower, PollsIfEventsAreHeldBack) {
   ScriptedServer server([&](const std::string& head, const ScriptedServer::Send& send) {
     if (head.starts_with("GET /live/state")) {
       send(ScriptedServer::Whole("application/json", ToldState().Json(true)));

@@ -60,7 +60,7 @@ TEST(FeedState, ACellMoreOrLessIsNoMatter) {
   for (const auto& row : state.value().Find("keys")->rows) EXPECT_EQ(row.size(), 2U);
 }
 
-TEST(FeedState, WhatIsNoStateIsRefused) {
+TEST(FeedState, RefusesTextThatIsNoState) {
   for (const char* text : {"", "[]", "null", "{}", "{\"format\":", "<html>", "{\"format\":\"1\"}"})
     EXPECT_FALSE(ReadFeedState(text).ok()) << text;
   ToldState told;

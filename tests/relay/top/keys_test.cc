@@ -32,7 +32,7 @@ TEST(Keys, AreLettersArrowsAndPages) {
   EXPECT_EQ(keys, expected) << "wherever they are cut";
 }
 
-TEST(Keys, WhatComesBehindEscapeIsItself) { EXPECT_EQ(KeysOf("\x1bq"), std::vector<KeyPress>{{.character = 'q'}}); }
+TEST(Keys, ACharacterBehindEscapeIsItself) { EXPECT_EQ(KeysOf("\x1bq"), std::vector<KeyPress>{{.character = 'q'}}); }
 
 TEST(Keys, OthersArePassedOver) {
   EXPECT_EQ(KeysOf("\x1b[200~\x1b[Z\x1b\xc3\xa9q"), std::vector<KeyPress>{{.character = 'q'}});

@@ -78,7 +78,7 @@ TEST_F(ScreenTest, AWideCharacterTakesTwoCellsOrNone) {
   EXPECT_EQ(narrow.Lines()[0], " x");
 }
 
-TEST_F(ScreenTest, WhatIsCutSaysSo) {
+TEST_F(ScreenTest, ATextThatIsCutEndsWithAMark) {
   EXPECT_EQ(Line("harbour", 7), "harbour");
   EXPECT_EQ(Line("harbour", 5), "harb…");
   EXPECT_EQ(Line("harbour", 5, Charset::kAscii), "harb~");

@@ -23,7 +23,7 @@ Result<Written> WriteTo(int output) {
   return written;
 }
 
-TEST(WriteOut, ADiskThatIsFullIsAnErrorAndAReaderThatHasGoneIsNone) {
+TEST(WriteOut, FailsOnAFullDiskButNotIfItsReaderHasGone) {
   ASSERT_EQ(WriteTo(open("/dev/null", O_WRONLY | O_CLOEXEC)).value(), Written::kAll);
   const Result<Written> full = WriteTo(open("/dev/full", O_WRONLY | O_CLOEXEC));
   ASSERT_FALSE(full.ok());

@@ -74,7 +74,7 @@ TEST_F(TopCommandTest, EverySignalThatEndsItRestoresTheTerminal) {
   }
 }
 
-TEST_F(TopCommandTest, ATerminalThatTakesNothingKeepsItNot) {
+TEST_F(TopCommandTest, EndsThoughTheTerminalTakesNothing) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));
   // Each key draws a screen. The program reads no key while it waits to write.
@@ -95,7 +95,7 @@ TEST_F(TopCommandTest, ControlCOfTheKeyboardEndsIt) {
   EXPECT_TRUE(top.IsRestored());
 }
 
-TEST_F(TopCommandTest, WhereNobodyWouldLetItGoOnControlZStopsNothing) {
+TEST_F(TopCommandTest, ControlZDoesNotStopItWithoutAShellToResumeIt) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));
   top.Forget();
@@ -150,7 +150,7 @@ TEST_F(TopCommandTest, APipeGetsALineASecond) {
   EXPECT_NE(ran.out.find("Z calm write 0."), std::string::npos) << ran.out;
 }
 
-TEST_F(TopCommandTest, WhatWasIgnoredBeforeStaysSo) {
+TEST_F(TopCommandTest, ASignalThatWasIgnoredBeforeStaysIgnored) {
   ::signal(SIGHUP, SIG_IGN);
   WeirChild top("weir top", Here());
   ::signal(SIGHUP, SIG_DFL);
@@ -172,7 +172,7 @@ TEST_F(TopCommandTest, OncePrintsOneViewAndEnds) {
   EXPECT_EQ(ran.out.find('\x1b'), std::string::npos);
 }
 
-TEST_F(TopCommandTest, WhoIsRefusedAtFirstIsToldAndItEnds) {
+TEST_F(TopCommandTest, ARefusalAtFirstEndsItWithTheReason) {
   WriteText(directory_ / "token", "wrong");
   const std::string url = "http://127.0.0.1:" + std::to_string(configuration_.server.port);
   const Ran refused = WeirChild("weir top", {"--url", url, "--token-file", directory_ / "token"}).Wait();
@@ -186,7 +186,7 @@ TEST_F(TopCommandTest, WhoIsRefusedAtFirstIsToldAndItEnds) {
   EXPECT_NE(nobody.err.find("no relay runs on"), std::string::npos);
 }
 
-TEST_F(TopCommandTest, WhatAServerSaysIsTextInComplaintsToo) {
+TEST_F(TopCommandTest, EscapesTextOfAServerInErrorsToo) {
   const ScriptedServer server([](const std::string&, const ScriptedServer::Send& send) {
     send(ScriptedServer::Whole("text/plain", "\u009b2J\x1b[2J\u202eno", "503 No"));
   });

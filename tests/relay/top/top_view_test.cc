@@ -165,7 +165,7 @@ TEST_F(TopViewTest, TheSparklineIsTheLevelAgainstItsSetpoint) {
   EXPECT_EQ(SparkOf(std::vector<double>(600, 0.1)).size(), 19U);
 }
 
-TEST_F(TopViewTest, WhatIsLostIsSaidAndWhatWasKnownStays) {
+TEST_F(TopViewTest, ShowsThatTheRelayIsLostAndKeepsItsLastFigures) {
   Watched watched = ToldState().ToWatched();
   watched.link = Watched::Link::kLost;
   watched.problem = "cannot connect to 127.0.0.1:3334: Connection refused";

@@ -74,7 +74,7 @@ TEST(OtlpTest, ReadsWhatWasRejected) {
   EXPECT_EQ(ReadPartialSuccess(R"({"partialSuccess":{"errorMessage":"a warning"}})").message, "a warning");
 }
 
-TEST(OtlpTest, WhatRejectsNothingRejectsNothing) {
+TEST(OtlpTest, AnAnswerWithoutACountRejectsNoSpan) {
   for (const std::string body :
        {"", "{}", "null", "ok", "[1]", R"({"partialSuccess":null})", R"({"partialSuccess":{}})",
         R"({"partialSuccess":7})", R"({"partialSuccess":{"rejectedSpans":"-1"}})",

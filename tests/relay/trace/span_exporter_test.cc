@@ -76,7 +76,7 @@ TEST_F(SpanExporterTest, PostsWhatHasEndedAsJson) {
   EXPECT_EQ(exporter_.Stats().sent, 2U);
 }
 
-TEST_F(SpanExporterTest, SendsABatchASecondAtMostAndNothingWhereThereIsNothing) {
+TEST_F(SpanExporterTest, SendsABatchASecondAtMostAndNoEmptyOne) {
   EXPECT_EQ(RunFor(seconds(5)), 0U);
   size_t calls = 0;
   for (int tenth = 0; tenth < 100; ++tenth) {
@@ -165,7 +165,7 @@ TEST_F(SpanExporterTest, WhileTheCollectorIsAwaySpansAreDroppedAndCounted) {
   EXPECT_EQ(tracer_->dropped() + exporter_.Stats().sent + exporter_.Stats().failed, kMany);
 }
 
-TEST_F(SpanExporterTest, WhatIsRefusedForGoodIsNotSentAgain) {
+TEST_F(SpanExporterTest, DoesNotSendARefusedBatchAgain) {
   uint64_t batches = 0;
   for (const int status : {400, 401, 404, 413, 500, 301}) {
     ++batches;
@@ -179,7 +179,7 @@ TEST_F(SpanExporterTest, WhatIsRefusedForGoodIsNotSentAgain) {
   }
 }
 
-TEST_F(SpanExporterTest, WhatTheCollectorRejectsOfABatchIsCounted) {
+TEST_F(SpanExporterTest, CountsTheSpansThatTheCollectorRejects) {
   End(5);
   script_ = {Answers(200, R"({"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}})"),
              Answers(200, R"({"partialSuccess":{"rejectedSpans":"900"}})")};

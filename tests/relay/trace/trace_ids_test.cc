@@ -26,7 +26,7 @@ TEST(TraceParentTest, IsReadAsW3cSays) {
   EXPECT_TRUE(ParseTraceParent("cc-" + kTrace + "-" + kSpan + "-01-what-comes")->sampled) << "a version to come";
 }
 
-TEST(TraceParentTest, WhatIsMalformedIsNone) {
+TEST(TraceParentTest, MalformedTextIsRefused) {
   const std::string good = "00-" + kTrace + "-" + kSpan + "-01";
   for (size_t cut = 0; cut < good.size(); ++cut) EXPECT_FALSE(ParseTraceParent(good.substr(0, cut))) << cut;
   for (size_t at = 0; at < good.size(); ++at) {

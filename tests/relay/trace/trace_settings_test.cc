@@ -74,7 +74,7 @@ TEST_F(TraceSettingsTest, AServiceHasItsNameFromTheAttributesOrIsWeir) {
   EXPECT_EQ(Resource("service.name"), "paid");
 }
 
-TEST_F(TraceSettingsTest, WhatCannotBeIsRefusedByName) {
+TEST_F(TraceSettingsTest, RefusesBadValuesByName) {
   const auto error = [](const Environment& environment) {
     TraceSettings settings;
     SettingTable table;

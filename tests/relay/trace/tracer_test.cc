@@ -136,7 +136,7 @@ TEST_F(TracerTest, ACallersTraceGoesOn) {
 }
 
 // Strangers ask for everything, and get the ratio of all requests, and ten more.
-RC_GTEST_PROP(TracerPropertyTest, NobodyCanHaveMoreSampledThanTheRatio, ()) {
+RC_GTEST_PROP(TracerPropertyTest, NoClientHasMoreSampledThanTheRatio, ()) {
   const double ratio = *rc::gen::element(0.0, 0.001, 0.01, 0.1, 0.5);
   const auto asks = *rc::gen::container<std::vector<bool>>(1000, rc::gen::arbitrary<bool>());
   const auto tracer = std::make_shared<Tracer>(ratio);
@@ -152,7 +152,7 @@ RC_GTEST_PROP(TracerPropertyTest, NobodyCanHaveMoreSampledThanTheRatio, ()) {
 }
 
 // A caller that samples the same ratio has all of its traces whole.
-TEST_F(TracerTest, WhoSamplesNoMoreThanTheRatioHasAllOfItsTraces) {
+TEST_F(TracerTest, ACallerWithinTheRatioHasAllOfItsTraces) {
   const auto tracer = Make(0.1);
   size_t sampled = 0;
   for (int n = 0; n < 1000; ++n)
@@ -187,7 +187,7 @@ TEST_F(TracerTest, EndedSpansAreBoundedInBytes) {
   EXPECT_EQ(tracer->waiting(), 1U) << "what was taken counts no more";
 }
 
-TEST_F(TracerTest, WhatEndsAfterTheCloseIsDropped) {
+TEST_F(TracerTest, DropsASpanThatEndsAfterTheClose) {
   const auto tracer = Make(1);
   Span span = tracer->Begin("REQ", SpanKind::kServer);
   tracer->Close();

@@ -23,7 +23,7 @@ std::string UrlOf(const TlsServer& server, bool tls) {
 
 void EndOne(const std::unique_ptr<Traces>& traces) { BeginSpan(Traces::TracerOf(traces), "EVENT", SpanKind::kServer); }
 
-TEST(TracesTest, WithoutAnEndpointThereAreNone) {
+TEST(TracesTest, AreOffWithoutAnEndpoint) {
   const auto traces = Traces::Open({});
   ASSERT_TRUE(traces.ok());
   EXPECT_EQ(traces.value(), nullptr);
@@ -60,7 +60,7 @@ TEST(TracesTest, TheEndSendsWhatIsLeft) {
   EXPECT_EQ(spans, 3U);
 }
 
-TEST(TracesTest, NobodyListensAndNobodyMinds) {
+TEST(TracesTest, ASilentEndpointDoesNoHarm) {
   const SilentPort silent;
   auto traces = Traces::Open({.endpoint = "http://127.0.0.1:" + std::to_string(silent.port()), .ratio = 1});
   ASSERT_TRUE(traces.ok());

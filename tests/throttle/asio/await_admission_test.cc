@@ -50,7 +50,7 @@ class AwaitAdmissionTest : public LimiterTest {
   size_t Waiting() const { return limiter_->Stats(Operation::kWrite).waiting; }
 };
 
-TEST_F(AwaitAdmissionTest, ResumesAtOnceWhenNothingIsInTheWay) {
+TEST_F(AwaitAdmissionTest, ResumesAtOnceWhenThereIsRoom) {
   asio::io_context io;
   auto state = Admission::State::kWaiting;
   asio::co_spawn(io, Ask(10, &state), asio::detached);
@@ -191,7 +191,7 @@ TEST_F(AwaitAdmissionTest, TheContextMayEndWithWaitsPending) {
   EXPECT_EQ(state, Admission::State::kWaiting) << "nobody was called";
 }
 
-TEST_F(AwaitAdmissionTest, TheContextMayEndWithTurnsThatNobodyTook) {
+TEST_F(AwaitAdmissionTest, TheContextMayEndWithUntakenTurns) {
   auto io = std::make_unique<asio::io_context>();
   auto state = Admission::State::kWaiting;
   asio::co_spawn(*io, Ask(10, &state), asio::detached);

@@ -90,7 +90,7 @@ TEST(GrantWindow, GivesNoNumberTwice) {
   }
 }
 
-TEST(GrantWindow, GivesBackForEverWhatIsTakenInTurn) {
+TEST(GrantWindow, AnOldGrantCanBeGivenBackAfterManyOthers) {
   GrantWindow window(kStart, kWindow, WindowKind::kFixed, 1);
   const uint64_t kept = window.Add();
   for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(window.GiveBack(window.Add()));
@@ -98,7 +98,7 @@ TEST(GrantWindow, GivesBackForEverWhatIsTakenInTurn) {
   EXPECT_EQ(window.used(), 0u);
 }
 
-TEST(GrantWindow, ForgetsTheOldestGrantsWhereTooManyStretchesWereGivenBack) {
+TEST(GrantWindow, ForgetsTheOldestGrantsIfTooManyStretchesAreGivenBack) {
   GrantWindow window(kStart, kWindow, WindowKind::kFixed, 1);
   std::vector<uint64_t> kept;
   for (size_t i = 0; i <= GrantWindow::kMostGivenBack; ++i) {
@@ -110,7 +110,7 @@ TEST(GrantWindow, ForgetsTheOldestGrantsWhereTooManyStretchesWereGivenBack) {
   EXPECT_EQ(window.used(), kept.size() - 1);
 }
 
-TEST(GrantWindow, HoldsNoMoreThanBeforeWhereItMayNotGrow) {
+TEST(GrantWindow, HoldsNoMoreThanBeforeIfItMayNotGrow) {
   for (const WindowKind kind : {WindowKind::kFixed, WindowKind::kSliding}) {
     GrantWindow window(kStart, kWindow, kind, 1);
     std::vector<uint64_t> grants;
@@ -128,7 +128,7 @@ TEST(GrantWindow, HoldsNoMoreThanBeforeWhereItMayNotGrow) {
   }
 }
 
-TEST(GrantWindow, KeepsCountingWhatItCountedWhenItsLengthChanges) {
+TEST(GrantWindow, KeepsItsCountsWhenItsLengthChanges) {
   for (const WindowKind kind : {WindowKind::kFixed, WindowKind::kSliding}) {
     GrantWindow window(kStart, kWindow, WindowKind::kSliding, 1);
     window.Add();

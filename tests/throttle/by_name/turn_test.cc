@@ -15,21 +15,21 @@ bool Do(Turn& turn, Piece piece) {
   return turn.Do(piece, [&] { return piece; });
 }
 
-TEST(Turn, RunsAtOnceWhereNobodyIsAtIt) {
+TEST(Turn, RunsAtOnceIfIdle) {
   Turn turn;
   bool ran = false;
   EXPECT_TRUE(Do(turn, [&] { ran = true; }));
   EXPECT_TRUE(ran);
 }
 
-TEST(Turn, MakesNoOwningPieceWhereItRunsAtOnce) {
+TEST(Turn, MakesNoOwningPieceIfItRunsAtOnce) {
   Turn turn;
   bool made = false;
   turn.Do([] {}, [&] { return made = true, [] {}; });
   EXPECT_FALSE(made);
 }
 
-TEST(Turn, RunsWhatAPieceBringsAfterIt) {
+TEST(Turn, RunsNestedPiecesAfterTheCurrentOne) {
   Turn turn;
   std::string order;
   Do(turn, [&] {
@@ -57,7 +57,7 @@ TEST(Turn, StopsAfterSoManyForOthersAndLeavesTheRestToTheNext) {
   EXPECT_EQ(ran_before_mine, Turn::kMostForOthers + 2);
 }
 
-TEST(Turn, DropsWhatWasLeftWhenItEnds) {
+TEST(Turn, DropsThePiecesLeftWhenItEnds) {
   auto held = std::make_shared<int>();
   {
     Turn turn;

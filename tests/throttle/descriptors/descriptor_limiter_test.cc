@@ -56,7 +56,7 @@ TEST_F(DescriptorLimiterTest, ChargesAllDescriptorsOfARequest) {
   EXPECT_EQ(CountsOf("b").hits, 5u);
 }
 
-TEST_F(DescriptorLimiterTest, ALimitOfZeroLetsNobodyThrough) {
+TEST_F(DescriptorLimiterTest, ALimitOfZeroRefusesEveryRequest) {
   Rule({.key = "a", .value = "bad", .limit = PerUnit(0)});
   EXPECT_FALSE(Passes({"a=bad"}));
   EXPECT_EQ(CountsOf("a_bad").over, 1u);
@@ -84,7 +84,7 @@ TEST_F(DescriptorLimiterTest, ADescriptorMayBringItsLimit) {
   EXPECT_EQ(Ask({with_limit}, 1, "nobody's").code, Code::kOk) << "but not in a domain that nobody knows";
 }
 
-TEST_F(DescriptorLimiterTest, WhatHasNoLimitPasses) {
+TEST_F(DescriptorLimiterTest, DescriptorsWithoutALimitPass) {
   Rule({.key = "a", .limit = PerUnit(0)});
   EXPECT_TRUE(Passes({"b=1"}));
   EXPECT_EQ(Ask({"a=1", "a=2"}, 1, "unknown").code, Code::kOk);
@@ -136,7 +136,7 @@ TEST_F(DescriptorLimiterTest, AllMayBeInShadow) {
   EXPECT_EQ(CountsOf("a").shadow, 0u) << "that is of the rule's own shadow";
 }
 
-TEST_F(DescriptorLimiterTest, QuotaModeRefusesWhereAllQuotasAreOver) {
+TEST_F(DescriptorLimiterTest, QuotaModeRefusesIfAllQuotasAreOver) {
   Rule({.key = "quota", .limit = PerUnit(1), .quota_mode = true});
   Rule({.key = "limit", .limit = PerUnit(1)});
   EXPECT_TRUE(Passes({"quota=1", "quota=2"}));
@@ -177,7 +177,7 @@ TEST_F(DescriptorLimiterTest, ChargesThatAreNotWholeWithinTheLimitAreNotWithin) 
   EXPECT_EQ(counts.hits, 48u);
 }
 
-TEST_F(DescriptorLimiterTest, RefusesWhatIsNoRequest) {
+TEST_F(DescriptorLimiterTest, RefusesInvalidRequests) {
   Rule({.key = "a", .limit = PerUnit(1)});
   const auto reason = [&](const std::vector<AskedText>& descriptors, std::string_view domain = "d") {
     const DescriptorAnswer answer = Ask(descriptors, 1, domain);
@@ -210,7 +210,7 @@ TEST_F(DescriptorLimiterTest, NoLengthFreesAValueOrItsNeighbours) {
       << "names are held, not values";
 }
 
-TEST_F(DescriptorLimiterTest, AReplacedQuotaIsNoneOfTheQuotas) {
+TEST_F(DescriptorLimiterTest, AReplacedQuotaIsNotAmongTheQuotas) {
   Rule({.key = "quota",
         .limit = {{.unit = LimitUnit::kPerMinute, .requests_per_unit = 9, .name = "roomy"}},
         .quota_mode = true});
@@ -236,7 +236,7 @@ TEST_F(DescriptorLimiterTest, ForgetsWindowsThatHaveEnded) {
 }
 
 // Values come again and again, among far more values than there is room for.
-TEST_F(DescriptorLimiterTest, AFloodOfValuesFreesNoneAndHoldsNoMoreThanItMay) {
+TEST_F(DescriptorLimiterTest, AFloodOfValuesExceedsNeitherLimitsNorMemory) {
   for (const size_t max_bytes : {size_t{0}, size_t{300}, size_t{100'000}}) {
     config_ = {.max_bytes = max_bytes, .shards = 2};
     limiter_.reset();
@@ -360,7 +360,7 @@ TEST_F(DescriptorLimiterTest, AClockThatWasFarAheadDoesNotBlockForLong) {
   EXPECT_EQ(limiter().Counts().names, 0u) << "nor is it held until then";
 }
 
-TEST_F(DescriptorLimiterTest, OtherRulesGoOnWithWhatWasCharged) {
+TEST_F(DescriptorLimiterTest, NewRulesGoOnWithTheFormerCounts) {
   Rule({.key = "a", .limit = PerUnit(3)});
   Rule({.key = "b", .limit = PerUnit(3)});
   EXPECT_EQ(PassesOf(3, "a=1"), 3);

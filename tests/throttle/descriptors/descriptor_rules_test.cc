@@ -107,7 +107,7 @@ TEST_F(DescriptorRulesTest, NoTwoDescriptorsAreOneName) {
   EXPECT_NE(NameOf("a=1_b"), NameOf("a=1/b="));
 }
 
-TEST_F(DescriptorRulesTest, RefusesWhatCannotBeMeant) {
+TEST_F(DescriptorRulesTest, RefusesContradictoryDescriptors) {
   Rule({.key = "a", .value = "1", .limit = PerUnit(1)});
   Rule({.key = "a", .value = "x*"});
   Rule({.key = "a"});
@@ -121,7 +121,7 @@ TEST_F(DescriptorRulesTest, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(rules_->AddDomain("d"), nullptr);
 }
 
-TEST_F(DescriptorRulesTest, RefusesWhatCanMatchNothing) {
+TEST_F(DescriptorRulesTest, RefusesDescriptorsThatCanMatchNothing) {
   const auto error = [&](const std::string& before, const std::string& value) {
     rules_ = std::make_shared<DescriptorRules>();
     domain_ = nullptr;

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-TEST(DescriptorThreads, LetsExactlyTheLimitThroughWhoeverAsksWhileRulesChange) {
+TEST(DescriptorThreads, AdmitsExactlyTheLimitFromManyThreadsWhileRulesChange) {
   constexpr uint32_t kLimit = 15'000;
   constexpr int kThreads = 4, kEach = 10'000;
   const auto make = [](const DescriptorRules* before) {

@@ -30,7 +30,7 @@ TEST_F(KeyedLimiterTest, CountsEachKeyApart) {
   for (const char* key : {"a", "b"}) EXPECT_EQ(CodeOf(key), KeyedCode::kNoRoom);
 }
 
-TEST_F(KeyedLimiterTest, LetsThoseWaitWhoMayAndGrantsThemInTheirOrder) {
+TEST_F(KeyedLimiterTest, QueuesWaitersUpToItsBoundAndGrantsThemInOrder) {
   Take("a"), Take("a");
   const Caller first = Wait("a"), second = Wait("a"), third = Wait("a");
   EXPECT_EQ(Wait("a")->answer.value().code, KeyedCode::kLineFull);
@@ -44,7 +44,7 @@ TEST_F(KeyedLimiterTest, LetsThoseWaitWhoMayAndGrantsThemInTheirOrder) {
   EXPECT_TRUE(third->granted());
 }
 
-TEST_F(KeyedLimiterTest, LetsNobodyOvertakeTheLine) {
+TEST_F(KeyedLimiterTest, NewcomersDoNotOvertakeTheLine) {
   Take("a"), Take("a");
   const Caller first = Wait("a"), second = Wait("a"), third = Wait("a");
   clock_.Advance(seconds(1));  // without a tick
@@ -79,7 +79,7 @@ TEST_F(KeyedLimiterTest, GivesNothingBackOfAWindowThatIsOver) {
   EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
 }
 
-TEST_F(KeyedLimiterTest, GrantsWhoWaitsWhatIsGivenBack) {
+TEST_F(KeyedLimiterTest, AGrantGivenBackGoesToAWaiter) {
   const uint64_t grant = Take("a")->answer.value().grant;
   Take("a");
   const Caller waiting = Wait("a");
@@ -87,7 +87,7 @@ TEST_F(KeyedLimiterTest, GrantsWhoWaitsWhatIsGivenBack) {
   EXPECT_TRUE(waiting->granted());
 }
 
-TEST_F(KeyedLimiterTest, ConsumesNothingForWhoLeaves) {
+TEST_F(KeyedLimiterTest, ALeavingCallerConsumesNothing) {
   Take("a"), Take("a");
   const Caller first = Wait("a"), second = Wait("a"), third = Wait("a");
   limiter().Leave("a", second->ticket.value());
@@ -101,7 +101,7 @@ TEST_F(KeyedLimiterTest, ConsumesNothingForWhoLeaves) {
   EXPECT_EQ(limiter().Counts().waiting, 1u);
 }
 
-TEST_F(KeyedLimiterTest, HoldsTheLimitAcrossAnEdgeWhereTheWindowSlides) {
+TEST_F(KeyedLimiterTest, HoldsTheLimitAcrossAnEdgeOfASlidingWindow) {
   KeyedLimits limits = Limits();
   limits.kind = WindowKind::kSliding;
   config_.rules = std::make_shared<KeyedRules>(limits);
@@ -115,7 +115,7 @@ TEST_F(KeyedLimiterTest, HoldsTheLimitAcrossAnEdgeWhereTheWindowSlides) {
   EXPECT_TRUE(waiting->granted());
 }
 
-TEST_F(KeyedLimiterTest, LetsNobodyThroughWhereTheLimitIsZeroNorWait) {
+TEST_F(KeyedLimiterTest, ALimitOfZeroRefusesWithoutWaiting) {
   config_.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = 0});
   EXPECT_EQ(Wait("a")->answer.value().code, KeyedCode::kNoRoom);
   EXPECT_EQ(limiter().Counts().waiting, 0u);
@@ -127,7 +127,7 @@ TEST_F(KeyedLimiterTest, TakesALineOfZero) {
   EXPECT_EQ(Wait("a")->answer.value().code, KeyedCode::kLineFull);
 }
 
-TEST_F(KeyedLimiterTest, TakesLimitsOfARequestOnlyWhereTheOperatorAllows) {
+TEST_F(KeyedLimiterTest, TakesLimitsOfARequestOnlyIfTheOperatorAllows) {
   EXPECT_EQ(Take({.key = "a", .max_requests = 5})->answer.value().code, KeyedCode::kOverridesOff);
   limiter_.reset();
   config_.overrides = true;
@@ -137,7 +137,7 @@ TEST_F(KeyedLimiterTest, TakesLimitsOfARequestOnlyWhereTheOperatorAllows) {
   EXPECT_EQ(Describe("a")->limits.max_waiting, Limits().max_waiting);
 }
 
-TEST_F(KeyedLimiterTest, RefusesKeysThatAreNone) {
+TEST_F(KeyedLimiterTest, RefusesInvalidKeys) {
   EXPECT_EQ(CodeOf(""), KeyedCode::kInvalidKey);
   EXPECT_EQ(CodeOf(std::string(kMostKeyBytes + 1, 'k')), KeyedCode::kInvalidKey);
   EXPECT_EQ(CodeOf(std::string(kMostKeyBytes, 'k')), KeyedCode::kGranted);
@@ -154,7 +154,7 @@ TEST_F(KeyedLimiterTest, HoldsSoManyKeysAndNoMoreUntilSomeAreForgotten) {
   EXPECT_EQ(CodeOf("another"), KeyedCode::kGranted);
 }
 
-TEST_F(KeyedLimiterTest, HoldsFewerKeysWhereEachHoldsMore) {
+TEST_F(KeyedLimiterTest, HoldsFewerKeysIfEachHoldsMore) {
   config_.max_keys = 50;
   const auto held = [&](const std::string& name) {
     limiter_.reset();
@@ -173,7 +173,7 @@ TEST_F(KeyedLimiterTest, HoldsFewerKeysWhereEachHoldsMore) {
   EXPECT_LT(held("k"), 25u);
 }
 
-TEST_F(KeyedLimiterTest, CountsWhatAKeyHoldsOfGrantsThatWereGivenBack) {
+TEST_F(KeyedLimiterTest, CountsTheMemoryOfGrantsThatWereGivenBack) {
   config_.max_keys = 4;
   config_.rules = std::make_shared<KeyedRules>(KeyedLimits{.window = kWindow, .max_requests = 1000});
   std::vector<uint64_t> grants;
@@ -184,7 +184,7 @@ TEST_F(KeyedLimiterTest, CountsWhatAKeyHoldsOfGrantsThatWereGivenBack) {
   EXPECT_FALSE(GiveBack("a", grants[1])) << "the oldest are forgotten";
 }
 
-TEST_F(KeyedLimiterTest, KeepsRoomForOtherClientsWhereOneNamesKeysWithoutEnd) {
+TEST_F(KeyedLimiterTest, KeepsRoomForOtherClientsWhenOneNamesEndlessKeys) {
   constexpr int kMost = 20'000;
   config_.max_keys = kMost;
   const auto granted = [&](uint64_t client, const std::string& names) {
@@ -213,7 +213,7 @@ TEST_F(KeyedLimiterTest, LetsSoManyWaitAndNoMore) {
   EXPECT_TRUE(second->waits());
 }
 
-TEST_F(KeyedLimiterTest, ForgetsAKeyAfterThreeWindowsInWhichNobodyNamedIt) {
+TEST_F(KeyedLimiterTest, ForgetsAKeyThatWasUnusedForThreeWindows) {
   Take("a");
   // Its own window, and two more.
   for (int i = 0; i < 30; ++i) Pass(milliseconds(100));
@@ -223,7 +223,7 @@ TEST_F(KeyedLimiterTest, ForgetsAKeyAfterThreeWindowsInWhichNobodyNamedIt) {
   EXPECT_EQ(limiter().Tick(), TimePoint::max()) << "nothing is left to be done";
 }
 
-TEST_F(KeyedLimiterTest, ForgetsNoKeyForWhichSomebodyWaits) {
+TEST_F(KeyedLimiterTest, ForgetsNoKeyThatHasWaiters) {
   config_.rules = std::make_shared<KeyedRules>(KeyedLimits{.window = kWindow, .max_requests = 1, .max_waiting = 20});
   Take("a");
   std::vector<Caller> line;
@@ -250,7 +250,7 @@ TEST_F(KeyedLimiterTest, AppliesNewRulesToTheKeysThatThereAre) {
   EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
 }
 
-TEST_F(KeyedLimiterTest, RefusesThoseInLineOnceNobodyMayPass) {
+TEST_F(KeyedLimiterTest, RefusesTheLineWhenTheLimitBecomesZero) {
   for (const WindowKind kind : {WindowKind::kFixed, WindowKind::kSliding}) {
     limiter().SetRules(std::make_shared<KeyedRules>(KeyedLimits{.window = kWindow, .max_requests = 1, .kind = kind}));
     Pass(seconds(10));
@@ -264,7 +264,7 @@ TEST_F(KeyedLimiterTest, RefusesThoseInLineOnceNobodyMayPass) {
   }
 }
 
-TEST_F(KeyedLimiterTest, DescribesWhatItHolds) {
+TEST_F(KeyedLimiterTest, DescribesItsKeys) {
   Take("a"), Take("a"), Take("a"), Wait("a");
   clock_.Advance(milliseconds(300));
   const KeyState state = Describe("a").value();
@@ -320,7 +320,7 @@ TEST_F(KeyedLimiterTest, KeepsNoKeyAliveByDescribingIt) {
   EXPECT_EQ(limiter().Counts().keys, 0u);
 }
 
-TEST_F(KeyedLimiterTest, CountsWhatHappens) {
+TEST_F(KeyedLimiterTest, CountsGrantsRefusalsReturnsAndWaits) {
   const uint64_t grant = Take("a")->answer.value().grant;
   Take("a"), Take("a");
   GiveBack("a", grant), GiveBack("a", grant);
@@ -334,7 +334,7 @@ TEST_F(KeyedLimiterTest, CountsWhatHappens) {
   EXPECT_EQ(counts.keys, 1u);
 }
 
-TEST_F(KeyedLimiterTest, AnswersThoseWhoWaitWhenItCloses) {
+TEST_F(KeyedLimiterTest, AnswersWaitersWhenItCloses) {
   Take("a"), Take("a");
   const Caller waiting = Wait("a");
   limiter().Close();

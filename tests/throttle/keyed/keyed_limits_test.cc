@@ -9,7 +9,7 @@ KeyedRules::Rule Rule(std::string key, bool is_pattern, uint32_t max_requests) {
   return {.key = std::move(key), .is_pattern = is_pattern, .limits = {.max_requests = max_requests}};
 }
 
-TEST(KeyedRules, FindsThatVeryKeyBeforeAPatternAndTheFirstPatternBeforeTheNext) {
+TEST(KeyedRules, FindsAnExactKeyBeforePatternsAndPatternsInOrder) {
   const auto rules = KeyedRules::Make({.max_requests = 9}, {Rule("user-.*", true, 1), Rule("user-7", false, 2),
                                                             Rule("user-[0-9]+|bot", true, 3), Rule("a", false, 4)});
   ASSERT_TRUE(rules.ok()) << rules.status().message();
@@ -22,7 +22,7 @@ TEST(KeyedRules, FindsThatVeryKeyBeforeAPatternAndTheFirstPatternBeforeTheNext) 
   EXPECT_EQ(of.Of("the user-8").max_requests, 9u) << "a pattern matches the whole key";
 }
 
-TEST(KeyedRules, RefusesWhatCannotBe) {
+TEST(KeyedRules, RefusesInvalidRules) {
   const struct {
     KeyedRules::Rule rule;
     std::string_view message;

@@ -24,7 +24,7 @@ void OnThreads(int threads, const std::function<void(int)>& what) {
   for (std::thread& thread : running) thread.join();
 }
 
-TEST(KeyedThreads, GrantsOneKeyExactlyItsLimitWhoeverAsks) {
+TEST(KeyedThreads, GrantsOneKeyExactlyItsLimitToManyThreads) {
   constexpr uint32_t kLimit = 30'000;
   constexpr int kThreads = 4, kEach = 10'000;
   const ManualClock clock(TimePoint(std::chrono::hours(1)));
@@ -38,7 +38,7 @@ TEST(KeyedThreads, GrantsOneKeyExactlyItsLimitWhoeverAsks) {
   EXPECT_EQ(caller->answered, uint64_t{kThreads} * kEach);
 }
 
-TEST(KeyedThreads, LosesNobodyWhileTheyComeWaitLeaveAndGiveBack) {
+TEST(KeyedThreads, LosesNoCallerWhileTheyComeWaitLeaveAndGiveBack) {
   constexpr int kThreads = 4, kEach = 3'000;
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   KeyedLimiter limiter(
@@ -109,7 +109,7 @@ TEST(KeyedThreads, AnswersEachPageOnceWhileOthersAreAtTheShards) {
   others.join();
 }
 
-TEST(KeyedThreads, GrantsByItselfWhoWaits) {
+TEST(KeyedThreads, GrantsWaitersByItself) {
   struct Promising : KeyedCaller {
     void OnAnswer(const KeyedAnswer& answer) override { code.set_value(answer.code); }
     std::promise<KeyedCode> code;

@@ -14,7 +14,7 @@ size_t Fill(NameRoom* room, uint16_t party) {
   return names;
 }
 
-TEST(NameRoom, IsOfNobodyInParticularUpToItsLastByte) {
+TEST(NameRoom, IsUsableWithoutAPartyUpToItsLastByte) {
   NameRoom room(1, kRoom + 1);
   EXPECT_EQ(Fill(&room, NameRoom::kNoParty), kRoom / kName);
   EXPECT_TRUE(room.Take(NameRoom::kNoParty, 1));
@@ -22,7 +22,7 @@ TEST(NameRoom, IsOfNobodyInParticularUpToItsLastByte) {
   EXPECT_EQ(room.names(), kRoom / kName + 1);
 }
 
-TEST(NameRoom, LeavesSomeForWhoeverComesNextHoweverManyFillIt) {
+TEST(NameRoom, LeavesSomeForTheNextPartyHoweverManyFillIt) {
   NameRoom room(kRoom / kName, kName);
   EXPECT_EQ(Fill(&room, 0), kRoom / kName * 3 / 4);
   for (uint16_t party = 1; party < 100; ++party) EXPECT_GT(Fill(&room, party), 50U) << party;
@@ -40,14 +40,14 @@ TEST(NameRoom, ASmallOneHasANameForEachParty) {
   }
 }
 
-TEST(NameRoom, KeepsNothingOfARoomForTwoOrThree) {
+TEST(NameRoom, ReservesNothingInARoomForAFewNames) {
   for (const size_t names : {1, 2, 3}) {
     NameRoom room(names, kName);
     EXPECT_EQ(Fill(&room, 7), names);
   }
 }
 
-TEST(NameRoom, GivesBackWhatIsHeld) {
+TEST(NameRoom, GivesBackHeldNames) {
   NameRoom room(kRoom / kName, kName);
   const size_t names = Fill(&room, 7);
   for (size_t i = 0; i < names; ++i) room.GiveBack(7, kName);
@@ -55,7 +55,7 @@ TEST(NameRoom, GivesBackWhatIsHeld) {
   EXPECT_EQ(Fill(&room, 7), names);
 }
 
-TEST(NameRoom, CountsWhatANameHasBecome) {
+TEST(NameRoom, CountsTheNewSizeOfAChangedName) {
   NameRoom room(kRoom / kName, kName);
   ASSERT_TRUE(room.Take(7, kName));
   room.Change(7, kName, 2 * kRoom);

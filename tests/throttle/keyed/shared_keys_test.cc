@@ -96,7 +96,7 @@ TEST_F(SharedKeys, GrantsNoMoreThanIsLeftByTheOthers) {
   EXPECT_EQ(TakeAll("a", 1), 1u);
 }
 
-TEST_F(SharedKeys, AsksOnceForAllWhoCameMeanwhile) {
+TEST_F(SharedKeys, AsksOnceForAllCallersThatCameMeanwhile) {
   std::vector<Caller> callers;
   callers.push_back(Take("a"));
   for (int i = 0; i < 5; ++i) callers.push_back(Take("a"));
@@ -172,7 +172,7 @@ TEST_F(SharedKeys, TakesAServerForAwayOnlyIfItsAnswersTakeAShareOfAWindow) {
   }
 }
 
-TEST_F(SharedKeys, SharesTheNextWindowAlthoughThisOneHadFiftyMicrosecondsLeftTwice) {
+TEST_F(SharedKeys, SharesTheNextWindowAfterTwoAnswersNearTheEdge) {
   PassUntilEndLess(microseconds(100));
   const Caller caller = Take("a");
   AnswerAfter(microseconds(50), {});
@@ -196,7 +196,7 @@ TEST_F(SharedKeys, CountsOnlyLateAnswersThatFollowEachOther) {
   EXPECT_TRUE(caller->waits());
 }
 
-TEST_F(SharedKeys, KeepsTheLineInItsOrderAndRefusesThoseWhoMayNotWait) {
+TEST_F(SharedKeys, KeepsTheLineInOrderAndRefusesCallersThatMayNotWait) {
   server_.Lease("a", {.window = kWindow, .limit = kLimit, .grants = kLimit - 2}, ServersNow());
   const Caller first = Take("a"), second = Wait("a"), third = Take("a"), fourth = Wait("a"), fifth = Wait("a"),
                sixth = Wait("a"), seventh = Wait("a");
@@ -218,7 +218,7 @@ TEST_F(SharedKeys, KeepsTheLineInItsOrderAndRefusesThoseWhoMayNotWait) {
   EXPECT_TRUE(late->granted());
 }
 
-TEST_F(SharedKeys, BoundsWhoStandsThereWhileALeaseIsOnItsWay) {
+TEST_F(SharedKeys, BoundsTheCallersThatWaitForALease) {
   std::vector<Caller> callers;
   for (uint32_t i = 0; i < kLimit; ++i) callers.push_back(Take("a"));
   EXPECT_EQ(Take("a")->answer.value().code, KeyedCode::kNoRoom);
@@ -229,7 +229,7 @@ TEST_F(SharedKeys, BoundsWhoStandsThereWhileALeaseIsOnItsWay) {
   for (uint32_t i = kLimit; i < kLimit + 3; ++i) EXPECT_TRUE(callers[i]->waits());
 }
 
-TEST_F(SharedKeys, ForgetsWhoLeavesBeforeTheLeaseComes) {
+TEST_F(SharedKeys, ForgetsACallerThatLeavesBeforeTheLeaseComes) {
   const Caller left = Take("a"), stays = Take("a");
   limiter().Leave("a", *left->ticket);
   Answer();
@@ -272,7 +272,7 @@ TEST_F(SharedKeys, CountsAloneWhileTheWindowsAreAway) {
   EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
 }
 
-TEST_F(SharedKeys, GoesBackToTheWindowsAndCountsWhatItGrantedAlone) {
+TEST_F(SharedKeys, ReturnsToTheWindowsAndCountsItsOwnGrants) {
   EXPECT_EQ(TakeAll("a", 1), 1u);
   Take("a");
   AnswerAway();
@@ -336,7 +336,7 @@ TEST_F(SharedKeys, RefusesWhileTheWindowsAreAwayIfItIsTold) {
   EXPECT_TRUE(waiting->granted());
 }
 
-TEST_F(SharedKeys, SpendsWhatItWasLeasedAlthoughTheWindowsAreAway) {
+TEST_F(SharedKeys, SpendsItsLeaseWhileTheWindowsAreAway) {
   RefuseWhenAway();
   const Caller first = Take("a");
   Answer();
@@ -365,7 +365,7 @@ TEST_F(SharedKeys, EndsWithQuestionsOnTheirWay) {
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(SharedKeys, ForgetsAKeyThatNobodyNamesButNotWhileItIsAskedFor) {
+TEST_F(SharedKeys, ForgetsAnUnusedKeyButNotWhileALeaseIsPending) {
   Take("a");
   for (int i = 0; i < 100; ++i) Pass(kWindow);
   EXPECT_EQ(limiter().Counts().keys, 1u);
@@ -377,7 +377,7 @@ TEST_F(SharedKeys, ForgetsAKeyThatNobodyNamesButNotWhileItIsAskedFor) {
   EXPECT_EQ(limiter().Counts().keys, 0u);
 }
 
-TEST_F(SharedKeys, CountsByItselfWhatCannotBeSharedOrIsNotToBe) {
+TEST_F(SharedKeys, CountsUnsharedKeysByItself) {
   for (KeyedLimits limits :
        {KeyedLimits{.window = kWindow, .kind = WindowKind::kSliding},
         KeyedLimits{.window = kMinSharedWindow - milliseconds(1)}, KeyedLimits{.window = kWindow, .shared = false}}) {

@@ -16,7 +16,7 @@ std::shared_ptr<const QueuedRules> Made(std::vector<EndpointRule> rules) {
 std::string Wrong(std::vector<EndpointRule> rules) { return QueuedRules::Make(std::move(rules)).status().message(); }
 const EndpointConfig& Of(const QueuedRules& rules, std::string_view path) { return *rules.Nearest(path)->second; }
 
-TEST(QueuedRules, FillsWhatIsNotWrittenFromTheNearestAncestorThenFromTheDefaults) {
+TEST(QueuedRules, FillsGapsFromTheNearestAncestorThenFromTheDefaults) {
   const auto rules = Made({
       {.path = "/", .rate = 7, .overflow = EndpointConfig::Overflow::kBlock},
       {.path = "/api", .rate = 10, .scheduler = EndpointConfig::Scheduler::kLifo, .queue_timeout = seconds(3)},
@@ -32,7 +32,7 @@ TEST(QueuedRules, FillsWhatIsNotWrittenFromTheNearestAncestorThenFromTheDefaults
   EXPECT_EQ(Of(*rules, "/api").algorithm, Algorithm::kStrict);
 }
 
-TEST(QueuedRules, AsksTheDefaultsWhereNoAncestorSaysIt) {
+TEST(QueuedRules, UsesTheGivenDefaultsIfNoAncestorSetsAValue) {
   const auto rules = QueuedRules::Make({{.path = "/api", .rate = 1, .scheduler = EndpointConfig::Scheduler::kLifo},
                                         {.path = "/api/users", .max_queue_size = 20},
                                         {.path = "/other", .rate = 1}},
@@ -88,7 +88,7 @@ TEST(QueuedRules, MakesOfARateABurstAndAWindow) {
   EXPECT_EQ(Of(*rules, "/llm").rate, 0);
 }
 
-TEST(QueuedRules, SaysWhatIsWrongOfWhichPath) {
+TEST(QueuedRules, NamesThePathAndItsMistake) {
   EXPECT_EQ(Wrong({{.path = "/a"}}), "path '/a': it needs a rate, the requests in each second or (unit: rpm) minute");
   EXPECT_EQ(Wrong({{.path = "/a", .rate = 0}}), "path '/a': rate is 0; it is 0.001..1000000000 (requests in a unit)");
   EXPECT_EQ(Wrong({{.path = "/a", .rate = 1, .max_queue_size = 1'000'001}}),

@@ -20,7 +20,7 @@ TEST(Pace, DoesNotDriftHoweverLateARelease) {
   EXPECT_NEAR(static_cast<double>((pace.Next() - kStart - seconds(1'000'000)).count()), 0, 1);  // ns
 }
 
-TEST(Pace, LosesWhatNobodyWanted) {
+TEST(Pace, DoesNotSaveUnusedTurns) {
   Pace pace(kStart, 10, 1);
   pace.Take(kStart);
   EXPECT_EQ(pace.Next(), kStart + milliseconds(100));
@@ -29,7 +29,7 @@ TEST(Pace, LosesWhatNobodyWanted) {
 }
 
 // Compares it with tokens that trickle into a bucket, which is the same rule in other words.
-RC_GTEST_PROP(PaceProperty, LetsThroughWhatABucketHolds, ()) {
+RC_GTEST_PROP(PaceProperty, LetsThroughAsMuchAsATokenBucket, ()) {
   const double rate = *rc::gen::element(0.5, 3.0, 10.0, 1000.0);
   const auto burst = *rc::gen::inRange<uint32_t>(1, 6);
   Pace pace(kStart, rate, burst);

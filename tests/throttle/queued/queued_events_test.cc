@@ -18,7 +18,7 @@ TEST(QueuedEvents, GivesThemInTheirOrder) {
   }
 }
 
-TEST(QueuedEvents, DropsWhatItCannotHoldAndCountsIt) {
+TEST(QueuedEvents, DropsAndCountsEventsBeyondItsRoom) {
   QueuedEvents events(3);  // has room for 4
   for (uint32_t i = 0; i < 10; ++i) events.Push(Event(i));
   EXPECT_EQ(events.dropped(), 6u);
@@ -35,7 +35,7 @@ TEST(QueuedEvents, KeepsNothingThatWasTaken) {
   EXPECT_EQ(path.use_count(), 1);
 }
 
-TEST(QueuedEvents, LosesNoneBetweenThreadsButThoseItCounts) {
+TEST(QueuedEvents, LosesOnlyTheEventsItCountsBetweenThreads) {
   constexpr int kThreads = 3, kEach = 20'000;
   QueuedEvents events(64);
   std::atomic<int> writing{kThreads};

@@ -31,7 +31,7 @@ TEST_F(QueuedLimiterTest, ServesAtOnceThenAtEvenDistances) {
   EXPECT_TRUE(third->served());
 }
 
-TEST_F(QueuedLimiterTest, DoesNotDriftWhereTheTickerIsLate) {
+TEST_F(QueuedLimiterTest, DoesNotDriftWhenTheTickerIsLate) {
   Configure();
   std::vector<Caller> callers;
   for (int i = 0; i < 400; ++i) callers.push_back(Take());
@@ -44,7 +44,7 @@ TEST_F(QueuedLimiterTest, DoesNotDriftWhereTheTickerIsLate) {
   }
 }
 
-TEST_F(QueuedLimiterTest, MakesNoBurstOfWhatAStoppedProcessHasMissed) {
+TEST_F(QueuedLimiterTest, MakesNoBurstAfterAStoppedProcessResumes) {
   Configure({.rate = 100});
   std::vector<Caller> callers;
   for (int i = 0; i < 400; ++i) callers.push_back(Take());
@@ -94,7 +94,7 @@ TEST_F(QueuedLimiterTest, ServesByItsScheduler) {
   }
 }
 
-TEST_F(QueuedLimiterTest, ServesARandomOneOfThoseWhoWaitEachAsOften) {
+TEST_F(QueuedLimiterTest, TheRandomSchedulerServesEachWaiterAsOften) {
   Configure({.rate = 1000, .scheduler = Scheduler::kRandom});
   constexpr int kEach = 1000, kWaiting = 4;
   std::map<std::string, int> first;
@@ -111,7 +111,7 @@ TEST_F(QueuedLimiterTest, ServesARandomOneOfThoseWhoWaitEachAsOften) {
   for (const auto& [name, times] : first) EXPECT_NEAR(times, kEach, 280) << name;
 }
 
-TEST_F(QueuedLimiterTest, LetsNobodyOvertakeTheQueueWhereTheTickerIsLate) {
+TEST_F(QueuedLimiterTest, NewcomersDoNotOvertakeTheQueueWhenTheTickerIsLate) {
   Configure();
   Take();
   const Caller first = Take(), second = Take();
@@ -120,7 +120,7 @@ TEST_F(QueuedLimiterTest, LetsNobodyOvertakeTheQueueWhereTheTickerIsLate) {
   EXPECT_TRUE(first->served() && second->waits() && newcomer->waits());
 }
 
-TEST_F(QueuedLimiterTest, RefusesWhoFindsTheQueueFull) {
+TEST_F(QueuedLimiterTest, RefusesWhenTheQueueIsFull) {
   Configure({.max_queue_size = 2});
   Take(), Take(), Take();
   clock_.Advance(milliseconds(30));
@@ -134,7 +134,7 @@ TEST_F(QueuedLimiterTest, RefusesWhoFindsTheQueueFull) {
   EXPECT_EQ(Take()->code(), QueuedCode::kQueueFull);
 }
 
-TEST_F(QueuedLimiterTest, RefusesNobodyForAFullQueueWhereItBlocks) {
+TEST_F(QueuedLimiterTest, ABlockingQueueHoldsRequestsBeforeItWhenFull) {
   Configure({.scheduler = Scheduler::kLifo, .max_queue_size = 2, .overflow = Overflow::kBlock});
   config_.max_waiting = 8;
   Take();
@@ -153,7 +153,7 @@ TEST_F(QueuedLimiterTest, RefusesNobodyForAFullQueueWhereItBlocks) {
   EXPECT_EQ(Take()->code(), QueuedCode::kQueueFull) << "nobody waits, wherever";
 }
 
-TEST_F(QueuedLimiterTest, LetsSomebodyInForWhoLeaves) {
+TEST_F(QueuedLimiterTest, ALeavingCallerLetsABlockedOneIn) {
   Configure({.max_queue_size = 1, .overflow = Overflow::kBlock});
   Take();
   const Caller first = Take(), second = Take();
@@ -164,7 +164,7 @@ TEST_F(QueuedLimiterTest, LetsSomebodyInForWhoLeaves) {
   EXPECT_TRUE(second->served());
 }
 
-TEST_F(QueuedLimiterTest, RefusesAtOnceWhoWouldWaitTooLong) {
+TEST_F(QueuedLimiterTest, RefusesAtOnceIfTheWaitWouldBeTooLong) {
   Configure({.queue_timeout = milliseconds(300)});
   Take();
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(Take()->waits());
@@ -176,7 +176,7 @@ TEST_F(QueuedLimiterTest, RefusesAtOnceWhoWouldWaitTooLong) {
   EXPECT_TRUE(Take({.path = "/a", .timeout = seconds(999)})->waits());
 }
 
-TEST_F(QueuedLimiterTest, PredictsTheWaitWhereItCan) {
+TEST_F(QueuedLimiterTest, PredictsTheWaitWhenItCan) {
   Configure({.algorithm = Algorithm::kTokenBucket, .burst_size = 5, .queue_timeout = milliseconds(100)});
   for (int i = 0; i < 5 + 2; ++i) Take();
   EXPECT_EQ(Take()->code(), QueuedCode::kTooLongWait);
@@ -195,7 +195,7 @@ TEST_F(QueuedLimiterTest, PredictsTheWaitWhereItCan) {
   EXPECT_EQ(TakeTokens(1)->code(), QueuedCode::kTooLongWait) << "those ahead need two";
 }
 
-TEST_F(QueuedLimiterTest, ConsumesNothingForWhoLeaves) {
+TEST_F(QueuedLimiterTest, ALeavingCallerConsumesNothing) {
   for (const Algorithm algorithm : {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow}) {
     limiter_.reset();
     Configure({.rate = 1, .algorithm = algorithm});
@@ -214,7 +214,7 @@ TEST_F(QueuedLimiterTest, ConsumesNothingForWhoLeaves) {
   }
 }
 
-TEST_F(QueuedLimiterTest, ConsumesNothingForWhoIsFoundGoneWhenItsTurnComes) {
+TEST_F(QueuedLimiterTest, ACallerFoundGoneAtItsTurnConsumesNothing) {
   for (const Algorithm algorithm :
        {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow, Algorithm::kTokenWindow}) {
     limiter_.reset();
@@ -268,7 +268,7 @@ TEST_F(QueuedLimiterTest, SaysWhenItWantsToTick) {
   EXPECT_EQ(limiter().Tick(), clock_.Now() + milliseconds(70));
 }
 
-TEST_F(QueuedLimiterTest, CountsWhatHappens) {
+TEST_F(QueuedLimiterTest, CountsServedRejectedWaitingAndLeft) {
   Configure({.max_queue_size = 2});
   Take(), Take();
   const Caller leaving = Take();
@@ -283,7 +283,7 @@ TEST_F(QueuedLimiterTest, CountsWhatHappens) {
   EXPECT_EQ(counts.waiting, 0u);
 }
 
-TEST_F(QueuedLimiterTest, TellsWhatHappens) {
+TEST_F(QueuedLimiterTest, ReportsEventsInTheirOrder) {
   config_.events = std::make_shared<QueuedEvents>(4);
   Configure({.max_queue_size = 1});
   Take(), Take(), Take();
@@ -301,7 +301,7 @@ TEST_F(QueuedLimiterTest, TellsWhatHappens) {
   EXPECT_EQ(config_.events->dropped(), 16u) << "and nobody waited for the reader";
 }
 
-TEST_F(QueuedLimiterTest, AnswersThoseWhoWaitWhenItCloses) {
+TEST_F(QueuedLimiterTest, AnswersWaitersWhenItCloses) {
   Configure({.max_queue_size = 1, .overflow = Overflow::kBlock});
   Take();
   const Caller waiting = Take(), blocked = Take();
@@ -335,7 +335,7 @@ TEST_F(QueuedLimiterTest, MayBeCalledFromAnAnswer) {
   EXPECT_TRUE(served->next->served());
 }
 
-TEST_F(QueuedLimiterTest, ServesTenThousandWhoWaitAndKeepsNothingOfThem) {
+TEST_F(QueuedLimiterTest, ServesTenThousandWaitersAndForgetsThem) {
   for (const Scheduler scheduler : {Scheduler::kFifo, Scheduler::kLifo, Scheduler::kPriority, Scheduler::kRandom}) {
     limiter_.reset();
     Configure({.rate = 10'000, .scheduler = scheduler, .max_queue_size = 10'000});

@@ -44,7 +44,7 @@ std::shared_ptr<TallyingCaller> CallerOf(QueuedLimiter& limiter, Tally& tally, b
   return caller;
 }
 
-TEST(QueuedThreads, ServesExactlyABurstWhoeverAsks) {
+TEST(QueuedThreads, ServesExactlyABurstToManyThreads) {
   constexpr uint32_t kBurst = 30'000;
   constexpr int kThreads = 4, kEach = 10'000;
   const ManualClock clock(TimePoint(std::chrono::hours(1)));
@@ -61,7 +61,7 @@ TEST(QueuedThreads, ServesExactlyABurstWhoeverAsks) {
   EXPECT_EQ(tally.answered, uint64_t{kThreads} * kEach);
 }
 
-TEST(QueuedThreads, LosesNobodyWhileTheyComeWaitLeaveAndRulesChange) {
+TEST(QueuedThreads, LosesNoCallerWhileTheyComeWaitLeaveAndRulesChange) {
   constexpr int kThreads = 4, kEach = 3'000;
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   const auto rules = [](int version) {
@@ -107,7 +107,7 @@ TEST(QueuedThreads, LosesNobodyWhileTheyComeWaitLeaveAndRulesChange) {
   EXPECT_EQ(counts.dynamic, 0u);
 }
 
-TEST(QueuedThreads, ServesByItselfWhoWaits) {
+TEST(QueuedThreads, ServesWaitersByItself) {
   struct Promising : QueuedCaller {
     void OnAnswer(const QueuedAnswer& answer) override { code.set_value(answer.code); }
     std::promise<QueuedCode> code;
@@ -120,7 +120,7 @@ TEST(QueuedThreads, ServesByItselfWhoWaits) {
   }
 }
 
-TEST(QueuedThreads, AnswersAllWhoWaitWhenItEnds) {
+TEST(QueuedThreads, AnswersAllWaitersWhenItEnds) {
   Tally tally;
   {
     QueuedLimiter limiter(

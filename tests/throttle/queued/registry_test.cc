@@ -24,7 +24,7 @@ TEST_F(RegistryTest, GivesAPathAnEndpointOfItsOwnWithAllThatItsAncestorHas) {
   EXPECT_FALSE(Describe("/api")->dynamic);
 }
 
-TEST_F(RegistryTest, KnowsNoPathWithoutAnAncestorAndNoneThatIsNone) {
+TEST_F(RegistryTest, RefusesInvalidPathsAndPathsWithoutAnAncestor) {
   Configure();
   EXPECT_EQ(Take("/b")->code(), QueuedCode::kUnknownPath);
   EXPECT_EQ(Take("/")->code(), QueuedCode::kUnknownPath);
@@ -43,7 +43,7 @@ TEST_F(RegistryTest, SeesOnePathHoweverManySlashesEndIt) {
   EXPECT_EQ(Paths(), Names{"/a"});
 }
 
-TEST_F(RegistryTest, LetsTheAncestorServeWhereThereAreTooManyEndpoints) {
+TEST_F(RegistryTest, LetsTheAncestorServeIfThereAreTooManyEndpoints) {
   config_.rules = Made({{.path = "/a", .rate = 10}}, 3);
   for (const char* path : {"/a/1", "/a/2", "/a/3"}) EXPECT_EQ(Take(path)->endpoint, path);
   EXPECT_EQ(Take("/a/4")->endpoint, "/a");
@@ -56,7 +56,7 @@ TEST_F(RegistryTest, LetsTheAncestorServeWhereThereAreTooManyEndpoints) {
   EXPECT_EQ(Describe("/a")->queued, 0u);
 }
 
-TEST_F(RegistryTest, EndsEndpointsThatNobodyNames) {
+TEST_F(RegistryTest, EndsUnusedEndpoints) {
   config_.idle_after = minutes(1);
   Configure();
   for (int i = 0; i < 100; ++i) Take("/a/" + std::to_string(i));
@@ -70,7 +70,7 @@ TEST_F(RegistryTest, EndsEndpointsThatNobodyNames) {
   EXPECT_EQ(limiter().Tick(), TimePoint::max()) << "nothing is left to be done";
 }
 
-TEST_F(RegistryTest, EndsNoEndpointAtWhichSomebodyWaitsOrThatStillCounts) {
+TEST_F(RegistryTest, EndsNoEndpointWithWaitersOrCounts) {
   config_.idle_after = seconds(1);
   config_.rules = Made({{.path = "/a", .rate = 1, .unit = EndpointConfig::Unit::kPerMinute}});
   Take("/a/1"), Take("/a/2");
@@ -107,7 +107,7 @@ TEST_F(RegistryTest, DescribesAllInTheirOrder) {
   EXPECT_EQ(state.left, 0u);
 }
 
-TEST_F(RegistryTest, GoesOnWithWhoWaitsByNewRules) {
+TEST_F(RegistryTest, NewRulesApplyToWaitingRequests) {
   config_.rules = Made({{.path = "/a", .rate = 1}});
   Take(), Take("/a/x");
   std::vector<Caller> waiting;
@@ -118,7 +118,7 @@ TEST_F(RegistryTest, GoesOnWithWhoWaitsByNewRules) {
   EXPECT_EQ(Describe("/a/x")->config->rate, 100);
 }
 
-TEST_F(RegistryTest, GoesOnWithWhoWaitsByAnotherSchedulerAndAlgorithm) {
+TEST_F(RegistryTest, ANewSchedulerOrAlgorithmAppliesToWaitingRequests) {
   Configure({.rate = 1});
   Take();
   Take({.path = "/a"}, "a"), Take({.path = "/a", .priority = 1}, "b"), Take({.path = "/a", .priority = 2}, "c");
@@ -130,7 +130,7 @@ TEST_F(RegistryTest, GoesOnWithWhoWaitsByAnotherSchedulerAndAlgorithm) {
   EXPECT_EQ(TakeOrder(), (Names{"a", "b"}));
 }
 
-TEST_F(RegistryTest, EmptiesAQueueThatMayHoldNobodyAnyMore) {
+TEST_F(RegistryTest, EmptiesAQueueThatMayHoldNoRequestAnyMore) {
   Configure({.max_queue_size = 2, .overflow = Overflow::kBlock});
   Take();
   for (const char* name : {"a", "b", "c", "d"}) Take({.path = "/a"}, name);
@@ -141,7 +141,7 @@ TEST_F(RegistryTest, EmptiesAQueueThatMayHoldNobodyAnyMore) {
   EXPECT_EQ(TakeOrder(), (Names{"a", "b", "c", "d"}));
 }
 
-TEST_F(RegistryTest, AnswersThoseWhosePathIsNoLongerServed) {
+TEST_F(RegistryTest, AnswersWaitersOfAPathThatIsNoLongerServed) {
   config_.rules = Made({{.path = "/a", .rate = 1}, {.path = "/b", .rate = 1}});
   Take("/a"), Take("/a/x"), Take("/b");
   const Caller gone = Take("/a"), below = Take("/a/x"), stays = Take("/b");

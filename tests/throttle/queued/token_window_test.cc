@@ -10,7 +10,7 @@ using Names = std::vector<std::string>;
 
 using TokenWindowTest = QueuedFixture;
 
-TEST_F(TokenWindowTest, ChargesWhatARequestCosts) {
+TEST_F(TokenWindowTest, ChargesTheTokensOfARequest) {
   ConfigureTokens({.default_tokens = 7});
   const Caller first = TakeTokens(60);
   EXPECT_EQ(first->answer->tokens, 60u);
@@ -20,7 +20,7 @@ TEST_F(TokenWindowTest, ChargesWhatARequestCosts) {
   EXPECT_TRUE(TakeTokens(33)->served());
 }
 
-TEST_F(TokenWindowTest, LetsNobodyPassForNothing) {
+TEST_F(TokenWindowTest, ARequestOfNoTokensIsChargedTheDefault) {
   ConfigureTokens({.default_tokens = 7});
   EXPECT_EQ(TakeTokens(0)->answer.value().tokens, 7u);
   EXPECT_EQ(TakeTokens(1)->answer.value().tokens, 1u);
@@ -32,7 +32,7 @@ TEST_F(TokenWindowTest, LetsNobodyPassForNothing) {
   EXPECT_EQ(second->answer.value().tokens, 7u);
 }
 
-TEST_F(TokenWindowTest, RefusesAtOnceWhatNoWindowHas) {
+TEST_F(TokenWindowTest, RefusesAtOnceARequestLargerThanAWindow) {
   ConfigureTokens();
   for (const uint64_t tokens : {uint64_t{101}, uint64_t{1} << 40, UINT64_MAX}) {
     const Caller refused = TakeTokens(tokens);
@@ -42,7 +42,7 @@ TEST_F(TokenWindowTest, RefusesAtOnceWhatNoWindowHas) {
   EXPECT_TRUE(TakeTokens(100)->served());
 }
 
-TEST_F(TokenWindowTest, ServesWhatFitsAndTheRestWithTheNextWindow) {
+TEST_F(TokenWindowTest, ServesFittingRequestsAndTheRestInTheNextWindow) {
   ConfigureTokens();
   TakeTokens(50);
   const Caller large = TakeTokens(80), small = TakeTokens(30), tiny = TakeTokens(20);
@@ -54,7 +54,7 @@ TEST_F(TokenWindowTest, ServesWhatFitsAndTheRestWithTheNextWindow) {
   EXPECT_EQ(large->answer->left, 20u);
 }
 
-TEST_F(TokenWindowTest, ServesThoseWhoWaitInTheirOrderAsFarAsTheyFit) {
+TEST_F(TokenWindowTest, ServesWaitersInOrderAsFarAsTheyFit) {
   ConfigureTokens();
   TakeTokens(100);
   for (const auto& [name, tokens] :
@@ -67,7 +67,7 @@ TEST_F(TokenWindowTest, ServesThoseWhoWaitInTheirOrderAsFarAsTheyFit) {
   EXPECT_EQ(TakeOrder(), (Names{"b", "d"}));
 }
 
-TEST_F(TokenWindowTest, ServesWhomItHasPassedOverTooOftenFirst) {
+TEST_F(TokenWindowTest, ServesWaitersPassedOverTooOftenFirst) {
   ConfigureTokens({.scheduler = Scheduler::kPriority});
   TakeTokens(100);
   Take({.path = "/a", .priority = -1, .tokens = 90}, "large");
@@ -107,7 +107,7 @@ TEST_F(TokenWindowTest, CountsTheWindowInWhichTheLastOneCame) {
   }
 }
 
-TEST_F(TokenWindowTest, StarvesNobodyUnderAFloodOfSmallOnes) {
+TEST_F(TokenWindowTest, StarvesNoLargeRequestUnderAFloodOfSmallOnes) {
   for (const Scheduler scheduler : {Scheduler::kFifo, Scheduler::kPriority, Scheduler::kRandom}) {
     limiter_.reset();
     ConfigureTokens({.scheduler = scheduler, .max_queue_size = 100'000});
@@ -124,7 +124,7 @@ TEST_F(TokenWindowTest, StarvesNobodyUnderAFloodOfSmallOnes) {
   }
 }
 
-TEST_F(TokenWindowTest, LetsNobodyPassThoseWhoWaitBeforeTheQueue) {
+TEST_F(TokenWindowTest, NewcomersDoNotPassRequestsBlockedBeforeTheQueue) {
   ConfigureTokens({.max_queue_size = 1, .overflow = Overflow::kBlock});
   TakeTokens(50);
   const Caller queued = TakeTokens(60), blocked = TakeTokens(10);
@@ -135,7 +135,7 @@ TEST_F(TokenWindowTest, LetsNobodyPassThoseWhoWaitBeforeTheQueue) {
   EXPECT_TRUE(small->waits()) << "though it fits";
 }
 
-TEST_F(TokenWindowTest, ConsumesNothingForWhoLeaves) {
+TEST_F(TokenWindowTest, ALeavingCallerConsumesNothing) {
   ConfigureTokens();
   TakeTokens(100);
   const Caller first = TakeTokens(90), second = TakeTokens(90);
@@ -149,7 +149,7 @@ TEST_F(TokenWindowTest, ConsumesNothingForWhoLeaves) {
   EXPECT_EQ(Describe()->left, 100u);
 }
 
-TEST_F(TokenWindowTest, AnswersWhomASmallerWindowCanNeverServe) {
+TEST_F(TokenWindowTest, RefusesWaitersThatASmallerWindowCanNeverServe) {
   ConfigureTokens();
   TakeTokens(100);
   const Caller large = TakeTokens(80), small = TakeTokens(40);

@@ -24,7 +24,7 @@ TEST(Calendar, DaysAndMonthsOfUtc) {
   EXPECT_EQ(EndOfMonth(utc, "2026-02-28T23:59:59Z"), "2026-03-01T00:00:00Z");
 }
 
-TEST(Calendar, ADayHas23Or25HoursWhereClocksArePutForwardOrBack) {
+TEST(Calendar, ADayHas23Or25HoursWhenClocksChange) {
   const Calendar berlin = In("Europe/Berlin");
   EXPECT_EQ(EndOfDay(berlin, "2026-03-28T23:00:00Z"), "2026-03-29T22:00:00Z") << "23 h";
   EXPECT_EQ(EndOfDay(berlin, "2026-10-24T22:00:00Z"), "2026-10-25T23:00:00Z") << "25 h";
@@ -35,7 +35,7 @@ TEST(Calendar, ADayHas23Or25HoursWhereClocksArePutForwardOrBack) {
 }
 
 // In Beirut the clocks went back at 2022-10-30 00:00 to 23:00, and the day 2022-03-27 began at 01:00.
-TEST(Calendar, WhereClocksChangeAtMidnight) {
+TEST(Calendar, HandlesClockChangesAtMidnight) {
   const Calendar beirut = In("Asia/Beirut");
   EXPECT_EQ(EndOfDay(beirut, "2022-03-26T21:59:59Z"), "2022-03-26T22:00:00Z");
   EXPECT_EQ(EndOfDay(beirut, "2022-03-26T22:00:00Z"), "2022-03-27T21:00:00Z");

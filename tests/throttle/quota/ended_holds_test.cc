@@ -31,7 +31,7 @@ class EndedHoldsTest : public testing::Test {
   std::deque<EndedHolds> models_;
 };
 
-TEST_F(EndedHoldsTest, AModelKeepsItsNewestWhereOthersFillTheRoom) {
+TEST_F(EndedHoldsTest, AModelKeepsItsNewestWhenOthersFillTheRoom) {
   for (size_t model = 0; model < 3; ++model) {
     NewModel();
     for (size_t n = 0; n < 10; ++n) End(model, n);

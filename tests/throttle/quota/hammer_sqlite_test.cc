@@ -57,7 +57,7 @@ TEST_F(SqliteHammer, ReservationsOfManyProcessesAreSettledExactly) {
   EXPECT_EQ(usage.open_reservations, 0);
 }
 
-TEST_F(SqliteHammer, WhatAKilledProcessHadReservedIsFreeAtItsDeadline) {
+TEST_F(SqliteHammer, ReservationsOfAKilledProcessEndAtTheirDeadline) {
   CheckThatKilledHoldersGiveBack(url_, [this](const WallClock& clock) { return Open(clock); });
 }
 

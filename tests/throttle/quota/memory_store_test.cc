@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, QuotaStoreSuite,
                          testing::Values(StoreKind{.name = "memory", .open = OpenMemory, .property_rounds = 500}),
                          NameOfKind);
 
-TEST(MemoryQuotaStore, ForgetsModelsInPassingThatNobodyUses) {
+TEST(MemoryQuotaStore, ForgetsUnusedModelsInPassing) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({}, clock);
   const auto take = [&](int i) { store.Run(Charge{.model = "model-" + std::to_string(i), .mode = Mode::kTake}); };
@@ -43,7 +43,7 @@ TEST(MemoryQuotaStore, ForgetsModelsInPassingThatNobodyUses) {
   EXPECT_EQ(before.size(), 5000U);
 }
 
-TEST(MemoryQuotaStore, ForgetsTierKeysInPassingThatNobodyUses) {
+TEST(MemoryQuotaStore, ForgetsUnusedTierKeysInPassing) {
   // There is room for 400 keys and only 100 are live, so every new key finds room.
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_tier_keys = 400}, clock);
@@ -57,7 +57,7 @@ TEST(MemoryQuotaStore, ForgetsTierKeysInPassingThatNobodyUses) {
   EXPECT_EQ(store.Health().dropped_entries, 0U);
 }
 
-TEST(MemoryQuotaStore, BoundsTheOpenReservationsOfAModelAndGivesExpiredOnesBackInPortions) {
+TEST(MemoryQuotaStore, BoundsOpenReservationsAndFreesExpiredOnesInPortions) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({}, clock);
   const auto run = [&](Mode mode) {
@@ -86,7 +86,7 @@ TEST(MemoryQuotaStore, BoundsTheOpenReservationsOfAModelAndGivesExpiredOnesBackI
   EXPECT_TRUE(run(Mode::kHold).charged);
 }
 
-TEST(MemoryQuotaStore, BoundsTheReservationsOfAllModelsAndForgetsThoseThatEnded) {
+TEST(MemoryQuotaStore, BoundsReservationsOfAllModelsAndForgetsEndedOnes) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_reservations = 10}, clock);
   const auto hold = [&](int model, bool may_name = true) {
@@ -145,7 +145,7 @@ TEST(MemoryQuotaStore, BoundsTheNamedReservationsThatEndedOfAllModels) {
   EXPECT_EQ(store.Health().warning, "");
 }
 
-TEST(MemoryQuotaStore, BoundsTheBytesOfWindowsButNotOfTheMinutesOfModelsWithAQuota) {
+TEST(MemoryQuotaStore, BoundsWindowBytesButNotMinutesOfModelsWithAQuota) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_entry_bytes = 1}, clock);
   const TierCharge tier{"user:a", {.amount = 100, .per = hours(1)}};
@@ -166,7 +166,7 @@ TEST(MemoryQuotaStore, BoundsTheBytesOfWindowsButNotOfTheMinutesOfModelsWithAQuo
   EXPECT_EQ(take("known", &quota).retry_after, hours(1) - seconds(10)) << "the first leaves when its hour is over";
 }
 
-TEST(MemoryQuotaStore, WhoFindsNoRoomSearchesOnWhereTheLastOneStopped) {
+TEST(MemoryQuotaStore, ASearchForRoomResumesWhereTheLastOneStopped) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_models = 20'000}, clock);
   const auto take = [&](int i) {
@@ -179,7 +179,7 @@ TEST(MemoryQuotaStore, WhoFindsNoRoomSearchesOnWhereTheLastOneStopped) {
   for (int i = 30'000; i < 45'000; ++i) ASSERT_NE(take(i), QuotaCode::kTooManyNames) << i;
 }
 
-TEST(MemoryQuotaStore, RefusesUsageOfMoreModelsThanItMayHoldAndKeepsWhatItHas) {
+TEST(MemoryQuotaStore, RefusesToImportUsageOfMoreModelsThanItMayHold) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_models = 2}, clock);
   const ModelQuota quota{.max_rpm = 1};
@@ -192,7 +192,7 @@ TEST(MemoryQuotaStore, RefusesUsageOfMoreModelsThanItMayHoldAndKeepsWhatItHas) {
   EXPECT_TRUE(store.Import(state).ok());
 }
 
-TEST(MemoryQuotaStore, TakesWhateverStateItIsGiven) {
+TEST(MemoryQuotaStore, ImportsOddStatesWithoutHarm) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({}, clock);
   constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();

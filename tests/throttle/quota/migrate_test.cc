@@ -24,7 +24,7 @@ QuotaState SomeState() {
           {"day", {.requests = {}, .tokens = {}, .day_start = kNow - 1h, .day_count = 1}}};
 }
 
-TEST(MigrateQuotas, ReplacesWhatTheTargetHadAndLeavesTheSource) {
+TEST(MigrateQuotas, ReplacesTheTargetAndLeavesTheSource) {
   ManualWallClock clock(kNow);
   MemoryQuotaStore from({}, clock);
   MemoryQuotaStore to({}, clock);
@@ -55,7 +55,7 @@ TEST(MigrateQuotas, SaysWhichSideFailed) {
   EXPECT_EQ(MigrateQuotas(there, full).status().message(), "imported into scripted, but not written: no space left");
 }
 
-TEST(MigrateQuotas, ASourceThatHoldsNothingEmptiesTheTargetOnlyByForce) {
+TEST(MigrateQuotas, AnEmptySourceEmptiesTheTargetOnlyByForce) {
   ScriptedStore from;
   ScriptedStore to;
   to.state = SomeState();

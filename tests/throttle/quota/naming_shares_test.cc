@@ -43,7 +43,7 @@ TEST_F(NamingSharesTest, ANameCountsForOneToTwoHours) {
 }
 
 // The ten others begin names each hour, so that the counts of the hour before last are dropped.
-TEST_F(NamingSharesTest, WhatWasBegunTwoHoursAgoCountsNoMoreWhileOthersGoOn) {
+TEST_F(NamingSharesTest, NamesBegunTwoHoursAgoNoLongerCount) {
   shares_.Learn("flood", 1000, true, start_);
   LearnOfOthers(start_ + 1h);
   EXPECT_FALSE(shares_.MayName("flood", start_ + 1h));

@@ -65,7 +65,7 @@ TEST(OpenStore, AFileThatCannotBeUsedIsAnError) {
   EXPECT_FALSE(OpenNamed("sqlite:" + (directory / "file/quota.db")).ok());
 }
 
-TEST(OpenStore, WhatMustExistIsNotMade) {
+TEST(OpenStore, DoesNotCreateAFileThatMustExist) {
   const TempDirectory directory;
   QuotaStoreSettings settings;
   for (const std::string kind : {"yaml:", "sqlite:"}) {

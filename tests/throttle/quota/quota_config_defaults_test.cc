@@ -49,7 +49,7 @@ TEST(QuotaConfigReader, WarnsOfMoneyThatIsLimitedAndNotCounted) {
   EXPECT_EQ(warnings_of("{\"*\": {input: 1, output: 2}}"), Strings{});
 }
 
-TEST(QuotaConfigReader, AnEmptyListOfProvidersIsNone) {
+TEST(QuotaConfigReader, AnEmptyListMeansNoProviders) {
   const auto knows = [](const std::string& section, std::string_view model) {
     QuotaConfig config;
     EXPECT_EQ(ReadText("quota: " + section, &config).message(), "");
@@ -63,7 +63,7 @@ TEST(QuotaConfigReader, AnEmptyListOfProvidersIsNone) {
   EXPECT_TRUE(knows("{providers: [], models: {mine: {max_rpm: 1}}}", "mine"));
 }
 
-TEST(QuotaConfigReader, AProviderThatIsAddedToNoneIsTheOnlyOne) {
+TEST(QuotaConfigReader, AProviderAddedToAnEmptyListIsTheOnlyOne) {
   MemoryQuotaStore store;
   QuotaLimiter limiter(store, {.no_profiles = true});
   limiter.AddProvider(Provider::kOpenAi);

@@ -79,7 +79,7 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   EXPECT_EQ(config, expected);
 }
 
-TEST(QuotaConfigReader, WhatIsAbsentStays) {
+TEST(QuotaConfigReader, KeepsTheValuesOfAbsentKeys) {
   QuotaConfig config{.providers = {Provider::kGemini}, .quotas = {{"a", {.max_rpm = 1}}, {"b", {.max_rpm = 2}}}};
   const QuotaConfig before = config;
   EXPECT_TRUE(ReadText("", &config).ok());
@@ -114,7 +114,7 @@ TEST(QuotaConfigReader, LimitsCanBeNamedAndUsedAgain) {
   EXPECT_EQ(config.tiers.default_limits.model, config.tiers.default_limits.instance);
 }
 
-TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
+TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
   const std::string long_name(257, 'x');
   struct Case {
     std::string text;
@@ -241,7 +241,7 @@ TEST_F(QuotaConfigFile, LooksAtItsSectionAlone) {
   EXPECT_TRUE(config.shadow);
 }
 
-TEST_F(QuotaConfigFile, RefusesTheWholeFileWhereAnythingIsWrong) {
+TEST_F(QuotaConfigFile, RefusesTheWholeFileIfAnythingIsWrong) {
   Write("quota:\n  models: {good: {max_rpm: 1}, bad: {max_rpm: x}}\n");
   QuotaConfig config;
   const Status status = ReadQuotaConfig(path_, &config);

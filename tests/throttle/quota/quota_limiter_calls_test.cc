@@ -78,7 +78,7 @@ quota:
       "*": [{money: 0.01, per: day}]
 )";
 
-TEST_F(QuotaLimiterCalls, ABudgetIsSpentByWhatTheModelsCost) {
+TEST_F(QuotaLimiterCalls, ABudgetIsSpentByThePricesOfTheModels) {
   Use(kBudget);
   const Decision held =
       limiter_->Reserve({.model = "gpt-4o-2024", .tokens = 900, .requester = {.user = "alice"}, .output_tokens = 600});
@@ -98,14 +98,14 @@ TEST_F(QuotaLimiterCalls, ABudgetIsSpentByWhatTheModelsCost) {
   EXPECT_EQ(UsedBy("bob"), 0);
 }
 
-TEST_F(QuotaLimiterCalls, WhatHasNoPriceCostsNothing) {
+TEST_F(QuotaLimiterCalls, AModelWithoutAPriceCostsNothing) {
   Use("quota: {prices: {gpt-4o: {input: 1, output: 1}}, tiers: {users: {\"*\": [{money: 1, per: 1d}]}}}");
   const Decision free = limiter_->Take({.model = "o1", .tokens = 5'000'000, .requester = {.user = "alice"}});
   EXPECT_TRUE(free.allowed);
   EXPECT_FALSE(free.cost);
 }
 
-TEST_F(QuotaLimiterCalls, CallsAtOnceAreThoseThatAreNotSettled) {
+TEST_F(QuotaLimiterCalls, UnsettledReservationsCountAsCallsAtOnce) {
   Use("quota: {tiers: {users: {\"*\": [{in_flight: 2}]}}}");
   const auto reserve = [&](std::string_view model) {
     return limiter_->Reserve({.model = model, .tokens = 5, .requester = {.user = "alice"}});
@@ -120,7 +120,7 @@ TEST_F(QuotaLimiterCalls, CallsAtOnceAreThoseThatAreNotSettled) {
   EXPECT_TRUE(reserve("o3").allowed);
 }
 
-TEST_F(QuotaLimiterCalls, AKeyCountsOnceForEachOfWhoSaysIt) {
+TEST_F(QuotaLimiterCalls, AKeyCountsOnceForEachRequester) {
   Use("quota: {models: {gpt-4o: {max_tpm: 1000}, o1: {}}}");
   EXPECT_FALSE(Take(100, "k").again);
   const Decision again = Take(100, "k");
@@ -172,7 +172,7 @@ TEST_F(QuotaLimiterCalls, CallsAtOnceLimitReservationsAloneWithAKeyAndWithout) {
   EXPECT_EQ(UsedBy("alice"), 1);
 }
 
-TEST_F(QuotaLimiterCalls, WhatWasRefusedMayGoWithItsKeyLater) {
+TEST_F(QuotaLimiterCalls, ARefusedCallMayPassWithItsKeyLater) {
   Use("quota: {models: {gpt-4o: {max_rpm: 1}}}");
   ASSERT_TRUE(Take(1, "").allowed);
   EXPECT_FALSE(Take(1, "k").allowed);
@@ -195,7 +195,7 @@ TEST_F(QuotaLimiterCalls, AReservationThatIsAskedForAgainIsTheSame) {
   EXPECT_EQ(Tokens(), 300);
 }
 
-TEST_F(QuotaLimiterCalls, RecordsWithAKeyCountOnceWhateverTheLimits) {
+TEST_F(QuotaLimiterCalls, RecordsWithAKeyCountOnceEvenBeyondTheLimits) {
   Use("quota: {models: {gpt-4o: {max_tpm: 100}}}");
   const QuotaRequest request{.model = "gpt-4o", .tokens = 700, .idempotency_key = "k"};
   for (int i = 0; i < 3; ++i) {
@@ -208,7 +208,7 @@ TEST_F(QuotaLimiterCalls, RecordsWithAKeyCountOnceWhateverTheLimits) {
   EXPECT_EQ(Tokens(), 700);
 }
 
-TEST_F(QuotaLimiterCalls, AStreamTellsWhatItHasUsedSoFar) {
+TEST_F(QuotaLimiterCalls, AStreamReportsItsUseSoFar) {
   Use(kBudget);
   const Decision held =
       limiter_->Reserve({.model = "gpt-4o", .tokens = 400, .requester = {.user = "alice"}, .output_tokens = 100});

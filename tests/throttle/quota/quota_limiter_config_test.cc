@@ -48,7 +48,7 @@ TEST(QuotaLimiterConfig, AddProviderTakesNothingAway) {
   EXPECT_EQ(limiter.config()->providers, (std::vector{Provider::kGemini, Provider::kAnthropic}));
 }
 
-TEST(QuotaLimiterConfig, ModelsAreThoseOfTheConfigurationAndOfTheStore) {
+TEST(QuotaLimiterConfig, ListsModelsOfTheConfigurationAndOfTheStore) {
   MemoryQuotaStore store;
   QuotaLimiter limiter(store, {.quotas = {{"b", Rpm(1)}, {"d", {}}}});
   ASSERT_TRUE(limiter.StateQuotas().ok());
@@ -68,7 +68,7 @@ TEST(QuotaLimiterConfig, ModelsAreThoseOfTheConfigurationAndOfTheStore) {
   EXPECT_EQ(limiter.Stats("a").value().quota, Rpm(9));
 }
 
-TEST(QuotaLimiterConfig, StatesWhatChangedAndWarnsOfWhatItReplaces) {
+TEST(QuotaLimiterConfig, StatesChangedQuotasAndWarnsOfReplacedOnes) {
   ScriptedStore store;
   store.quotas = {{"same", Rpm(1)}, {"other", Rpm(2)}};
   QuotaLimiter limiter(store, {.quotas = {{"same", Rpm(1)}, {"other", Rpm(20)}, {"new", Rpm(3)}}});
@@ -94,7 +94,7 @@ TEST(QuotaLimiterConfig, StatesWhatChangedAndWarnsOfWhatItReplaces) {
   EXPECT_EQ(store.quotas["same"], Rpm(5));
 }
 
-TEST(QuotaLimiterConfig, WithdrawsWhatStandsInTheConfigurationNoMore) {
+TEST(QuotaLimiterConfig, WithdrawsQuotasRemovedFromTheConfiguration) {
   ScriptedStore store;
   QuotaLimiter limiter(store, {.quotas = {{"kept", Rpm(1)}, {"gone", Rpm(2)}, {"changed", Rpm(3)}}});
   ASSERT_TRUE(limiter.StateQuotas().ok());
@@ -108,7 +108,7 @@ TEST(QuotaLimiterConfig, WithdrawsWhatStandsInTheConfigurationNoMore) {
   EXPECT_EQ(store.quotas["kept"], Rpm(1));
 }
 
-TEST(QuotaLimiterConfig, WhatCouldNotBeSaidIsSaidWhenTheStoreIsBack) {
+TEST(QuotaLimiterConfig, StatesQuotasOnceTheStoreIsBack) {
   ScriptedStore store;
   store.quotas = {{"m", Rpm(1)}};
   store.away = true;
@@ -124,7 +124,7 @@ TEST(QuotaLimiterConfig, WhatCouldNotBeSaidIsSaidWhenTheStoreIsBack) {
   EXPECT_EQ(store.quotas["m"], Rpm(3));
 }
 
-TEST(QuotaLimiterConfig, StatesAgainWhatTheStoreHasLostWhenItHasReconnected) {
+TEST(QuotaLimiterConfig, RestatesLostQuotasAfterAReconnect) {
   ScriptedStore store;
   QuotaLimiter limiter(store, {.quotas = {{"lost", Rpm(1)}, {"changed", Rpm(2)}}});
   ASSERT_TRUE(limiter.StateQuotas().ok());
@@ -168,7 +168,7 @@ TEST(QuotaLimiterConfig, TwoConfigurationsAreBothWarnedWhenTheStoreComesBackEmpt
   EXPECT_EQ(second.StateQuotas().value(), Strings());
 }
 
-TEST(QuotaLimiterConfig, WhatIsUnsetIsTheConfigurationsAgain) {
+TEST(QuotaLimiterConfig, AnUnsetQuotaReturnsToTheConfiguration) {
   ScriptedStore store;
   QuotaLimiter limiter(store, {.quotas = {{"configured", Rpm(1)}}});
   ASSERT_TRUE(limiter.StateQuotas().ok());
@@ -193,7 +193,7 @@ TEST(QuotaLimiterConfig, AsksAnAsynchronousStoreForTheStatsOfManyAtOnce) {
 }
 
 // Acts as a gate that was restarted: the limiter that stated the quotas is gone.
-TEST(QuotaLimiterConfig, WhatAnEarlierConfigurationStatedIsWithdrawnAtTheNextStart) {
+TEST(QuotaLimiterConfig, TheNextStartWithdrawsQuotasOfAnEarlierConfiguration) {
   MemoryQuotaStore store;
   {
     QuotaLimiter before(store, {.quotas = {{"kept", Rpm(1)}, {"dropped", Rpm(2)}, {"changed", Rpm(3)}}});
@@ -211,7 +211,7 @@ TEST(QuotaLimiterConfig, WhatAnEarlierConfigurationStatedIsWithdrawnAtTheNextSta
   EXPECT_EQ(after.StateQuotas().value(), Strings());
 }
 
-TEST(QuotaLimiterConfig, WhoHasNoConfigurationWithdrawsNothing) {
+TEST(QuotaLimiterConfig, ALimiterWithoutAConfigurationWithdrawsNothing) {
   MemoryQuotaStore store;
   ASSERT_TRUE(store.StateQuota("gpt-4o", Rpm(1)).ok());
   QuotaLimiter other(store);
@@ -235,7 +235,7 @@ TEST(QuotaLimiterConfig, AnEditOfTheFileIsNoOtherProcess) {
   EXPECT_EQ(QuotaOf(limiter, "gpt-4o"), Rpm(2));
 }
 
-TEST(QuotaLimiterConfig, ChecksWhatItIsGiven) {
+TEST(QuotaLimiterConfig, RefusesInvalidConfigurations) {
   EXPECT_TRUE(CheckQuotaConfig({}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.quotas = {{"m", Rpm(-1)}}}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.quotas = {{"", Rpm(1)}}}).ok());

@@ -36,7 +36,7 @@ class QuotaLimiterConfigured : public testing::Test {
   std::optional<QuotaLimiter> limiter_;
 };
 
-TEST_F(QuotaLimiterConfigured, WhatIsDeniedNeverGoes) {
+TEST_F(QuotaLimiterConfigured, DeniedRequestsAreAlwaysRefused) {
   Use(R"(
 quota:
   models:
@@ -77,7 +77,7 @@ quota:
   EXPECT_EQ(recorded.usage.tpm, 10);
 }
 
-TEST_F(QuotaLimiterConfigured, ShadowModeDeniesNothingAndSaysWhatItWould) {
+TEST_F(QuotaLimiterConfigured, ShadowModeAllowsDeniedRequestsAndReportsThem) {
   Use("quota: {shadow: true, models: {o1-pro: {deny: true}}}");
   const Decision decision = limiter_->Reserve({.model = "o1-pro", .tokens = 5});
   EXPECT_TRUE(decision.allowed);
@@ -162,7 +162,7 @@ quota:
   EXPECT_EQ(Take("m", {.user = "a", .tenant = "acme"}, 0).tier, Tier::kUserModel);
 }
 
-TEST_F(QuotaLimiterConfigured, ATotalOfAUserBoundsItOverAllModelsBesideItsTenantsAndItsKeys) {
+TEST_F(QuotaLimiterConfigured, AUsersTotalHoldsOverAllModelsBesideTenantAndKeyTotals) {
   Use(R"(
 quota:
   tiers:
@@ -194,7 +194,7 @@ quota:
 }
 
 // On 2026-10-25 the clocks in Berlin go back from 3:00 to 2:00.
-TEST_F(QuotaLimiterConfigured, ADayAndAMonthAreThoseOfTheTimeZone) {
+TEST_F(QuotaLimiterConfigured, DaysAndMonthsFollowTheTimeZone) {
   Use(R"(
 quota:
   time_zone: Europe/Berlin
@@ -237,7 +237,7 @@ TEST_F(QuotaLimiterConfigured, AReservationIsSettledInTheDayInWhichItWasMade) {
   EXPECT_EQ(used(), 90);
 }
 
-TEST_F(QuotaLimiterConfigured, WhoNamesAClassAndNobodySharesItsLimit) {
+TEST_F(QuotaLimiterConfigured, RequestersWithoutAUserShareTheLimitOfTheirClass) {
   Use("quota: {tiers: {qos: [{name: free, priority: 3, limits: [{requests: 2, per: 3600}]}]}}");
   EXPECT_TRUE(Take("m", {.qos = "free"}).allowed);
   EXPECT_TRUE(Take("m", {.qos = "free"}).allowed);
@@ -247,7 +247,7 @@ TEST_F(QuotaLimiterConfigured, WhoNamesAClassAndNobodySharesItsLimit) {
   EXPECT_TRUE(Take("m", {.user = "alice", .qos = "free"}).allowed);
 }
 
-TEST(QuotaConfigErrors, TellWhereWhatIsWrongStands) {
+TEST(QuotaConfigErrors, NameThePositionOfTheMistake) {
   struct Case {
     std::string_view yaml;
     std::string_view error;

@@ -60,7 +60,7 @@ TEST(QuotaLimiterSubmit, AnAnswerThatComesLaterKnowsItsQuestion) {
   EXPECT_EQ(decision->tiers[0].remaining, 0);
 }
 
-TEST(QuotaLimiterSubmit, WhatIsMalformedIsAnsweredAtOnce) {
+TEST(QuotaLimiterSubmit, MalformedRequestsAreAnsweredAtOnce) {
   ScriptedStore store;
   store.pace_now = QuotaStore::Pace::kAsynchronous;
   QuotaLimiter limiter(store);

@@ -41,7 +41,7 @@ class Observer final : public QuotaObserver {
 
 QuotaConfig WithQuota(const ModelQuota& quota = kQuota) { return {.quotas = {{"m", quota}}}; }
 
-TEST(QuotaLimiter, AReservationIsCountedAndSettledWithWhatWasUsed) {
+TEST(QuotaLimiter, AReservationIsCountedAndSettledWithItsActualUse) {
   ManualWallClock wall(kStart);
   MemoryQuotaStore store({}, wall);
   QuotaLimiter limiter(store, WithQuota());
@@ -76,7 +76,7 @@ TEST(QuotaLimiter, AReservationIsCountedAndSettledWithWhatWasUsed) {
   EXPECT_EQ(limiter.Stats("m").value().usage.rpm, 1);
 }
 
-TEST(QuotaLimiter, DecideChargesNothingTakeDoes) {
+TEST(QuotaLimiter, DecideChargesNothingAndTakeCharges) {
   ManualWallClock wall(kStart);
   MemoryQuotaStore store({}, wall);
   QuotaLimiter limiter(store, WithQuota());
@@ -91,7 +91,7 @@ TEST(QuotaLimiter, DecideChargesNothingTakeDoes) {
   EXPECT_TRUE(limiter.Take({.model = "m", .tokens = 1}).allowed);
 }
 
-TEST(QuotaLimiter, RecordUsageCountsWhateverTheLimits) {
+TEST(QuotaLimiter, RecordUsageCountsEvenBeyondTheLimits) {
   ManualWallClock wall(kStart);
   MemoryQuotaStore store({}, wall);
   QuotaLimiter limiter(store, WithQuota());
@@ -104,7 +104,7 @@ TEST(QuotaLimiter, RecordUsageCountsWhateverTheLimits) {
   EXPECT_EQ(limiter.Stats("m").value().usage.tpm, 1800);
 }
 
-TEST(QuotaLimiter, WhatIsMalformedIsNotAskedOfTheStore) {
+TEST(QuotaLimiter, MalformedRequestsDoNotReachTheStore) {
   ScriptedStore store;
   QuotaLimiter limiter(store, {.shadow = true});
   struct Case {
@@ -297,7 +297,7 @@ TEST(QuotaLimiter, TooManyNamesAreRefused) {
   EXPECT_FALSE(limiter.RecordUsage("c", 1, 1).allowed);
 }
 
-TEST(QuotaLimiter, WhoInventsNamesLocksOutItselfAndIsNamedInTheLog) {
+TEST(QuotaLimiter, AnInventorOfNamesLocksOutOnlyItselfAndIsLogged) {
   ManualWallClock wall(kStart);
   MemoryQuotaStore store({.max_models = 100}, wall);
   ManualClock clock;
@@ -322,7 +322,7 @@ TEST(QuotaLimiter, WhoInventsNamesLocksOutItselfAndIsNamedInTheLog) {
   EXPECT_EQ(take("another day", "10.6.6.6"), QuotaCode::kUnknownModel);
 }
 
-TEST(QuotaLimiter, ReasonsNameWhatRefusesHowMuchOfHowMuchAndWhen) {
+TEST(QuotaLimiter, ReasonsNameTheLimitItsUseAndTheRetry) {
   struct Case {
     ChargeAnswer answer;
     std::string_view reason;

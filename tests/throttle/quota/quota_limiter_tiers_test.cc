@@ -53,7 +53,7 @@ TEST_F(QuotaLimiterTiers, TheRefusalNamesTheTierAndChargesNothing) {
   EXPECT_EQ(limiter_.Explain({.model = "m", .requester = {.user = "carol"}}).tiers[0].used, 0) << "carol paid nothing";
 }
 
-TEST_F(QuotaLimiterTiers, WhatCanNeverFitSaysSo) {
+TEST_F(QuotaLimiterTiers, ATooLargeRequestIsToldThatItNeverFits) {
   const Decision d = limiter_.Take({.model = "m", .tokens = 101, .requester = {.user = "alice"}});
   EXPECT_EQ(d.code, QuotaCode::kTooLarge);
   EXPECT_EQ(d.tier, Tier::kModel);
@@ -61,7 +61,7 @@ TEST_F(QuotaLimiterTiers, WhatCanNeverFitSaysSo) {
   EXPECT_EQ(d.reason, "m, tier model: 101 tokens at once can never go where the limit is 100 tokens in 1 min");
 }
 
-TEST_F(QuotaLimiterTiers, ABucketSaysWhatIsTaken) {
+TEST_F(QuotaLimiterTiers, TheReasonOfABucketTellsItsTakenRequests) {
   for (const char* user : {"a", "b", "c"})
     EXPECT_TRUE(limiter_.Take({.model = "m", .requester = {.user = user, .instance = "gpu-1"}}).allowed);
   const Decision d = limiter_.Take({.model = "m", .requester = {.user = "d", .instance = "gpu-1"}});
@@ -96,7 +96,7 @@ TEST_F(QuotaLimiterTiers, AnApiKeyIsNotInTheReason) {
             "m, tier user_model (this API key): 2 of 2 requests in 1 h; try again in 1 h");
 }
 
-TEST_F(QuotaLimiterTiers, WhatOnlyLooksLikeAnApiKeyIsShown) {
+TEST_F(QuotaLimiterTiers, NamesThatOnlyLookLikeApiKeysAreShown) {
   TierRulesConfig tiers{.default_limits = {.user_model = {{.amount = 1, .per = 1h}}},
                         .qos_classes = {{.name = "monkey", .limits = {{.amount = 1, .per = 1h}}}}};
   ASSERT_TRUE(limiter_.Reconfigure({.tiers = tiers}).ok());
@@ -114,7 +114,7 @@ TEST_F(QuotaLimiterTiers, WhatOnlyLooksLikeAnApiKeyIsShown) {
   EXPECT_NE(of_class.find("tier qos (this API key)"), std::string::npos) << of_class;
 }
 
-TEST_F(QuotaLimiterTiers, NamesThatLookLikeKeysAreNobodyElses) {
+TEST_F(QuotaLimiterTiers, NamesThatLookLikeKeysDoNotCollide) {
   TierRulesConfig tiers{.default_limits = {.user_model = {{.amount = 1, .per = 1h}}}};
   ASSERT_TRUE(limiter_.Reconfigure({.tiers = tiers}).ok());
   const std::pair<std::string_view, Requester> all[] = {

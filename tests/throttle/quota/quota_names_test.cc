@@ -89,7 +89,7 @@ TEST_F(QuotaNames, AModelIsDeniedByItsNameAsSentAsCountedAndByPattern) {
   }
 }
 
-TEST_F(QuotaNames, WhatModelsDenyComesBeforeAllThatIsSaidOfAnExactName) {
+TEST_F(QuotaNames, ADenialOfModelsPrecedesRulesOfExactNames) {
   struct Case {
     std::string models;
     std::vector<std::string_view> denied;
@@ -133,7 +133,7 @@ TEST_F(QuotaNames, AStarIsEveryOtherTenantOrKeyAndEachHasACountOfItsOwn) {
   }
 }
 
-TEST_F(QuotaNames, AStarsUsersAndItsTenantAreThoseOfEachOther) {
+TEST_F(QuotaNames, StarTenantsCountUsersPerTenantAlsoThroughApiKeys) {
   Use(R"(
 quota:
   tiers:
@@ -152,7 +152,7 @@ quota:
   EXPECT_EQ(Take("m", {.user = "alice", .api_key = "sk-3"}).tiers.at(0).key, "total:tenant:guests:user:alice");
 }
 
-TEST_F(QuotaNames, AnApiKeyIsOfItsTenantWhateverARequestSays) {
+TEST_F(QuotaNames, AnApiKeyIsRefusedForAnotherTenantThanItsOwn) {
   Use(R"(
 quota:
   tiers:
@@ -181,7 +181,7 @@ quota:
   EXPECT_EQ(limiter_->Explain({.model = "m", .requester = {.tenant = "acme"}}).tiers.at(0).used, 2);
 }
 
-TEST_F(QuotaNames, WhatNoRequestCanMeetIsAnErrorWithItsLine) {
+TEST_F(QuotaNames, RulesThatNoRequestCanMeetAreErrorsWithALine) {
   const std::string models =
       "quota:\n  models: {gpt-4o: {max_rpm: 5, also: [\"gpt-4o-2*\", chatgpt]}, \"o3*\": {max_rpm: 5}}\n";
   const auto tiers = [&](const std::string& text) { return models + "  tiers:\n    " + text; };

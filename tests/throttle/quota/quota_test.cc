@@ -36,7 +36,7 @@ TEST(CheckName, TakesEveryNameOfUtf8WithoutControlCharacters) {
     EXPECT_EQ(NameProblem(name), "") << name;
 }
 
-TEST(CheckName, SaysWhatIsWrongWithAName) {
+TEST(CheckName, ReportsTheProblemOfAName) {
   struct Case {
     std::string name;
     std::string problem;
@@ -64,7 +64,7 @@ TEST(CheckName, SaysWhatIsWrongWithAName) {
     EXPECT_EQ(NameProblem(c.name), c.problem);
 }
 
-TEST(EscapeName, EscapesWhatJoinsNames) {
+TEST(EscapeName, EscapesTheSeparatorsOfNames) {
   EXPECT_EQ(EscapeName("gpt-4o"), "gpt-4o");
   EXPECT_EQ(EscapeName("a:b@{c}%"), "a%3Ab%40%7Bc%7D%25");
   EXPECT_EQ(UnescapeName("a%3Ab%40%7Bc%7D%25"), "a:b@{c}%");
@@ -81,7 +81,7 @@ RC_GTEST_PROP(EscapeName, IsReadBackAsTheSameName, (const std::string& name)) {
   RC_ASSERT(escaped.find_first_of(":{}@") == std::string::npos);
 }
 
-TEST(CheckQuota, RefusesWhatIsNegative) {
+TEST(CheckQuota, RefusesNegativeLimits) {
   EXPECT_TRUE(CheckQuota("gpt-4o", {}).ok());
   EXPECT_TRUE(CheckQuota("gpt-4o", {.max_rpm = std::numeric_limits<int64_t>::max()}).ok());
   EXPECT_EQ(CheckQuota("gpt-4o", {.max_rpm = -5}).message(),
@@ -149,7 +149,7 @@ TEST(ReservationId, IsNeverTheSame) {
   EXPECT_EQ(tokens.size(), 1000U);
 }
 
-TEST(ReservationId, OtherTextsAreNone) {
+TEST(ReservationId, RefusesOtherTexts) {
   const std::string token = FormatReservationId({}, "gpt-4o").substr(0, 32);
   for (const std::string& text : {
            std::string(),

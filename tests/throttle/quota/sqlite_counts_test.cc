@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-TEST_F(SqliteStore, WindowsAreCoarserWhereTheFileIsTooLarge) {
+TEST_F(SqliteStore, WindowsAreCoarserWhenTheFileIsTooLarge) {
   const auto store = Open({.max_file_bytes = 1});
   const TierCharge tier = TokensIn(kMinute);
   store->Prune();
@@ -51,7 +51,7 @@ TEST_F(SqliteCounts, ACountThatAReservationHoldsIsNotForgotten) {
 }
 
 // The search for room may forget one of the counts that the very same charge uses.
-TEST_F(SqliteCounts, WhatFindsRoomByForgettingItsOwnCountsIsCounted) {
+TEST_F(SqliteCounts, AChargeThatForgetsItsOwnCountsForRoomIsCounted) {
   const auto store = Open({.max_tier_keys = 2});
   const std::vector<TierCharge> tiers = {TokensIn(kMinute, "user:a"), TokensIn(kMinute, "user:b"),
                                          TokensIn(kMinute, "user:c")};

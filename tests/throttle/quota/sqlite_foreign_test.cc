@@ -202,7 +202,7 @@ void SetWrites(sqlite3_syscall_ptr by) {
   for (const char* name : {"write", "pwrite", "pwrite64"}) vfs->xSetSystemCall(vfs, name, by);
 }
 
-TEST_F(SqliteForeign, OnAFullDiskNothingIsChargedUntilThereIsRoom) {
+TEST_F(SqliteForeign, AFullDiskPreventsChargesUntilThereIsRoom) {
   const auto store = Open();
   ASSERT_TRUE(Take(*store, "o1", 5, {}).fits());
   SetWrites(reinterpret_cast<sqlite3_syscall_ptr>(NoSpaceLeft));

@@ -208,7 +208,7 @@ TEST_F(SqliteFormer, AReservationWhoseEntriesHaveLeftTakesNothingFromOthers) {
   EXPECT_EQ(UsageOf(*store, "o1").tpm, 40);
 }
 
-TEST_F(SqliteFormer, WhatIsOldIsForgottenAsEver) {
+TEST_F(SqliteFormer, OldEntriesAreForgotten) {
   MakeForm3();
   const auto store = Open();
   clock_.Advance(hours(48));

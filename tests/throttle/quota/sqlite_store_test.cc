@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, QuotaStoreSuite,
                          testing::Values(StoreKind{.name = "sqlite", .open = OpenSqlite, .property_rounds = 20}),
                          NameOfKind);
 
-TEST_F(SqliteStore, KeepsWhatWasCountedWhenItIsOpenedAgain) {
+TEST_F(SqliteStore, KeepsItsCountsWhenItIsOpenedAgain) {
   ASSERT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kOk);
   EXPECT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kTpmExceeded);
 }
@@ -73,7 +73,7 @@ TEST_F(SqliteStore, AFileOfThePublishedProgramIsReadAndGoesOn) {
   EXPECT_EQ(answer.usage, (ModelUsage{.rpm = 3, .tpm = 1000, .rpd = 43, .day_start = kStart}));
 }
 
-TEST_F(SqliteStore, WhoseAQuotaIsIsKept) {
+TEST_F(SqliteStore, KeepsTheOriginOfAQuota) {
   ASSERT_TRUE(Open()->StateQuota("gpt-4o", {.max_rpm = 5}).ok());
   ASSERT_TRUE(Open()->SetQuota("by hand", ModelQuota{.max_rpm = 6}).ok());
   EXPECT_EQ(Open()->StatedByConfiguration().value(), std::vector<std::string>{"gpt-4o"});
@@ -160,7 +160,7 @@ TEST_F(SqliteStore, AFileOfANewerWeirIsRefused) {
             path_ + ": a newer version of weir has written it (form 7, this one knows 6); use that version");
 }
 
-TEST_F(SqliteStore, WhatIsNoSqliteFileIsRefusedAndNotTouched) {
+TEST_F(SqliteStore, RefusesAFileOfAnotherFormatAndLeavesItUntouched) {
   const std::string text = "quotas:\n  gpt-4o: {max_rpm: 5}\n" + std::string(2000, '#');
   WriteText(path_, text);
   EXPECT_EQ(ErrorOfOpening(), path_ +
@@ -174,7 +174,7 @@ TEST_F(SqliteStore, ADirectoryIsNoFile) {
   EXPECT_NE(ErrorOfOpening().find("unable to open database file"), std::string::npos) << ErrorOfOpening();
 }
 
-TEST_F(SqliteStore, ALockThatStaysIsSaidAndNothingIsCharged) {
+TEST_F(SqliteStore, ALastingLockIsReportedAndPreventsCharges) {
   const auto store = Open({.busy_timeout = milliseconds(20)});
   ASSERT_EQ(Take(*store, "o1", 300, {}).code, QuotaCode::kUnlimited);
   Foreigner other(path_);
@@ -217,7 +217,7 @@ void SetMostBytesOfAFile(rlim_t most) {
 }
 
 // Runs in a process whose files may not grow, as on a full disk.
-TEST_F(SqliteStore, WithoutRoomNothingIsChargedUntilThereIsSome) {
+TEST_F(SqliteStore, LackOfRoomPreventsChargesUntilThereIsSome) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -267,7 +267,7 @@ TEST_F(SqliteStore, ALogHoldsSoManyEntriesAndNoMore) {
   EXPECT_EQ(reader.Ask("SELECT count(*) FROM requests"), "1");
 }
 
-TEST_F(SqliteStore, PruningForgetsWhatNoLongerCounts) {
+TEST_F(SqliteStore, PruningForgetsEntriesThatNoLongerCount) {
   const auto store = Open();
   const TierCharge tier{.key = "user:a",
                         .limit = {.unit = Limit::Unit::kTokens, .amount = 10, .per = std::chrono::hours(1)}};

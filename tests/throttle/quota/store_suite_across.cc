@@ -34,7 +34,7 @@ TEST_P(QuotaStoreSuite, AnExpiredReservationBlocksNoOtherModel) {
   EXPECT_EQ(store().Health().expired_reservations, 6U);
 }
 
-TEST_P(QuotaStoreSuite, EachReservationIsGivenBackAtItsOwnDeadlineWhicheverModelIsAsked) {
+TEST_P(QuotaStoreSuite, GivesBackEachReservationAtItsDeadlineForAnyModel) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   const auto hold = [&](std::string_view model, int64_t tokens, Duration hold_for) {
     return Hold(model, {.tokens = tokens, .tiers = {kTotalTokens}, .hold_for = hold_for}).reservation;
@@ -55,7 +55,7 @@ TEST_P(QuotaStoreSuite, EachReservationIsGivenBackAtItsOwnDeadlineWhicheverModel
   }
 }
 
-TEST_P(QuotaStoreSuite, WhatIsDueOfManyModelsIsGivenBackInPortions) {
+TEST_P(QuotaStoreSuite, GivesBackDueReservationsOfManyModelsInPortions) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   for (int i = 0; i < 300; ++i)
     ASSERT_TRUE(Hold("model-" + std::to_string(i), {.tokens = 3, .tiers = {kTotalTokens}}).fits());
@@ -65,7 +65,7 @@ TEST_P(QuotaStoreSuite, WhatIsDueOfManyModelsIsGivenBackInPortions) {
   EXPECT_EQ(store().Health().expired_reservations, 300U);
 }
 
-TEST_P(QuotaStoreSuite, PruneGivesBackWhatNobodyAsksFor) {
+TEST_P(QuotaStoreSuite, PruneGivesBackReservationsOfUnusedModels) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   ASSERT_TRUE(Hold("rare", {.tokens = 300, .tiers = {kTotalTokens}, .hold_for = seconds(1)}).fits());
   store().Prune();
@@ -88,7 +88,7 @@ TEST_P(QuotaStoreSuite, ANameThatIsForgottenMayReserveOfTheCountOfAllAgain) {
   EXPECT_EQ(UsedOf("o1", kTotalTokens), 300);
 }
 
-TEST_P(QuotaStoreSuite, AResetOfOneModelGivesBackWhatItHasReservedOfTheCountOfAll) {
+TEST_P(QuotaStoreSuite, AResetOfAModelGivesBackItsReservationsOfSharedCounts) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   const Ask ask{.tokens = 300, .money = 200, .tiers = {kTotalTokens, kTotalMoney, kTotalCalls}, .hold_for = hours(1)};
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 5, .money = 4, .tiers = ask.tiers}).fits());
@@ -124,7 +124,7 @@ TEST_P(QuotaStoreSuite, AResetGivesBackHoweverManyAreOpen) {
   EXPECT_EQ(UsageOf("gpt-4o").open_reservations, 0);
 }
 
-TEST_P(QuotaStoreSuite, AResetLetsGoOfWhatItsReservationsHeld) {
+TEST_P(QuotaStoreSuite, AResetFreesTheNamesThatItsReservationsHeld) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   Open({.max_tier_keys = 1});
   const TierCharge total{"a", Window(kTokens, 500, seconds(30)), true};

@@ -98,7 +98,7 @@ TEST_P(QuotaStoreSuite, AClockThatStepsBackOverMidnightFindsTheDayAsItWas) {
   EXPECT_EQ(UsedOf("m", tomorrow), 1);
 }
 
-TEST_P(QuotaStoreSuite, WhoseClockIsBehindWaitsAllTheSame) {
+TEST_P(QuotaStoreSuite, ACallerWithALateClockWaitsToo) {
   const TierCharge yesterday{"user:alice", Day(kRequests, 1, kStart - seconds(2))};
   ASSERT_TRUE(Take("m", {.tiers = {yesterday}}).fits());
   const ChargeAnswer refused = Take("m", {.tiers = {yesterday}});
@@ -117,7 +117,7 @@ TEST_P(QuotaStoreSuite, ADayThatIsOverIsForgottenAnHourLater) {
   EXPECT_EQ(UsedOf("m", today), 0);
 }
 
-TEST_P(QuotaStoreSuite, AResetForgetsTheDayAndWhatWasReservedInIt) {
+TEST_P(QuotaStoreSuite, AResetForgetsTheDayAndItsReservations) {
   const TierCharge today{"user:alice", Day(kTokens, 100, kStart + hours(1))};
   const std::string held = Hold("m", {.tokens = 60, .tiers = {today}, .hold_for = minutes(1)}).reservation;
   ASSERT_TRUE(store().Reset("m").ok());

@@ -30,7 +30,7 @@ TEST_P(QuotaStoreSuite, MoneyIsChargedAndSettledBesideTheTokens) {
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 1200);
 }
 
-TEST_P(QuotaStoreSuite, MoneyOfWhatIsTakenCountsToo) {
+TEST_P(QuotaStoreSuite, TakesCountTheirMoneyToo) {
   const TierCharge month{"user:alice", Window(kMoney, 100, hours(24 * 31))};
   const TierCharge bucket{"user:alice", Bucket(kMoney, 100, hours(1), 100)};
   const Ask ask{.money = 60, .tiers = {month, bucket}};
@@ -54,7 +54,7 @@ TEST_P(QuotaStoreSuite, MoneyThatIsLateIsChargedAsOfNow) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 300);
 }
 
-TEST_P(QuotaStoreSuite, CallsCountUntilTheyEndInWhateverWay) {
+TEST_P(QuotaStoreSuite, CallsCountUntilTheyEndInAnyWay) {
   const TierCharge tier{"user:alice", {.unit = kCalls, .amount = 2, .per = kCallCounts}};
   const Ask ask{.tokens = 5, .tiers = {tier}};
   const std::string first = Hold("gpt-4o", ask).reservation;
@@ -83,7 +83,7 @@ TEST_P(QuotaStoreSuite, CallsCountUntilTheyEndInWhateverWay) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 0);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsNoCallMeetsNoLimitOfCallsAlsoAsAReservation) {
+TEST_P(QuotaStoreSuite, AReservationThatIsNoCallMeetsNoLimitOfCalls) {
   const TierCharge tier{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}};
   const Ask call{.tokens = 5, .tiers = {tier}};
   ASSERT_TRUE(Hold("gpt-4o", call).fits());
@@ -99,7 +99,7 @@ TEST_P(QuotaStoreSuite, WhatIsNoCallMeetsNoLimitOfCallsAlsoAsAReservation) {
   EXPECT_FALSE(Hold("gpt-4o", call).fits());
 }
 
-TEST_P(QuotaStoreSuite, WhatIsReservedAgainByItsNameIsChargedOnce) {
+TEST_P(QuotaStoreSuite, ARepeatedNamedReservationIsChargedOnce) {
   const TierCharge tier{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}};
   const Ask ask{.tokens = 900, .quota = kQuota, .tiers = {tier}, .token = kName};
   const ChargeAnswer first = Hold("gpt-4o", ask);
@@ -120,7 +120,7 @@ TEST_P(QuotaStoreSuite, WhatIsReservedAgainByItsNameIsChargedOnce) {
   EXPECT_FALSE(Hold("o1", ask).again) << "of another model it is another";
 }
 
-TEST_P(QuotaStoreSuite, WhatIsSaidAgainIsRefusedByNothing) {
+TEST_P(QuotaStoreSuite, ARepeatedNamedReservationIsNeverRefused) {
   const TierCharge full{"user:alice", Window(kRequests, 1, hours(1))};
   const ModelQuota quota{.max_rpm = 1, .max_tpm = 900};
   const Ask ask{.tokens = 900, .quota = quota, .tiers = {full}, .token = kName};
@@ -161,7 +161,7 @@ TEST_P(QuotaStoreSuite, ANameIsKnownForADayAfterItsEnd) {
   EXPECT_EQ(store().Health().warning, "");
 }
 
-TEST_P(QuotaStoreSuite, OfManyNamesTheLastAreKnownAndTheOthersAreWarnedOf) {
+TEST_P(QuotaStoreSuite, KnowsTheLastNamesAndWarnsOfForgottenOnes) {
   Open({.max_named_ended = 20});
   const auto name_of = [](int i) { return NamedReservationToken({"alice", std::to_string(i)}); };
   const auto hold = [&](int i) { return Hold("gpt-4o", {.tokens = 1, .token = name_of(i)}); };
@@ -214,7 +214,7 @@ TEST_P(QuotaStoreSuite, ARefusalDoesNotForgetHowTheNameEnded) {
   EXPECT_TRUE(Refund(held).again);
 }
 
-TEST_P(QuotaStoreSuite, WhatWasRefundedOrRefusedMayBeReservedByTheSameName) {
+TEST_P(QuotaStoreSuite, ARefundedOrRefusedNameMayBeReservedAgain) {
   const Ask ask{.tokens = 900, .quota = kQuota, .token = kName};
   const std::string held = Hold("gpt-4o", ask).reservation;
   Refund(held);
@@ -233,7 +233,7 @@ TEST_P(QuotaStoreSuite, WhatWasRefundedOrRefusedMayBeReservedByTheSameName) {
   EXPECT_FALSE(smaller.again);
 }
 
-TEST_P(QuotaStoreSuite, WhatWasToldOfACallStaysHoweverItEnds) {
+TEST_P(QuotaStoreSuite, ReportedUseOfACallStaysHoweverItEnds) {
   const TierCharge money{"user:alice", Window(kMoney, 10'000, hours(1))};
   const Ask ask{.tokens = 900, .money = 900, .quota = kQuota, .tiers = {money}};
   enum class End : uint8_t { kExpires, kIsRefunded, kIsCommitted, kIsCommittedLate };
@@ -279,7 +279,7 @@ TEST_P(QuotaStoreSuite, WhatWasToldOfACallStaysHoweverItEnds) {
   }
 }
 
-TEST_P(QuotaStoreSuite, WhatHasEndedTakesNoMoreOfItsUse) {
+TEST_P(QuotaStoreSuite, AnEndedReservationTakesNoMoreUse) {
   const std::string held = Hold("gpt-4o", {.tokens = 900}).reservation;
   const std::string expired = Hold("gpt-4o", {.tokens = 900}).reservation;
   ASSERT_EQ(Commit(held, 100).code, Code::kSettled);

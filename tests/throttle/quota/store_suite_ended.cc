@@ -71,7 +71,7 @@ TEST_P(QuotaStoreSuite, ALateRefundChangesNothing) {
   EXPECT_EQ(Commit(held, 900).code, Code::kSettledOtherwise);
 }
 
-TEST_P(QuotaStoreSuite, ACommitSaidAgainAnswersAsTheFirstAndChargesNothing) {
+TEST_P(QuotaStoreSuite, ARepeatedCommitAnswersAsTheFirstAndChargesNothing) {
   for (const bool late : {false, true}) {
     const std::string held = Hold("gpt-4o", {.tokens = 900, .hold_for = seconds(10)}).reservation;
     if (late) clock_.Advance(seconds(10));
@@ -93,7 +93,7 @@ TEST_P(QuotaStoreSuite, ACommitSaidAgainAnswersAsTheFirstAndChargesNothing) {
   }
 }
 
-TEST_P(QuotaStoreSuite, ACommitSaidOtherwiseIsToldWhatHolds) {
+TEST_P(QuotaStoreSuite, AContradictingCommitIsAnsweredWithTheFirst) {
   const std::string held = Hold("gpt-4o", {.tokens = 900}).reservation;
   ASSERT_EQ(Commit(held, 100).code, Code::kSettled);
   for (const SettlementAnswer& other : {Commit(held, 50), Refund(held), Extend(held, hours(1))}) {
@@ -139,7 +139,7 @@ TEST_P(QuotaStoreSuite, HowAReservationEndedIsRememberedForAWhile) {
   EXPECT_TRUE(store().Models().value().empty());
 }
 
-TEST_P(QuotaStoreSuite, OfManyThatHaveEndedTheLastAreRemembered) {
+TEST_P(QuotaStoreSuite, RemembersTheLastEndedReservations) {
   const std::string expired = Hold("gpt-4o", {.hold_for = seconds(1)}).reservation;
   clock_.Advance(seconds(1));
   const Ask named{.token = NamedReservationToken({"a name"})};
@@ -158,7 +158,7 @@ TEST_P(QuotaStoreSuite, OfManyThatHaveEndedTheLastAreRemembered) {
   EXPECT_TRUE(Hold("gpt-4o", named).again) << "those that have a name are counted apart";
 }
 
-TEST_P(QuotaStoreSuite, WhatHasEndedCountsNowhere) {
+TEST_P(QuotaStoreSuite, AnExpiredReservationCountsNowhere) {
   const std::string held = Hold("gpt-4o", {.tokens = 5, .hold_for = seconds(10)}).reservation;
   clock_.Advance(seconds(10));
   store().Prune();

@@ -305,7 +305,7 @@ class SideBySide {
   std::set<int> replaced_;  // by a later reservation of the same name
 };
 
-TEST_P(QuotaStoreSuite, DoesWhatTheOracleDoesWhateverHappens) {
+TEST_P(QuotaStoreSuite, AgreesWithTheOracle) {
   const size_t most_steps = std::min<size_t>(100, store().exact_entries() / 2);  // a step makes at most two entries
   const int waits = static_cast<int>(Waits(GetParam().resolution).size());
   int round = 0;
@@ -326,7 +326,7 @@ TEST_P(QuotaStoreSuite, DoesWhatTheOracleDoesWhateverHappens) {
 
 // Entries that are closer than the granule are merged into one, with the time of the last. Seen from outside, an entry
 // may stay in the window for a granule longer.
-TEST_P(QuotaStoreSuite, AboveTheExactEntriesItNeverTakesTooMuchAndRefusesAGranuleLongerAtMost) {
+TEST_P(QuotaStoreSuite, AboveTheExactEntriesItRefusesAGranuleLongerAtMost) {
   const Duration granule = store().granule(kMinute);
   const auto exact = static_cast<int64_t>(store().exact_entries());
   const ModelQuota quota{.max_tpm = 30 * exact};  // 20 tokens per entry on average

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
 
-TEST_P(QuotaStoreSuite, WhatWasTakenIsCounted) {
+TEST_P(QuotaStoreSuite, TakesAreCounted) {
   const ChargeAnswer answer = Take("gpt-4o", {.tokens = 900, .quota = {{.max_rpm = 5, .max_tpm = 1000}}});
   EXPECT_EQ(answer.code, QuotaCode::kOk);
   EXPECT_EQ(answer.usage, (ModelUsage{.rpm = 1, .tpm = 900, .rpd = 1, .day_start = kStart}));
@@ -36,7 +36,7 @@ TEST_P(QuotaStoreSuite, AnEntryCountsForExactlyItsWindow) {
   }
 }
 
-TEST_P(QuotaStoreSuite, WhatFitsExactlyFits) {
+TEST_P(QuotaStoreSuite, AChargeThatFillsTheQuotaExactlyFits) {
   const ModelQuota quota{.max_rpm = 2, .max_tpm = 1000, .max_rpd = 2};
   EXPECT_EQ(Take("gpt-4o", {.tokens = 400, .quota = quota}).code, QuotaCode::kOk);
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 601, .quota = quota}).code, QuotaCode::kTpmExceeded);
@@ -63,7 +63,7 @@ TEST_P(QuotaStoreSuite, TheFirstLimitInOrderIsNamed) {
   }
 }
 
-TEST_P(QuotaStoreSuite, WhatCanNeverFitHasNoRetry) {
+TEST_P(QuotaStoreSuite, ATooLargeChargeHasNoRetry) {
   const ModelQuota quota{.max_rpm = 1, .max_tpm = 1000, .max_rpd = 1};
   const ChargeAnswer answer = Take("gpt-4o", {.tokens = 1001, .quota = quota});
   EXPECT_EQ(answer.code, QuotaCode::kTooLarge);
@@ -125,7 +125,7 @@ TEST_P(QuotaStoreSuite, AnUnknownModelIsCountedUnlessItIsRefused) {
   EXPECT_EQ(Force("mystery", {.tokens = 5, .refuse_unknown = true}).usage.tpm, 10);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsUnlimitedIsCountedAllTheSame) {
+TEST_P(QuotaStoreSuite, UnlimitedModelsAreCountedToo) {
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(Take("local", {.tokens = kMostAmount / 10, .quota = ModelQuota()}).code, QuotaCode::kUnlimited);
   EXPECT_EQ(UsageOf("local"), (ModelUsage{.rpm = 3, .tpm = kMostAmount / 10 * 3, .rpd = 3, .day_start = kStart}));
@@ -162,7 +162,7 @@ TEST_P(QuotaStoreSuite, ForceChargesAndSaysWhetherItWouldHaveFit) {
   ExpectFitsAfterRetry("gpt-4o", {.tokens = 1, .quota = quota});
 }
 
-TEST_P(QuotaStoreSuite, OfWhatIsNotAskedForThereIsRoom) {
+TEST_P(QuotaStoreSuite, AFullLimitRefusesOnlyChargesThatAskForIt) {
   const ModelQuota quota{.max_rpm = 10, .max_tpm = 1000};
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 1000, .quota = quota}).fits());
   ASSERT_FALSE(Force("gpt-4o", {.tokens = 1000, .quota = quota}).fits());
@@ -183,7 +183,7 @@ TEST_P(QuotaStoreSuite, AmountsAtTheEdgeOf64BitsAreCutDown) {
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 0);
 }
 
-TEST_P(QuotaStoreSuite, WhenTheClockStepsBackWhatLiesInTheFutureCountsAsOfNow) {
+TEST_P(QuotaStoreSuite, AfterAStepBackFutureEntriesCountAsOfNow) {
   const Ask ask{.tokens = 600, .quota = {{.max_tpm = 1000}}};
   clock_.Advance(hours(3));
   ASSERT_TRUE(Take("gpt-4o", ask).fits());
@@ -218,7 +218,7 @@ TEST_P(QuotaStoreSuite, WhenTheClockStepsForwardTimeHasPassed) {
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 7);
 }
 
-TEST_P(QuotaStoreSuite, QuotasOfAConfigurationAreKnownAsSuchUntilSomebodyStatesAnother) {
+TEST_P(QuotaStoreSuite, ConfiguredQuotasAreKnownAsSuchUntilStatedOtherwise) {
   using Names = std::vector<std::string>;
   ASSERT_TRUE(store().StateQuota("gpt-4o", {.max_rpm = 5}).ok());
   ASSERT_TRUE(store().StateQuota("o1", {.max_rpm = 6}).ok());

@@ -13,7 +13,7 @@ using Code = SettlementAnswer::Code;
 
 const ModelQuota kHeldQuota{.max_rpm = 10, .max_tpm = 1000, .max_rpd = 20};
 
-TEST_P(QuotaStoreSuite, WhatIsReservedCountsAsUsed) {
+TEST_P(QuotaStoreSuite, AReservationCountsAsUsed) {
   const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   EXPECT_EQ(held.code, QuotaCode::kOk);
   EXPECT_FALSE(held.reservation.empty());
@@ -76,7 +76,7 @@ TEST_P(QuotaStoreSuite, ADayOfWhichAllWasGivenBackHasNotBegun) {
   EXPECT_EQ(Take("gpt-4o", {}).usage.day_start, kStart + seconds(5));
 }
 
-TEST_P(QuotaStoreSuite, AReservationThatNobodySettlesIsGivenBackAtItsDeadline) {
+TEST_P(QuotaStoreSuite, AnUnsettledReservationIsGivenBackAtItsDeadline) {
   const TierCharge tier{"user:alice", Window(kTokens, 900, hours(1))};
   const Ask ask{.tokens = 900, .quota = kHeldQuota, .tiers = {tier}, .hold_for = seconds(10)};
   const ChargeAnswer held = Hold("gpt-4o", ask);
@@ -90,7 +90,7 @@ TEST_P(QuotaStoreSuite, AReservationThatNobodySettlesIsGivenBackAtItsDeadline) {
   EXPECT_EQ(store().Health().expired_reservations, 1U);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsNoReservationIsUnknown) {
+TEST_P(QuotaStoreSuite, AnInvalidReservationIsUnknown) {
   const std::string held = Hold("gpt-4o", {.tokens = 900}).reservation;
   std::string other = held;
   other[0] = other[0] == '0' ? '1' : '0';
@@ -121,7 +121,7 @@ TEST_P(QuotaStoreSuite, WhatIsNoReservationIsUnknown) {
   EXPECT_EQ(Commit(held, 1).code, Code::kSettled);
 }
 
-TEST_P(QuotaStoreSuite, WhatHasLeftTheWindowIsNotGivenBack) {
+TEST_P(QuotaStoreSuite, EntriesThatLeftTheWindowAreNotGivenBack) {
   const Ask ask{.tokens = 400, .quota = kHeldQuota, .hold_for = hours(2)};
   const std::string refunded = Hold("gpt-4o", ask).reservation;
   const std::string less = Hold("gpt-4o", ask).reservation;
@@ -175,7 +175,7 @@ TEST_P(QuotaStoreSuite, TiersAreSettledToo) {
   EXPECT_EQ(used(), (std::vector<int64_t>{2, 650, 2, 650}));
 }
 
-TEST_P(QuotaStoreSuite, WhatIsForcedCanBeAReservationToo) {
+TEST_P(QuotaStoreSuite, AForcedChargeCanBeAReservation) {
   const TierCharge tier{"all", Window(kTokens, 1000, hours(1))};
   const Ask ask{.tokens = 900, .quota = kHeldQuota, .tiers = {tier}, .hold_for = seconds(10)};
   ASSERT_TRUE(ForceHold("gpt-4o", ask).fits());
@@ -191,7 +191,7 @@ TEST_P(QuotaStoreSuite, WhatIsForcedCanBeAReservationToo) {
 }
 
 // Otherwise a caller could get the burst a second time by waiting with a refund until the bucket has been refilled.
-TEST_P(QuotaStoreSuite, ABucketIsGivenBackWhatTheRefillHasNotPaid) {
+TEST_P(QuotaStoreSuite, ABucketGetsBackOnlyTokensTheRefillHasNotPaid) {
   const TierCharge tier{"user:alice", Bucket(kTokens, 100, hours(1), 200)};
   const Ask ask{.tokens = 200, .tiers = {tier}, .hold_for = hours(10)};
   const std::string first = Hold("gpt-4o", ask).reservation;
@@ -207,7 +207,7 @@ TEST_P(QuotaStoreSuite, ABucketIsGivenBackWhatTheRefillHasNotPaid) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 50);
 }
 
-TEST_P(QuotaStoreSuite, AReservationKeepsWhatItChargedUntilItIsSettled) {
+TEST_P(QuotaStoreSuite, AReservationKeepsItsChargeUntilItIsSettled) {
   const TierCharge window{"user:alice", Window(kTokens, 1000, seconds(5))};
   const TierCharge bucket{"user:alice", Bucket(kTokens, 1000, seconds(5), 1000)};
   const Ask ask{.tokens = 300, .tiers = {window, bucket}, .hold_for = hours(1)};
@@ -220,7 +220,7 @@ TEST_P(QuotaStoreSuite, AReservationKeepsWhatItChargedUntilItIsSettled) {
   EXPECT_EQ(UsedOf("gpt-4o", bucket), 120);
 }
 
-TEST_P(QuotaStoreSuite, WhatWasReservedWithoutTokensIsChargedWhenItIsCommitted) {
+TEST_P(QuotaStoreSuite, AReservationWithoutTokensIsChargedAtItsCommit) {
   const TierCharge tier{"all", Window(kTokens, 1000, hours(1))};
   const std::string held = Hold("gpt-4o", {.tokens = 0, .tiers = {tier}}).reservation;
   EXPECT_EQ(Commit(held, 120).code, Code::kSettled);
@@ -244,7 +244,7 @@ TEST_P(QuotaStoreSuite, ManyReservationsAreKeptApart) {
   EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 66, .tpm = 66, .rpd = 66, .day_start = kStart}));
 }
 
-TEST_P(QuotaStoreSuite, AReservationKnowsItsModelWhateverItsName) {
+TEST_P(QuotaStoreSuite, AReservationKnowsItsModelOfAnyName) {
   for (const std::string model : {"a:b", "a@b", "{a}", "%40", "a b", "ünï", "@", "a/b@c:{d}%25"}) {
     const std::string held = Hold(model, {.tokens = 10}).reservation;
     EXPECT_EQ(UsageOf(model).tpm, 10);

@@ -13,7 +13,7 @@ using std::chrono::seconds;
 using enum Limit::Unit;
 using Names = std::vector<std::string>;
 
-TEST_P(QuotaStoreSuite, ModelsAreThoseThatAreStatedOrCounted) {
+TEST_P(QuotaStoreSuite, ListsModelsThatAreStatedOrCounted) {
   EXPECT_EQ(store().Models().value(), Names());
   ASSERT_TRUE(store().SetQuota("o1", ModelQuota{.max_rpm = 5}).ok());
   ASSERT_TRUE(Take("gpt-4o", {}).fits());
@@ -28,7 +28,7 @@ TEST_P(QuotaStoreSuite, ModelsAreThoseThatAreStatedOrCounted) {
   EXPECT_EQ(store().Models().value(), Names());
 }
 
-TEST_P(QuotaStoreSuite, ModelsAreAlsoThoseOfWhichOnlyTiersOrReservationsCount) {
+TEST_P(QuotaStoreSuite, ListsModelsThatOnlyTiersOrReservationsCount) {
   const TierCharge window{"all", Window(kTokens, 1000, hours(24 * 30))};
   const TierCharge bucket{"all", Bucket(kTokens, 1, hours(1), 100)};
   ASSERT_TRUE(Take("window", {.tokens = 5, .tiers = {window}}).fits());
@@ -102,7 +102,7 @@ TEST_P(QuotaStoreSuite, ExportTellsAllThatCounts) {
   EXPECT_EQ(store().Export().value(), expected);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsImportedReplacesAllAndCountsOn) {
+TEST_P(QuotaStoreSuite, AnImportReplacesAllAndCountsOn) {
   const ModelQuota quota{.max_rpm = 3, .max_tpm = 1000, .max_rpd = 50};
   const QuotaState state = {
       {"a:b@{c}",
@@ -130,7 +130,7 @@ TEST_P(QuotaStoreSuite, WhatIsImportedReplacesAllAndCountsOn) {
   EXPECT_EQ(UsageOf("unstated").tpm, 5);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsOverWhenItIsImportedDoesNotCount) {
+TEST_P(QuotaStoreSuite, ExpiredEntriesOfAnImportDoNotCount) {
   QuotaState state;
   ModelState& model = state["gpt-4o"];
   for (int i = 20'000; i > 0; --i) model.tokens.push_back({kStart - kMinute - std::chrono::milliseconds(i), 7});
@@ -143,7 +143,7 @@ TEST_P(QuotaStoreSuite, WhatIsOverWhenItIsImportedDoesNotCount) {
   EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 840}));
 }
 
-TEST_P(QuotaStoreSuite, MoreEntriesThanAreKeptApartAreImportedAsAMinuteOfTheSameSum) {
+TEST_P(QuotaStoreSuite, ImportsTooManyEntriesAsAMinuteOfTheSameSum) {
   QuotaState state;
   for (int i = 10'000; i > 0; --i) state["gpt-4o"].tokens.push_back({kStart - std::chrono::milliseconds(5 * i), 3});
   ASSERT_TRUE(store().Import(state).ok());
@@ -275,7 +275,7 @@ TEST_P(QuotaStoreSuite, ATierWhoseReservationWasSettledMakesRoomForAnother) {
   EXPECT_TRUE(Take("gpt-4o", {.tiers = {{"b", limit}}}).fits());
 }
 
-TEST_P(QuotaStoreSuite, WhoMayNotNameFindsNoRoomForNewNamesAlone) {
+TEST_P(QuotaStoreSuite, ACallerThatMayNotNameIsRefusedOnlyNewNames) {
   const Limit limit = Window(kRequests, 5, hours(1));
   const std::vector<TierCharge> tiers{{"user:alice", limit}, {"user:bob", limit}};
   const auto take = [&](std::string_view model, bool may_name) {

@@ -57,7 +57,7 @@ TEST_P(QuotaStoreSuite, TiersStandBeforeAndAfterTheModel) {
   ExpectFitsAfterRetry("gpt-4o", ask);
 }
 
-TEST_P(QuotaStoreSuite, WhatIsTooLargeForATierComesBeforeAll) {
+TEST_P(QuotaStoreSuite, AChargeTooLargeForATierIsRefusedBeforeAllElse) {
   const TierCharge user{"user:alice", Window(kRequests, 1, hours(1))};
   const TierCharge tokens{"all", Bucket(kTokens, 100, hours(1), 200)};
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 50, .tiers = {user, tokens}}).fits());

@@ -188,7 +188,7 @@ RC_GTEST_PROP(TierRules, TwoPartiesNeverShareAKey, ()) {
   for (const auto& [key, meaning] : party_of) RC_ASSERT(meanings.insert(meaning).second);
 }
 
-TEST(CheckLimit, RefusesWhatIsOutOfRange) {
+TEST(CheckLimit, RefusesValuesOutOfRange) {
   const Limit good{.amount = 100, .per = 1h};
   EXPECT_TRUE(CheckLimit(good).ok());
   const auto with = [&](auto change) {
@@ -213,7 +213,7 @@ TEST(CheckLimit, RefusesWhatIsOutOfRange) {
   EXPECT_FALSE(with([](Limit& l) { l.kind = Limit::Kind::kBucket, l.burst = kMostAmount + 1; }));
 }
 
-TEST(CheckTierRules, SaysWhatIsWrongAndWhere) {
+TEST(CheckTierRules, NamesTheMistakeAndItsPlace) {
   EXPECT_TRUE(CheckTierRules({}).ok());
   EXPECT_TRUE(CheckTierRules(Example()).ok());
   struct Case {

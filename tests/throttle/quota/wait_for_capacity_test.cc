@@ -56,7 +56,7 @@ TEST_F(WaitForCapacity, SleepsToThePoint) {
   EXPECT_EQ(limiter_.Stats("m").value().usage.rpm, 2) << "the first has left, and this one is charged";
 }
 
-TEST_F(WaitForCapacity, AsksAgainWhereSomebodyElseWasFaster) {
+TEST_F(WaitForCapacity, AsksAgainWhenAnotherCallerWasFaster) {
   for (int i = 0; i < 2; ++i) limiter_.Take({.model = "m", .tokens = 1});
   bool first = true;
   time_.on_sleep = [&] {
@@ -78,7 +78,7 @@ TEST_F(WaitForCapacity, DoesNotSleepWhenTheDeadlineIsBeforeTheNextTry) {
   EXPECT_TRUE(limiter_.WaitForCapacity({.model = "m", .tokens = 1}, time_.clock.Now() + 60s).allowed);
 }
 
-TEST_F(WaitForCapacity, DoesNotWaitForWhatNeverFits) {
+TEST_F(WaitForCapacity, DoesNotWaitForRequestsThatNeverFit) {
   const Decision d = limiter_.WaitForCapacity({.model = "m", .tokens = 1001});
   EXPECT_EQ(d.code, QuotaCode::kTooLarge);
   EXPECT_EQ(limiter_.WaitForCapacity({.model = "m", .tokens = -1}).code, QuotaCode::kInvalidTokens);

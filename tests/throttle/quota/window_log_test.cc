@@ -37,7 +37,7 @@ TEST(WindowLog, AfterAStepBackEntriesAreKeptApartAgain) {
   EXPECT_NE(log.Add(kStart + 2 * kGranule, 1), at_once);
 }
 
-TEST(WindowLog, GivesBackWhatStillCounts) {
+TEST(WindowLog, GivesBackOnlyAmountsThatStillCount) {
   WindowLog log(kMinute);
   const WindowLog::Ref first = log.Add(kStart, 5);
   const WindowLog::Ref second = log.Add(kStart + seconds(1), 7);
@@ -64,7 +64,7 @@ TEST(WindowLog, KeepsEachEntryUpToTheExactOnes) {
   EXPECT_EQ(log.used(), static_cast<int64_t>(WindowLog::kExactEntries + 2));
 }
 
-TEST(WindowLog, IsBoundedWhateverTheRate) {
+TEST(WindowLog, IsBoundedAtAnyRate) {
   WindowLog log(kMinute);
   WallTime now = kStart;
   size_t most = 0;
@@ -91,7 +91,7 @@ TEST(WindowLog, IsBoundedWhenTheClockSwings) {
   EXPECT_EQ(log.used(), 0);
 }
 
-TEST(WindowLog, GivesBackFromWhatWasAddedTogether) {
+TEST(WindowLog, GivesBackFromMergedEntries) {
   WindowLog log(kMinute);
   for (size_t i = 0; i < WindowLog::kExactEntries; ++i) log.Add(kStart, 1);
   const WindowLog::Ref one = log.Add(kStart + milliseconds(1), 10);
@@ -166,7 +166,7 @@ RC_GTEST_PROP(WindowLog, WithoutRoomRefusesLongerAndNeverLess, ()) {
 }
 
 // Compares the log with a list of the entries, whose times follow the clock's steps back.
-RC_GTEST_PROP(WindowLog, SaysWhatAListOfItsEntriesSays, ()) {
+RC_GTEST_PROP(WindowLog, AgreesWithAListOfItsEntries, ()) {
   struct Plain {
     WallTime time;
     int64_t amount;

@@ -97,13 +97,13 @@ state:
   EXPECT_EQ(state.at("o3-mini"), ModelState{});
 }
 
-TEST(QuotaYaml, NothingIsAnEmptyState) {
+TEST(QuotaYaml, AnEmptyTextIsAnEmptyState) {
   for (const char* text : {"# nothing\n", "quotas:\nstate:\n", "quotas: {}\nstate: {}\n"})
     EXPECT_EQ(MustRead(text), QuotaState{}) << text;
   EXPECT_EQ(WriteQuotaYaml({}), "quotas: {}\nstate: {}\n");
 }
 
-TEST(QuotaYaml, ErrorsSayWhere) {
+TEST(QuotaYaml, ErrorsNameTheirPosition) {
   struct Case {
     std::string text;
     std::string error;
@@ -178,7 +178,7 @@ ModelState AnyModel() {
   return state;
 }
 
-RC_GTEST_PROP(QuotaYaml, WhatIsWrittenIsReadBackAndWrittenTheSame, ()) {
+RC_GTEST_PROP(QuotaYaml, AWrittenStateIsReadBackAndWrittenTheSame, ()) {
   QuotaState state;
   for (int left = *rc::gen::inRange(0, 5); left > 0; --left) {
     ModelState model = AnyModel();
@@ -268,7 +268,7 @@ TEST_F(YamlStore, AFileOf0BytesIsNoEmptyState) {
   EXPECT_NE(Open(), nullptr);
 }
 
-TEST_F(YamlStore, ASecondOneIsToldWhoHasTheFile) {
+TEST_F(YamlStore, ASecondStoreIsToldTheHolderOfTheFile) {
   auto store = Open();
   EXPECT_EQ(ErrorOfOpening(), path_ + " is in use by process " + std::to_string(getpid()) +
                                   "; stop it, name another file, or share a SQLite file (sqlite:PATH)");
@@ -276,7 +276,7 @@ TEST_F(YamlStore, ASecondOneIsToldWhoHasTheFile) {
   EXPECT_NE(Open(), nullptr);
 }
 
-TEST_F(YamlStore, WhoseAQuotaIsIsKept) {
+TEST_F(YamlStore, KeepsTheOriginOfAQuota) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->StateQuota("of a file: yes", {.max_rpm = 5}).ok());
@@ -285,7 +285,7 @@ TEST_F(YamlStore, WhoseAQuotaIsIsKept) {
   EXPECT_EQ(Open()->StatedByConfiguration().value(), std::vector<std::string>{"of a file: yes"});
 }
 
-TEST_F(YamlStore, IsWrittenByItselfWhereSomethingChanged) {
+TEST_F(YamlStore, IsWrittenByItselfAfterAChange) {
   const auto store = MustOpenYaml(path_, clock_, {.persist_every = 1ms});
   ASSERT_TRUE(Take(*store, 900).fits());
   const auto written = [&] { return TextOf(path_).find("count: 900") != std::string::npos; };
@@ -294,7 +294,7 @@ TEST_F(YamlStore, IsWrittenByItselfWhereSomethingChanged) {
   EXPECT_TRUE(written());
 }
 
-TEST_F(YamlStore, IsNotWrittenWhereNothingChanged) {
+TEST_F(YamlStore, IsNotWrittenWithoutAChange) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->SetQuota("gpt-4o", ModelQuota{.max_tpm = 100}).ok());
@@ -329,7 +329,7 @@ TEST_F(YamlStore, ALinkAndThePermissionsOfTheFileStay) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(YamlStore, WhatIsOpenIsWrittenAsUsed) {
+TEST_F(YamlStore, OpenReservationsAreWrittenAsUsed) {
   auto store = Open();
   const ChargeAnswer held =
       store->Run(Charge{.model = "o1", .mode = Charge::Mode::kHold, .tokens = 70, .hold_for = 10s});
@@ -344,7 +344,7 @@ TEST_F(YamlStore, WhatIsOpenIsWrittenAsUsed) {
 }
 
 // The file was written before their deadline, and counts them as used.
-TEST_F(YamlStore, WhatHasExpiredIsNotUsedAfterACleanRestart) {
+TEST_F(YamlStore, ExpiredReservationsDoNotCountAfterACleanRestart) {
   constexpr int kHeld = 2500;  // more than one call gives back
   const ModelQuota quota{.max_rpd = kHeld};
   for (const bool somebody_looked : {true, false}) {

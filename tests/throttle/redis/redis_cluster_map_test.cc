@@ -20,7 +20,7 @@ Result<std::vector<RedisSlotRange>> Parse(std::string wire) {
   return Status::Error("no reply");
 }
 
-TEST(ClusterSlots, SayWhoHasWhat) {
+TEST(ClusterSlots, NameTheMasterOfEachSlotRange) {
   const auto ranges = Parse(
       "*2\n"
       "*4\n:0\n:5460\n*4\n$8\n10.0.0.2\n:7001\n$2\nid\n*0\n*3\n$8\n10.0.0.3\n:7002\n$2\nid\n"  // with a replica
@@ -58,7 +58,7 @@ TEST(ClusterSlots, AnythingElseIsAnError) {
   EXPECT_EQ(Parse("-ERR no cluster\n").status().message(), "ERR no cluster");
 }
 
-TEST(Redirection, SaysWhere) {
+TEST(Redirection, NamesItsTarget) {
   const auto moved = [](uint16_t slot, const std::string& host, uint16_t port, bool ask) {
     return RedisRedirection{.ask = ask, .slot = slot, .to = {.host = host, .port = port}};
   };
@@ -68,7 +68,7 @@ TEST(Redirection, SaysWhere) {
   EXPECT_EQ(ParseRedirection("MOVED 1 :7", kAsked), moved(1, "10.0.0.1", 7, false));
 }
 
-TEST(Redirection, IsNoneWhereTheErrorIsAnother) {
+TEST(Redirection, IsAbsentFromOtherErrors) {
   for (const std::string error : {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 a", "MOVED 1 a:",
                                   "MOVED 1 a:0", "MOVED 1 a:65536", "MOVED 16384 a:1", "MOVED -1 a:1", "MOVED x a:1",
                                   "moved 1 a:1", "MOVED 1 ?:1", "ERR MOVED 1 a:1", "TRYAGAIN Multiple keys"}) {

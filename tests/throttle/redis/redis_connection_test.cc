@@ -107,7 +107,7 @@ TEST_F(RedisServerTest, AnswersInTheOrderInWhichItWasAsked) {
   for (size_t i = 0; i < answers_.size(); ++i) ASSERT_EQ(answers_[i], std::to_string(i + 1));
 }
 
-TEST_F(RedisServerTest, WritesTogetherWhatATurnHasGivenIt) {
+TEST_F(RedisServerTest, WritesTheCallsOfATurnTogether) {
   RedisProcess process;
   Go({AddressOf(process)});
   loop_.Call([&] { server_->Send(CallOf({"PING"})); });
@@ -122,7 +122,7 @@ TEST_F(RedisServerTest, WritesTogetherWhatATurnHasGivenIt) {
   EXPECT_LE(writes, 5);  // one write, unless the socket was full
 }
 
-TEST_F(RedisServerTest, WritesLaterInOrderWhatTheSocketDoesNotTakeAtOnce) {
+TEST_F(RedisServerTest, WritesTheRestInOrderWhenTheSocketWasFull) {
   RedisProcess process;
   Go({AddressOf(process)});
   Halt(process);
@@ -145,7 +145,7 @@ TEST_F(RedisServerTest, TakesTheFirstAddressThatAnswers) {
 }
 
 // The host's first address accepts connections and never answers, as an address behind a dead router may look.
-TEST_F(RedisServerTest, GoesOnToTheNextAddressOfAHostWhoseFirstIsDead) {
+TEST_F(RedisServerTest, GoesOnToTheNextAddressIfTheFirstIsDead) {
   RedisProcess process;
   RedisProcess dead;
   dead.Pause();
@@ -193,7 +193,7 @@ TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
   ::close(listener);
 }
 
-TEST_F(RedisServerTest, SaysWhoIsAwayWhenNobodyAnswers) {
+TEST_F(RedisServerTest, NamesTheServerThatDoesNotAnswer) {
   RedisProcess gone;
   gone.Stop();
   Go({AddressOf(gone)});
@@ -220,7 +220,7 @@ TEST_F(RedisServerTest, ACallIsAnsweredAtItsDeadlineAndALaterReplyIsNobodys) {
   EXPECT_EQ(answers_, (std::vector<std::string>{"OK", "2"}));
 }
 
-TEST_F(RedisServerTest, ALateReplyIsHeardByWhoWantsTo) {
+TEST_F(RedisServerTest, ALateReplyGoesToCallersThatWantIt) {
   RedisProcess process;
   Go({AddressOf(process)});
   Halt(process);
@@ -278,7 +278,7 @@ TEST_F(RedisServerTest, LateRepliesAreBounded) {
   EXPECT_EQ(Late(), kMostLate);
 }
 
-TEST_F(RedisServerTest, WhatWaitsWhenTheServerDiesIsAnsweredOnceAsSent) {
+TEST_F(RedisServerTest, PendingCallsOfADeadServerAreAnsweredOnceAsSent) {
   RedisProcess process;
   Go({AddressOf(process)});
   loop_.Call([&] { server_->Send(CallOf({"PING"})); });
@@ -296,7 +296,7 @@ TEST_F(RedisServerTest, WhatWaitsWhenTheServerDiesIsAnsweredOnceAsSent) {
   EXPECT_EQ(Done(), 11);
 }
 
-TEST_F(RedisServerTest, WhatWaitsWhenItIsDestroyedIsAnswered) {
+TEST_F(RedisServerTest, PendingCallsAreAnsweredOnDestruction) {
   RedisProcess process;
   process.Pause();
   Go({AddressOf(process)});

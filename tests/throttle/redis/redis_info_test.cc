@@ -23,7 +23,7 @@ TEST(RedisInfo, ServersFrom7OnAreTaken) {
   }
 }
 
-TEST(RedisInfo, WarnsOfAPolicyOnlyWhereMemoryIsBounded) {
+TEST(RedisInfo, WarnsOfAPolicyOnlyIfMemoryIsBounded) {
   const auto memory = [](const std::string& most, const std::string& policy) {
     return "# Memory\r\nused_memory:1\r\nmaxmemory:" + most + "\r\nmaxmemory_human:x\r\nmaxmemory_policy:" + policy +
            "\r\n";

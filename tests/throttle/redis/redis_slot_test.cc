@@ -25,7 +25,7 @@ TEST(RedisSlot, IsThatOfTheTag) {
 }
 
 // The server need not be in a cluster for this, only be able to join one.
-TEST(RedisSlot, IsWhatTheServerSaysOfAnyKey) {
+TEST(RedisSlot, EqualsTheSlotOfTheServerForAnyKey) {
   RedisProcess server({.kind = RedisProcessOptions::Kind::kClusterNode});
   const auto braces = rc::gen::container<std::string>(rc::gen::element('{', '}', 'a', 'b', '\0'));
   const bool same = rc::check("the server's slot", [&] {

@@ -60,7 +60,7 @@ TEST(RedisUrl, SaysWhereTheServersAre) {
   }
 }
 
-TEST(RedisUrl, IsRefusedWithWhatIsWrong) {
+TEST(RedisUrl, IsRefusedWithItsMistake) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "redis-cluster://"},
       {"localhost:6379", "redis://"},
@@ -100,7 +100,7 @@ TEST(RedisUrl, IsRefusedWithWhatIsWrong) {
   }
 }
 
-TEST(RedisUrl, DoesNotShowThePasswordWhateverIsWrong) {
+TEST(RedisUrl, ErrorsDoNotShowThePassword) {
   for (const char* scheme : {"redis", "redis-sentinel", "redis-cluster", "rediss"}) {
     for (const char* wrong :
          {"bob:hunter2@a:x/m", "bob:hunter2@/m", "bob:hunter2@a:1,/m", "bob:hunt/er2hunter2@a",
@@ -151,7 +151,7 @@ RC_GTEST_PROP(RedisUrl, IsReadAsItWasDescribed, ()) {
   RC_ASSERT(Describe(MustParse(url)).find('@') == std::string::npos);
 }
 
-RC_GTEST_PROP(RedisUrl, OfAnyTextIsReadOrRefused, ()) {
+RC_GTEST_PROP(RedisUrl, AnyTextIsReadOrRefused, ()) {
   const std::string text = *rc::gen::container<std::string>(
       rc::gen::element('[', ']', ':', '/', ',', '@', '%', '4', 'a', '\0', '\n', ' ', '\xff'));
   const std::string scheme = *rc::gen::element<std::string>("redis", "redis-sentinel", "redis-cluster");

@@ -22,7 +22,7 @@ class RocksDbThrottleTest : public testing::Test {
   TestDb test_;
 };
 
-TEST_F(RocksDbThrottleTest, AdmitsAndShowsWhatItMeasures) {
+TEST_F(RocksDbThrottleTest, AdmitsAndShowsItsMeasurements) {
   const PreparedRocksDb prepared = Open();
   auto throttle = RocksDbThrottle::Attach(test_.db(), prepared);
   ASSERT_TRUE(throttle.ok()) << throttle.status().message();

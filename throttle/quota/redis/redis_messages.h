@@ -1,4 +1,5 @@
-// RedisMessages: formats what the store says to the scripts, and parses what they answer.
+// RedisMessages: formats the commands by which a RedisQuotaStore calls its Lua scripts (redis_script.h), and parses the
+// replies.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -18,65 +19,73 @@ namespace weir {
 
 class RedisMessages {
  public:
-  // by_slot: for a cluster, where each slot has its own keys of names.
+  // `by_slot`: true for a cluster, where each slot has its own keys of names (redis_script.h). The clock of `options`
+  // must outlive this object.
   RedisMessages(const RedisStoreOptions& options, bool by_slot);
 
   using Command = RedisCommand;
-  // reservation: the id, if the charge holds; else empty.
+  // Formats a decision. `reservation` is the id of the reservation that the charge makes; empty if it makes none.
   Command FormatCharge(const Charge& charge, std::string_view reservation) const;
-  // Returns nothing if it is no reservation of this store.
+  // Returns nothing if settlement.reservation is not the id of a reservation.
   std::optional<Command> FormatSettlement(const Settlement& settlement) const;
-  // Gives back a take that was charged, as its `answer` says, though no caller waited for it any more. `id`, a
-  // reservation's, is the name under which that is remembered.
+  // Formats the release of a take that was charged although its caller had been told that the store is unavailable.
+  // `take` is the command that charged it, and `answer` the reply. The release is remembered under `id`, which has the
+  // form of a reservation's id, so that repeating the command changes nothing.
   Command FormatGiveBack(const Command& take, std::string_view answer, std::string_view id) const;
-  // States a quota, or takes it away.
+  // Formats the change of a stated quota; an empty `quota` removes it.
   Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) const;
-  // To be sent until the answer is 0: what the open reservations hold of counts for all models is given back first, a
-  // part of them at a time.
+  // Formats a reset. Send the command again until the reply is 0: each call releases a part of what the open
+  // reservations hold in counters for all models, and only the last call resets the model.
   Command FormatReset(std::string_view model) const;
-  // Replaces all that there is of a model. With an empty state the model is forgotten.
+  // Formats the replacement of all that is stored for a model by `state`. An empty state deletes the model.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
-  Command FormatRead(std::string_view model) const;  // MGET of q and m
+  Command FormatRead(std::string_view model) const;  // reads the keys q and m (MGET)
   Command FormatUnlink(std::string_view key) const;
-  Command FormatUnlinkDue() const;  // key of the models that have reservations in counts for all models
-  // Asks for the names of all models: one command, or one for each slot of a cluster.
+  // Formats the deletion of the key that names the models with reservations in counters for all models.
+  Command FormatUnlinkDue() const;
+  // Formats the question for the names of all models: one command or, for a cluster, one for each slot.
   std::vector<Command> FormatModels() const;
+  // Returns the commands that load the scripts into a server.
   std::vector<std::string> LoadScripts() const;
 
-  // The answer to a charge, with how many reservations had expired, and how much forced usage was dropped.
+  // The reply to a charge, parsed.
   struct Charged {
     ChargeAnswer answer;
-    WallTime now;
-    uint64_t expired = 0;
-    uint64_t dropped = 0;
-    double fullness = -1;    // share of the room for names that is taken; -1 if none was needed
-    bool name_lost = false;  // a named end was forgotten before its time was over
+    WallTime now;            // the time by which the server decided
+    uint64_t expired = 0;    // reservations that were found expired
+    uint64_t dropped = 0;    // forced usage that was not counted for lack of room
+    double fullness = -1;    // share of the room for names that is taken; -1 if no name was needed
+    bool name_lost = false;  // the end of a named reservation was forgotten before its time was over
   };
-  // Returns nothing if it is no answer of the script.
+  // Parses the reply to FormatCharge, for a charge with so many `tiers`. `reservation` is the same as there. Returns
+  // nothing if this is no reply of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
+  // Returns true if the reply to FormatCharge says that the amounts were charged.
   static bool SaysCharged(const redisReply& reply);
   struct Settled {
     SettlementAnswer answer;
     uint64_t expired = 0;
     bool name_lost = false;
   };
+  // Parses the reply to FormatSettlement. Returns nothing if this is no reply of the script.
   static std::optional<Settled> ParseSettlement(const redisReply& reply, std::string_view model);
-  // Parses the answer to FormatRead, as of `now`. Returns nothing if the model has no quota and nothing counts.
+  // Parses the reply to FormatRead, as of `now`. Returns nothing if the model has no quota and nothing counts. Does not
+  // set by_configuration.
   static std::optional<ModelState> ParseState(const redisReply& reply, WallTime now);
-  // One name in the answer to FormatModels. A model may have two, for its log and for its tiers.
+  // One name in the reply to FormatModels. A model may have two of them, for its log and for its tiers.
   struct KnownModel {
     enum class Why : uint8_t { kLog, kTiers, kStated, kStatedByConfiguration };
     std::string model;
-    std::string key;  // set for a count for all models together; `model` is empty then
+    std::string key;  // set for a counter of all models together; then `model` is empty
     Why why = Why::kLog;
-    WallTime kept_until;  // for kLog and kTiers
+    WallTime kept_until;  // only for kLog and kTiers
   };
-  // Returns nothing if it is no answer to FormatModels.
+  // Parses the reply to a command of FormatModels. Returns nothing if it is no such reply.
   std::optional<std::vector<KnownModel>> ParseModels(const redisReply& reply) const;
 
  private:
   std::optional<std::string> ModelOf(std::string_view key) const;
-  // The model's six keys, and the two of names.
+  // The model's six keys, and the two keys of names (redis_script.h).
   static constexpr size_t kKeysOfModel = 6;
   using Keys = std::array<std::string, kKeysOfModel + 2>;
   Keys KeysOf(std::string_view model) const;
@@ -86,7 +95,7 @@ class RedisMessages {
   Command FormatChange(std::string_view model, std::string_view quota, std::string_view log, std::string_view ttl,
                        bool by_configuration) const;
 
-  const std::string names_;   // "weir:"
+  const std::string names_;   // "weir:", for the prefix "weir"
   const std::string prefix_;  // "weir:{"
   const WallClock* clock_;
   const double max_models_;
@@ -99,8 +108,8 @@ class RedisMessages {
   const std::string reset_sha_;
 };
 
-// Writes the model's log as it is stored (redis_script.h), without open reservations; and reads it, as far as it counts
-// at `now`.
+// WriteRedisModel writes the log of a model as the scripts store it (redis_script.h), without open reservations; an
+// empty text if nothing counts. ReadRedisModel returns what still counts at `now`; nothing if the text is no such log.
 std::string WriteRedisModel(const ModelState& state, WallTime now);
 ModelState ReadRedisModel(std::string_view text, WallTime now);
 

@@ -1,4 +1,5 @@
-// Numbers as the scripts read and write them: doubles of 8 bytes, little-endian, one after the other.
+// Converts numbers to and from the form in which the Lua scripts (redis_script.h) read and write them: doubles of 8
+// bytes, little-endian, one after the other.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,14 @@ namespace weir {
 
 inline constexpr size_t kRedisNumberBytes = 8;
 
+// Appends a number to `to`. An integer is exact up to 2^53.
 inline void AppendRedisNumber(double number, std::string* to) {
   auto bits = std::bit_cast<uint64_t>(number);
   for (size_t i = 0; i < kRedisNumberBytes; ++i, bits >>= 8) *to += static_cast<char>(bits & 0xff);
 }
 inline void AppendRedisNumber(int64_t number, std::string* to) { AppendRedisNumber(static_cast<double>(number), to); }
 
-// The number at a place, counted in numbers; 0 behind the end.
+// Returns the number at the position `at`, counted in numbers from 0; 0 if there is none.
 inline double RedisNumberAt(std::string_view numbers, size_t at) {
   if (numbers.size() / kRedisNumberBytes <= at) return 0;
   uint64_t bits = 0;
@@ -30,7 +32,7 @@ inline double RedisNumberAt(std::string_view numbers, size_t at) {
     bits = bits << 8 | static_cast<uint8_t>(numbers[at * kRedisNumberBytes + i - 1]);
   return std::bit_cast<double>(bits);
 }
-// Cuts a number down to what a whole number holds; NaN gives 0.
+// Returns the number without its fraction, cut down to the range of the result; 0 for NaN.
 inline int64_t WholeRedisNumber(double number) {
   constexpr double kMost = 9'223'372'036'854'774'784.0;  // the largest double below 2^63
   return std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -kMost, kMost));
@@ -39,11 +41,11 @@ inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
   return WholeRedisNumber(RedisNumberAt(numbers, at));
 }
 
-// Microseconds since 1970.
+// Returns microseconds since 1970, rounded down.
 inline int64_t ToRedisTime(WallTime time) {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
-// Cuts down to what a duration holds, from 0 on: other programs may have written what is read.
+// Returns the duration, cut down to 0 .. Duration::max(): other programs may have written the number.
 inline Duration FromRedisMicros(int64_t micros) {
   constexpr int64_t kMost = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
   return std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kMost));

@@ -1,38 +1,40 @@
-// The Lua scripts that decide and settle inside the server, each in one step; and the layout of what they store.
+// The Lua scripts that decide and settle inside a Redis server, each in one step, and the layout of what they store.
+// "Tier", "named" and other terms are those of quota_store.h.
 //
-// Keys, all in the slot of {model}:
+// Keys of a model, all in the slot of {model} (redis_slot.h):
 //
 //   <prefix>:{model}:q      the stated quota: max_rpm, max_tpm, max_rpd; the only key that does not expire
-//   <prefix>:{model}:m      the model's log of requests and tokens, the day, the open reservations in numbers
+//   <prefix>:{model}:m      the model's log of requests and tokens, its day, and figures about its open reservations
 //   <prefix>:{model}:r      a hash of the open reservations: token -> what it charged (MessagePack)
 //   <prefix>:{model}:d      a sorted set of their deadlines
-//   <prefix>:{model}:e      a hash of the ended reservations: token -> how, and what it charged (MessagePack)
+//   <prefix>:{model}:e      a hash of the ended reservations: token -> how it ended, and what it charged (MessagePack)
 //   <prefix>:{model}:k      a sorted set of the times until which ends are kept, below 0 for named ones (Charge::token)
-//   <prefix>:{model}:t:KEY:METER   the count of one limit of a tier
-//   <prefix>:{}:t:KEY:METER        the same for all models together: in another slot, and so not on a cluster
+//   <prefix>:{model}:t:KEY:METER   the counter of one limit of a tier (TierCharge::key, MeterName)
+//   <prefix>:{}:t:KEY:METER        the same for all models together: it is in another slot, so a cluster has none
 //
-// and, once (in a cluster once for each slot, under a tag of it, because a script sees no other slot):
+// Keys that exist once; in a cluster once for each slot, with a tag of the slot, because a script sees no other slot:
 //
-//   <prefix>:names    how many counts of tiers there are: a hash of how many are kept until which time
-//   <prefix>:models   a sorted set of the models' :m, with the time until which they are kept, +inf if a quota was
-//                     stated, or kRedisStatedByConfiguration; and of their :t, with a score below 0: the time until
-//                     which the last count of a tier is kept
-//   <prefix>:due      a sorted set of the models' :m that have reservations in counts for all models, with the deadline
-//                     of the first of them, or an earlier time; not in a cluster
+//   <prefix>:names    how many counters of tiers there are: a hash of how many are kept until which time
+//   <prefix>:models   a sorted set. It has the names of the models' :m keys, with the time until which each is kept, or
+//                     +inf if a quota was stated, or kRedisStatedByConfiguration if a configuration stated it. It also
+//                     has names of :t, with a score below 0: minus the time until which the last counter of a tier is
+//                     kept
+//   <prefix>:due      a sorted set of the models' :m that have reservations in counters for all models, with the
+//                     deadline of the first of them, or an earlier time; not in a cluster
 //
-// They are written when a name begins, or when its key is to live longer: not by each decision.
+// Not every decision writes these keys: only one that begins a name, or that makes a key live longer.
 //
-// Times are microseconds since 1970 and, like all numbers in the values, in the arguments and in the answers, doubles
-// of 8 bytes, little-endian: exact up to 2^53, which is more than nine times kMostAmount.
+// Times are microseconds since 1970. Like all numbers in the values, in the arguments and in the replies, they are
+// doubles of 8 bytes, little-endian. These are exact up to 2^53, which is more than nine times kMostAmount.
 //
-// A log is a string: a header and a ring of kRedisRing entries (last, requests, tokens), which are numbered for ever: a
-// log that begins anew goes on from the microseconds of the server's clock. A reservation remembers the number. A
-// decision reads the headers, and writes them and an entry in place: its cost does not depend on how much there is in
-// the window.
+// A log is a string: a header, and a ring of kRedisRing entries (last, requests, tokens). Entries have consecutive
+// numbers, which are never used again: a new log begins with the microseconds of the server's clock. A reservation
+// remembers the number of its entry. A decision reads the headers, and writes the headers and one entry in place, so
+// its cost does not depend on how many entries the window has.
 //
-// Keys expire when nothing in them counts any more and no open reservation may come back to them. :m has an epoch, the
-// time at which it was made, and the counts of tiers carry the epoch of their first charge: if the two differ, the
-// counts are void. So a reset need not find them; and :m is kept as long as each of them.
+// A key expires when nothing in it counts any longer and no open reservation may still need it. :m has an epoch, which
+// is the time at which it was made. Each counter of a tier has the epoch that :m had at its first charge. If the two
+// differ, the counter is void. So a reset need not find the counters; :m is kept as long as each of them.
 #pragma once
 
 #include <cstddef>
@@ -41,38 +43,40 @@
 
 namespace weir {
 
+// Entries that a window keeps exactly; the granule is the window divided by it.
 inline constexpr size_t kRedisExactEntries = 60;
-inline constexpr size_t kRedisRing = 128;         // above kRedisExactEntries + window / granule
+inline constexpr size_t kRedisRing = 128;         // must be more than kRedisExactEntries + window / granule
 inline constexpr size_t kRedisEntryBytes = 24;    // last, requests, tokens
 inline constexpr size_t kRedisModelHeader = 160;  // bytes
-// Places in the model's header.
+// Positions of the numbers in the model's header.
 enum class RedisModelField : size_t {
-  kHead,      // number of the oldest entry that counts
-  kTail,      // behind the newest
-  kFirst,     // time of the newest entry's first part
-  kLast,      // time of its last part
-  kRequests,  // sums
-  kTokens,
-  kKeptUntil,  // when the key expires
-  kDayStart,
-  kDayCount,
-  kDayNumber,  // only grows
-  kOpen,
-  kEarliest,        // first deadline, or an earlier time; 0: none
+  kHead,            // number of the oldest entry that counts
+  kTail,            // number of the next entry
+  kFirst,           // time of the first amount in the newest entry
+  kLast,            // time of the last amount in the newest entry
+  kRequests,        // sum of the requests that count
+  kTokens,          // sum of the tokens that count
+  kKeptUntil,       // when the key expires
+  kDayStart,        // 0: no day has begun
+  kDayCount,        // requests of the day
+  kDayNumber,       // number of the day; only grows
+  kOpen,            // number of open reservations
+  kEarliest,        // the first of their deadlines, or an earlier time; 0: none
   kHoldsKeptUntil,  // when :r and :d expire
-  kSeen,            // when it was written last
+  kSeen,            // when the header was written last
   kOldest,          // time of the oldest entry
   kNewestRequests,  // requests of the newest entry
-  kNewestTokens,
-  kEpoch,
-  kLongest,  // longest time to live of the open reservations
-  kPullTo,   // the clock stepped back to this, and reservations that are later are still to be pulled back; 0: none
+  kNewestTokens,    // tokens of the newest entry
+  kEpoch,           // when the key was made
+  kLongest,         // longest time to live of an open reservation
+  // The time to which the clock stepped back, while there are still reservations that seem to be made later; 0: none.
+  kPullTo,
 };
 
-// A score in <prefix>:models, beyond all times: a configuration stated the quota.
+// The score in <prefix>:models of a model whose quota a configuration stated. It is beyond all times.
 inline constexpr double kRedisStatedByConfiguration = 1e17;
 
-// Whole scripts.
+// The whole scripts: decide and charge, settle a reservation, release a take, and reset or restore a model.
 std::string_view RedisChargeScript();
 std::string_view RedisSettleScript();
 std::string_view RedisGiveBackScript();

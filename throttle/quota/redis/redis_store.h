@@ -1,44 +1,48 @@
-// RedisQuotaStore: usage in Redis, for many machines. A decision is one Lua script and one round trip, by the server's
-// time.
+// RedisQuotaStore: a QuotaStore (quota_store.h) whose counters are in Redis, so that many machines share them. A
+// decision is one Lua script and one round trip, by the server's clock.
 //
-// Keys: all keys of a model begin with `<prefix>:{<model>}`, so that one decision stays in one slot of a cluster
-// (redis_script.h lists them). Each count is one short string that is changed in place, so the cost of a decision does
-// not depend on what is in the window. A key that no longer counts expires by itself; stated quotas do not.
+// Keys: all keys of a model begin with `<prefix>:{<model>}`, so that they are in one slot of a cluster (redis_slot.h)
+// and one script can use them. redis_script.h lists the keys. Each counter is one short string that is changed in
+// place, so the cost of a decision does not depend on how many entries the window has. A key expires when nothing in it
+// counts any longer; stated quotas do not expire.
 //
-// Names are bounded as in other stores, by what this store has made (redis_script.h), whatever else is in the database:
-// max_models models (those with a quota count, and are never refused), max_tier_keys counts of tiers; a count takes its
+// Names of models and of counters are bounded as in other stores, by what this store has made, whatever else is in the
+// database: max_models models without a stated quota, and max_tier_keys counters of tiers. A model whose quota comes
+// only with its charges (Charge::default_quota) takes one of the places too, but is never refused. A counter takes its
 // place until its key expires, which may be twice its window. In a cluster the bounds are per slot, because a script
-// sees no other. Models() reads only names: no SCAN. Import replaces model by model, not in one step: repeat it if it
-// failed; repeating it changes nothing.
+// sees no other slot. Models() reads the keys of names; it does not SCAN. Import replaces one model after the other,
+// not all in one step. If it fails, repeat it: repeating changes nothing.
 //
-// One thread runs the connections: calls from any thread are written together and answered in order, so that pipelining
-// grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
+// Threads: one thread runs the connections. Calls from any thread are written together and answered in order, so
+// pipelining grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
 //
-// Away: a call is answered kStoreUnavailable if it gets no answer in `timeout`, if the server answers with an error
-// (out of memory, no password, loading, read-only), or if there is no connection. The breaker opens after
-// `breaker_failures` of these in a row, and at once if the server accepts no writes. While it is open calls are
-// answered so at once, and a probe, which is refused whenever writes would be, asks the server after a pause that
-// doubles from `retry_first` to `retry_longest`; the first probe that is answered closes the breaker. Health().problem
-// goes with the first good answer, also to a probe of the store's own, which asks after each failure until all servers
-// answer; it stays while a breaker is open.
+// Unavailable: the answer to a call is kStoreUnavailable if none comes within `timeout`, if the server answers with an
+// error (out of memory, no password, loading, read-only), or if there is no connection. The breaker (redis_breaker.h)
+// opens after `breaker_failures` of these in a row, and at once if connecting fails or the server accepts no writes;
+// errors of a single key or command do not count. While it is open, calls are answered at once. After a pause, which
+// doubles from `retry_first` to `retry_longest`, a probe asks the server; it is a script that the server refuses
+// whenever it would refuse writes. The first probe that is answered closes the breaker. After each failure the store
+// also sends probes of its own, until all servers answer. The first good answer, to a call or to such a probe, clears
+// Health().problem; while a breaker is open, a problem is shown nevertheless.
 //
-// A call whose answer did not come may have been counted. It is never sent twice, unless the server says that it was
-// not executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. After a
-// restart the scripts are loaded again.
+// A call that got no answer may have been counted. It is never sent twice, unless the server says that it was not
+// executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. After a
+// restart of the server the scripts are loaded again.
 //
-// Owed: a take or a reservation that was charged though it was answered kStoreUnavailable is given back, once. Its late
-// answer says that it was charged; that is heard even on a connection that was given up (redis_connection.h), and costs
-// a call that is answered in time nothing. A reservation is also asked for by its id, when the server answers again.
-// kForce is not given back, because its use has happened; a caller that repeats it counts it twice. Nor is a charge
-// with a token, which a caller may ask for again. At most 10,000 are owed. Beyond that, and if the connection broke or
-// this process ended after the charge, it cannot be found out: it stays counted until it leaves its windows or, if it
-// is a reservation, until its deadline. So less is admitted than could be, never more.
+// Owed: if a take or a reservation was charged although its answer was kStoreUnavailable, the store owes its caller the
+// amount, and releases it once. It learns of the charge from the late reply, which it reads even on a connection that
+// was given up (redis_connection.h); this costs nothing for a call that is answered in time. A reservation is also
+// refunded by its id when the server answers again, in case it was made. Two kinds of charges are not released: kForce,
+// because its use has happened (a caller that repeats it counts it twice), and a charge with a token (Charge::token),
+// because its caller may ask for it again. At most 10,000 charges are owed. Beyond that, and if the connection broke or
+// this process ended after the charge, the store cannot find out: the amount counts until it leaves its windows or, for
+// a reservation, until its deadline. So less is admitted than possible, never more.
 //
-// Cluster: a slot that is being moved has no answers until all of it is there; its calls wait until then, at most
-// `timeout`.
+// Cluster: while a slot is being moved, its calls may get no answer until all its keys have arrived; they wait for
+// that, at most `timeout`.
 //
-// Servers: Redis 7 or later; an older one is named in the problem and not used. One that evicts keys is used, and
-// Health().warning says what to change (as of when the connection was made).
+// Servers: Redis 7 or later. An older server is not used, and the problem names its version. A server that evicts keys
+// is used, and Health().warning says what to change (as of when the connection was made).
 #pragma once
 
 #include <chrono>
@@ -52,22 +56,24 @@
 namespace weir {
 
 struct RedisStoreOptions {
-  std::string prefix = "weir";
-  std::chrono::milliseconds timeout{500};
+  std::string prefix = "weir";             // the beginning of all keys
+  std::chrono::milliseconds timeout{500};  // for an answer
   std::chrono::milliseconds connect_timeout{1000};
-  uint32_t breaker_failures = 5;
-  std::chrono::milliseconds retry_first{100};
-  std::chrono::milliseconds retry_longest{5000};
-  std::string ca_file;
-  std::string cert_file;  // the client's, with its key; empty: none
-  std::string key_file;
-  bool verify = true;
-  size_t max_models = 100'000;
-  size_t max_tier_keys = 1'000'000;
-  size_t max_named_ended = kMostNamedEnded;  // per model
-  const WallClock* clock = nullptr;          // null: the server's; for tests
+  uint32_t breaker_failures = 5;                  // failed calls in a row that open the breaker
+  std::chrono::milliseconds retry_first{100};     // the first pause before a probe
+  std::chrono::milliseconds retry_longest{5000};  // the longest pause
+  std::string ca_file;                            // certificate authorities (PEM); empty: the system's
+  std::string cert_file;                          // the client's, with its key; empty: none
+  std::string key_file;                           // the client's private key
+  bool verify = true;                             // whether the server's certificate is checked
+  size_t max_models = 100'000;                    // without a stated quota
+  size_t max_tier_keys = 1'000'000;               // counters of tiers
+  size_t max_named_ended = kMostNamedEnded;       // ends of named reservations that are remembered, for each model
+  // Null: the server's clock decides. Only tests set another clock, which must outlive the store.
+  const WallClock* clock = nullptr;
 
-  // All names at once: two of each model, one of each count for all models, all with their scores.
+  // Bounds of one reply, which may have all names: two for each model, and one for each counter for all models
+  // together. Each name comes with its score.
   RedisReplyLimits ReplyLimits() const {
     constexpr size_t kBytesOfName = 128;
     RedisReplyLimits limits;
@@ -92,9 +98,11 @@ struct RedisStoreOptions {
 
 class RedisQuotaStore final : public QuotaStore {
  public:
-  // Does not wait for a connection. Functions that wait (all but Submit, name and Health) must not be called from
-  // within `done`, which the connections' thread calls. Except for charges and settlements, an answer may take 4 *
-  // `timeout`.
+  // Returns without waiting for a connection. All functions wait for the server, except Submit and those that do not
+  // ask it: name, pace, exact_entries, granule, CountsAcrossModels and Health. The connections' thread calls `done` of
+  // Submit: do not call a function that waits from within `done`. A charge or a settlement waits at most `timeout`; the
+  // other functions wait at most 4 * `timeout` for each of their steps, and a step of those over all models asks for
+  // 128 models.
   RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options = {});
   ~RedisQuotaStore() override;  // answers waiting calls with kStoreUnavailable
 

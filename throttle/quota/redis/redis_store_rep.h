@@ -1,4 +1,5 @@
-// The parts of a RedisQuotaStore: redis_store.cc has decisions, redis_store_all.cc what concerns all models.
+// RedisQuotaStore::Rep: the implementation of a RedisQuotaStore. redis_store.cc has the decisions, redis_store_all.cc
+// the functions over all models.
 #pragma once
 
 #include <atomic>
@@ -28,20 +29,20 @@ struct RedisQuotaStore::Rep {
         messages(options, endpoint.kind == RedisEndpoint::Kind::kCluster),
         core(endpoint, options.client(), messages.LoadScripts(), [this] { OnWell(); }) {}
 
-  // A reservation that may have been made, or a take that was (`answer`), though its caller was not told: to be given
-  // back.
+  // A charge that is still to be released, because its caller was told that the store is unavailable: a take that was
+  // charged, or a reservation that may have been made.
   struct Owed {
-    std::string id;  // for a take: the name under which its end is remembered
-    RedisMessages::Command take = {};
-    std::string answer = {};
-    TimePoint until;
+    std::string id;                    // the reservation's; for a take: the id under which its release is remembered
+    RedisMessages::Command take = {};  // the command that charged; empty for a reservation
+    std::string answer = {};           // the reply to `take`; empty for a reservation
+    TimePoint until;                   // when it is forgotten
   };
-  // A charge, as it is remembered until its answer.
+  // The facts about a charge that are needed when its answer comes.
   struct Asked {
     size_t tiers = 0;
-    std::string reservation;
+    std::string reservation;  // its id; empty if none is made
     Duration hold_for{};
-    bool may_be_again = false;
+    bool may_be_again = false;  // it has a Charge::token
   };
   void OnCharged(const RedisOutcome& outcome, const Asked& asked, const std::function<void(ChargeAnswer)>& done);
   void OnSettled(const RedisOutcome& outcome, const std::string& model,
@@ -54,7 +55,8 @@ struct RedisQuotaStore::Rep {
   void Remember(Owed one);
   void GiveBackOwed();
   void OnGivenBack(const RedisOutcome& outcome, const Owed& one);
-  // Finds all that the servers name. If `missing` is given, servers may be away: it then says what is wrong with them.
+  // Finds all that the servers name. Fails if a server does not answer. If `missing` is given, fails only if no server
+  // answers; `missing` then says what is wrong with those that do not.
   Result<std::vector<RedisMessages::KnownModel>> FindModels(std::string* missing = nullptr);
   Result<ModelList> ListModels(bool all);
   Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
@@ -72,14 +74,15 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> expired{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
-  std::atomic<int64_t> nearly_full_until{0};  // steady nanoseconds: a call needed one of the last names lately
-  std::atomic<int64_t> name_lost_until{0};    // the same: a named end was forgotten early
+  // Nanoseconds of the steady clock: until then Health warns that the room for names is nearly taken.
+  std::atomic<int64_t> nearly_full_until{0};
+  std::atomic<int64_t> name_lost_until{0};  // the same, for the warning that a named end was forgotten early
   mutable std::mutex problem_mutex;
   std::string problem;
-  std::deque<Owed> owed;  // used only by the loop's thread, like the next two
-  size_t giving_back = 0;
+  std::deque<Owed> owed;   // owed, giving_back and give_back_failed are used only by the loop's thread
+  size_t giving_back = 0;  // releases that have no answer yet
   bool give_back_failed = false;
-  RedisCore core;  // the last member: waiting calls are answered by the members above
+  RedisCore core;  // the last member: its destructor answers waiting calls, which uses the others
 };
 
 }  // namespace weir

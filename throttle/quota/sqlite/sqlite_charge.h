@@ -1,4 +1,5 @@
-// Charges and settlements, each within a transaction. Private to the store.
+// SqliteCharges: decides charges, and settles reservations, in a SQLite quota file. Each function runs within a
+// transaction that the caller has begun. Private to the SQLite store.
 #pragma once
 
 #include <optional>
@@ -10,41 +11,44 @@
 
 namespace weir {
 
+// The most names that a file may have.
 struct SqliteBounds {
-  size_t models = 0;
-  size_t tiers = 0;
+  size_t models = 0;  // models without a quota
+  size_t tiers = 0;   // counters of tiers
 };
 
 class SqliteCharges {
  public:
   SqliteCharges(SqliteDatabase& database, SqliteModels& models, SqliteSweep& sweep, SqliteBounds bounds);
 
-  // Findings of the calls of this process.
+  // Findings of the calls of this process. The numbers add up; `fullness` is that of the last call.
   struct Found {
-    uint64_t expired = 0;  // expired reservations
+    uint64_t expired = 0;  // reservations that had expired
     uint64_t dropped = 0;  // forced usage for which there was no room
     double fullness = -1;  // share of the room for names that is taken; -1 if none was needed
   };
+  // `now` is the time in nanoseconds since 1970, here and below. If the database fails (SqliteDatabase::ok), the answer
+  // is of no use.
   ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
   SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
 
  private:
-  // Room for the names that a charge adds.
+  // The room that there is for the names that a charge adds.
   struct Room {
-    bool model = true;
-    size_t tiers = 0;
-    bool for_all = true;
-    double fullness = -1;
+    bool model = true;     // for the model, and for one more reservation of it
+    size_t tiers = 0;      // for so many counters of tiers
+    bool for_all = true;   // for all that the charge needs
+    double fullness = -1;  // see Found::fullness
   };
   Room FindRoom(const Charge& charge, bool has_quota, const SqliteModel& model, const SqliteTierMeters& tiers);
   bool MakeRoom(int64_t now, uint64_t* expired);
   SqliteTierMeters LoadTiers(const Charge& charge, int64_t now);
   void Save(SqliteModel* model, SqliteTierMeters* tiers);
-  // Returns how many counts were left out.
+  // Charges what there is room for. Returns how many counters were left out.
   uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierMeters* tiers,
                  ChargeAnswer* answer);
   static void TellUsage(const SqliteModel& model, const SqliteTierMeters& tiers, ChargeAnswer* answer);
-  // Finds a reservation that may be asked for again (Charge::token).
+  // Returns true, and fills `answer`, if the reservation was made before (Charge::token).
   bool FindMade(const std::string& id, int64_t now, ChargeAnswer* answer);
   void SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement, int64_t now,
                   SettlementAnswer* answer);
@@ -59,7 +63,7 @@ class SqliteCharges {
   const SqliteBounds bounds_;
   SqliteQuery count_models_;
   SqliteQuery count_tiers_;
-  std::optional<int64_t> room_made_;  // when room was last looked for
+  std::optional<int64_t> room_made_;  // when room was last searched for
 };
 
 }  // namespace weir

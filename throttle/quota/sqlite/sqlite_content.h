@@ -1,5 +1,5 @@
-// All of a quota file at once: lists, resets, exports and replaces its models. Used within a transaction. Private to
-// the store.
+// SqliteContent: functions over whole models of a SQLite quota file: stores their quotas, and lists, resets, exports
+// and replaces them. Each function runs within a transaction that the caller has begun. Private to the SQLite store.
 #pragma once
 
 #include <string>
@@ -15,9 +15,11 @@ class SqliteContent {
  public:
   SqliteContent(SqliteDatabase& database, SqliteModels& models);
 
-  // `quota` was checked.
+  // Stores the quota, which CheckQuota must have accepted; an empty `quota` removes it.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
   std::vector<std::string> StatedByConfiguration();
+  // The functions below are those of QuotaStore. `now` is the time in nanoseconds since 1970; `expired` is increased by
+  // the number of reservations that were found expired.
   void Reset(std::string_view model, int64_t now);
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);

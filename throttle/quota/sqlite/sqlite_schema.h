@@ -1,6 +1,6 @@
-// The tables of a quota file, and the conversion of a file of an earlier form. The published program's tables are
-// quotas, requests, tokens and daily. Of these, quotas is a table here too; the others are views, for programs that
-// read them.
+// The tables of a SQLite quota file, and the conversion of files of earlier forms. A file of the published program
+// (sqlite_store.h) has the tables quotas, requests, tokens and daily. quotas is a table here, too; the other three are
+// views, for programs that read them.
 #pragma once
 
 #include "config/status.h"
@@ -8,11 +8,12 @@
 
 namespace weir {
 
-// PRAGMA user_version.
+// The form of the file (PRAGMA user_version).
 inline constexpr int kSqliteSchemaVersion = 6;
 
-// Makes what is missing. Refuses a file of another program or of a newer version, and leaves it as it was. `now` is the
-// time of the store's clock.
+// Makes the tables that are missing, and converts an earlier form. Refuses a file of another program or of a newer
+// version, and a negative quota; such a file stays as it was. `patience` is how long to try while other processes keep
+// the file locked. `now` is the time of the store's clock in nanoseconds since 1970.
 Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience, int64_t now);
 
 }  // namespace weir

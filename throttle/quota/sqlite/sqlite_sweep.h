@@ -1,4 +1,5 @@
-// Forgets what no longer counts, a part of the file at a time. Private to the store.
+// SqliteSweep: deletes models and counters of a SQLite quota file in which nothing counts any longer, a part of the
+// file in each call. Private to the SQLite store.
 #pragma once
 
 #include <string>
@@ -11,12 +12,14 @@ class SqliteSweep {
  public:
   SqliteSweep(SqliteDatabase& database, SqliteModels& models);
 
-  // Each sweeps a part, within a transaction, from where it stopped, and round again. Returns true after the last part
-  // of a round.
+  // Each function sweeps the next part of the file, within a transaction that the caller has begun. Returns true if
+  // that was the last part; the next call begins again with the first. Models also expires reservations, whose number
+  // it adds to `expired`. `now` is the time in nanoseconds since 1970.
   bool Models(int64_t now, uint64_t* expired);
   bool Tiers(int64_t now);
 
  private:
+  // Models does the same with the ends of reservations.
   void Ended(int64_t now);
 
   SqliteModels& models_;
@@ -26,9 +29,9 @@ class SqliteSweep {
   SqliteQuery next_tiers_;
   SqliteQuery drop_entries_;
   SqliteQuery drop_tier_;
-  std::string model_;
-  std::string ended_;
-  int64_t tier_ = 0;
+  std::string model_;  // the model that was swept last; empty: none in this round
+  std::string ended_;  // the model whose ends were swept last; empty: none in this round
+  int64_t tier_ = 0;   // id of the counter that was swept last; 0: none in this round
 };
 
 }  // namespace weir

@@ -118,7 +118,7 @@ TEST_F(EnvoyApiTest, TakesEveryFormThatProtobufsJsonHas) {
   EXPECT_EQ(Ask(R"({"domain":"d\u0065","descriptors":[{}]})").status, 200) << "nobody knows it";
 }
 
-TEST_F(EnvoyApiTest, WhatIsWrongIsSaidWhereItStands) {
+TEST_F(EnvoyApiTest, SaysWhatIsWrongAndWhere) {
   Open();
   const struct {
     std::string json;

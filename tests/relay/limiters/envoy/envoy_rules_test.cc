@@ -83,7 +83,7 @@ TEST_F(EnvoyRulesTest, WarnsOfWhatItDoesNotFollow) {
   EXPECT_TRUE(Has(read.value().warnings[2], "value_to_metric of 1 descriptor"));
 }
 
-TEST_F(EnvoyRulesTest, WhatIsWrongIsSaidWhereItStands) {
+TEST_F(EnvoyRulesTest, SaysWhatIsWrongAndWhere) {
   const std::string head = "domain: d\ndescriptors:\n";
   const struct {
     std::string text;

@@ -68,7 +68,7 @@ TEST_F(EnvoyServerTest, ReadsTheDirectoryAgainWhenItChangesAndGoesOnCounting) {
   EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/debug/ratelimit").body, R"({"domains":1,)"); })) << "one fewer";
 }
 
-TEST_F(EnvoyServerTest, WhatRanGoesOnWhereTheFilesAreWrong) {
+TEST_F(EnvoyServerTest, KeepsTheOldRulesWhileTheFilesAreWrong) {
   rules_.Write("a.yaml", YearOf("a", 1));
   Open();
   EXPECT_EQ(StatusOf("a"), 200);
@@ -103,7 +103,7 @@ TEST_F(EnvoyServerTest, FollowsTheLinkOfAConfigMap) {
   EXPECT_TRUE(Eventually([&] { return Has(Ask("POST", "/json", RateLimitBody("a", "9")).body, R"(PerUnit":2)"); }));
 }
 
-TEST_F(EnvoyServerTest, ServesThoseWhomItIsToldTo) {
+TEST_F(EnvoyServerTest, ServesOnlyClientsThatTheSettingAllows) {
   rules_.Write("a.yaml", YearOf("a", 9));
   configuration_.admin.admin_token = "secret";
   configuration_.limiters.envoy.api = ServedEnvoyApi::kAdmins;

@@ -45,7 +45,7 @@ TEST_F(KeyedApiTest, RefusesWhatIsTooMuchAndSaysWhenToComeBack) {
   EXPECT_EQ(Take("a")->status(), 200);
 }
 
-TEST_F(KeyedApiTest, WhereNothingIsLetThroughNoWaitHelps) {
+TEST_F(KeyedApiTest, AMaximumOfZeroRefusesRequestsThatCanWaitToo) {
   Open({.max_requests = 0});
   const auto refused = Take("a?canWait");
   EXPECT_EQ(refused->status(), 429);
@@ -128,7 +128,7 @@ TEST_F(KeyedApiTest, RequestsBringLimitsOnlyWhereTheyMay) {
   EXPECT_EQ(Take("a?canWait&maxRequestsInQueue=0")->Member("code"), "line_full");
 }
 
-TEST_F(KeyedApiTest, WhoMayWaitIsGrantedInTurn) {
+TEST_F(KeyedApiTest, GrantsWaitingRequestsInTurn) {
   Open({.max_requests = 1, .max_waiting = 2});
   EXPECT_EQ(Take("a")->status(), 200);
   const auto first = Take("a?canWait");
@@ -152,7 +152,7 @@ TEST_F(KeyedApiTest, WhoMayWaitIsGrantedInTurn) {
   EXPECT_TRUE(Has(text, "weir_keyed_wait_seconds_sum 3")) << text;
 }
 
-TEST_F(KeyedApiTest, WhoLeavesTheLineConsumesNothing) {
+TEST_F(KeyedApiTest, AClientThatLeavesTheLineConsumesNothing) {
   Open({.max_requests = 1, .max_waiting = 2});
   Take("a");
   const auto first = Take("a?canWait");
@@ -172,7 +172,7 @@ TEST_F(KeyedApiTest, WhoLeavesTheLineConsumesNothing) {
   EXPECT_TRUE(HasLine(MetricsText(), R"(weir_keyed_requests_total{code="client_left"} 1)"));
 }
 
-TEST_F(KeyedApiTest, WhoIsGoneBeforeItWaitsDoesNotWait) {
+TEST_F(KeyedApiTest, AClientThatIsGoneDoesNotJoinTheLine) {
   Open({.max_requests = 1});
   Take("a");
   const auto gone = std::make_shared<KeyedClient>();
@@ -181,7 +181,7 @@ TEST_F(KeyedApiTest, WhoIsGoneBeforeItWaitsDoesNotWait) {
   EXPECT_EQ(limiter_->Counts().waiting, 0U);
 }
 
-TEST_F(KeyedApiTest, WhoWaitsWhenTheServerGoesIsToldSo) {
+TEST_F(KeyedApiTest, AnswersWaitingClientsWhenTheServerGoes) {
   Open({.max_requests = 1});
   Take("a");
   const auto waiting = Take("a?canWait");
@@ -221,7 +221,7 @@ std::string Hex(uint64_t number) {
   return digits;
 }
 
-TEST_F(KeyedApiTest, NobodyFindsAGrantOfAnotherBesideItsOwn) {
+TEST_F(KeyedApiTest, AClientCannotGuessTheGrantsOfOthers) {
   Open({.max_requests = 100});
   uint64_t mine = 0;
   for (int i = 0; i < 99; ++i) {
@@ -237,7 +237,7 @@ TEST_F(KeyedApiTest, NobodyFindsAGrantOfAnotherBesideItsOwn) {
   EXPECT_EQ(Ask("DELETE", "/rate/a/" + Hex(mine))->status(), 200);
 }
 
-TEST_F(KeyedApiTest, WhatIsGivenBackGoesToTheFirstInLine) {
+TEST_F(KeyedApiTest, AGrantThatIsGivenBackGoesToTheFirstInLine) {
   Open({.max_requests = 1});
   const std::string id = Take("a")->Member("id");
   const auto waiting = Take("a?canWait");

@@ -52,7 +52,7 @@ TEST_F(KeyedServerTest, GrantsWithoutAConfiguration) {
   EXPECT_TRUE(Has(Ask("GET", "/").body, "/rate/"));
 }
 
-TEST_F(KeyedServerTest, WhatNoHandlerTakesIsAnsweredInTheApisWords) {
+TEST_F(KeyedServerTest, RequestsThatNoHandlerTakesGetErrorsOfTheApisForm) {
   Open();
   for (const auto& [method, path, status] :
        {std::tuple("GET", "/rate/", 404), std::tuple("GET", "/rate/a/b/c", 404), std::tuple("PUT", "/rate/a", 405),
@@ -77,7 +77,7 @@ TEST_F(KeyedServerTest, PagesOfOtherSitesSpendNothing) {
   EXPECT_EQ(Ask("GET", "/rate/a", "", "Origin: http://127.0.0.1\r\nSec-Fetch-Site: same-origin\r\n").status, 200);
 }
 
-TEST_F(KeyedServerTest, ServesThoseWhomItIsToldTo) {
+TEST_F(KeyedServerTest, ServesOnlyClientsThatTheSettingAllows) {
   configuration_.admin.admin_token = "secret";
   configuration_.limiters.keyed.api = ServedKeyedApi::kAdmins;
   OpenWith(kOneAnHour);
@@ -131,7 +131,7 @@ TEST_F(KeyedServerTest, AWrongConfigurationDoesNotOpen) {
   EXPECT_TRUE(Has(OpenError(), "weir.yaml:2:")) << OpenError();
 }
 
-TEST_F(KeyedServerTest, WhoWaitsIsGrantedWhenAnotherGivesBack) {
+TEST_F(KeyedServerTest, GrantsAWaiterWhenAnotherClientGivesBack) {
   OpenWith(kOneAnHour);
   const std::string body = Ask("GET", "/rate/a").body;
   const std::string id = body.substr(body.find("\"id\":\"") + 6, 16);
@@ -141,7 +141,7 @@ TEST_F(KeyedServerTest, WhoWaitsIsGrantedWhenAnotherGivesBack) {
   EXPECT_EQ(client->ReadAnswer().value_or(RawAnswer()).status, 200);
 }
 
-TEST_F(KeyedServerTest, WhoClosesItsConnectionLeavesTheLine) {
+TEST_F(KeyedServerTest, AClientThatClosesItsConnectionLeavesTheLine) {
   OpenWith(kOneAnHour);
   EXPECT_EQ(Ask("GET", "/rate/a").status, 200);
   auto first = Waiting("a");
@@ -161,7 +161,7 @@ TEST_F(KeyedServerTest, WhoClosesItsConnectionLeavesTheLine) {
   EXPECT_TRUE(Has(Ask("GET", "/debug/a").body, R"("used":1,)")) << "they consumed nothing";
 }
 
-TEST_F(KeyedServerTest, AServerThatGoesAnswersThoseWhoWait) {
+TEST_F(KeyedServerTest, AnswersWaitingClientsAtShutdown) {
   OpenWith(kOneAnHour);
   EXPECT_EQ(Ask("GET", "/rate/a").status, 200);
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -338,7 +338,7 @@ TEST_F(KeyedOnRelayTest, ServesOnlyWhereItIsSetAndShowsItsKeysToAdministrators) 
             200);
 }
 
-TEST_F(KeyedOnRelayTest, ARelayThatGoesAnswersThoseWhoWait) {
+TEST_F(KeyedOnRelayTest, AnswersWaitingClientsAtShutdown) {
   Open({{"WEIR_KEYED_API", "all"}, {"WEIR_CONFIG", directory_.Write("weir.yaml", kOneAnHour)}});
   EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a").status, 200);
   RawClient client(relay_->port());

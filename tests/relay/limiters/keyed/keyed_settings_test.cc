@@ -63,7 +63,7 @@ TEST_F(KeyedSettingsTest, KeysComeBeforePatternsAndTakeTheRestFromTheDefault) {
             "10 requests in 2 s for every key but 2 keys and 2 patterns with limits of their own");
 }
 
-TEST_F(KeyedSettingsTest, WhatIsWrongIsSaidWhereItStands) {
+TEST_F(KeyedSettingsTest, SaysWhatIsWrongAndWhere) {
   const struct {
     const char* text;
     const char* error;
@@ -112,7 +112,7 @@ TEST_F(KeyedSettingsTest, WhatIsWrongIsSaidWhereItStands) {
   EXPECT_TRUE(Has(ReadKeyedRules(directory_ / "none.yaml").status().message(), "none.yaml"));
 }
 
-TEST_F(KeyedSettingsTest, WhatIsNotSharedSaysSo) {
+TEST_F(KeyedSettingsTest, ReadsWhichKeysAreNotShared) {
   const std::string file = directory_.Write(
       "weir.yaml",
       "keyed:\n  default: {window: sliding, shared: false}\n  keys:\n    a: {window: fixed, shared: true}\n");

@@ -51,7 +51,7 @@ TEST_F(KeyedSharedApiTest, AnswersWhenTheLeaseHasCome) {
   EXPECT_EQ(client->Header("RateLimit"), R"("requests";r=19;t=1)");
 }
 
-TEST_F(KeyedSharedApiTest, WhoLeavesMeanwhileIsForgotten) {
+TEST_F(KeyedSharedApiTest, ForgetsAClientThatLeavesMeanwhile) {
   const auto client = Take("a"), other = Take("a");
   client->Leave();
   Answer({.answered = true, .window = 7, .granted = 1, .used = 1, .remaining = milliseconds(400)});
@@ -176,7 +176,7 @@ TEST_F(KeyedSharedGates, LetTheLimitThroughInEachWindow) {
   EXPECT_GE((number() - first + 1) * kLimit, 240);
 }
 
-TEST_F(KeyedSharedGates, GoOnWithThoseWhoWaitWhenRedisIsKilledAndComesBack) {
+TEST_F(KeyedSharedGates, ServeWaitingClientsAfterRedisIsKilledAndComesBack) {
   Start("window_millis: 300, max_requests: 5, max_requests_in_queue: 100", {{"WEIR_KEYED_WHEN_STORE_AWAY", "refuse"}});
   std::vector<RawClient> clients;
   for (int i = 0; i < 60; ++i) clients.emplace_back(ports_[i % kGates]);

@@ -101,7 +101,7 @@ TEST_F(QueuedApiTest, TellsEachRateInRateLimitFields) {
   EXPECT_EQ(Ask("/window")->Header("RateLimit-Policy"), R"("requests";q=30;w=60)");
 }
 
-TEST_F(QueuedApiTest, RefusesAtOnceWhomItCannotServeInTime) {
+TEST_F(QueuedApiTest, RefusesAtOnceRequestsItCannotServeInTime) {
   Open({{.path = "/api", .rate = 1, .max_queue_size = 2}});
   for (int i = 0; i < 2; ++i) Ask("/api");
   const Client late = Ask("/api", "timeout=0.5");
@@ -165,7 +165,7 @@ TEST_F(QueuedApiTest, SaysWhatItCannotRead) {
   EXPECT_EQ(limiter_->Counts().served, 0u);
 }
 
-TEST_F(QueuedApiTest, TakesWhoLeavesOutOfTheLine) {
+TEST_F(QueuedApiTest, TakesAClientThatLeavesOutOfTheLine) {
   Open({{.path = "/api", .rate = 1}});
   Ask("/api");
   const Client leaving = Ask("/api"), next = Ask("/api");
@@ -178,7 +178,7 @@ TEST_F(QueuedApiTest, TakesWhoLeavesOutOfTheLine) {
   next->Leave();  // too late
 }
 
-TEST_F(QueuedApiTest, AnswersWhoWaitsWhenTheServerGoes) {
+TEST_F(QueuedApiTest, AnswersWaitingClientsWhenTheServerGoes) {
   Open({{.path = "/api", .rate = 1}});
   Ask("/api");
   const Client waiting = Ask("/api"), closed = Ask("/api");

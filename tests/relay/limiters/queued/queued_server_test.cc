@@ -80,7 +80,7 @@ TEST_F(QueuedServerTest, ShadowsNoRouteWhateverTheFileSays) {
   EXPECT_EQ(Ask("GET", "/debug/x/y").status, 404);
 }
 
-TEST_F(QueuedServerTest, GoesOnWithWhoWaitsWhenTheFileChanges) {
+TEST_F(QueuedServerTest, KeepsWaitingRequestsWhenTheFileChanges) {
   OpenWith(kSlow);
   EXPECT_EQ(Ask("GET", "/api").status, 200);
   const auto waiting = Waiting();
@@ -115,7 +115,7 @@ TEST_F(QueuedServerTest, TakesClientsThatLeaveOutOfTheLine) {
   EXPECT_TRUE(EventuallyInMetrics(R"(weir_queued_requests_total{code="client_left"} 2)"));
 }
 
-TEST_F(QueuedServerTest, AnswersThoseWhoWaitWhenItGoes) {
+TEST_F(QueuedServerTest, AnswersWaitingClientsAtShutdown) {
   OpenWith(kSlow);
   Ask("GET", "/api");
   const auto first = Waiting(), second = Waiting();
@@ -136,7 +136,7 @@ TEST_F(QueuedServerTest, RefusesPagesOfOtherSites) {
   EXPECT_EQ(Ask("GET", "/api", "", "Origin: http://127.0.0.1\r\n").status, 200);
 }
 
-TEST_F(QueuedServerTest, ServesThoseWhomItIsToldTo) {
+TEST_F(QueuedServerTest, ServesOnlyClientsThatTheSettingAllows) {
   configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
   configuration_.admin.admin_token = "a secret";
   configuration_.limiters.queued.api = ServedQueuedApi::kAdmins;

@@ -120,7 +120,7 @@ TEST_F(QueuedSettingsTest, SaysWhatIsWrongAndWhere) {
 }
 
 // Such a path would belong to another route, and the operator would not be told.
-TEST_F(QueuedSettingsTest, APathOfTheProgramIsNone) {
+TEST_F(QueuedSettingsTest, RefusesAPathOfTheProgram) {
   std::vector<std::string> paths = {"/metrics", "/healthz", "/readyz", "/healthcheck"};
   const OpenApiDocument document;
   for (const auto& [path, operations] : OpenApiDocument::Object(document.root()["paths"]))

@@ -56,7 +56,7 @@ TEST(CountTokensTest, TheModelsNameCannotLeaveItsPlaceInThePath) {
   EXPECT_EQ(server.requests().front().target, "/v1beta/models/..%2Fa%20b%3Fkey%3D1%23x%C3%A9:countTokens");
 }
 
-TEST(CountTokensTest, WithoutAKeySendsNone) {
+TEST(CountTokensTest, SendsNoKeyIfNoneIsSet) {
   const TlsServer server({.body = R"({"totalTokens": 0})"});
   CountTokensSettings settings = SettingsFor(server);
   settings.api_key.clear();
@@ -102,7 +102,7 @@ TEST(CountTokensTest, TamesWhatTheProviderSays) {
   EXPECT_LT(error.size(), 400u);
 }
 
-TEST(CountTokensTest, RefusesAnswersThatAreNone) {
+TEST(CountTokensTest, RefusesAnswersWithoutACount) {
   for (const std::string body : {"<html>", "", "[]", "{}", R"({"totalTokens": "31"})", R"({"totalTokens": -1})"}) {
     const TlsServer server({.body = body});
     EXPECT_TRUE(ErrorOf(SettingsFor(server)).ends_with(" has no totalTokens")) << body;
@@ -135,7 +135,7 @@ TEST(CountTokensTest, GivesUpWhenTheHandshakeDoesNotEnd) {
   EXPECT_TRUE(ErrorOf(settings).ends_with(" within 0.2 s")) << ErrorOf(settings);
 }
 
-TEST(CountTokensTest, SaysThatNobodyIsThere) {
+TEST(CountTokensTest, SaysThatItCannotConnect) {
   const SilentPort silent;
   const CountTokensSettings settings{.url = "https://127.0.0.1:" + std::to_string(silent.port()) + "/v1beta",
                                      .api_key = kKey};

@@ -49,7 +49,7 @@ TEST(QuotaApi, ARefusalSaysWhenItWouldFit) {
   EXPECT_EQ(world.Ask(Call::kDecide, kAsk).status, 200);
 }
 
-TEST(QuotaApi, WhatIsTooLargeIsRefusedWithoutRetryAfter) {
+TEST(QuotaApi, RefusesTooManyTokensWithoutRetryAfter) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
   const HttpResponse refused = world.Ask(Call::kReserve, R"({"model":"gpt-4o","tokens":30001})");
   EXPECT_EQ(refused.status, 413);
@@ -64,7 +64,7 @@ TEST(QuotaApi, RecordCountsWhatIsOverTheLimits) {
   EXPECT_EQ(Whole(recorded, "/usage/tpm"), 50000);
 }
 
-TEST(QuotaApi, WhoAsksSeesTheTiersTooThatHeMeets) {
+TEST(QuotaApi, AnswersShowTheTiersOfTheCallerToo) {
   QuotaConfig config{.quotas = {{"m", {.max_rpm = 500}}}};
   config.tiers.default_limits.user_model = {{.amount = 100, .per = 1h}};
   ApiWorld world(config);
@@ -201,7 +201,7 @@ TEST(QuotaApi, EachAnswerThatIsAnErrorSaysSoAsAllDo) {
   EXPECT_EQ(Text(explained, "/error/code"), "nothing") << "an explanation is no error";
 }
 
-TEST(QuotaApi, NamesAndClassesThatAreNoneAre400) {
+TEST(QuotaApi, InvalidNamesAndClassesAre400) {
   ApiWorld world;
   for (const std::string& body :
        {R"({"model":")" + std::string(10'000, 'x') + R"("})", std::string(R"({"model":"a\nb"})"),
@@ -399,7 +399,7 @@ RC_GTEST_PROP(QuotaApi, NeverCutsACharacterInTwo, ()) {
   RC_ASSERT(parser.parse(response.body).get(root) == simdjson::SUCCESS);
 }
 
-TEST(QuotaApi, ANullNameIsNone) {
+TEST(QuotaApi, ANullNameCountsAsAbsent) {
   ApiWorld world({.quotas = {{"m", {.max_rpm = 5}}}});
   const HttpResponse answer = world.Ask(QuotaRoute::Call::kDecide, R"({"model":"m","user":null,"qos":null})");
   EXPECT_EQ(answer.status, 200) << answer.body;
@@ -408,7 +408,7 @@ TEST(QuotaApi, ANullNameIsNone) {
   EXPECT_NE(empty.body.find("where there is none, null or no key"), std::string::npos) << empty.body;
 }
 
-TEST(QuotaApi, WhatCanNeverGoIsNothingToTryAgain) {
+TEST(QuotaApi, RefusesACallThatCanNeverFitWithoutRetryAfter) {
   ApiWorld world({.quotas = {{"m", {.max_tpm = 5}}}});
   const HttpResponse answer = world.Ask(QuotaRoute::Call::kReserve, R"({"model":"m","tokens":6})");
   EXPECT_EQ(answer.status, 413);

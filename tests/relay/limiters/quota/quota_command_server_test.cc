@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-TEST_F(QuotaCommandTest, SaysWhereNobodyAnswers) {
+TEST_F(QuotaCommandTest, NamesTheUrlThatDoesNotAnswer) {
   std::string url;
   {
     const TlsServer server({.tls = false});

@@ -120,7 +120,7 @@ TEST_P(EitherWayTest, RecordsAndShowsAndForgets) {
   EXPECT_NE(gone.err, "");
 }
 
-TEST_P(EitherWayTest, WhatIsNotSetStays) {
+TEST_P(EitherWayTest, SetKeepsTheLimitsThatItDoesNotName) {
   ASSERT_EQ(Ask({"set", "my-model", "--rpm", "10", "--tpm", "1000"}).code, 0);
   const Ended set = Ask({"set", "my-model", "--rpm", "20"});
   EXPECT_EQ(set.code, 0) << set.err;
@@ -150,7 +150,7 @@ TEST_P(EitherWayTest, JsonIsWhatTheApiSays) {
   EXPECT_TRUE(wrong.out.starts_with(R"({"error":)")) << wrong.out;
 }
 
-TEST_P(EitherWayTest, WhatTheApiRefusesIsWrongUse) {
+TEST_P(EitherWayTest, ARefusalByTheApiIsWrongUse) {
   const std::string long_name(10'000, 'x');
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"decide", long_name, "1"},

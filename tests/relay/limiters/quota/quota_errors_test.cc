@@ -25,7 +25,7 @@ std::string CodeOf(const RawAnswer& answer) {
   return std::string(code);
 }
 
-TEST_F(GateServerTest, WhatNoHandlerTakesIsAnsweredInTheApisWords) {
+TEST_F(GateServerTest, RequestsThatNoHandlerTakesGetErrorsOfTheApisForm) {
   Open();
   const std::string long_body(kMaxCallBytes + 1, ' ');
   const struct {
@@ -90,7 +90,7 @@ TEST_F(GateServerTest, SaysThatItHasNoConnectionLeftAndNotThatAQuotaIsUsedUp) {
   EXPECT_EQ(refused.headers.at("retry-after"), "10");
 }
 
-TEST_F(GateServerTest, WhoMayNotIsToldInOneLine) {
+TEST_F(GateServerTest, ExplainsARefusalInOneLine) {
   configuration_.admin.admin_token = "secret";
   configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
   Open();
@@ -100,7 +100,7 @@ TEST_F(GateServerTest, WhoMayNotIsToldInOneLine) {
   EXPECT_FALSE(Has(refused.body, "\\n")) << refused.body;
 }
 
-TEST_F(GateServerTest, WhoSettlesWhatNobodyKnowsIsToldWhy) {
+TEST_F(GateServerTest, ExplainsThatAReservationIsUnknown) {
   Open();
   const RawAnswer late =
       Ask("POST", "/v1/commit", R"({"reservation":"00112233445566778899aabbccddeeff@gpt-4o","tokens":9})");

@@ -190,7 +190,7 @@ TEST_F(QuotaGrpcTest, AStoreThatBlocksIsAskedElsewhere) {
   EXPECT_FALSE(MessageIn<v1::Decision>(Call("Decide", Asking("small", 1, true))).allowed());
 }
 
-TEST_F(QuotaGrpcTest, WhoMayNotAskByHttpMayNotByGrpc) {
+TEST_F(QuotaGrpcTest, RefusesCallersThatHttpRefusesToo) {
   configuration_.limiters.quota.api = ServedQuotaApi::kAdmins;
   configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
   configuration_.admin.admin_token = "sixteen letters or more";

@@ -123,7 +123,7 @@ TEST(QuotaCall, NegativeTokensHaveACodeOfTheirOwn) {
             "invalid_request | tokens: JSON must have a value at byte 22, not -");
 }
 
-TEST(QuotaCall, WhatIsLongOrDeepIsRefusedAtOnce) {
+TEST(QuotaCall, RefusesLongOrDeepBodiesAtOnce) {
   const std::string deep(60'000, '[');
   EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":)" + deep),
             "invalid_request | tokens: JSON must not be nested deeper than 32 levels");
@@ -183,7 +183,7 @@ RC_GTEST_PROP(QuotaCall, TakesWhatItsSchemaTakes, ()) {
   RC_ASSERT(violation.empty() == (error == "good"));
 }
 
-TEST(QuotaJson, OfADayOfTheCalendarItSaysWhenItEnds) {
+TEST(QuotaJson, SaysWhenACalendarDayEnds) {
   const Limit day{.kind = Limit::Kind::kCalendarDay, .amount = 9, .per = std::chrono::seconds(1771632000)};
   const Decision decision{.allowed = true, .tiers = {{Tier::kTotal, "total:key:sk-1", day, 2, 7}}};
   EXPECT_NE(WriteDecision(decision, "m", 1)

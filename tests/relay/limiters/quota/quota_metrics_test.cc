@@ -132,7 +132,7 @@ TEST_F(QuotaMetricsTest, AReservationIsOpenUntilItIsSettledOrItsTimeIsOver) {
   EXPECT_TRUE(Has("weir_quota_reservations_open 0")) << Text();
 }
 
-TEST_F(QuotaMetricsTest, WhatAnotherProcessSettlesIsRightInTheSum) {
+TEST_F(QuotaMetricsTest, TheSumIsRightIfAnotherProcessSettles) {
   QuotaMetrics another(clock_);
   metrics_.OnDecision(Call::kReserve, "other", {.allowed = true, .reservation = "id", .reservation_ttl = seconds(60)});
   clock_.Advance(seconds(20));

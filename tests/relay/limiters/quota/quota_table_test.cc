@@ -59,7 +59,7 @@ TEST(QuotaTableTest, GivesUpBarsAndThenEndsOfNamesToFit) {
             "größe-with-a-na…       120/500  30000/30000            42         2          3 h\n");
 }
 
-TEST(QuotaTableTest, WhatIsFullestComesFirst) {
+TEST(QuotaTableTest, SortsTheFullestModelFirst) {
   const auto model = [](const char* name, int64_t rpm, int64_t limit) {
     return ModelStats{.model = name, .quota = ModelQuota{.max_rpm = limit}, .usage = {.rpm = rpm}};
   };
@@ -71,7 +71,7 @@ TEST(QuotaTableTest, WhatIsFullestComesFirst) {
   EXPECT_EQ(order, "full half unlimited idle ");
 }
 
-TEST(QuotaTableTest, WhatAGateSaysCannotWriteOnTheTerminal) {
+TEST(QuotaTableTest, EscapesTerminalCommandsInTextOfAGate) {
   const std::string words =
       DecisionWords(R"({"allowed":false,"code":"a\u001b[2J","reason":"b\u001b[2J\u009b2J","model":"m",)"
                     R"("reservation":"c\u0007","tier":"d\u001b","tokens":1,"usage":{}})",

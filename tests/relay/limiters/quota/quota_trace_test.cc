@@ -48,7 +48,7 @@ TEST_F(QuotaTraceTest, ADecisionIsAPartOfItsCallersTrace) {
   EXPECT_EQ(reserved->status, 0) << "a refusal is no fault";
 }
 
-TEST_F(QuotaTraceTest, WhatItsCallerHasNotSampledIsNotTraced) {
+TEST_F(QuotaTraceTest, TracesNoCallThatItsCallerDidNotSample) {
   Open();
   const std::string body = R"({"model":"gpt-4o","tokens":900})";
   EXPECT_EQ(Ask("POST", "/v1/decide", body, "traceparent: " + TraceParent("00") + "\r\n").status, 200);

@@ -44,13 +44,13 @@ TierState Hour(int64_t used) {
   return {Tier::kUserModel, "user:alice", limit, used, 100 - used};
 }
 
-TEST(RateLimitFields, OfTheDraft) {
+TEST(RateLimitFields, FollowTheDraft) {
   EXPECT_EQ(Lines(Allowed(), 900),
             "RateLimit-Policy: \"rpd\";q=1000;w=86400, \"rpm\";q=500;w=60, \"tpm\";q=30000;w=60;qu=\"tokens\"\n"
             "RateLimit: \"rpd\";r=989;t=82800, \"rpm\";r=499;t=60, \"tpm\";r=29100;t=60\n");
 }
 
-TEST(RateLimitFields, WhatIsUnlimitedHasNone) {
+TEST(RateLimitFields, AreLeftOutWithoutALimit) {
   EXPECT_EQ(Lines({.allowed = true}, 900), "");
   EXPECT_EQ(Lines({.allowed = true, .quota = ModelQuota{}}, 900), "");
   EXPECT_EQ(Lines({.allowed = true, .quota = ModelQuota{.max_tpm = 5}}, 5),
@@ -65,7 +65,7 @@ TEST(RateLimitFields, ARefusalSaysOnlyOfWhatRefusesWhenThereIsMore) {
             "RateLimit: \"rpd\";r=989, \"rpm\";r=499, \"tpm\";r=500;t=12\n");
 }
 
-TEST(RateLimitFields, OfTiers) {
+TEST(RateLimitFields, NameTheTiers) {
   Decision decision = Refused();
   decision.usage = {};
   decision.tier = Tier::kUserModel;
@@ -95,13 +95,13 @@ TEST(RateLimitFields, AnIntegerOfAFieldHas15DigitsAtMost) {
       "RateLimit-Policy: \"tpm\";q=999999999999999;w=60;qu=\"tokens\"\nRateLimit: \"tpm\";r=999999999999999;t=0\n");
 }
 
-TEST(RateLimitFields, OfOpenAi) {
+TEST(RateLimitFields, FollowOpenAi) {
   EXPECT_EQ(Lines(Allowed(), 900, RateLimitDialect::kOpenAi),
             "x-ratelimit-limit-requests: 500\nx-ratelimit-remaining-requests: 499\nx-ratelimit-reset-requests: 1m0s\n"
             "x-ratelimit-limit-tokens: 30000\nx-ratelimit-remaining-tokens: 29100\nx-ratelimit-reset-tokens: 1m0s\n");
 }
 
-TEST(RateLimitFields, OfOpenAiAreOfTheLimitWithTheLeastLeft) {
+TEST(RateLimitFields, ForOpenAiShowTheLimitWithTheLeastLeft) {
   Decision decision = Allowed();
   decision.usage.rpd = 990;
   EXPECT_TRUE(Lines(decision, 900, RateLimitDialect::kOpenAi)
@@ -113,7 +113,7 @@ TEST(RateLimitFields, OfOpenAiAreOfTheLimitWithTheLeastLeft) {
                                "x-ratelimit-reset-requests: 1h0m0s\n"));
 }
 
-TEST(RateLimitFields, OfAnthropic) {
+TEST(RateLimitFields, FollowAnthropic) {
   EXPECT_EQ(Lines(Allowed(), 900, RateLimitDialect::kAnthropic),
             "anthropic-ratelimit-requests-limit: 500\nanthropic-ratelimit-requests-remaining: 499\n"
             "anthropic-ratelimit-requests-reset: 2026-02-20T14:33:00Z\n"

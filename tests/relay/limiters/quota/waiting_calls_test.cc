@@ -80,7 +80,7 @@ class WaitingCallsTest : public testing::Test {
   std::unique_ptr<WaitingCalls> calls_ = std::make_unique<WaitingCalls>(clock_);
 };
 
-TEST_F(WaitingCallsTest, WhoWaitsTooLongIsSentAway) {
+TEST_F(WaitingCallsTest, SendsAwayACallThatWaitsTooLong) {
   Fill();
   const auto late = Ask();
   clock_.Advance(std::chrono::seconds(2));
@@ -96,7 +96,7 @@ TEST_F(WaitingCallsTest, WhoWaitsTooLongIsSentAway) {
   EXPECT_EQ(in_time->response->status, 200);
 }
 
-TEST_F(WaitingCallsTest, WhoIsGoneIsChargedNothing) {
+TEST_F(WaitingCallsTest, ChargesNothingForAClientThatIsGone) {
   Fill();
   const auto client = Ask();
   client->gone = true;

@@ -52,7 +52,7 @@ class PostgresFaultTest : public testing::Test {
   PostgresDatabase database_;
 };
 
-TEST_F(PostgresFaultTest, WhatIsWrongWhenItOpensIsSaidWithWhatHelps) {
+TEST_F(PostgresFaultTest, ErrorsAtOpeningSayWhatHelps) {
   const std::string server = "host=127.0.0.1 user=weir port=" + std::to_string(SharedPostgres().port());
   ExpectIn("make it: createdb", WhyNot({.conninfo = server + " dbname=nothing", .settings = {.origin = "here"}}));
   ExpectIn("Connection refused", WhyNot({.conninfo = "host=127.0.0.1 port=1", .settings = {.origin = "here"}}));
@@ -231,7 +231,7 @@ TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
 
 // Another program, or an operator at psql, may hold rows that have to be written. The server ends one of two
 // transactions that wait for each other; the work of that one is done again.
-TEST_F(PostgresFaultTest, WhatTheServerEndsForADeadlockIsDoneAgain) {
+TEST_F(PostgresFaultTest, ATransactionThatADeadlockEndedIsDoneAgain) {
   const auto store = MustOpen(Options());
   ASSERT_TRUE(SaveOne(*store, NumberedNote(0)).ok());
   std::vector<Event> events = {NumberedNote(1), NumberedNote(2)};
@@ -285,7 +285,7 @@ TEST_F(PostgresFaultTest, NoConnectionIsHeldBetweenSlices) {
   EXPECT_EQ(found, 40U);
 }
 
-TEST_F(PostgresFaultTest, AStatementThatTakesTooLongAndAServerThatTakesNoWritesFailAndPass) {
+TEST_F(PostgresFaultTest, ATimeOutAndAReadOnlyServerFailAndPass) {
   PostgresStoreOptions options = Options();
   options.settings.timeout = std::chrono::milliseconds(700);
   const auto store = MustOpenImpatient(options);
@@ -310,7 +310,7 @@ TEST_F(PostgresFaultTest, AStatementThatTakesTooLongAndAServerThatTakesNoWritesF
 }
 
 // A machine whose clock is ahead removes nothing before its time.
-TEST_F(PostgresFaultTest, NothingExpiresBeforeTheServersClockSaysSo) {
+TEST_F(PostgresFaultTest, NoEventExpiresBeforeTheServersClockSaysSo) {
   const auto store = MustOpen(Options());
   const uint64_t now = WallClock::System().NowSeconds();
   const Event later =

@@ -80,7 +80,7 @@ TEST_F(RedisSharedWindowsTest, BeginsAnewWithTheNextWindow) {
   EXPECT_EQ(next.granted, 1u);
 }
 
-TEST_F(RedisSharedWindowsTest, LeasesExactlyTheLimitWhoeverAsks) {
+TEST_F(RedisSharedWindowsTest, LeasesExactlyTheLimitToSeveralClients) {
   constexpr uint32_t kLimit = 1000;
   std::vector<std::unique_ptr<RedisSharedWindows>> windows;
   for (int i = 0; i < 3; ++i) windows.push_back(Open());
@@ -95,7 +95,7 @@ TEST_F(RedisSharedWindowsTest, LeasesExactlyTheLimitWhoeverAsks) {
   EXPECT_EQ(granted, kLimit);
 }
 
-TEST_F(RedisSharedWindowsTest, KeepsOneKeyForEachNameAndNoneForEver) {
+TEST_F(RedisSharedWindowsTest, KeepsOneExpiringKeyForEachName) {
   const auto windows = Open();
   for (const char* name : {"a", "a}:1", "{b}", "a b", "\n", "ü", "weir:keyed:{a}", "%7B"})
     EXPECT_EQ(Lease(*windows, Wish(name, 9, 1)).used, 1u) << name;
@@ -128,7 +128,7 @@ TEST_F(RedisSharedWindowsTest, LetsAWindowRunOnWhenTheClockStepsBackALittle) {
   EXPECT_EQ(Lease(*windows, Wish("a", 10, 1)).used, 1u);
 }
 
-TEST_F(RedisSharedWindowsTest, SaysWhatIsWrongWithAKeyOfSomebodyElse) {
+TEST_F(RedisSharedWindowsTest, ReportsAForeignKeyOfAnotherType) {
   const auto windows = Open();
   server_.Command({"SET", KeyOf("text"), "hello"});
   server_.Command({"LPUSH", KeyOf("list"), "hello"});
@@ -165,7 +165,7 @@ TEST_F(RedisSharedWindowsTest, SaysWhenItIsAwayAndWhenItIsBack) {
   EXPECT_TRUE(heard.back().empty());
 }
 
-TEST_F(RedisSharedWindowsTest, AnswersWhatIsOnItsWayWhenItEnds) {
+TEST_F(RedisSharedWindowsTest, AnswersPendingRequestsWhenItEnds) {
   auto windows = Open();
   Lease(*windows, Wish("a", 10, 1));
   server_.Pause();
@@ -187,7 +187,7 @@ TEST(RedisSharedWindowsCluster, FindsTheNodeOfEachKey) {
   }
 }
 
-TEST(RedisLease, AnAnswerThatTheScriptDoesNotGiveIsNone) {
+TEST(RedisLease, RefusesAnswersThatTheScriptDoesNotGive) {
   const LeaseWish wish{.key = "key", .window = seconds(1), .limit = 10, .grants = 5};
   const auto is_one = [&](const std::string& numbers) { return ParseLease(*ReplyOf(numbers), wish).has_value(); };
   EXPECT_TRUE(is_one("*4\r\n:0\r\n:5\r\n:5\r\n:2000000\r\n"));

@@ -252,7 +252,7 @@ TEST(RedisCluster, OneMasterThatIsOutOfMemoryIsSaidUntilItTakesAgain) {
   EXPECT_EQ(TakeOne(*store, lost, kWide).usage.rpm, 2);
 }
 
-TEST(RedisCluster, WhatAMasterTookTooLateIsGivenBack) {
+TEST(RedisCluster, GivesBackTakesThatAMasterMadeTooLate) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::milliseconds(200), .clock = &clock});
@@ -335,7 +335,7 @@ TEST(RedisCluster, ComesLaterThanTheStore) {
   EXPECT_TRUE(Eventually([&] { return TakeOne(*store, model, kWide).fits(); }));
 }
 
-TEST(RedisCluster, SaysOfAServerThatIsNoneThatItIsNone) {
+TEST(RedisCluster, ReportsAServerThatIsNotInACluster) {
   RedisProcess server;
   const auto store = OpenRedis("redis-cluster://" + server.address());
   const ChargeAnswer answer = TakeOne(*store, "a", kWide);

@@ -49,7 +49,7 @@ class RedisExpiry : public testing::Test {
       OpenRedis(server_.url(), {.timeout = seconds(60), .connect_timeout = seconds(60), .clock = &reaped_});
 };
 
-TEST_F(RedisExpiry, WhatIsGivenBackComesOutOfNobodyElsesEntry) {
+TEST_F(RedisExpiry, GivingBackAnExpiredEntryTakesNothingFromOthers) {
   const Tiers tiers{{.key = "user:alice", .limit = {.unit = kTokens, .amount = 1000, .per = seconds(5)}}};
   const std::string old = Run(Mode::kHold, 900, tiers, hours(2)).reservation;
   clock_.Advance(hours(1));
@@ -59,7 +59,7 @@ TEST_F(RedisExpiry, WhatIsGivenBackComesOutOfNobodyElsesEntry) {
   EXPECT_EQ(Look({}).usage.tpm, 700);
 }
 
-TEST_F(RedisExpiry, AlsoWhereTheKeysWereLost) {
+TEST_F(RedisExpiry, GivingBackALostEntryTakesNothingFromOthers) {
   const Tiers tiers{{.key = "user:alice", .limit = {.unit = kTokens, .amount = 1000, .per = hours(1)}}};
   const std::string old = Run(Mode::kHold, 900, tiers, hours(2)).reservation;
   server_.Command({"DEL", Key("m"), Key("t:user:alice:t3600000")});
@@ -78,7 +78,7 @@ TEST_F(RedisExpiry, ACommitOfMoreCountsWhenItsTierHasLongBeenEmpty) {
   EXPECT_EQ(UsedOf(tiers), 300);
 }
 
-TEST_F(RedisExpiry, AnExpiredReservationIsGivenBackHoweverLateSomebodyComes) {
+TEST_F(RedisExpiry, AnExpiredReservationIsGivenBackHoweverLate) {
   const Tiers tiers{{.key = "user:alice", .limit = {.unit = kTokens, .amount = 1000, .per = hours(24 * 30)}}};
   ASSERT_EQ(Run(Mode::kHold, 900, tiers).code, QuotaCode::kOk);
   clock_.Advance(hours(12));
@@ -89,7 +89,7 @@ TEST_F(RedisExpiry, AnExpiredReservationIsGivenBackHoweverLateSomebodyComes) {
   EXPECT_EQ(store_->Health().expired_reservations, 2);
 }
 
-TEST_F(RedisExpiry, WhatNothingCountsInIsGone) {
+TEST_F(RedisExpiry, KeysWithoutCountsExpire) {
   const Tiers tiers{{.key = "user:alice", .limit = {.unit = kTokens, .amount = 1000, .per = hours(2)}},
                     {.key = "a", .limit = {.kind = Limit::Kind::kBucket, .amount = 5, .per = hours(1), .burst = 9}}};
   ASSERT_EQ(Run(Mode::kHold, 900, tiers, hours(3)).code, QuotaCode::kOk);
@@ -128,7 +128,7 @@ TEST_F(RedisExpiry, AResetIsForEverAndLeavesNoKey) {
 
 // The hold lacks its deadline across models, as one of an earlier weir does: only a request for its model, or a listing
 // of all, finds it.
-TEST_F(RedisExpiry, AListingGivesBackWhatNoDeadlineAcrossModelsNames) {
+TEST_F(RedisExpiry, AListingGivesBackHoldsWithoutASharedDeadline) {
   const TierCharge calls{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}, true};
   const auto hold = [&](const std::string& model) {
     return store_->Run({.model = model,

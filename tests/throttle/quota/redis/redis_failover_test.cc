@@ -19,7 +19,7 @@ RedisStoreOptions Impatient(const WallClock* clock = nullptr) {
   return {.timeout = std::chrono::seconds(1), .clock = clock};
 }
 
-TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
+TEST(RedisFailover, GoesOnAtTheNewMasterWithTheReplicatedCounts) {
   SentinelGroup group({.password = "secret"});
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(group.url(), Impatient(&clock));

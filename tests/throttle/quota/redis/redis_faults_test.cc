@@ -84,7 +84,7 @@ TEST(RedisFaults, AServerThatComesAfterTheStoreCountsAsBack) {
   EXPECT_TRUE(Eventually([&] { return store->Health().problem.empty(); }));
 }
 
-TEST(RedisFaults, AReservationWhoseMakingWasNotAnsweredIsGivenBack) {
+TEST(RedisFaults, AnUnansweredReservationIsGivenBack) {
   RedisProcess server;
   const ManualWallClock clock(kNow);
   RedisStoreOptions options = Impatient();
@@ -121,7 +121,7 @@ TEST(RedisFaults, AServerThatEvictsIsUsedWithAWarning) {
   EXPECT_EQ(well->Health().warning, "");
 }
 
-TEST(RedisFaults, QuotasThatAreNoneAreNotTaken) {
+TEST(RedisFaults, RefusesInvalidQuotas) {
   RedisProcess server;
   const auto store = OpenRedis(server.url());
   const ModelQuota wrong{.max_rpm = -1};
@@ -169,7 +169,7 @@ TEST(RedisFaults, AServerThatIsSlowBy2SecondsIsAwayAsLong) {
 }
 
 // Everything is late in both directions: a request is executed when its caller no longer waits.
-TEST(RedisFaults, WhatASlowServerReservedForNobodyIsGivenBackWhenItIsQuickAgain) {
+TEST(RedisFaults, UnansweredReservationsOfASlowServerAreGivenBackLater) {
   RedisProcess server;
   SlowProxy proxy(server.port());
   const ManualWallClock clock(kNow);
@@ -285,7 +285,7 @@ TEST(RedisFaults, AServerThatKnowsNoPasswordsIsNotQuoted) {
   EXPECT_EQ(refused.problem.find("hunter2"), std::string::npos) << refused.problem;
 }
 
-TEST(RedisFaults, ACertificateThatNobodyVouchesForIsRefused) {
+TEST(RedisFaults, AnUntrustedCertificateIsRefused) {
   RedisProcess server({.tls = true});
   const auto stranger = OpenRedis(server.url());
   EXPECT_NE(PeekAt(*stranger, kModel).problem.find("certificate is not accepted"), std::string::npos);
@@ -295,7 +295,7 @@ TEST(RedisFaults, ACertificateThatNobodyVouchesForIsRefused) {
   EXPECT_NE(PeekAt(*lost, kModel).problem.find("no-such-file"), std::string::npos);
 }
 
-TEST(RedisFaults, WhoDiesBetweenReserveAndCommitGivesBackAtTheDeadline) {
+TEST(RedisFaults, TheReservationOfADeadProcessEndsAtItsDeadline) {
   RedisProcess server;
   ManualWallClock clock(kNow);
   const RedisStoreOptions options{.timeout = std::chrono::seconds(20), .clock = &clock};

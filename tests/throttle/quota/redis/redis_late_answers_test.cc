@@ -59,7 +59,7 @@ class RedisLateAnswers : public testing::Test {
       OpenRedis(server_.url(), {.timeout = std::chrono::seconds(20), .clock = &clock_});
 };
 
-TEST_F(RedisLateAnswers, ATakeThatAPausedServerMadeForNobodyIsGivenBack) {
+TEST_F(RedisLateAnswers, AnUnansweredTakeOfAPausedServerIsGivenBack) {
   const auto store = OpenImpatient(server_.url());
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
@@ -72,7 +72,7 @@ TEST_F(RedisLateAnswers, ATakeThatAPausedServerMadeForNobodyIsGivenBack) {
   EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
 }
 
-TEST_F(RedisLateAnswers, SoItIsWhereTheServerWasPausedUntilItsConnectionWasGivenUp) {
+TEST_F(RedisLateAnswers, AnUnansweredTakeOfAGivenUpConnectionIsGivenBack) {
   const auto store = OpenImpatient(server_.url());
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
@@ -106,7 +106,7 @@ TEST_F(RedisLateAnswers, ATakeIsGivenBackOnceHoweverOftenThatIsSaid) {
   EXPECT_EQ(Counts(), counts);
 }
 
-TEST_F(RedisLateAnswers, WhatIsCountedIsWhatWasAdmittedHoweverOftenTheServerHalts) {
+TEST_F(RedisLateAnswers, CountsEqualAdmissionsHoweverOftenTheServerHalts) {
   const auto store = OpenImpatient(server_.url());
   Deciders deciders(*store, kModel, kWide);
   for (int round = 0; round < 3; ++round) {
@@ -149,7 +149,7 @@ TEST_F(RedisLateAnswers, AReservationThatIsMadeAfterItWasGivenBackIsGivenBackAga
 }
 
 // Recorded usage has happened, so it stays counted even if the caller was not told.
-TEST_F(RedisLateAnswers, WhatWasRecordedStays) {
+TEST_F(RedisLateAnswers, UnansweredRecordsOfUseStay) {
   const auto store = OpenImpatient(server_.url());
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   server_.Pause();

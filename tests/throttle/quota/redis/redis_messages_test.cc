@@ -32,13 +32,13 @@ std::vector<RedisMessages::KnownModel> ModelsOf(const std::string& wire) {
   return RedisMessages({}, false).ParseModels(*ReplyOf(wire)).value();
 }
 
-TEST(RedisMessages, AModelWhoseScoreIsNoTextIsPassedOver) {
+TEST(RedisMessages, SkipsAModelWithAScoreThatIsNotText) {
   for (const std::string score : {":5\r\n", "$-1\r\n", "*0\r\n"})
     EXPECT_TRUE(ModelsOf("*2\r\n" + Bulk("weir:{o1}:m") + score).empty()) << score;
   EXPECT_TRUE(ModelsOf("*2\r\n:1\r\n:2\r\n").empty());
 }
 
-TEST(RedisMessages, TimesBeyondWhatAClockHasAreCutDownToIt) {
+TEST(RedisMessages, ClampsTimesToTheRangeOfAClock) {
   constexpr WallTime kLast{std::chrono::floor<std::chrono::microseconds>(Duration::max())};
   for (const auto& [score, time] : std::vector<std::pair<std::string, WallTime>>{
            {"1e16", kLast}, {"-1e16", kLast}, {"-1e300", kLast}, {"-inf", kLast}, {"nan", WallTime()}}) {
@@ -63,7 +63,7 @@ TEST(RedisMessages, TimesBeyondWhatAClockHasAreCutDownToIt) {
   }
 }
 
-TEST(RedisMessages, AnAnswerWhoseNumbersStandForNothingIsNone) {
+TEST(RedisMessages, RefusesAnAnswerWithUnknownNumbers) {
   const auto charge = [](double code, double tier, double unit) {
     std::vector<double> answer(25, 0);
     answer[1] = code;
@@ -88,7 +88,7 @@ TEST(RedisMessages, AnAnswerWhoseNumbersStandForNothingIsNone) {
   EXPECT_FALSE(settlement(-1));
 }
 
-TEST(RedisMessages, ALogWhoseEntriesCannotBeCountedHasNone) {
+TEST(RedisMessages, ALogWithAnImpossibleHeaderIsEmpty) {
   for (const auto& [head, tail] : std::vector<std::pair<double, double>>{
            {-kHuge, kHuge}, {-1, 1}, {kHuge, -kHuge}, {5, 4}, {0, kRedisRing + 1.0}, {0, kHuge}}) {
     std::vector<double> header(kRedisModelHeader / kRedisNumberBytes, 0);

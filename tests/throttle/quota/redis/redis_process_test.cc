@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-TEST(RedisProcess, AnswersAndKeepsWhatItIsToldOverARestartThatKeeps) {
+TEST(RedisProcess, AnswersAndKeepsDataOverARestart) {
   RedisProcess server;
   EXPECT_EQ(server.Command({"PING"}).text, "PONG");
   EXPECT_TRUE(server.Command({"SET", "a", std::string("b\0c", 3)}).ok());

@@ -102,7 +102,7 @@ TEST(RedisRefusedWrites, AreSaidUntilTheyAreTaken) {
   }
 }
 
-TEST(RedisRefusedWrites, OfAMasterThatSentinelsNameAreSaidUntilTheyAreTaken) {
+TEST(RedisRefusedWrites, AreSaidUntilTakenAlsoBehindSentinels) {
   SentinelGroup group;
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(group.url(), Options(clock));

@@ -138,7 +138,7 @@ TEST_F(RedisScript, ItIsWarnedOfBeforeTheRoomForNamesIsTaken) {
   EXPECT_NE(store_->Health().warning.find("nine tenths of the names"), std::string::npos);
 }
 
-TEST_F(RedisScript, WhoMayNotNameFindsNoRoomAndOthersDo) {
+TEST_F(RedisScript, OnlyRequestersThatMayNameFindRoomForNewNames) {
   const Charge charge{.model = kModel, .mode = Mode::kTake, .default_quota = kWide, .may_name = false};
   EXPECT_TRUE(store_->Run(charge).fits());
   const Tiers tiers{{"user:new", kHour}};
@@ -152,14 +152,14 @@ TEST_F(RedisScript, WhoMayNotNameFindsNoRoomAndOthersDo) {
   EXPECT_TRUE(store_->Run(named).fits());
 }
 
-TEST_F(RedisScript, NoneIsNone) {
+TEST_F(RedisScript, ARoomOfZeroHoldsNoNames) {
   store_ = Open(0, 0);
   EXPECT_EQ(Run(Mode::kTake, {}, {}).code, QuotaCode::kTooManyNames);
   EXPECT_EQ(Run(Mode::kTake, {{"a", kHour}}).code, QuotaCode::kTooManyNames);
   EXPECT_TRUE(Run(Mode::kTake).fits());
 }
 
-TEST_F(RedisScript, ForceChargesWhatThereIsRoomFor) {
+TEST_F(RedisScript, ForceChargesOnlyTheNamesThatFindRoom) {
   store_ = Open(0, 2);
   const Tiers three{{"a", kHour}, {"b", kHour}, {"c", kHour}};
   const ChargeAnswer answer = Run(Mode::kForce, three);
@@ -180,7 +180,7 @@ TEST_F(RedisScript, ForceChargesWhatThereIsRoomFor) {
   EXPECT_EQ(store_->Health().dropped_entries, 3U);
 }
 
-TEST_F(RedisScript, ATierOfTokensIsANameAlsoWhereNoneAreReserved) {
+TEST_F(RedisScript, ATierOfTokensIsANameEvenIfNoTokensAreReserved) {
   store_ = Open(0, 0);
   const Tiers tiers{{"a", {.unit = kTokens, .amount = 50, .per = hours(1)}}};
   EXPECT_EQ(Run(Mode::kHold, tiers, kWide, 0).code, QuotaCode::kTooManyNames);
@@ -198,7 +198,7 @@ TEST_F(RedisScript, OpenReservationsAreBounded) {
   EXPECT_TRUE(Run(Mode::kTake).charged);
 }
 
-TEST_F(RedisScript, WhoSettlesAfterTheDeadlineIsLateAlsoWhereManyAreAheadOfIt) {
+TEST_F(RedisScript, ASettlementAfterTheDeadlineIsLateEvenBehindManyOthers) {
   const std::vector<std::string> first = HoldMany(kMostExpiredAtOnce, seconds(10));
   const std::vector<std::string> last = HoldMany(2, seconds(11));
   clock_.Advance(seconds(11));
@@ -260,7 +260,7 @@ TEST_F(RedisScript, ABucketIsPaidOffAtTheRateThatItWasLastAskedWith) {
   EXPECT_EQ(Look(bucket(10, 100)).tiers[0].used, 86);
 }
 
-TEST_F(RedisScript, ABucketGetsBackNoMoreThanWhatIsStillOwed) {
+TEST_F(RedisScript, ABucketGetsBackNoMoreThanItIsStillOwed) {
   const Tiers tiers{
       {"a", {.unit = kTokens, .kind = Limit::Kind::kBucket, .amount = 10, .per = seconds(10), .burst = 100}}};
   const std::string held = Run(Mode::kHold, tiers, kWide, 50).reservation;
@@ -317,7 +317,7 @@ TEST_F(RedisScript, ACorruptKeyIsNamed) {
 }
 
 // This happens during a slot move, when a tier's key cannot be read: nothing is settled now, and everything later.
-TEST_F(RedisScript, WhatCannotBeReadIsSettledLater) {
+TEST_F(RedisScript, AReservationWithAnUnreadableTierIsSettledLater) {
   const Tiers tiers{{"a", kHour}, {"b", kHour}};
   const std::string b = Key("t:b:r3600000");
   for (const bool sweep : {false, true}) {

@@ -22,7 +22,7 @@ TEST(RedisSentinel, DecidesOnTheMaster) {
   EXPECT_EQ(store->Models().value(), std::vector<std::string>{"gpt-4o"});
 }
 
-TEST(RedisSentinel, AsksTheNextWhereOneIsGoneOrSaysNothing) {
+TEST(RedisSentinel, AsksTheNextIfOneIsGoneOrSilent) {
   SentinelGroup group;
   group.sentinels()[0]->Kill();
   group.sentinels()[1]->Pause();
@@ -54,7 +54,7 @@ TEST(RedisSentinel, SpeaksTls) {
   EXPECT_TRUE(answer.fits()) << answer.problem;
 }
 
-TEST(RedisSentinel, SaysThatNobodyKnowsTheMaster) {
+TEST(RedisSentinel, ReportsAnUnknownMaster) {
   SentinelGroup group;
   const auto store = OpenRedis("redis-sentinel://" + group.sentinels()[0]->address() + "/other");
   const ChargeAnswer answer = TakeOne(*store, "gpt-4o", kWide);
@@ -75,7 +75,7 @@ TEST(RedisSentinel, SaysThatThePasswordIsWrong) {
   EXPECT_EQ(answer.problem.find("hunter2"), std::string::npos) << answer.problem;
 }
 
-TEST(RedisSentinel, WhoTakesASentinelForARedisIsToldWhatItIs) {
+TEST(RedisSentinel, ReportsASentinelThatIsNamedAsARedis) {
   RedisProcess sentinel({.kind = RedisProcessOptions::Kind::kSentinel});
   const auto store = OpenRedis("redis://" + sentinel.address());
   const std::string problem = TakeOne(*store, "gpt-4o", {.max_rpm = 5}).problem;

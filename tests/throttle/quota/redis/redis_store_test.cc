@@ -35,7 +35,7 @@ TEST(RedisStore, ManyThatAskAtOnceAreAnsweredOnceEach) {
   EXPECT_EQ(fits, 500);
 }
 
-TEST(RedisStore, WhatWaitsWhenItIsClosedIsAnswered) {
+TEST(RedisStore, AnswersPendingCallsWhenItIsClosed) {
   RedisProcess server;
   std::latch answered(3);
   {
@@ -65,7 +65,7 @@ TEST(RedisStore, ShowsItsCertificateToAServerThatAsksForOne) {
   EXPECT_TRUE(answer.fits()) << answer.problem;
 }
 
-TEST(RedisStore, SaysWhatIsWrongWithItsCertificate) {
+TEST(RedisStore, ReportsTheProblemOfItsCertificate) {
   RedisProcess server({.tls = true});
   const auto problem = [&](const std::string& certificate, const std::string& key) {
     const auto store = OpenRedis(server.url(), {.cert_file = certificate, .key_file = key, .verify = false});
@@ -80,7 +80,7 @@ TEST(RedisStore, SaysWhatIsWrongWithItsCertificate) {
   EXPECT_NE(others.find("of the key of " + certificate), std::string::npos) << others;
 }
 
-TEST(RedisStore, KeysExpireButThoseOfQuotas) {
+TEST(RedisStore, AllKeysButThoseOfQuotasExpire) {
   RedisProcess server;
   const auto store = OpenRedis(server.url());
   ASSERT_TRUE(store->SetQuota(kModel, kWide).ok());
@@ -130,7 +130,7 @@ TEST(RedisStore, EightProcessesLoseNoCount) {
   EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), 3 * kTimes * static_cast<int64_t>(kHammerProcesses));
 }
 
-TEST(RedisStore, EightProcessesSettleWhatTheyReserve) {
+TEST(RedisStore, EightProcessesSettleTheirReservations) {
   RedisProcess server;
   const HammerSum sum = HammerReservations(server.url(), kHammerProcesses, 200);
   EXPECT_EQ(sum.failed, 0);
@@ -144,7 +144,7 @@ TEST(RedisStore, NoWindowThatSlidesHasMoreThanItsLimit) {
   CheckThatNoWindowHasMoreThanItsLimit(server.url());
 }
 
-TEST(RedisStore, WhatAKilledProcessHadReservedIsFreeAtItsDeadline) {
+TEST(RedisStore, ReservationsOfAKilledProcessEndAtTheirDeadline) {
   RedisProcess server;
   CheckThatKilledHoldersGiveBack(server.url(), [&server](const WallClock& clock) {
     return OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});

@@ -118,7 +118,7 @@ TEST(ClusterTopology, FollowsMovedOnceAndKnowsTheSlotFromThenOn) {
 }
 
 // The owner redirects by ASK to the other node, which does not know of the move and redirects by MOVED to the owner.
-TEST(ClusterTopology, GivesUpWhereRedirectionsGoRoundInCircles) {
+TEST(ClusterTopology, GivesUpOnCircularRedirections) {
   ClusterServers cluster;
   Topology topology(cluster.url());
   EXPECT_EQ(topology.Count("{a}"), 1);
@@ -133,7 +133,7 @@ TEST(ClusterTopology, GivesUpWhereRedirectionsGoRoundInCircles) {
   EXPECT_EQ(topology.Count("{a}"), 2);  // and the failure has left no damage
 }
 
-TEST(ClusterTopology, AnswersWhatWaitsWhenItGoes) {
+TEST(ClusterTopology, AnswersPendingCallsWhenItIsDestroyed) {
   ClusterServers cluster({.masters = 1});
   cluster.node(0).Pause();
   std::vector<std::future<RedisOutcome>> outcomes;
