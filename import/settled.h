@@ -17,7 +17,7 @@ namespace weir {
 struct Reject {
   uint64_t line = 0;  // number of the line in its input, from 1
   size_t begin = 0;   // offset of the line in the chunk's text
-  size_t size = 0;    // its bytes, without line feed
+  size_t size = 0;    // number of its bytes in this chunk, without line feed
   LineOutcome outcome = LineOutcome::kInvalid;
   std::string reason;  // one line for people: "the signature is not its author's"
 };

@@ -6,9 +6,9 @@
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
 //   db->Write(options, &batch);             // destroy `admission` after that, not before
 //
-// Only one thread at a time may use an Admission, and it must not outlive its limiter. An admitted scan counts as
-// running until its Admission is destroyed, so keep the object until the operation is done. Destroying an Admission
-// that waits cancels the wait.
+// Only one thread at a time may use an Admission, and it must not outlive its limiter. An admitted scan may hold a
+// permit: it then counts as running until its Admission is destroyed, so keep the object until the operation is done.
+// Destroying an Admission that waits cancels the wait.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ namespace weir {
 
 enum class Operation : uint8_t { kRead, kWrite };
 
-// A client waits for kInteractive work. kBulk work, such as an import, may wait longer: it gets the capacity that
-// interactive work leaves, but never less than a small share (write_gate.h, scan_gate.h).
+// kInteractive: work whose result a client awaits. kBulk: work that may be delayed longer, such as an import; it gets
+// the capacity that interactive work leaves, but never less than a small share (write_gate.h, scan_gate.h).
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
 
@@ -71,7 +71,7 @@ class [[nodiscard]] Admission {
     Duration waited{};
   };
 
-  Admission() = default;  // admitted, without a permit that has to end
+  Admission() = default;  // admitted, and holds no permit
   // For gates only. If `gate` is not null, the Admission reports to it when the wait or the permit ends.
   explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
       : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
@@ -109,15 +109,15 @@ class [[nodiscard]] Admission {
   State Wait();
 
   // Ends the wait: the state becomes kRefused with the reason "cancelled", and the function that OnSettled was given is
-  // destroyed uncalled. Returns true. Returns false if the request was not waiting any more: then its outcome stands,
-  // and the function, if there is one, has returned. Cancel calls the function itself if no thread has done so, and
-  // waits for a thread that runs it, unless it is called from within the function.
+  // destroyed uncalled. Returns true. If the request was already settled, returns false and its outcome stands; Cancel
+  // first makes sure that the function of OnSettled has returned: it calls the function if no thread has taken it yet,
+  // or waits for the thread that runs it. Called from within that function, Cancel does not wait.
   bool Cancel();
 
   // For callers that may not block. `settled` is called once, when the request is admitted or refused, by the thread
-  // that settles it; Poll() then tells the outcome. That thread may be the limiter's own, or any that calls Tick or
-  // Stop, or that polls, cancels or destroys an Admission of the limiter. If the request is not waiting, OnSettled
-  // calls `settled` itself, and an exception goes to its caller. A second call replaces the first function.
+  // that settles it; Poll() then tells the outcome. That thread may be the limiter's own, or any that calls Tick, Pump
+  // or Stop, or that polls, cancels, destroys or overwrites an Admission of the limiter. If the request is not waiting,
+  // OnSettled calls `settled` itself, and an exception goes to its caller. A second call replaces the first function.
   //
   // The limiter holds no lock while `settled` runs and is destroyed, so `settled` may ask for admissions, own some and
   // end them, this one too. But it holds up the thread that settles, so it should hand over (post) work that takes

@@ -28,8 +28,8 @@ std::string ToHex(const uint8_t* bytes, size_t size);
 inline std::string ToHex(std::string_view bytes) {
   return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
-// Writes the `size` bytes that the digits of `hex` stand for to `bytes` and returns true. Returns false unless `hex` is
-// exactly 2 * `size` lower-case digits; the content of `bytes` is then undefined.
+// Decodes `hex` into the `size` bytes at `bytes` and returns true. If `hex` is not exactly 2 * `size` lower-case
+// digits, returns false and leaves the content of `bytes` undefined.
 bool FromHex(std::string_view hex, uint8_t* bytes, size_t size);
 
 }  // namespace weir

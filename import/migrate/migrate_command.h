@@ -1,4 +1,4 @@
-// `weir migrate`: copies the database of a data directory into a PostgreSQL.
+// `weir migrate`: copies a RocksDB database into a PostgreSQL database, then compares the two.
 #pragma once
 
 namespace weir {

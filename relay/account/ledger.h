@@ -7,9 +7,9 @@
 //   HeldBytes also_held(account, bytes);         // counts the bytes whatever the bounds
 //
 // Each connection has an account, and the accounts of one address share its bounds, so a client gets no more by opening
-// more connections. An address may hold at most Bounds::address_bytes, and no more than is still free of
-// Bounds::total_bytes; but always_bytes are allowed however little is free. So a few addresses can have their whole
-// bound, many have less each, and something is left for the next one.
+// more connections. All that an address holds must stay within Bounds::address_bytes, and must not be more than what
+// then remains free of Bounds::total_bytes; but it may always hold always_bytes. So a few addresses can have their
+// whole bound, many have less each, and something is left for the next one.
 //
 // All memory held for a client is counted where it is held: filters, ranges, records, live events that wait, output. If
 // several accounts hold the same memory (Memory::kShared), it counts for each of them.
@@ -80,12 +80,12 @@ class Ledger {
     uint64_t address = 0;
     uint64_t bytes = 0;
   };
-  // Returns the addresses that hold most, the first one most, but at most `most` of them and none that holds nothing.
+  // Returns up to `most` addresses that hold something: those with the most bytes, in descending order.
   std::vector<Holder> Heaviest(size_t most) const;
 
-  // Calls `give_up` of accounts of the address that holds most: of the largest account first, until the accounts that
-  // were called hold at least `bytes` together. Returns the bytes that these accounts hold, which may be fewer than
-  // `bytes`, or 0. The accounts have yet to give them back.
+  // Asks accounts of the address that holds most to free memory: calls their `give_up`, the largest account first,
+  // until the accounts asked hold at least `bytes` together. Passes over accounts without a `give_up`. Returns the
+  // bytes that the accounts asked hold, which may be fewer than `bytes`, or 0; they have yet to give them back.
   uint64_t AskHeaviest(uint64_t bytes);
 
  private:
@@ -130,7 +130,7 @@ class Account {
   // Subtracts bytes that were counted with the same `memory` and are no longer held.
   void GiveBack(uint64_t bytes, Memory memory = Memory::kOwn);
 
-  // Returns true if the address may hold `bytes` more by what is free now. TryTake can still refuse them, because it
+  // Returns true if what is free now lets the address hold `bytes` more. TryTake can still refuse them, because it
   // compares with what is free after it has taken them.
   bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
   // Calls `tell` at most once, when an account of the same address gives back bytes and HasRoom(bytes) is true then.
@@ -140,8 +140,8 @@ class Account {
   // the ledger or an account, and should only post to another thread.
   void WhenRoom(uint64_t bytes, std::function<void()> tell);
 
-  // Opens another account of the same address, for memory that no single connection of the address holds. `give_up` is
-  // that of Ledger::Open.
+  // Opens another account of the same address, for memory that no single connection of the address holds. `give_up` has
+  // the same meaning as in Ledger::Open.
   std::shared_ptr<Account> OpenBeside(std::function<void()> give_up) const {
     return ledger_.Open(key_, std::move(give_up));
   }
@@ -198,7 +198,7 @@ class HeldBytes {
     bytes_ += bytes;
     return true;
   }
-  // Gives back `bytes` of the bytes() before the destructor does.
+  // Gives back `bytes` now, not only in the destructor. `bytes` must not exceed bytes().
   void GiveBack(uint64_t bytes) {
     account_->GiveBack(bytes, memory_);
     bytes_ -= bytes;

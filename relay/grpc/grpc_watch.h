@@ -1,10 +1,10 @@
 // A watch: a gRPC call that sends the answer of a unary method at once, and again each time that the answer has
 // changed, until the client ends it or its deadline passes. An error of the method ends the watch with this error.
 //
-// The watch calls the method again at each beat, a fixed time after the last answer. It does not call it while an
-// answer is missing or the stream is full, so a watch that its client does not read soon costs nothing. Watches that
-// begin together call the method at different moments (FirstBeat): the timers of an I/O thread do not share its time
-// fairly with its connections, and the calls of 50,000 watches at once took 280 ms.
+// The watch calls the method again at each beat, a fixed time after the last answer. It makes no call while it waits
+// for an answer of the method or while the stream is full, so a watch whose client has stopped reading soon costs
+// nothing. Watches that begin together call the method at different moments (FirstBeat): the timers of an I/O thread do
+// not share its time fairly with its connections, and the calls of 50,000 watches at once took 280 ms.
 #pragma once
 
 #include <chrono>
@@ -40,8 +40,8 @@ struct GrpcWatched {
 // `beat`. The times of consecutive watches are spread evenly over the beat.
 std::chrono::nanoseconds FirstBeat(uint64_t n, std::chrono::nanoseconds beat);
 
-// Adds a watch at `path`, "/package.Service/Method".
-
+// Adds a method at `path`, "/package.Service/Method". Each call of that method is a watch of `watched`, at the pace of
+// `pace`.
 void AddGrpcWatch(HttpRouter& router, std::string path, const GrpcWatchPace& pace, GrpcWatched watched);
 
 }  // namespace weir

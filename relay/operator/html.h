@@ -11,9 +11,9 @@ namespace weir {
 // Returns the text with HTML escapes, for use as text or as the value of a quoted attribute.
 std::string HtmlEscaped(std::string_view text);
 
-// FilledHtml returns the page with each {word} replaced by the HTML of the word, which it does not escape. Other text
-// in braces stays.
+// Words of a page, each with the HTML that takes its place.
 using HtmlWords = std::vector<std::pair<std::string_view, std::string>>;
+// Returns the page with each {word} replaced by its HTML, as it is: the caller escapes it. Other text in braces stays.
 std::string FilledHtml(std::string_view page, const HtmlWords& words);
 
 }  // namespace weir

@@ -13,9 +13,10 @@
 //
 //  * The last tenth is for clients with few connections: a client that has nine times as many places as are free, or
 //    more, gets none.
-//  * If no place is free, the holder with the most connections loses its most silent one to a client that has at least
-//    two fewer. Holders are the clients of IPv4 and the /48s; if the newcomer's own /48 has the most, its /56s, then
-//    its /64s.
+//  * If no place is free, the holder with the most connections loses one if the newcomer's holder has at least two
+//  fewer.
+//    Holders are clients of IPv4 and /48s; if the newcomer's own /48 has the most, its /56s are compared, then the /64s
+//    of its own /56. The largest client within the losing holder loses the connection that has been silent longest.
 //  * 127.0.0.1 and ::1 have kMostOfHere places of their own in addition, for health checks and administrators on this
 //    machine. If all of these are taken, the most silent of them is ended for the next. They are for HTTP requests, not
 //    for WebSockets.
@@ -68,8 +69,8 @@ class Places {
   Refusal Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place);
   // Does the same for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
   Refusal TakeUnnamed(std::unique_ptr<TakenPlace>* place);
-  // Makes a place of TakeUnnamed the client's. Returns kNone, or why the client cannot have it; then the place does not
-  // change.
+  // Gives a place of TakeUnnamed to `client`, once that is known, and ends no other connection. Returns kNone, or why
+  // the client cannot have the place; then the place does not change.
   Refusal Name(TakenPlace& place, const IpAddress& client);
   // Takes one of loopback's own places. Never fails: if all are taken, the most silent one gives way.
   std::unique_ptr<TakenPlace> TakeOfHere();
@@ -139,7 +140,7 @@ class TakenPlace {
   bool has_name_ = false;
   bool is_of_here_ = false;
   // Protected by the mutex of places_.
-  Places::Holder* holder_ = nullptr;  // the client; null: not known, or the place has gone to another connection
+  Places::Holder* holder_ = nullptr;  // the client; null: not known, loopback's, or given to another
   bool counts_ = false;               // the place is this connection's
   std::function<void()> give_way_;
 };

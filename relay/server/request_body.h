@@ -1,5 +1,6 @@
-// RequestBody parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. It passes the
-// body on in pieces as they come. Of the input it keeps only a line of the chunked coding that has not come whole.
+// RequestBody parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. It passes it on
+// in pieces as they come, and keeps only an incomplete line of the chunked coding (16 KiB at most; beyond that, an
+// error).
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -61,7 +62,7 @@ class RequestBody {
   // NOLINTEND(readability-identifier-naming)
 
   boost::beast::http::request_parser<Pieces> parser_;
-  std::string line_;  // input to parse again with more: of a chunk's line, or of the lines after the last chunk
+  std::string line_;  // incomplete input: part of a chunk's size line, or of the lines after the last chunk
 };
 
 }  // namespace weir

@@ -1,12 +1,12 @@
 // IdleMerge: makes RocksDB merge the files of level 0 into level 1 while no files are added there, so that queries have
 // fewer files to search.
 //
-// RocksDB merges level 0 only when it has a number of files, because then it rewrites less data. If little is written,
-// files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time, and merging them takes a
-// second. So if level 0 of a column family has not changed for five looks, IdleMerge sets that number to 1 until the
-// next look. RocksDB then merges the files in a compaction of its own, with its own priority and pace.
+// RocksDB merges level 0 once it has a certain number of files (the trigger): to merge more at a time rewrites less. If
+// little is written, files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time, and merging
+// them takes a second. So if level 0 of a column family has not changed for five looks (one a minute), IdleMerge sets
+// the trigger to 1 until the next look. RocksDB then merges the files in a compaction of its own, at its own pace.
 //
-// Threads: used on the thread that saves.
+// Threads: used only by the thread that saves events (group_commit.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class IdleMerge {
   // `database` must outlive the object and be open for writing.
   explicit IdleMerge(const Database& database);
   // Looks at level 0 of each column family. The caller calls it once a minute. Returns an error if RocksDB refuses the
-  // new number; the next look tries again.
+  // new trigger; the next look tries again.
   Status Look();
 
  private:

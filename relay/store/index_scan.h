@@ -1,8 +1,9 @@
 // IndexScan: finds the index entries (keys.h) that may match a filter, newest first and, at equal age, by the first
 // bytes of the id. It chooses the plan (planner.h, plan_race.h) and merges the plan's ranges.
 //
-// A scan uses one RocksDB iterator for all ranges, not a thousand. It reads some entries of each range in advance; when
-// they are used up, the iterator returns to the range. So the memory of a scan is bounded by the size of its plan.
+// A scan uses a single RocksDB iterator, not one for each of up to a thousand ranges. It reads some entries of each
+// range in advance; when they are used up, the iterator returns to the range. So the memory of a scan is bounded by the
+// size of its plan.
 //
 // Work is done in slices: if a Budget is used up, the next call of Ready continues. Between two calls the iterator may
 // be freed (LetGo).
@@ -45,17 +46,17 @@ struct ScanBounds {
 
 class IndexScan {
  public:
-  // `options` has the snapshot that is read. `wanted` is about the number of entries that the caller will need.
+  // `options` has the snapshot that is read. `wanted` estimates the number of entries that the caller will need.
   // `database`, `options` and `filter` must outlive the scan.
   IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
             const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
-  // Reads until head() is the next entry. Returns true if it is, or if there are no more entries, and false if the
-  // budget was used up before. Must be called again after each Pop, and after false with a new budget.
+  // Reads until head() is the next entry. Returns true if it is, or if there are no more entries; false if the budget
+  // was used up first. Must be called again after each Pop. If it has returned false, it needs a new budget.
   Result<bool> Ready(Budget* budget);
-  // Returns the next entry after Ready has returned true; null if there are no more. The same event may come several
-  // times in a row.
+  // Returns the next entry, or null if there are no more. Valid only once Ready has returned true. The same event may
+  // come several times in a row.
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
   // Removes head(), which must not be null.
   void Pop();
@@ -83,8 +84,8 @@ class IndexScan {
     // Reversed, so that the front of the heap is the entry that comes first.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };
-  // The phases of a scan: it chooses a plan, looks up the points, opens the ranges and the ranges of all kinds, and
-  // then returns the entries.
+  // The phases of a scan: it chooses a plan, looks up the points, opens the ranges, opens those that cover
+  // every kind of event (Plan::kind_ranges), and then returns the entries.
   enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
 
   Status Prepare(Budget* budget);

@@ -55,7 +55,8 @@ class Endpoint {
   TimePoint NextServe(TimePoint now) const;
   // Returns when a request last came or was served.
   TimePoint last_used() const { return last_used_; }
-  // Returns true if the endpoint may be removed: no request waits, and a new endpoint would let through no more.
+  // Returns true if the endpoint may be removed: no request waits, and a new one in its place would not let more
+  // through.
   bool CanEnd(TimePoint now);
   EndpointState State(TimePoint now);
 

@@ -1,4 +1,5 @@
-// EnvoyService: Envoy's rate limits as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
+// EnvoyService: the ServedLimiter that answers Envoy's rate-limit requests, over gRPC and HTTP. It owns the limiter,
+// its metrics and its rules.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ class EnvoyService final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
-  std::string_view health_name() const override { return "ratelimit"; }  // the name that the published service has
+  std::string_view health_name() const override { return "ratelimit"; }  // as envoyproxy/ratelimit has it
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override { metrics_.AppendLive(tables, *limiter_); }
@@ -40,7 +41,7 @@ class EnvoyService final : public ServedLimiter {
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
-  // When values last had to count together for want of memory, and when the log last said so.
+  // When a request last had to share a counter with other values for want of memory, and when the log last said so.
   std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
   std::optional<EnvoyApi> api_;                 // the limiter's destructor may still answer requests through it
   std::unique_ptr<DescriptorLimiter> limiter_;  // set by Open

@@ -1,8 +1,8 @@
-// WaitingCalls: runs calls that may wait for the store on four threads of their own. The store is not asked for a call
-// that has waited for a thread too long, whose client is gone, or that gets its thread after BeginStop: a charge of
-// which no client learns would only be lost.
+// WaitingCalls: runs calls that may block on the store, on four threads of its own. A call is refused, and the store is
+// not asked, if it waited too long for a thread, if its client is gone, or if it gets its thread after BeginStop: else
+// quota could be charged for a call whose client never gets the answer.
 //
-// Threads: any, except for Stop.
+// Threads: any thread may call Submit and BeginStop; one thread calls Stop, not from within a call.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,9 @@ namespace weir {
 
 class WaitingCalls {
  public:
-  // The longest time from the arrival of a call until the store is asked. SQLite waits as long for a lock. So if its
-  // file is locked, the calls that wait are answered when those that have begun are.
+  // The longest time that a call waits for a thread. SQLite waits for a lock for the same time by default
+  // (busy_timeout), so while its file is locked, the waiting calls are refused at about the time when the running ones
+  // fail.
   static constexpr std::chrono::seconds kLongestInLine{5};
 
   // The clock must outlive this object.
@@ -32,8 +33,8 @@ class WaitingCalls {
   using Busy = std::function<HttpResponse(std::string message)>;
   static HttpResponse BusyAsJson(std::string message);
 
-  // Runs a call soon, on one of the threads: calls `call`, which must give the reply, or replies with the answer of
-  // `busy`. Calls of different addresses take turns.
+  // Runs a call soon, on one of the threads: calls `call`, which must reply before it returns, or replies with what
+  // `busy` makes. Calls of different addresses take turns.
   void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
   // From now on, calls that wait for a thread are answered by `busy`.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }

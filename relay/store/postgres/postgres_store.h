@@ -7,9 +7,9 @@
 // it needs, writing the changes, COMMIT. When it returns without an error, the server has answered COMMIT; if the
 // server has synchronous standbys, they have the events, too.
 //
-// Every process that saves is an origin (serial.h) with a name of its own. The other relays on the database read the
-// events that an origin saves (postgres_news.h), except old events that an import saves through this relay: they belong
-// to a second origin of this process, "name (history)".
+// Every process that saves is an origin (serial.h) with a name of its own. Queries at every relay find all stored
+// events; besides, each relay reads what other origins save, to pass it to its subscribers (postgres_news.h). Old
+// events of an import are not passed on: they belong to a second origin of this process, "name (history)".
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ struct PostgresStoreSettings {
 // Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// Returns `conninfo` with the demand that, among several hosts, the one that takes writes is selected. Returns it
-// unchanged if it has a demand of its own (target_session_attrs).
+// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects, among several hosts, the one that
+// takes writes. Returns it unchanged if it sets target_session_attrs itself.
 std::string WithWritableHost(const std::string& conninfo);
 
 struct PostgresStoreOptions {
@@ -50,7 +50,7 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // no other relay reads what this store saves
+  bool is_history = false;            // other relays find what this store saves, but tell no subscriber
 };
 
 class PostgresEdit;
@@ -80,13 +80,13 @@ class PostgresStore final : public EventStore {
 
   // Returns a new session for the caller, which is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
-  // Returns the address of the server; unless the store is read-only, with the demand for a host that takes writes.
+  // Returns the address of the server. Unless the store is read-only, it selects a host that takes writes.
   std::string conninfo() const;
   // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Adds marks of another store, and removes the events that they name here. For marks of vanished authors, the caller
-  // must call RemoveVanished afterwards, which removes the events.
+  // Adds marks of another store and removes the events that they name from this one. Marks of vanished authors are only
+  // added: the caller must then call RemoveVanished, which removes the events.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // A note is a line of text that the database keeps under a name. Returns an empty string if there is no such note.
   Result<std::string> Note(const std::string& name) const;
@@ -109,11 +109,11 @@ class PostgresStore final : public EventStore {
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
-  // Notes whether the events of an author who asked any relay to vanish are still to be removed (owes_vanishing). May
-  // be called from any thread.
+  // Notes whether the database still has events to remove for authors who asked one of its relays to vanish
+  // (owes_vanishing). May be called from any thread.
   void NoteOthersOwe(bool owe) { others_owe_ = owe; }
-  // Sets a function that is called after each write with new events that other relays should read, on the thread that
-  // saves. Must be set while no thread saves; an empty function ends the calls.
+  // Sets a function that is called, on the thread that saves, after each write that added events for the subscribers of
+  // other relays. Must be set while no thread saves; an empty function ends the calls.
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
@@ -121,8 +121,9 @@ class PostgresStore final : public EventStore {
   Status OpenAll();
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
-  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit if another relay was
-  // faster, or if the connection turns out to have been lost while it was idle.
+  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit if another relay has
+  // changed what this one relied on, or if the connection was lost while it was idle. `alone`: the edit locks all
+  // origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
@@ -135,7 +136,7 @@ class PostgresStore final : public EventStore {
   std::string database_;
   PostgresOrigin origin_;
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
-  bool has_saved_ = false;      // an edit has locked all origins since this process took its last name
+  bool has_saved_ = false;      // a save has locked all origins since this process last took a name
   std::function<void()> tell_;  // set by OnSaved
   mutable std::mutex mutex_;    // protects unknown_news_
   std::deque<Range> unknown_news_;
