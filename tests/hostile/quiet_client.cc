@@ -16,6 +16,7 @@ constexpr auto kBeat = std::chrono::milliseconds(50);
 constexpr auto kQuietPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
 constexpr size_t kMostOpen = 20;
+constexpr size_t kMostDue = 8;  // answers that it waits for before it asks again: a quiet client piles up no requests
 
 // Returns the n-th text between quotes, counted from zero.
 std::string Quoted(const std::string& message, int n) {
@@ -79,6 +80,10 @@ void QuietClient::Run() {
 }
 
 void QuietClient::Ask() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (due_.size() > kMostDue) return;
+  }
   ++asked_;
   const std::string event =
       signer_.SignedEvent(static_cast<uint64_t>(std::time(nullptr)), 1, "[]", "quiet " + std::to_string(asked_));
