@@ -47,8 +47,8 @@ void Torture(const std::string& role) {
   for (int round = 0; round < Rounds(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     ChildProcess child({}, AsChild(role, path));
-    // Kills it now and then while it is still opening, else in the middle of its work.
-    if (random() % 8 != 0) {
+    // Kills it in the middle of its work or, but for the first round, now and then while it is still opening.
+    if (round == 0 || random() % 8 != 0) {
       const uint64_t enough = expected.acknowledged() + 1 + random() % 3000;
       std::string line;
       while (expected.acknowledged() < enough && child.ReadLine(&line)) expected.Hear(line);
