@@ -27,7 +27,7 @@ class EnvoyService final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
-  std::string_view health_name() const override { return "ratelimit"; }  // as envoyproxy/ratelimit has it
+  std::string_view health_name() const override { return "ratelimit"; }  // the name that envoyproxy/ratelimit uses
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override { metrics_.AppendLive(tables, *limiter_); }
