@@ -80,7 +80,7 @@ struct EventPipeline::Judged {
 void EventPipeline::Debts::Add(const Party& party, Work work) {
   if (work == 0) return;
   const std::lock_guard lock(mutex_);
-  // So many debtors at once come only by design, and then they pay with their number.
+  // Only an attack brings so many debtors at once. All debts are forgotten then, which bounds the memory.
   if (of_groups_.size() >= kMostDebtors) of_groups_.clear();
   of_groups_[GroupOf(party)] += work;
 }

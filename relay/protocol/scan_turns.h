@@ -2,7 +2,7 @@
 // (request.h) did not reach its end. It then needs a turn; while other scans of its address have all turns, it waits,
 // and keeps only the key from which it can continue.
 //
-// So the memory of an address's scans is bounded. And if a client asks for 160 counts, they are answered one after the
+// This bounds the memory of an address's scans. And if a client asks for 160 counts, they are answered one after the
 // other instead of all at the very end.
 //
 // Threads: all functions may be called from any thread.

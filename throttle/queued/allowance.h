@@ -34,8 +34,7 @@ class Allowance {
   TimePoint NextRoom() const;
   // Returns how many requests, or with token_window tokens, may pass at once now.
   uint32_t left() const;
-  // Returns true if a new allowance in its place would
-  // let through the same.
+  // Returns true if a new allowance in its place would let through the same.
   bool IsFresh() const;
 
  private:

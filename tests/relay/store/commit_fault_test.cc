@@ -29,7 +29,7 @@ TEST_F(CommitFaultTest, AFaultIsToldAsAnErrorAndTheThreadGoesOn) {
 
 // The n-th allocation fails between the store's save and the reports, or from there to the next save.
 TEST_F(CommitFaultTest, WhereMemoryFailsEveryEventIsToldOnce) {
-  // So many that putting them back takes memory.
+  // With fewer, putting the events back would take no memory.
   constexpr uint64_t kConnections = 40;
   for (const bool after_telling : {false, true}) {
     size_t failures = 0;

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// So few at once that other processes hardly wait: a model costs some 20 us.
+// One transaction sweeps so few that other processes hardly wait: a model costs some 20 us.
 constexpr size_t kModelsAtOnce = 256;
 constexpr size_t kTiersAtOnce = 1024;
 constexpr size_t kEndedAtOnce = 64;  // models
