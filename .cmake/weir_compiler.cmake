@@ -28,6 +28,8 @@ if(WEIR_SANITIZE)
   # These find what the address sanitizer finds as well, or nothing without optimisation, for a fifth of the compiling. clang 14
   # cannot compile coroutines with "function".
   list(APPEND sanitizer_options -fno-sanitize=vptr,null,object-size$<$<CXX_COMPILER_ID:Clang>:,function>)
+  # assert's __FILE__ is a path below the source directory, so that every clone finds the same in ccache.
+  list(APPEND sanitizer_options -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   add_compile_options(${sanitizer_options})
   add_link_options(-fsanitize=${WEIR_SANITIZE})
   find_program(WEIR_LLD ld.lld)
