@@ -235,7 +235,8 @@ inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
 }
 inline void WaitForMetric(const RelayPart& part, const std::string& name,
                           const std::function<bool(uint64_t)>& is_there) {
-  for (int i = 0; i < 3000; ++i) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < end) {
     if (is_there(MetricOf(part, name))) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
