@@ -54,7 +54,7 @@ struct LimiterSettings {
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
   // At any pressure, a bulk scan begins only while fewer scans than this run. No environment variable sets it. In the
-  // storm benchmark with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 8.
+  // storm benchmark with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 4.
   uint64_t bulk_scans = FewerThanCores();
 
   double emergency = kEmergencyOfTarget;  // an emergency begins at this multiple of the memory target
