@@ -31,6 +31,8 @@ TEST_F(CommitFaultTest, AFaultIsToldAsAnErrorAndTheThreadGoesOn) {
 TEST_F(CommitFaultTest, WhereMemoryFailsEveryEventIsToldOnce) {
   // With fewer, putting the events back would take no memory.
   constexpr uint64_t kConnections = 40;
+  constexpr uint64_t kEach = 3;
+  const std::vector<PlainEvent> notes = Notes(kEach * kConnections);
   for (const bool after_telling : {false, true}) {
     size_t failures = 0;
     for (size_t n = 1; n == failures + 1; ++n) {
@@ -47,15 +49,14 @@ TEST_F(CommitFaultTest, WhereMemoryFailsEveryEventIsToldOnce) {
         if (!begins && after_telling && saves == 2) FailAllocation(n);
       });
       GroupCommit commit(store, told.Listener(), {}, clock_);
-      const std::vector<PlainEvent> notes = Notes(10 * kConnections);
-      store.SaveInPieces(notes[5 * kConnections].id, 2);
+      store.SaveInPieces(notes[notes.size() / 2].id, 2);
       store.HoldSaves();
       const auto submit = [&commit](uint64_t connection, std::span<const PlainEvent> events) {
         commit.Submit(SubmissionsOf(events, {.id = connection, .group = connection}));
       };
       submit(0, Notes(1, "first "));
       store.WaitForSave();
-      for (uint64_t i = 0; i < kConnections; ++i) submit(i + 1, std::span(notes).subspan(10 * i, 10));
+      for (uint64_t i = 0; i < kConnections; ++i) submit(i + 1, std::span(notes).subspan(kEach * i, kEach));
       store.LetSavesGo();
       told.WaitFor(1 + notes.size());
       commit.Stop();

@@ -23,14 +23,19 @@ struct StoreKind {
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 inline std::string NameOfKind(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
+// Returns how many random histories a test lives through.
+inline uint64_t HistorySeeds(uint64_t by_default) {
+  const char* seeds = std::getenv("WEIR_HISTORY_SEEDS");
+  return seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : by_default;
+}
+
 class StoreSuite : public testing::TestWithParam<StoreKind> {
  protected:
   static constexpr const char* kOwnUrl = "wss://weir.example";
 
   std::unique_ptr<StoreUnderTest> MakePlace(const std::string& own_url = kOwnUrl) { return GetParam().make(own_url); }
   uint64_t Seeds(uint64_t part = 1) const {
-    const char* seeds = std::getenv("WEIR_HISTORY_SEEDS");
-    return seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : std::max<uint64_t>(1, GetParam().histories / part);
+    return HistorySeeds(std::max<uint64_t>(1, GetParam().histories / part));
   }
 };
 
