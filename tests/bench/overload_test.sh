@@ -22,6 +22,8 @@ fail() {
 setpoint=$(echo "$out" | sed -n 's/.*its setpoint is \([0-9.]*\)\.$/\1/p')
 level=$(echo "$out" | sed -n 's/.*the level was \([0-9.]*\) in the mean.*/\1/p')
 echo "$level $setpoint" | awk '{ exit !($1 >= 0.8 * $2 && $1 <= 1.2 * $2) }' || fail "the level was $level, not within a fifth of $setpoint"
+range=$(echo "$out" | sed -n 's/.* and \([0-9.]* to [0-9.]*\) in eight of ten seconds.*/\1/p')
+echo "$range $setpoint" | awk '{ exit !($1 >= 0.25 * $4 && $3 <= 1.5 * $4) }' || fail "the level went from $range, with a setpoint of $setpoint"
 [ "$(echo "$out" | grep -c ' s: level ')" = $seconds ] || fail "it did not say $seconds times what there was"
 echo "$out" | grep -q 'RocksDB braked 0 times' || fail "RocksDB braked"
 echo "$out" | grep -q 'Bulk work is held to .* (.*compaction is behind)' || fail "no second said why bulk work was held"
