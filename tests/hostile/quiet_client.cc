@@ -15,8 +15,8 @@ namespace {
 constexpr auto kBeat = std::chrono::milliseconds(50);
 constexpr auto kQuietPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
-// A quiet client stays well below the 64 KiB that the relay always lets an address hold: a subscription takes 1.5 KB, and
-// each gets all of its events.
+// A quiet client stays well below the 64 KiB that the relay always lets an address hold: a subscription takes 1.5 KB,
+// and each gets all of its events.
 constexpr size_t kMostOpen = 8;
 constexpr size_t kMostDue = 4;  // answers that it waits for before it asks again
 

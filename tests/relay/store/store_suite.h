@@ -34,9 +34,7 @@ class StoreSuite : public testing::TestWithParam<StoreKind> {
   static constexpr const char* kOwnUrl = "wss://weir.example";
 
   std::unique_ptr<StoreUnderTest> MakePlace(const std::string& own_url = kOwnUrl) { return GetParam().make(own_url); }
-  uint64_t Seeds(uint64_t part = 1) const {
-    return HistorySeeds(std::max<uint64_t>(1, GetParam().histories / part));
-  }
+  uint64_t Seeds(uint64_t part = 1) const { return HistorySeeds(std::max<uint64_t>(1, GetParam().histories / part)); }
 };
 
 }  // namespace weir

@@ -241,7 +241,7 @@ PRAGMA user_version = 5;
 
 // Form 5 did not record which reservations are named. Those that it kept are remembered as form 5 would have.
 TEST_F(SqliteFormer, Form5KeepsItsReservations) {
-  const auto hold = [this](QuotaStore& store, const ReservationToken& name) {
+  const auto hold = [](QuotaStore& store, const ReservationToken& name) {
     return store.Run(Charge{
         .model = "o1", .mode = Charge::Mode::kHold, .tokens = 9, .hold_for = std::chrono::minutes(10), .token = &name});
   };
