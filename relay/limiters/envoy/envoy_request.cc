@@ -88,7 +88,8 @@ Fault ReadText(const std::string& place, const dom::element& value, std::string_
 Fault ReadNumber(const std::string& place, const dom::element& value, uint64_t most, uint64_t* number) {
   std::string_view text;
   bool good = value.get(*number) == simdjson::SUCCESS;
-  if (!good && value.get(text) == simdjson::SUCCESS) {
+  // protobuf allows no white space in such a text.
+  if (!good && value.get(text) == simdjson::SUCCESS && text.find_first_not_of("0123456789") == text.npos) {
     const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = static_cast<double>(most)});
     good = parsed.ok();
     if (good) *number = parsed.value();
