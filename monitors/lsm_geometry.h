@@ -37,7 +37,7 @@ struct LsmGeometry {
   // between the old slowdown and the old stop, at most as far beyond the slowdown as the slowdown is beyond the
   // trigger. At the setpoint of bulk work the engine is then about where it used to begin to brake. The more files L0
   // has, the less its compactions rewrite for each: in the storm recipe (bench/storm) bulk work does 6.3 MB/s with 9.6
-  // files at the setpoint and 7.8 with 12, and no more with 16 once its debts are paid.
+  // files at the setpoint and 7.8 with 12.
   double L0FilesAtOne() const;
   // Returns the debt in bytes at which the signal `debt` is 1.0: the real brake. Debt does no harm before the engine
   // brakes for it, and as a tree grows it owes more for each byte in it. With 1.0 at the middle of the old limits, ten

@@ -31,6 +31,7 @@
 #include "import/serve/import_service.h"
 #include "relay/metrics/metric_families.h"
 #include "relay/relay.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/import/signed_events.h"
 
 namespace weir {
@@ -235,20 +236,16 @@ inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
 }
 inline void WaitForMetric(const RelayPart& part, const std::string& name,
                           const std::function<bool(uint64_t)>& is_there) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (std::chrono::steady_clock::now() < end) {
-    if (is_there(MetricOf(part, name))) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ADD_FAILURE() << name << " is still " << MetricOf(part, name);
+  EXPECT_TRUE(Eventually([&] { return is_there(MetricOf(part, name)); }))
+      << name << " is still " << MetricOf(part, name);
 }
 // Waits until the value is above zero and has not changed for half a second. Returns it.
 inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
   uint64_t last = 0;
-  int unchanged = 0;
+  int unchanged = 0;  // looks, each at least 2 ms after the one before (eventually.h)
   WaitForMetric(part, name, [&](uint64_t now) {
     unchanged = now > 0 && std::exchange(last, now) == now ? unchanged + 1 : 0;
-    return unchanged == 50;
+    return unchanged == 250;
   });
   return last;
 }

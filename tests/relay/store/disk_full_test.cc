@@ -12,6 +12,7 @@
 #include "relay/store/store_check.h"
 #include "tests/fixtures/private_disk.h"
 #include "tests/relay/store/child_process.h"
+#include "tests/relay/store/rounds.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -21,10 +22,7 @@ constexpr size_t kBatch = 50;
 constexpr int kBallastMiB = 12;
 
 // WEIR_DISK_FULL_ROUNDS=100 for a long run.
-int Rounds() {
-  const char* rounds = std::getenv("WEIR_DISK_FULL_ROUNDS");
-  return rounds != nullptr ? std::atoi(rounds) : 4;
-}
+int Rounds() { return static_cast<int>(RoundsBy("WEIR_DISK_FULL_ROUNDS", 4)); }
 
 class DiskFull : public testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <string>
 
+#include "tests/relay/store/rounds.h"
 #include "tests/relay/store/store_under_test.h"
 
 namespace weir {
@@ -23,18 +24,14 @@ struct StoreKind {
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 inline std::string NameOfKind(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
-// Returns how many random histories a test lives through.
-inline uint64_t HistorySeeds(uint64_t by_default) {
-  const char* seeds = std::getenv("WEIR_HISTORY_SEEDS");
-  return seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : by_default;
-}
-
 class StoreSuite : public testing::TestWithParam<StoreKind> {
  protected:
   static constexpr const char* kOwnUrl = "wss://weir.example";
 
   std::unique_ptr<StoreUnderTest> MakePlace(const std::string& own_url = kOwnUrl) { return GetParam().make(own_url); }
-  uint64_t Seeds(uint64_t part = 1) const { return HistorySeeds(std::max<uint64_t>(1, GetParam().histories / part)); }
+  uint64_t Seeds(uint64_t part = 1) const {
+    return RoundsBy("WEIR_HISTORY_SEEDS", std::max<uint64_t>(1, GetParam().histories / part));
+  }
 };
 
 }  // namespace weir

@@ -2,22 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
 #include "relay/store/store_check.h"
 #include "tests/relay/store/index_oracle.h"
+#include "tests/relay/store/rounds.h"
 #include "tests/relay/store/saving_child.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {
 
-int Rounds() {
-  const char* rounds = std::getenv("WEIR_TORTURE_ROUNDS");
-  return rounds != nullptr ? std::atoi(rounds) : 5;
-}
+int Rounds() { return static_cast<int>(RoundsBy("WEIR_TORTURE_ROUNDS", 5)); }
 
 void ExpectWhole(const std::string& path, const Expectation& expected) {
   const auto store = MustOpen(SmallStore(path));

@@ -138,6 +138,7 @@ TEST_F(EnvoyApiTest, SaysWhatIsWrongAndWhere) {
       {Body(R"({"entries":[{"key":"a"},{"valeu":"b"}]})"), "descriptors[0].entries[1]: found the member"},
       {Body(R"({"entries":[{"key":true}]})"), "descriptors[0].entries[0].key: found true or false, expected a text"},
       {Body(R"({"hitsAddend":-1})"), "descriptors[0].hitsAddend: expected a whole number"},
+      {Body(R"({"hitsAddend":" 1"})"), "descriptors[0].hitsAddend: expected a whole number"},
       {Body(R"({"hitsAddend":"1x"})"), "descriptors[0].hitsAddend: expected a whole number"},
       {Body("{}", R"(,"hitsAddend":4294967296)"), "hitsAddend: expected a whole number of at most 4294967295"},
       {Body(R"({"limit":{"requestsPerUnit":1}})"), "descriptors[0].limit: found no unit, expected one"},
