@@ -98,7 +98,7 @@ TEST_F(ClientEventTest, EphemeralEventsPayAtTheWriteGate) {
   EXPECT_EQ(taken + refused, kEvents);
   EXPECT_GT(taken, 2U);
   EXPECT_GT(refused, 2U);
-  RunUntil([&] { return budget_->out() == 0; });  // a worker may let go of the last one after its answer
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientEventTest, FaultsAreAnswersAndGiveBackWhatWasHeld) {
@@ -113,7 +113,7 @@ TEST_F(ClientEventTest, FaultsAreAnswersAndGiveBackWhatWasHeld) {
   store_.ThrowInSaves(true);
   EXPECT_TRUE(failed(Ask(writer, Publish(lost))));
   store_.ThrowInSaves(false);
-  EXPECT_EQ(budget_->out(), 0U);
+  RunUntilAllIsGivenBack();
   EXPECT_EQ(Ask(writer, Publish(lost)), OkFor(lost));
 }
 
@@ -137,8 +137,7 @@ TEST_F(ClientEventTest, WhereMemoryFailsEveryEventOfTheBatchIsAnsweredAndItsByte
       errors += answer.find("false,\"error: a fault of this relay: ") != std::string::npos ? 1 : 0;
     RunUntilIdle();
     EXPECT_LE(errors, 1U);
-    EXPECT_EQ(budget_->out(), 0U);
-    EXPECT_EQ(ledger_->bytes(), 0U);
+    RunUntilAllIsGivenBack();
     wall_clock_.WhenAsked(nullptr);
   }
   EXPECT_GT(failures, 2U);
@@ -216,7 +215,7 @@ TEST_F(ClientEventTest, EventsCountAsHeldUntilTheirOk) {
   EXPECT_EQ(waiting_bytes_, own_bytes_) << "and no limit is judged by them";
   store_.HoldSaves(false);
   Hear(writer, 80);
-  EXPECT_EQ(ledger_->bytes(), 0U);
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientEventTest, AConnectionThatLeavesTakesItsAnswersWithIt) {

@@ -221,6 +221,10 @@ class ClientTest : public testing::Test {
       if (io_.poll() == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
+  // Runs until all that requests and events held is given back: a thread may let go of it after its answer.
+  void RunUntilAllIsGivenBack() {
+    RunUntil([&] { return budget_->out() == 0 && ledger_->bytes() == 0 && store_.queries_open() == 0; });
+  }
   // Runs until the client has been told this many more messages. Returns them.
   std::vector<std::string> Hear(Seat& seat, size_t messages = 1) {
     RunUntil([&] { return seat->said.size() >= messages; });

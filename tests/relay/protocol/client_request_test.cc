@@ -140,7 +140,7 @@ TEST_F(ClientRequestTest, RequestsCountFromTheMessageOnUntilTheyAreGone) {
   EXPECT_GE(ledger_->bytes(), before + value.size());
   client.Say(R"(["CLOSE","t"])");
   client.Say(R"(["CLOSE","s"])");
-  RunUntil([&] { return ledger_->bytes() == 0; });
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientRequestTest, BadRequestsAreClosedWithTheReason) {
@@ -224,7 +224,7 @@ TEST_F(ClientRequestTest, AFaultInASliceIsAnsweredAndGivesBackWhatItHeld) {
     EXPECT_TRUE(
         Ask(client, R"(["COUNT","n",{"kinds":[1]}])").starts_with(R"(["CLOSED","n","error: this could not be)"));
   }
-  EXPECT_EQ(store_.queries_open(), 0U);
+  RunUntilAllIsGivenBack();
   EXPECT_EQ(Ask(client, R"(["COUNT","n",{"kinds":[1]}])"), R"(["COUNT","n",{"count":3}])");
 }
 
@@ -235,8 +235,7 @@ TEST_F(ClientRequestTest, AScanThatWouldHoldTooMuchIsRefused) {
   Seat& client = Connect();
   const std::string refusal = "rate-limited: the requests of your address hold too much memory; ask for less at once";
   EXPECT_EQ(Ask(client, R"(["COUNT","n",{"kinds":[1]}])"), R"(["CLOSED","n",")" + refusal + R"("])");
-  EXPECT_EQ(ledger_->bytes(), 0U);
-  EXPECT_EQ(store_.queries_open(), 0U);
+  RunUntilAllIsGivenBack();
 }
 
 // There are so many requests that their removal takes several turns, and a report comes between.
@@ -259,7 +258,7 @@ TEST_F(ClientRequestTest, ASliceThatWasCancelledReportsToAConnectionThatIsGone) 
   over.count_down();
   RunUntilIdle();
   EXPECT_TRUE(client->said.empty());
-  EXPECT_EQ(ledger_->bytes(), 0U);
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientRequestTest, ManyLongCountsOfAnAddressAreEachAnswered) {
@@ -271,7 +270,7 @@ TEST_F(ClientRequestTest, ManyLongCountsOfAnAddressAreEachAnswered) {
   }
   RunUntil([&] { return std::ranges::all_of(clients, [](Seat* c) { return (*c)->Count("[\"COUNT\"") == 5; }); });
   EXPECT_EQ(context_->scan_turns->waiting(), 0U);
-  EXPECT_EQ(store_.queries_open(), 0U);
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientRequestTest, GivingUpClosesEachRequestWithTheReason) {
@@ -284,7 +283,7 @@ TEST_F(ClientRequestTest, GivingUpClosesEachRequestWithTheReason) {
   client.client->OnGiveUp("memory is short");
   EXPECT_EQ(client->Count(R"(["CLOSED","s","rate-limited: memory is short"])"), 1U);
   EXPECT_EQ(client->Count(R"(["CLOSED","queued","rate-limited: memory is short"])"), 1U);
-  RunUntil([&] { return store_.queries_open() == 0 && ledger_->bytes() == 0; });
+  RunUntilAllIsGivenBack();
 }
 
 TEST_F(ClientRequestTest, InAnEmergencyScansAreRefusedAndCheapRequestsServed) {
