@@ -135,7 +135,10 @@ class PtyChild {
       posix_spawn_file_actions_addopen(&actions, stream, name.data(), O_RDWR, 0);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    sigset_t usual;  // a caller, such as nohup, may ignore some of them
+    sigfillset(&usual);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
     const int failed = posix_spawn(&pid_, "/proc/self/exe", &actions, &attributes, pointers(arguments).data(),
                                    pointers(variables).data());
     posix_spawn_file_actions_destroy(&actions);
