@@ -67,22 +67,23 @@ constexpr Command kCommands[] = {
     {"relay", RunRelay, "run the Nostr relay"},
     {"gate", GateCommand, "serve the quotas of LLM models and limits by key over HTTP, without a relay"},
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
-    {"import", ImportCommand, "take events from files, at the pace that the engine stands"},
+    {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
-    {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL, and compare both"},
+    {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},
-    {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the relay or gate that runs"},
+    {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the running relay or gate"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
-    {"completion", CompletionCommand, "print the script by which bash, zsh or fish completes all of this"},
+    {"completion", CompletionCommand, "print the script with which bash, zsh or fish completes these commands"},
 };
 
 void PrintUsage(std::FILE* out) {
-  std::fputs("usage: weir <command> [flags]; `weir <command> --help` tells its flags, `weir --version` the version\n\n",
-             out);
+  std::fputs(
+      "usage: weir <command> [flags]; `weir <command> --help` lists its flags, `weir --version` prints the version\n\n",
+      out);
   for (const Command& c : kCommands) {
     std::fprintf(out, "  %-11.*s %.*s\n", static_cast<int>(c.name.size()), c.name.data(),
                  static_cast<int>(c.meaning.size()), c.meaning.data());

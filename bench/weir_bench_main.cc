@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
   if (command == "demo") return weir::DemoCommand(argc - 1, argv + 1);
   const bool help = command == "--help" || command == "-h" || command == "help";
   std::fputs(
-      "usage: weir-bench <command> [flags]; `weir-bench <command> --help` tells its flags\n\n"
+      "usage: weir-bench <command> [flags]; `weir-bench <command> --help` lists its flags\n"
+      "\n"
       "  storm      measure the throttle against what RocksDB offers: latency, bulk rate, stalls\n"
       "  demo       overload a RocksDB in a temporary directory, without and with the throttle\n",
       help ? stdout : stderr);

@@ -13,8 +13,8 @@ class Bound {
  public:
   explicit Bound(size_t most) : most_(most) {}
 
-  // Takes `count` units and returns true, or takes none and returns false if they would exceed the bound. While another
-  // thread's Take fails, units that would fit may be refused, too.
+  // Takes `count` units and returns true, or takes none and returns false if they would exceed the bound. While a Take
+  // of another thread is failing, this one may refuse units that would fit.
   bool Take(size_t count) {
     if (held_.fetch_add(count, std::memory_order_relaxed) + count <= most()) return true;
     GiveBack(count);
@@ -31,7 +31,7 @@ class Bound {
   void SetMost(size_t most) { most_.store(most, std::memory_order_relaxed); }
   // Returns how many more units fit; 0 if the bound is exceeded.
   size_t left() const { return most() - std::min(most(), held()); }
-  // Returns the share of the bound that is held; it is above 1 if the bound is exceeded.
+  // Returns held() as a share of the bound: above 1 if the bound is exceeded.
   double fullness() const { return static_cast<double>(held()) / static_cast<double>(most()); }
 
  private:

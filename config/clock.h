@@ -12,8 +12,8 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 inline double ToSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// Returns the duration, rounded to the nearest nanosecond. `seconds` must be within the range of Duration (about 292
-// years).
+// Returns `seconds` as a Duration, rounded to the nearest nanosecond. They must be within the range of Duration (about
+// 292 years).
 inline Duration FromSeconds(double seconds) {
   return std::chrono::round<Duration>(std::chrono::duration<double>(seconds));
 }
@@ -28,11 +28,11 @@ class Clock {
   static const Clock& System();
 };
 
-// A date and time of day, in UTC, that other programs and people see.
+// A date and a time of day in UTC, for other programs and for people.
 using WallTime = std::chrono::sys_time<Duration>;
 
-// A clock for the time of day, which may step forward or back when the system's clock is set. Any number of threads may
-// call Now() at once.
+// A clock that gives the date and the time of day. It may step forward or back when the system's clock is set. Any
+// number of threads may call Now() at once.
 class WallClock {
  public:
   virtual ~WallClock() = default;

@@ -22,7 +22,7 @@ bool TakesValue(const CLI::Option& option) { return option.get_items_expected_ma
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Prints the values that may stand there. CLI11 describes their kind like "TEXT:{json,text}" or "INT:INT in [1 - 9]".
+// Prints the option's possible values. CLI11 describes their kind as "TEXT:{json,text}" or "INT:INT in [1 - 9]".
 void CompleteValue(const CLI::Option& option, const std::string& begun, const std::string& before, std::ostream& out) {
   const std::string kind = option.get_type_name();
   if (const size_t brace = kind.find('{'); brace != kind.npos) {
@@ -33,11 +33,11 @@ void CompleteValue(const CLI::Option& option, const std::string& begun, const st
   }
 }
 
-// Prints in --help the values that an option takes, "--threads 0..1024" or "--order oldest|newest", and its default.
+// Shows in --help the values of an option, as in "--threads 0..1024" or "--order oldest|newest", and its default.
 class HelpFormatter final : public CLI::Formatter {
  public:
   HelpFormatter() {
-    // CLI11 2.6 would re-wrap the texts, and the examples in them too.
+    // CLI11 2.6 would re-wrap the texts, including the examples in them.
     [](auto& formatter) {
       if constexpr (requires { formatter.enable_footer_formatting(false); }) {
         formatter.enable_footer_formatting(false);
@@ -47,7 +47,7 @@ class HelpFormatter final : public CLI::Formatter {
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    // CLI11 2.6 begins with an empty line instead.
+    // CLI11 2.6 begins the usage with an empty line instead.
     if (!usage.starts_with("Usage: "))
       usage = "Usage: " + usage.substr(std::min(usage.size(), usage.find_first_not_of('\n')));
     return usage;

@@ -38,25 +38,25 @@ class CommandLine {
  public:
   static constexpr int kWrong = 2;  // the exit status after wrong arguments or settings
 
-  // An argument that was added. Each function adds a rule to it and returns it again, so that calls can be chained.
-  // Parse returns kWrong if the user breaks a rule.
+  // An argument that was added. Each function adds a rule to the argument and returns the argument, so that calls can
+  // be chained. Parse returns kWrong if the user breaks a rule.
   class Argument {
    public:
     Argument Required();
     Argument ShowDefault();  // --help shows the variable's present value
-    // Refuses numbers below `least` or above `most`; they are of type int, int64_t, uint64_t or double.
+    // Refuses numbers below `least` or above `most`. Number is int, int64_t, uint64_t or double.
     template <typename Number>
     Argument Within(Number least, Number most);
     Argument OneOf(std::vector<std::string> words);
-    // These two refuse a path at which there is no file or no directory.
+    // These two refuse a path that is not an existing file or an existing directory, respectively.
     Argument ExistingFile();
     Argument ExistingDirectory();
-    // Refuses a text for which `check` returns an error. --help shows the value as `form`, such as "NAME=COMMAND".
+    // Refuses a text for which `check` returns an error. --help shows `form`, such as "NAME=COMMAND", as the value.
     Argument Check(std::string form, std::function<Status(const std::string& text)> check);
     // Refuses a command line that has both this argument and `other`, which must have been added before.
     Argument Excludes(const std::string& other);
-    // Makes a list option take one word each time that the user gives it. Without this rule it takes all words that
-    // follow.
+    // Makes a list option take one word each time that the user writes it. Without this rule the option takes all words
+    // that follow it.
     Argument OneWordEach();
     // Splits each word at `delimiter` into several values of a list option.
     Argument SplitAt(char delimiter);
@@ -74,11 +74,11 @@ class CommandLine {
   void SetFooter(const std::string& text);
 
   // Adds an argument; Parse assigns its value to `*variable`. A name without dashes makes a positional argument, other
-  // names make an option. A bool makes a flag, a vector of strings takes several words. The other types are strings,
-  // paths and numbers, and optional strings and numbers.
+  // names make an option. A bool makes a flag, a vector of strings takes several words. The variable may also be a
+  // string, a path, a number, an optional string or an optional number.
   template <typename Variable>
   Argument Add(const std::string& name, Variable* variable, const std::string& meaning);
-  // Adds an option that takes the place of a setting of the environment: Parse adds its value to settings(), which the
+  // Adds an option that overrides a setting of the environment: Parse adds the option's value to settings(), which the
   // caller passes to SettingTable::Load.
   void AddSetting(const std::string& flag, const std::string& setting, const std::string& meaning);
   // Returns an argument, which must have been added before.
@@ -87,15 +87,15 @@ class CommandLine {
   // Adds a subcommand and returns its command line, to which its arguments are added. The user must then name one of
   // the subcommands.
   CommandLine AddSubcommand(const std::string& name, const std::string& meaning);
-  // Allows the user to write options of this command line behind the name of a subcommand, too.
+  // Allows the user to write options of this command line after the name of a subcommand, too.
   void LetOptionsFollow();
-  // Sets a check that concerns several arguments. Parse calls it when all arguments are read and none is wrong; it
-  // fails if `check` returns an error.
+  // Sets a check that concerns several arguments. Parse calls `check` when all arguments are read and none is wrong,
+  // and fails if `check` returns an error.
   void Check(std::function<Status()> check);
 
   // Returns nullopt if the program should go on. Otherwise Parse has printed the help, the completions or the error,
-  // and returns the exit status: kWrong after an error, else 0. Without streams it prints on standard output and
-  // standard error.
+  // and returns the exit status: kWrong after an error, else 0. Without `out` and `err`, Parse prints on standard
+  // output and standard error.
   std::optional<int> Parse(int argc, char** argv);
   std::optional<int> Parse(int argc, char** argv, std::ostream& out, std::ostream& err);
 

@@ -2,7 +2,7 @@
 //
 // The script calls `weir --complete WORD…`; the last word is the one that the user is typing. The program answers with
 // a line for each choice: the word, a tab and its meaning. A line that is only kAnyFile stands for any file name. So
-// the shell always offers what the installed version of the program accepts.
+// the shell always offers the words that the installed version of the program accepts.
 #pragma once
 
 #include <iosfwd>

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Prints the settings of `table` as `environment` has them on `out`; warnings and errors go to `err`. Returns the exit
-// status: 0, or 2 if the flags or the environment are wrong.
+// Prints on `out` the settings of `table` with their values from `environment`; prints warnings and errors on `err`.
+// Returns the exit status: 0, or 2 if the flags or the environment are wrong.
 int ConfigCommand(int argc, char** argv, SettingTable& table, const Environment& environment, std::ostream& out,
                   std::ostream& err);
 

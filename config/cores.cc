@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-// Version 2 has "max 100000" or "250000 100000" in one file. Version 1 has one number in each of two files; -1 means
-// no quota.
+// Returns a group's quota in processors. cgroups v2 has "max 100000" or "250000 100000" in one file; v1 has one number
+// in each of two files, where -1 means no quota.
 double QuotaOf(const std::string& group) {
   double quota = -1;
   double period = 0;
@@ -26,7 +26,7 @@ double QuotaOf(const std::string& group) {
   return quota > 0 && period > 0 ? quota / period : kNoQuota;
 }
 
-// In a container the path may name a directory that only the host sees; then the mount's root is the container's group.
+// In a container `path` may name a directory that only the host sees; the mount's root is then the container's group.
 double LeastQuota(const std::string& mount, std::string path) {
   double least = QuotaOf(mount);
   for (; !path.empty() && path != "/"; path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/')))
@@ -46,7 +46,7 @@ bool Names(const std::string& controllers, const std::string& wanted) {
 unsigned Cores(const std::string& proc, const std::string& cgroup) {
   double quota = kNoQuota;
   std::ifstream groups(proc + "/self/cgroup");
-  // Lines of "number:controllers:path"; version 2 has no controllers.
+  // Lines of "number:controllers:path"; with cgroups v2 the controllers are empty.
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);

@@ -1,4 +1,4 @@
-// Cores: tells how many processors this process may keep busy.
+// Cores: the number of processors that this process may keep busy.
 #pragma once
 
 #include <string>

@@ -17,11 +17,11 @@
 namespace weir {
 namespace {
 
-// FindHolder takes a free lock for some microseconds: such a coincidence is no reason to refuse.
+// FindHolder takes even a free lock, for some microseconds; Lock must not fail because of that.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kPause{1};
 
-// flock, not fcntl: fcntl's locks belong to the process, so a second holder in the same process would get one too.
+// flock, not fcntl: fcntl's locks belong to the process, so a second holder in the same process would succeed, too.
 bool Lock(int descriptor) {
   for (int tries = 1; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK || tries == kTries) return false;
@@ -86,7 +86,7 @@ HeldFile::Outcome HeldFile::Open(const std::string& path) {
       errno = error;
       return error == EWOULDBLOCK ? Outcome::kInUse : Outcome::kFailed;
     }
-    // The last holder may have removed it between the opening and the lock.
+    // The last holder may have removed the file before the lock was taken.
     struct stat named {};
     if (stat(path.c_str(), &named) == 0 && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev)
       return Outcome::kHeld;
@@ -102,7 +102,7 @@ void HeldFile::Close() {
   descriptor_ = -1;
 }
 
-// Unlinks it while it is held: a process that opens the name afterwards gets another file.
+// Unlinks the file while it is held: a process that opens the name afterwards gets another file.
 void HeldFile::Remove() {
   if (descriptor_ >= 0) unlink(path_.c_str());
   Close();

@@ -11,14 +11,14 @@ namespace weir {
 
 // The process that holds a file.
 struct LockHolder {
-  int process = 0;      // process id; 0: the file does not have it
+  int process = 0;      // process id; 0 if the file does not name it
   std::string name;     // "weir relay"; may be empty
   std::string address;  // the address at which the process answers; may be empty
 };
 // Returns "process 1234 (weir relay)", or "another process" if the id is not known.
 std::string Describe(const LockHolder& holder);
-// Returns the process that holds the file, as far as the text of the file tells. Returns nullopt if no process holds
-// it, or if it cannot be opened.
+// Returns the process that holds the file, as the text of the file describes it. Returns nullopt if no process holds
+// the file, or if the file cannot be opened.
 std::optional<LockHolder> FindHolder(const std::string& path);
 
 // Not thread-safe. The destructor closes the file.
@@ -34,11 +34,11 @@ class HeldFile {
   HeldFile(HeldFile&& other) noexcept { *this = std::move(other); }
   HeldFile& operator=(HeldFile&& other) noexcept;
 
-  // Opens the file to read and to append, creates it if it is missing, and holds it until Close. First closes the file
-  // that this object held. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
+  // Closes the file that this object held. Opens the file for reading and appending, creates it if it is missing, and
+  // holds it until Close. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
   Outcome Open(const std::string& path);
-  // Replaces the content of the open file by `text`, "PROCESS[ NAME]\n[ADDRESS\n]", which FindHolder reads. If the text
-  // cannot be written, for example on a full disk, the file stays held without it.
+  // Replaces the content of the open file by `text`, which FindHolder expects as "PROCESS[ NAME]\n[ADDRESS\n]". If the
+  // text cannot be written, for example on a full disk, the file stays held without it.
   void Say(const std::string& text);
   // Closes the file, so that another process can hold it. Does nothing if no file is open.
   void Close();

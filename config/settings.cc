@@ -22,7 +22,7 @@ std::optional<std::string_view> Find(const Environment& environment, const std::
   return found->second;
 }
 
-// Returns the words with the underscore behind each; empty if the name has no more than two.
+// Returns the first two words, each with the underscore behind it; empty if the name has no third word.
 std::string_view FirstTwoWords(std::string_view name) {
   const size_t first = name.find('_');
   const size_t second = first == name.npos ? name.npos : name.find('_', first + 1);

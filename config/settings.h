@@ -34,7 +34,7 @@
 
 namespace weir {
 
-// The variables of an environment, by name. Callers pass it in, so that tests need not change that of the process.
+// The variables of an environment, by name. Callers pass it in, so tests need not change the process's environment.
 using Environment = std::map<std::string, std::string, std::less<>>;
 // Returns a copy of the environment of this process.
 Environment ProcessEnvironment();
@@ -98,14 +98,14 @@ class SettingTable {
 
   // Returns a warning for each variable of the environment that starts with WEIR_ and is not declared here, with the
   // nearest declared name if there is one ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Many
-  // variables that start with ORLY_ have no counterpart in weir. They get a warning only if they are similar to a
-  // declared name or begin with the same two words as one.
+  // variables that start with ORLY_ have no counterpart in weir. Such a variable gets a warning only if it resembles a
+  // declared name or begins with the same two words as one of them.
   std::vector<std::string> UnknownNames(const Environment& environment) const;
 
   const std::vector<SettingRow>& rows() const { return rows_; }
 
  private:
-  // A text that was accepted: its printed form, and the call that assigns it to the variable.
+  // A text that was accepted: its printed form, and the function that assigns its value to the variable.
   struct Parsed {
     std::string printed;
     std::function<void()> assign;

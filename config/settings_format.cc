@@ -30,7 +30,7 @@ bool IsWordCharacter(char c) {
          std::string_view("_-./:,+@%").find(c) != std::string_view::npos;
 }
 
-// Within double quotes sh and systemd treat the same four characters specially, and nothing else.
+// Within double quotes sh and systemd treat the same four characters specially, and no others.
 std::string QuotedForShell(std::string_view text) {
   if (std::ranges::all_of(text, IsWordCharacter)) return std::string(text);
   std::string out = "\"";
@@ -66,7 +66,8 @@ std::string MarkdownCell(std::string_view text, bool code) {
   return out + (code ? "` |" : " |");
 }
 
-constexpr std::string_view kForEmbedding = "For programs that embed weir; in weir's own they change nothing:";
+constexpr std::string_view kForEmbedding =
+    "Settings for programs that embed weir; they change nothing in weir's own programs:";
 
 // Formats weir's own rows, then the rows for embedding below a line that says so.
 template <typename Format>

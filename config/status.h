@@ -31,7 +31,7 @@ class [[nodiscard]] Status {
 };
 
 namespace internal {
-// Prints the message on standard error and aborts the process: without the value its behaviour would be undefined.
+// Prints the message on standard error and aborts the process, because using a missing value is undefined behaviour.
 [[noreturn]] void StopWithoutValue(const Status& status);
 }  // namespace internal
 

@@ -6,12 +6,12 @@
 
 namespace weir {
 
-// Syncs the directory that contains `path`. On some file systems the new name of a file is on disk only after that;
-// others cannot sync a directory, so a failure is ignored.
+// Syncs the directory that contains `path`. On some file systems the new name of a file is on disk only after this
+// call; others cannot sync a directory, so a failure is ignored.
 void SyncDirectoryOf(const std::string& path);
 
-// Creates the directory and the missing directories above it, and syncs the name of each that it creates. Returns
-// success if the directory exists already, and the error if one cannot be created.
+// Creates the directory and the missing directories above it, and syncs the name of each directory that it creates.
+// Returns success if `path` exists already, and an error if a directory cannot be created.
 std::error_code MakeDirectories(const std::string& path);
 
 }  // namespace weir

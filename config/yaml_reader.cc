@@ -75,7 +75,7 @@ void YamlValue::Expected(std::string_view expected) const {
   Error("found " + DescribeFound(*node_) + ", expected " + std::string(expected));
 }
 
-// Returns nullptr if there is no value, or if it is not plain text, which is then noted as an error: a quoted value is
+// Returns nullptr if the value is absent. Adds an error and returns nullptr if it is not plain text: a quoted value is
 // a text, not a number.
 const std::string* YamlValue::PlainText(std::string_view expected) const {
   if (node_ == nullptr) return nullptr;
@@ -152,7 +152,7 @@ std::string YamlValue::PathOf(std::string_view key) const {
   return path_.empty() ? Printable(key) : path_ + "." + Printable(key);
 }
 
-// Visits each pair whose key is a text that did not occur before.
+// Visits each pair whose key is a text that did not occur before; adds an error for every other pair.
 void YamlValue::EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit,
                          Keys keys) const {
   std::map<std::string_view, int> first_line;

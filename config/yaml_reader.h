@@ -62,8 +62,8 @@ struct YamlBounds {
   size_t values = 100'000;
 };
 
-// One value of the file. It is absent if a key is absent, or if an optional key has an empty value: then every function
-// does nothing.
+// One value of the file. It is absent if its key is absent, or if an optional key has an empty value. The functions of
+// an absent value do nothing.
 class YamlValue {
  public:
   explicit operator bool() const { return node_ != nullptr; }  // true unless the value is absent
@@ -81,17 +81,17 @@ class YamlValue {
   void Read(Enum* variable, const std::vector<std::pair<std::string, Enum>>& words) const;
 
   bool is_map() const;
-  // Calls `read` for each item of a list, in their order. If the value is no list, adds an error and does not call it.
+  // Calls `read` for each item of a list, in order. If the value is no list, adds an error and does not call `read`.
   void List(const std::function<void(YamlValue item)>& read) const;
   // Calls `read` once with a map whose keys the program knows. If the value is no map, adds an error and does not call
-  // it.
+  // `read`.
   void Map(const std::function<void(YamlMap& map)>& read) const;
   // Calls `read` for each pair of a map whose keys the user chooses. If the value is no map, adds an error and does not
-  // call it. The errors show keys that are secrets as "…".
+  // call `read`. The errors show keys that are secrets as "…".
   enum class Keys : uint8_t { kNames, kSecrets };
   void Entries(const std::function<void(std::string_view key, YamlValue value)>& read, Keys keys = Keys::kNames) const;
 
-  // Adds an error at the place of this value: for what only the caller can check.
+  // Adds an error at the place of this value, for a rule that only the caller can check.
   void Error(std::string_view what) const;
 
  private:
@@ -134,11 +134,11 @@ class YamlMap {
 };
 
 // Parses `text` and calls `read` once with its root, which must be a map; an empty file is an empty map. `file` is the
-// name for the errors. The status has one error a line, in the order of the file, and after 20 of them a line with the
-// number of the others. If the text is no YAML, exceeds the bounds, or is no map, `read` is not called.
+// file's name in the errors. The status has one error a line, in the order of the file, and after 20 errors a line with
+// the number of the others. If the text is no YAML, exceeds the bounds, or is no map, `read` is not called.
 Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
                 const YamlBounds& bounds = {});
-// Does the same with the content of the file at `path`. Returns an error if it cannot be read.
+// Does the same with the content of the file at `path`. Returns an error if the file cannot be read.
 Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read,
                     const YamlBounds& bounds = {});
 

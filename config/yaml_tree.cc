@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Turns the parser's events into nodes. Throws the parser's own exception, which has a position, if a bound is broken.
+// Turns parser events into nodes. Throws the parser's own exception, which has a position, if a bound is exceeded.
 class YamlTreeBuilder final : public YAML::EventHandler {
  public:
   YamlTreeBuilder(YamlTree& tree, size_t max_values) : tree_(tree), max_values_(max_values) {}

@@ -41,7 +41,7 @@ bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
   return false;
 }
 
-// The gate calls OnSettled under its lock, so ours must not be held while the gate is called.
+// The limiter's gate calls the callback under its own lock, so mutex_ must not be held during calls to the limiter.
 bool BulkGate::WaitFor(Admission* admission) {
   {
     const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ void BulkGate::Describe(ImportConditions* conditions) const {
     reason = limiter_->Reason(Operation::kWrite, party_.work_class);
   }
   const std::lock_guard lock(mutex_);
-  // The limiter has a reason whenever a signal leads, even if nothing has to wait for it.
+  // The limiter has a reason whenever a signal leads, even if nothing has to wait because of it.
   if (waits_since_ || delay_ > Duration::zero()) conditions->limiting = reason;
   conditions->delay = delay_;
   conditions->latency = latency_;

@@ -1,5 +1,5 @@
 // BulkGate: gets the limiter's permission (throttle/adaptive_limiter.h) for the writes of an import, one after the
-// other, and waits for it as long as it takes.
+// other, and waits for each permission as long as it takes.
 //
 // Threads: one thread calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
 #pragma once
@@ -27,7 +27,7 @@ class BulkGate {
   // Ends the calls that wait. The gate cannot be used again.
   void Stop();
 
-  // Notes how long a write took, here and in the limiter.
+  // Records how long a write took, in this gate and in the limiter.
   void RecordLatency(Duration latency);
   // Sets all members of `*conditions` except `problem`.
   void Describe(ImportConditions* conditions) const;

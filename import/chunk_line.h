@@ -16,11 +16,11 @@
 
 namespace weir {
 
-// Limits of the chunks that TakeBatch returns together. A chunk is not divided, so one alone may exceed them.
+// Limits of the chunks that TakeBatch returns together. A chunk is not divided, so a single chunk may exceed them.
 struct BatchLimits {
   size_t max_events = 2000;
   size_t max_bytes = 4 << 20;  // bytes of text
-  Duration linger{};           // time for which events wait for others
+  Duration linger{};           // time for which events wait for more
 };
 
 class ChunkLine {
@@ -29,13 +29,13 @@ class ChunkLine {
   uint64_t Enter();
   // Puts a judged chunk into its place, which Enter returned. Does nothing after Stop.
   void Judged(uint64_t place, JudgedChunk chunk);
-  // Lets TakeBatch return the chunks that have a place now without waiting for later ones.
+  // Lets TakeBatch return the chunks that are in the queue now, without waiting for later ones.
   void Flush();
   // Drops all chunks and makes TakeBatch return.
   void Stop();
 
-  // Blocks until the chunk at the front is judged, and returns it and judged chunks behind it, at most as many as the
-  // limits allow. Chunks without events are returned at once; others when the limits are reached, when they are
+  // Blocks until the chunk at the front is judged, and returns this chunk and judged chunks behind it, at most as many
+  // as the limits allow. Chunks without events are returned at once; others when the limits are reached, when they are
   // flushed, or after `linger`. Returns an empty list after Stop.
   std::vector<JudgedChunk> TakeBatch(const BatchLimits& limits);
 

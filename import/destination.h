@@ -1,12 +1,12 @@
-// Destination: the interface through which `weir import` stores its chunks: in a database that it opens itself, in a
-// running relay that has the database open, or nowhere (a dry run).
+// Destination: the interface through which `weir import` stores its chunks. A destination is a database in this
+// process, a running relay that has the database open, or nothing (a dry run).
 //
 // A chunk is settled when each of its lines has an outcome and the events that it brought are on disk (settled.h). The
 // destination then calls OnSettled, on a thread of its own and in the order of Push. It may join several chunks of one
 // input and report them as one.
 //
-// Threads: one thread calls Push and Finish; any thread but that of OnSettled may call Stop; any thread may call the
-// rest.
+// Threads: one thread calls Push and Finish; any thread except the one that runs OnSettled may call Stop; any thread
+// may call the others.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class Destination {
   // Takes a chunk. Blocks while the destination holds as many chunks as it may. Returns false if it cannot go on or was
   // stopped; Finish then says why.
   virtual bool Push(Chunk chunk) = 0;
-  // Blocks until everything that was pushed is settled. Returns an error if that cannot be.
+  // Blocks until everything that was pushed is settled. Returns an error if that is not possible.
   virtual Status Finish() = 0;
   // Makes Push and Finish return soon. Chunks that are not settled are dropped; if there were any, the error of Finish
   // is "stopped". Until the destructor has returned, OnSettled may still run, or be called once more.
@@ -53,14 +53,13 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
 // Makes a destination that judges the lines and stores nothing; it needs no database.
 std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Destination::OnSettled on_settled);
 
-// A relay to import through, by its POST /api/import. If the relay goes away, the import waits for it, and sends again
-// the lines that were not settled.
+// A relay to import through, by its POST /api/import. If the relay becomes unreachable, the import waits for it, and
+// then sends the lines that were not settled again.
 struct RelayAddress {
   std::string url;     // http://127.0.0.1:3334; https and a path are refused
   std::string holder;  // the process that runs the relay, "process 1234 (weir relay)"; may be empty
-  // Returns the relay's admin token (relay/operator/admin.h). It is called for every POST, because a relay that was
-  // restarted has another token. It may be empty; an error that it returns is reported only if the relay refuses the
-  // POST.
+  // Returns the relay's admin token (relay/operator/admin.h). The function is called for every POST, because a
+  // restarted relay has another token. It may be empty. An error is reported only if the relay refuses the POST.
   std::function<Result<std::string>()> token = {};
 };
 // Makes the destination; returns an error if the URL is not acceptable. Does not wait for the relay.

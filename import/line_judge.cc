@@ -112,7 +112,7 @@ std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, Ju
   return std::nullopt;
 }
 
-// Judges everything but the signature, which costs most.
+// Judges everything but the signature, which is the most expensive check.
 std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
   const uint16_t kind = event.kind();
   if (kind == kAuth) return Verdict{LineOutcome::kNotStored, "events of kind 22242 (AUTH) are not stored"};

@@ -6,7 +6,7 @@
 // events).
 //
 // The judge does not decide whether a line is a duplicate; the store does when it saves the event, because lines before
-// it may change what is stored. But the judge does not verify an event that is stored with the same signature.
+// it may change what is stored. But the judge does not verify a signature that is stored with the event already.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,9 @@ struct JudgeOptions {
 
 // A chunk whose lines are judged.
 struct JudgedChunk {
-  SettledChunk settled;       // the outcomes of all lines but those of `events`, which are added when they are saved
+  SettledChunk settled;       // outcomes of all lines except those of `events`, which are added by the save
   std::vector<Event> events;  // the events to save, in the order of the lines
-  uint64_t new_bytes = 0;     // bytes of those that are not in the store yet
+  uint64_t new_bytes = 0;     // bytes of the events that are not in the store yet
 };
 
 class LineJudge {
@@ -40,8 +40,8 @@ class LineJudge {
   // from call to call. Store and clock must outlive it.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
 
-  // Judges all lines of the chunk. If the store cannot be read, verifies every signature.
-
+  // Judges all lines of the chunk, and returns their outcomes and the events to save. If the store cannot be read,
+  // verifies every signature.
   JudgedChunk Judge(Chunk chunk);
 
  private:

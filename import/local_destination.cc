@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Memory beside the text, per byte of it: the records of its events, and what the allocator adds.
+// Memory besides the text, for each byte of text: the records of its events, and the allocator's overhead.
 constexpr double kMorePerTextByte = 1.5;
 
 int64_t BytesOf(const Chunk& chunk) {

@@ -1,5 +1,5 @@
-// LocalDestination: a Destination (destination.h) that judges and stores the chunks in this process, by a Pipeline with
-// workers of its own. Push blocks while the chunks that are not settled weigh more than a limit.
+// LocalDestination: a Destination (destination.h) that judges and stores the chunks in this process, with a Pipeline
+// that has its own workers. Push blocks while the chunks that are not settled weigh more than a limit.
 #pragma once
 
 #include <condition_variable>
@@ -20,10 +20,10 @@ struct LocalParts {
   const EventStore* store = nullptr;  // this and the next two: see PipelineParts
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // called by Finish when all is settled; repeated after an error like a save
+  std::function<Status()> flush = {};  // called by Finish when all is settled; repeated after an error, as a save is
   CountOwnBytes count_own_bytes = {};  // gets the bytes of chunks that are not settled (monitors/own_bytes.h)
   Tracer* tracer = nullptr;            // may be null
-  size_t window_bytes = 16 << 20;      // largest weight of the chunks that are not settled, as by WeightOf
+  size_t window_bytes = 16 << 20;      // largest weight (WeightOf) of the chunks that are not settled
 };
 
 class LocalDestination final : public Destination {
@@ -47,7 +47,7 @@ class LocalDestination final : public Destination {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t under_way_ = 0;  // weight of the chunks that are not settled, as by WeightOf
+  uint64_t under_way_ = 0;  // weight (WeightOf) of the chunks that are not settled
   bool stopped_ = false;
   bool failed_ = false;
 

@@ -15,7 +15,7 @@ constexpr Duration kLongestRetryAfter = std::chrono::seconds(2);
 // A problem that lasts this long and is no full disk does not go away by itself.
 constexpr Duration kLongestTrouble = std::chrono::seconds(60);
 
-// Finds ENOSPC and EDQUOT, as the system words them. They last until the operator makes room.
+// Finds ENOSPC and EDQUOT by the system's words for them. Both last until the operator makes room.
 bool IsDiskFull(const std::string& message) {
   return message.find("No space left") != std::string::npos || message.find("quota exceeded") != std::string::npos;
 }
@@ -37,7 +37,7 @@ LineOutcome OutcomeOf(SaveOutcome outcome) {
   return LineOutcome::kInvalid;
 }
 
-// Takes the events out of the chunks, in their order. `per_chunk` receives how many each chunk had.
+// Takes the events out of the chunks, in their order. `per_chunk` receives the number of events of each chunk.
 std::vector<Event> TakeEvents(std::vector<JudgedChunk>* batch, std::vector<size_t>* per_chunk) {
   std::vector<Event> events;
   for (JudgedChunk& chunk : *batch) {
@@ -71,7 +71,7 @@ void Pipeline::PutBack(std::unique_ptr<LineJudge> judge) {
   if (--tasks_ == 0) idle_.notify_all();
 }
 
-// The chunk has its place in the line already, so one that cannot be judged, for want of memory, ends the import.
+// The chunk has its place in line_ already. So a chunk that cannot be judged for lack of memory ends the import.
 void Pipeline::Task(uint64_t place, Chunk chunk) {
   std::unique_ptr<LineJudge> judge;
   try {
@@ -106,8 +106,8 @@ void Pipeline::Settle(std::vector<JudgedChunk> batch) {
   }
 }
 
-// Returns false if stopped or if it can never succeed. Events that were settled before an error are not saved again, as
-// they would be duplicates.
+// Returns false after Stop or a Failure. Events that were settled before an error are not saved again, because they
+// would count as duplicates.
 bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
   const Span span = BeginSpan(events.size(), new_bytes);
   Span wait = span.Child("bulk gate");
@@ -163,7 +163,7 @@ bool Pipeline::MayTryAgain(const Status& failed, TimePoint trouble_since) {
   return false;
 }
 
-// Ends the import: nothing more is settled, and chunks that come are dropped.
+// Ends the import: nothing more is settled, and later chunks are dropped.
 void Pipeline::Fail(const Status& status) {
   {
     const std::lock_guard lock(mutex_);

@@ -6,9 +6,9 @@
 //   pipeline.Push(std::move(chunk));   // …
 //   pipeline.Flush();                  // at the end of the input
 //
-// The pipeline skips nothing. If the limiter makes it wait or refuses, and if a save fails, it tries again until Stop.
-// Only an error other than a full disk that lasts a minute, or a chunk for which there is no memory, is a Failure,
-// which ends the import. The caller limits how much is pushed and not settled.
+// The pipeline skips nothing. If the limiter delays or refuses a save, or the save fails, the pipeline tries again
+// until Stop. Two things are a Failure, which ends the import: saves that fail for a minute (unless the disk is full),
+// and a lack of memory for a chunk. The caller limits how much is pushed and not settled.
 //
 // Threads: one thread calls Push, Flush and Repeat; any thread may call Conditions, Failure and Stop. `on_settled` runs
 // on the pipeline's own thread; `on_failure` runs there, on a worker or in Repeat. Neither may call Stop.
@@ -37,7 +37,7 @@ namespace weir {
 // The objects that a pipeline uses; all must outlive it.
 struct PipelineParts {
   WorkPool& pool;
-  const EventStore* store = nullptr;   // events that it has are not verified again; null: a dry run
+  const EventStore* store = nullptr;   // events that are stored are not verified; null: a dry run
   AdaptiveLimiter* limiter = nullptr;  // null: writes need no permission
   // Saves events as EventStore::Save does. If it returns an error, it has set SaveResult::settled for the events that
   // were saved before. Empty on a dry run: then every good event counts as imported.
@@ -53,7 +53,7 @@ struct PipelineOptions {
   JudgeOptions judge;
   Party party{.id = 1, .work_class = WorkClass::kBulk};
   // The largest write, in events and in bytes of text. A larger write costs less per event; with a smaller one, other
-  // writers wait for less time. A chunk is not divided, so one alone may be larger.
+  // writers wait for less time. A chunk is not divided, so a single one may be larger.
   size_t save_events = 2000;
   size_t save_bytes = 4 << 20;
   Duration linger = std::chrono::milliseconds(100);  // longest time for which a chunk waits to be saved with others

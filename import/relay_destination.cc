@@ -30,7 +30,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr uint64_t kWindowBytes = 16 << 20;
-// One is saved, one is judged, one is on its way.
+// One POST is being saved, one is being judged, and one is on its way.
 constexpr size_t kMostPosts = 3;
 
 struct Part {
@@ -39,11 +39,11 @@ struct Part {
   std::optional<SettledChunk> settled;
 };
 
-// The lines of an answer that came so far.
+// The lines of an answer that have arrived so far.
 struct Told {
   std::vector<ImportReject> rejects;
-  std::optional<ImportProgress> progress;  // the latest
-  ImportError error;                       // no message: no error
+  std::optional<ImportProgress> progress;  // the latest progress
+  ImportError error;                       // no error if its message is empty
   Status bad;                              // set by a line that no relay writes
 
   void Take(std::string_view line) {
@@ -60,7 +60,7 @@ struct Told {
   }
 };
 
-// Returns the error of a refusal, whether it came as lines of an answer or as words.
+// Returns the error of a refusal, whose body has lines of an answer or plain words.
 ImportError ErrorOf(const std::string& body) {
   Told told;
   for (std::string_view rest = body; !rest.empty();) {
@@ -129,7 +129,7 @@ class RelayDestination final : public Destination {
   }
 
  private:
-  // The caller holds the lock. A chunk joins the part before it if that still waits to be sent.
+  // The caller holds the lock. A chunk joins the part before it if that part still waits to be sent.
   void Add(Chunk chunk) {
     const uint64_t weight = WeightOf(chunk);
     weight_ += weight;
@@ -150,7 +150,7 @@ class RelayDestination final : public Destination {
     asio::post(io_, [this] { Kick(); });
   }
 
-  // Does whatever can be done now.
+  // Reports settled parts, and sends the next part if that is possible now.
   void Kick() {
     Settle();
     if (Ended()) {
@@ -173,7 +173,7 @@ class RelayDestination final : public Destination {
     return stopped_ || !failure_.ok();
   }
 
-  // Skips lines that are too long: they are settled without being sent. A part stays where it is until it is settled.
+  // Skips lines that are too long: they are settled without being sent. A part stays in parts_ until it is settled.
   Part* NextPart() {
     const std::lock_guard lock(mutex_);
     while (next_ < parts_.size() && parts_[next_].settled) ++next_;
@@ -210,7 +210,7 @@ class RelayDestination final : public Destination {
   }
 
   void OnAnswer(const RelayAnswer& answer, uint32_t number, const Result<std::string>& token, Told* told, Part* part) {
-    // The relay was started anew, or the run has rested: begin another one at once.
+    // The relay was restarted, or the run paused for too long: begin another run at once.
     if (answer.status == kConflict && number > 0 && !std::exchange(begins_anew_, true)) {
       GiveUpPosts();
       return Kick();
@@ -232,7 +232,7 @@ class RelayDestination final : public Destination {
 
   void OnRefused(int status, const ImportError& error, const Result<std::string>& token) {
     const std::string code = "(HTTP " + std::to_string(status) + "): ";
-    // The token is old if the relay has been started anew meanwhile.
+    // The token is old if the relay has been restarted meanwhile.
     const bool not_allowed = status == 401 || status == 403;
     const bool old_token = not_allowed && ValueOf(token) != ValueOf(TokenNow());
     const bool passes = status >= 500 || status == 408 || status == kConflict || status == 429;
@@ -325,23 +325,23 @@ class RelayDestination final : public Destination {
   const std::string run_name_ = std::to_string(std::random_device()()) + "-" + std::to_string(std::random_device()());
   LineJudge judge_;  // used by Push
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members that follow
   std::condition_variable changed_;
-  std::deque<Part> parts_;  // not reported yet
-  size_t next_ = 0;         // the first that was not sent
+  std::deque<Part> parts_;  // parts that are not reported yet
+  size_t next_ = 0;         // index of the first part that was not sent
   uint64_t weight_ = 0;     // the weight of the parts
   bool stopped_ = false;
   Status failure_;
   ImportConditions conditions_;
 
-  // Used by the thread.
+  // Used by thread_.
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::vector<asio::ip::tcp::socket*> sockets_;  // the posts that are under way
-  bool taking_ = false;                          // the relay has not begun to read one of them
+  std::vector<asio::ip::tcp::socket*> sockets_;  // sockets of the posts that are under way
+  bool taking_ = false;                          // true while the relay has not begun to read the last post
   uint64_t run_ = 0;
   uint32_t sent_ = 0;         // parts of this run that were sent
-  bool begins_anew_ = false;  // after a conflict, until something is answered
+  bool begins_anew_ = false;  // true after a conflict, until a part is settled
   std::optional<asio::steady_timer> retry_;
   std::string told_problem_;
   int retries_ = 0;

@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// The largest weight of a part, as by WeightOf. A part then has fewer lines than the number of rejects that a relay
-// names (ImportPost::kMostRejects), so the answer names all of them.
+// The largest weight (WeightOf) of a part. It keeps the lines of a part below the number of rejects that an answer can
+// name (ImportPost::kMostRejects), so the answer names all rejects.
 inline constexpr uint64_t kMostPartWeight = 1 << 20;
 
 // Appends the next chunk to `*part` and returns true. Returns false, and changes nothing, if one of the two is a line
@@ -25,7 +25,7 @@ bool Join(const Chunk& next, Chunk* part);
 std::array<std::string_view, 2> BodyOf(const Chunk& part);
 
 // Moves the part into the result, with the outcomes of its lines: `done` is the last line of the answer, `rejects` are
-// those before it. Returns an error, and leaves `*part` unchanged, if that is no answer to such a body.
+// the rejects before it. Returns an error, and leaves `*part` unchanged, if the answer does not fit the part.
 Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector<ImportReject> rejects);
 
 }  // namespace weir

@@ -34,7 +34,7 @@ std::string HeadOf(const ServerUrl& url, const RelayPost& post) {
          "\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n";
 }
 
-// Reads what comes back on a connection.
+// Reads the answer on a connection.
 class AnswerReader {
  public:
   explicit AnswerReader(Tcp::socket& socket) : socket_(socket) {}
@@ -90,7 +90,7 @@ asio::awaitable<void> Connect(Tcp::socket& socket, const ServerUrl& url) {
 asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, const RelayPost& post) {
   try {
     co_await Connect(socket, url);
-    // Connecting opens a socket again that was closed before.
+    // Connect may have opened a socket again that another task had closed.
     if (!post.wanted()) co_return RelayAnswer{.words = "given up"};
     const std::string head = HeadOf(url, post);
     co_await asio::async_write(socket, asio::buffer(head), asio::use_awaitable);
@@ -99,7 +99,7 @@ asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, con
     if (status == static_cast<int>(http::status::continue_)) {
       post.on_taken();
       const std::array<asio::const_buffer, 2> body = {asio::buffer(post.body[0]), asio::buffer(post.body[1])};
-      // If sending fails the answer may be there all the same, and say why.
+      // If sending fails, the relay may have answered all the same, and the answer says why.
       error_code not_sent;
       co_await asio::async_write(socket, body, asio::redirect_error(asio::use_awaitable, not_sent));
       status = co_await reader.Head();

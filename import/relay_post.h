@@ -26,7 +26,7 @@ struct RelayPost {
 // The answer to a POST.
 struct RelayAnswer {
   int status = 0;     // 0: there is no whole answer
-  std::string words;  // for status 0 the reason, for others than 200 the body
+  std::string words;  // for status 0 the reason; for a status other than 200 the body
 };
 
 // Sends the POST and waits for the whole answer; never throws for a network error. If another task closes the socket,

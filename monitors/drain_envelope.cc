@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// A disk that slows down to a third makes the cycles of RocksDB's default geometry 60 s long instead of 20. Released
-// within 30 s, the level fell by a third in each cycle and the loop never settled.
+// A disk that slows down to a third makes the cycles of RocksDB's default geometry 60 s long instead of 20 s. When the
+// level came down within 30 s, it fell by a third in each cycle and the loop never settled.
 constexpr int kFirstCyclesToPause = 4;
 
 }  // namespace
@@ -33,7 +33,7 @@ double DrainEnvelope::Update(TimePoint now, double backlog_bytes) {
 void DrainEnvelope::Gulp(TimePoint now, double bytes) {
   const Duration newest = now - last_gulp_;
   const bool paused = !gulped_ || newest > MaxCycle();
-  // Cycles alternate between short and long: released over a short one alone, the level would jump in the long one.
+  // Short and long cycles alternate. If the level fell at the pace of a short one, it would jump in the long one.
   cycle_ = paused ? options_.first_cycle : measured_ ? (cycle_ + newest) / 2 : newest;
   measured_ = !paused;
   cycle_ = std::clamp(cycle_, options_.min_cycle, MaxCycle());

@@ -17,11 +17,11 @@ namespace weir {
 class DrainEnvelope {
  public:
   struct Options {
-    // The least fall between two updates that is a gulp. The level follows a smaller fall at once.
+    // The least fall between two updates that counts as a gulp. The level follows a smaller fall at once.
     double gulp_bytes = 0;
     Duration first_cycle{};  // length of a cycle that is assumed until two gulps were seen, and after a pause
     Duration min_cycle = std::chrono::milliseconds(500);
-    // A longer time without a gulp is a pause, not a cycle. If four first cycles are longer, they are the limit.
+    // A time without a gulp that is longer than this and than four times first_cycle is a pause, not a cycle.
     Duration max_cycle = std::chrono::seconds(30);
   };
 
@@ -34,7 +34,7 @@ class DrainEnvelope {
   // Changes the assumed length of a cycle (Options::first_cycle).
   void SetFirstCycle(Duration first_cycle) { options_.first_cycle = first_cycle; }
 
-  // Returns the length of a cycle: the assumed one before the first gulp.
+  // Returns the length of a cycle; before the first gulp this is the assumed length.
   Duration cycle() const { return gulped_ ? cycle_ : options_.first_cycle; }
 
  private:

@@ -26,7 +26,7 @@ void DrainMeter::Drained(double bytes) {
   measured_ = true;
   const double forget_s = ForgetSeconds();
   const double keep = std::exp(-pending_s_ / forget_s);
-  // The gulp's bytes were drained evenly over the busy time before it, so both sums forget the same share of it.
+  // The gulp's bytes were drained evenly over the busy time before it, so both sums forget the same share of the gulp.
   const double weight = pending_s_ > 0 ? forget_s * (1 - keep) / pending_s_ : 1;
   bytes_ = bytes_ * keep + bytes * weight;
   seconds_ = seconds_ * keep + pending_s_ * weight;
@@ -49,7 +49,7 @@ double DrainMeter::BytesPerSecond() const {
   const double seconds = seconds_ + prior_s_;
   const double rate = bytes / seconds;
   if (pending_s_ <= 0) return rate;
-  // The second is the rate if a usual gulp ended now: lower than the last rate as soon as that gulp is overdue.
+  // The second value is the rate if a usual gulp ended now. It is below the last rate as soon as that gulp is overdue.
   return std::min(rate, (bytes + gulp_bytes_) / (seconds + pending_s_));
 }
 

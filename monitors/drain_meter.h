@@ -2,11 +2,11 @@
 //
 // The rate is in bytes per *busy* second, never per second of the wall clock. When a throttle lowers the inflow, the
 // engine drains less because there is less to drain; a limit that followed the drain per second of the wall clock would
-// spiral down (seen in a prototype: to 46 %).
+// spiral down (in a prototype it fell to 46 %).
 //
-// The engine reports its work in large amounts ("gulps"), because a compaction reports when it ends. So the meter takes
-// averages over at least two gulps, in which older bytes and seconds have exponentially less weight. Between gulps the
-// rate stands still, unless the next gulp is overdue.
+// The engine reports its work in large amounts ("gulps"), because a compaction reports only when it ends. So the meter
+// takes averages over at least two gulps, in which older bytes and seconds have exponentially less weight. Between
+// gulps the rate stands still, and falls if the next gulp is overdue.
 //
 // Not thread-safe.
 #pragma once
@@ -18,7 +18,7 @@ namespace weir {
 class DrainMeter {
  public:
   // Assumes the rate `prior_bytes_per_second` until the first gulp. After that the assumption has the weight of two
-  // busy seconds of measurement and loses it as fast, because it may be wrong by a factor of a hundred.
+  // busy seconds of measurement, which soon fades, because the assumption may be wrong by a factor of a hundred.
   explicit DrainMeter(double prior_bytes_per_second) : prior_(prior_bytes_per_second) {}
 
   // Changes the assumed rate. Has no effect after the first gulp.
@@ -31,8 +31,8 @@ class DrainMeter {
   // Adds a gulp: the bytes of work that ended since the last call. Ignores 0 and less.
   void Drained(double bytes);
 
-  // Notes that from now on the engine works `factor` times as fast, and corrects the past measurements by it. Ignores a
-  // factor that is not above 0 or not finite.
+  // Notes that from now on the engine works `factor` times as fast, and corrects the past measurements accordingly.
+  // Ignores a factor that is not above 0 or not finite.
   void Scale(double factor);
 
   // Returns the rate, in bytes per busy second.

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Nearest rank: the smallest latency that at least this share of the window does not exceed.
+// Returns the nearest rank: the smallest latency that at least `percent` % of the window do not exceed.
 int64_t Quantile(std::vector<int64_t>& values, size_t percent) {
   const size_t rank = (values.size() * percent + 99) / 100;
   const auto nth = values.begin() + static_cast<ptrdiff_t>(std::max<size_t>(rank, 1) - 1);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMemory = "memory";
 
-// Reject the whole sample if any number is not finite: a stale half would look fresh.
+// Rejects the whole sample if any number is not finite, because a stale half would look fresh.
 Status CheckSample(const LoadSample& sample) {
   if (sample.has_too_many)
     return Status::Error("the probe gave more than " + std::to_string(kMaxSignals) + " signals (kMaxSignals)");
@@ -71,8 +71,8 @@ void LoadMonitor::Stop() {
   thread_ = std::jthread();
 }
 
-// The beat follows the machine's clock, whichever clock stamps the samples: a clock that stands still must not stop the
-// sampling.
+// The interval follows the machine's clock, whichever clock stamps the samples: a manual clock that stands still must
+// not stop the sampling.
 void LoadMonitor::Run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
@@ -80,7 +80,7 @@ void LoadMonitor::Run(const std::stop_token& stop) {
   auto next = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     (void)SampleOnce();  // LastError keeps the result
-    // A late sample must not bring a burst of samples.
+    // A late sample must not cause a burst of samples.
     next = std::max(next + settings_.sample_interval, std::chrono::steady_clock::now());
     stopped.wait_until(lock, stop, next, [] { return false; });
   }
@@ -92,7 +92,7 @@ Status LoadMonitor::SampleOnce() {
   Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
   if (sampled.ok()) sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
   if (sampled.ok()) sampled = CheckSample(sample);
-  // A sample is as old as the answer, for which a server may take its time.
+  // The sample has the time of the answer, because a server may take long to answer.
   sample.time = clock_.Now();
   {
     std::lock_guard lock(sample_mutex_);
@@ -104,7 +104,7 @@ Status LoadMonitor::SampleOnce() {
     std::lock_guard lock(sample_mutex_);
     if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }
-  // Comes before the purge: the pages of a cache that shrinks stay with the allocator until then.
+  // This comes before the purge, because the pages of a shrunk cache stay with the allocator until then.
   if (const double share = cache_share_asked_.load(); share != cache_share_) {
     cache_share_ = share;
     (void)WithoutThrowing("threw", [&] {
@@ -116,7 +116,7 @@ Status LoadMonitor::SampleOnce() {
   return sampled;
 }
 
-// Publishes the process's sample at once, for the engine may take its time.
+// Publishes the process's sample at once, because the engine may take long to answer.
 Status LoadMonitor::SampleProcess(LoadSample* sample) {
   Status sampled = probe_->ProbeProcess(sample);
   if (sampled.ok()) sampled = CheckSample(*sample);

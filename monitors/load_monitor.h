@@ -1,9 +1,9 @@
-// LoadMonitor: tells the throttle the load of a storage engine. It runs the engine's probe (load_probe.h) in a thread
-// and keeps the last good sample, the latencies that the program records, and the thresholds for advice.
+// LoadMonitor: measures the load of a storage engine for the throttle. It runs the engine's probe (load_probe.h) in a
+// thread and keeps the last good sample, the latencies that the program records, and the thresholds for advice.
 //
 // Threads: every function may be called from any thread. One thread at a time calls the probe's sampling functions: the
-// sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample goes on to return the last
-// good sample, whose time shows its age.
+// sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample continues to return the
+// last good sample, whose time shows its age.
 #pragma once
 
 #include <atomic>
@@ -44,16 +44,16 @@ class LoadMonitor {
   void Start();
   void Stop();
 
-  // Takes one sample now, in the calling thread, as the sampling thread does: for programs and tests that choose the
-  // moments themselves. Then performs the requests of ForceFlush, SetCacheShare and ReleaseMemory. Returns an error if
-  // the sample was not good; a failed flush shows in LastError.
+  // Takes one sample now, in the calling thread, as the sampling thread does, then performs the requests of ForceFlush,
+  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the moments themselves. Returns an error
+  // if the sample was not good; a failed flush shows in LastError.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
   // finite, or with more than kMaxSignals signals, is not good.
   LoadSample Sample() const;
   // Returns the signals that are known without the engine, such as memory. They are sampled even while the engine does
-  // not answer. The sample has no time if the probe does not sample these signals apart (LoadProbe::ProbeProcess).
+  // not answer. The sample has no time if the probe does not sample these signals separately (LoadProbe::ProbeProcess).
   LoadSample ProcessSample() const;
   // Returns the error of the newest sample or flush; success while both work.
   Status LastError() const;
@@ -71,7 +71,7 @@ class LoadMonitor {
   void RecordWriteLatency(Duration d) { write_latencies_.Record(d); }
 
   // Advice for a program that uses the monitor without a limiter (throttle/adaptive_limiter.h). It is based on the last
-  // good sample, the recent latencies and MonitorSettings. The delays are for each operation; 0: none.
+  // good sample, the recent latencies and MonitorSettings. The delays are for each operation; 0: no delay.
   bool ShouldThrottleWrites() const;
   bool ShouldThrottleReads() const;
   Duration RecommendedWriteDelay() const;
@@ -107,7 +107,7 @@ class LoadMonitor {
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> release_asked_{false};
   std::atomic<double> cache_share_asked_{1};
-  double cache_share_ = 1;  // the share that the probe has; protected by probe_mutex_
+  double cache_share_ = 1;  // the share that the probe was given; protected by probe_mutex_
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::jthread thread_;

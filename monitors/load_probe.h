@@ -30,9 +30,9 @@ class LoadProbe {
   // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size.
   virtual void SetCacheShare(double /*share*/) {}
 
-  // These two say by the last good sample whether the engine itself needs that, beside the thresholds of LoadMonitor's
-  // advice. By default it does if a signal that acts on such work is above 1.0. Any thread may call them, also while
-  // another function runs.
+  // These two say whether the engine itself needs writes or reads to be throttled, by the last good sample; LoadMonitor
+  // also compares thresholds of its own. By default an engine needs it if a signal that acts on such work is above 1.0.
+  // Any thread may call them, even while another function runs.
   virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
     return sample.IsAbove(1, &Signal::acts_on_writes);
   }

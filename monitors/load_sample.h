@@ -1,5 +1,5 @@
 // The load of a storage engine at one moment, as signals that the throttle can compare: every level is 0 when the
-// engine is idle and 1.0 where the engine itself would begin to brake (to slow down or stop writes). The throttle keeps
+// engine is idle and 1.0 when the engine itself would begin to brake (to slow down or stop writes). The throttle keeps
 // levels near a setpoint below 1.0 (throttle/adaptive_limiter.h); the bytes of work that it lets through are called
 // admitted.
 #pragma once
@@ -20,12 +20,12 @@ struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
   // The part of the level that comes from work that the program holds until it is admitted or done. Limits do not
-  // depend on it: a limit that its own queue tightened would make the queue longer, and never let it shrink.
+  // depend on it: a limit that became tighter with its own queue would make the queue longer, and never let it shrink.
   double waiting = 0;
-  // The throttle uses no lower setpoint for this signal: for a level that does not fall when work waits.
+  // The lowest setpoint that the throttle uses for this signal; above 0 if the level does not fall when work waits.
   double least_setpoint = 0;
 
-  // The next three say how the level answers to work; the throttle derives the strength of its control from them. A
+  // The next three say how the level responds to work; the throttle derives the strength of its control from them. A
   // signal with bytes_per_level 0 is shown, but limits nothing.
   double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 while the engine drains nothing
   Duration dead_time{};               // time from a change of the inflow until the level's trend shows it
@@ -56,7 +56,7 @@ struct LoadSample {
   double memory_pressure = 0;      // used memory / memory target
   uint64_t memory_bytes = 0;       // bytes that count against the target
   uint64_t write_burst_bytes = 0;  // bytes that may be admitted at once without a visible step of a level; 0: not known
-  uint64_t escapes = 0;            // how often the engine has braked by itself since it was opened or is watched
+  uint64_t escapes = 0;            // how often the engine braked by itself since it was opened or first watched
 
   std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }
   std::span<const Signal> signals() && = delete;  // the span would outlive its sample
@@ -70,8 +70,8 @@ struct LoadSample {
     signal_array[signal_count++] = signal;
   }
 
-  // Adds the signal. If the sample has one of the same name, keeps only the one with the higher level: for engines of
-  // several parts.
+  // Adds a signal of an engine that has several parts. If the sample has a signal with this name already, keeps only
+  // the one with the higher level.
   void AddHighest(const Signal& signal) {
     for (size_t i = 0; i < signal_count; ++i) {
       if (signal_array[i].name != signal.name) continue;
@@ -81,14 +81,15 @@ struct LoadSample {
     Add(signal);
   }
 
-  // Returns the signal with the name, which lives as long as the sample; nullptr if there is none.
+  // Returns the signal with this name, or nullptr if there is none. The signal lives as long as the sample.
   const Signal* Find(std::string_view name) const {
     for (const Signal& s : signals())
       if (s.name == name) return &s;
     return nullptr;
   }
 
-  // Returns true if a signal that acts, and acts on such work (Signal::acts_on_writes, say), is judged above the level.
+  // Returns true if judged() is above `level` for a signal that limits the work `acts_on_it` (&Signal::acts_on_writes,
+  // say).
   bool IsAbove(double level, bool Signal::*acts_on_it) const {
     return std::ranges::any_of(
         signals(), [&](const Signal& s) { return s.bytes_per_level > 0 && s.*acts_on_it && s.judged() > level; });

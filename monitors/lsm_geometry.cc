@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Huge triggers mean disabled; avoid overflow.
+// A huge trigger means that it is disabled. Its sum must not overflow.
 int Sum(int64_t a, int64_t b) { return static_cast<int>(std::min<int64_t>(a + b, std::numeric_limits<int>::max())); }
 
 uint64_t Times8(uint64_t limit) {
@@ -43,10 +43,10 @@ LsmGeometry PreparedGeometry(LsmGeometry g) {
   g.brakes_moved = true;
   if (g.buffers_per_flush > 1) return g;
   const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
-  // While one half is flushed the other is filled.
+  // While one half of the buffers is flushed, the other half is filled.
   const auto most = static_cast<uint64_t>(std::max(1, g.max_write_buffers / 2));
-  // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work of 4.3 becomes
-  // 4.7 MB/s.
+  // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work rises from 4.3 to 4.7
+  // MB/s.
   const uint64_t match = g.counts_runs ? most : g.l1_bytes / l0_at_trigger;
   g.buffers_per_flush = static_cast<int>(std::clamp<uint64_t>(match, 1, most));
   g.max_write_buffers += g.buffers_per_flush - 1;

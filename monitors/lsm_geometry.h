@@ -1,7 +1,7 @@
 // The geometry of an engine with a log-structured merge tree (LSM), such as RocksDB: the sizes of its parts and the
 // points at which it brakes. It does not change while the engine is open. This file also decides how weir changes both
-// when it opens an engine. It needs no engine, so a simulated one (bench/simulator) is prepared by the same rules as
-// RocksDB.
+// when it opens an engine. The code needs no engine, so a simulated engine (bench/simulator) is prepared by the same
+// rules as RocksDB.
 //
 // Writes fill memtables in memory; a flush makes files of them in level 0 (L0), and compactions move these down the
 // tree. "Debt" is the bytes that wait for compaction.
@@ -14,8 +14,8 @@ namespace weir {
 struct LsmGeometry {
   uint64_t write_buffer_bytes = 64 << 20;
   int max_write_buffers = 2;
-  int buffers_per_flush = 1;         // full memtables that the engine makes one file of
-  int l0_trigger = 4;                // files in L0 at which it is compacted
+  int buffers_per_flush = 1;         // full memtables that a flush merges into one file
+  int l0_trigger = 4;                // files in L0 at which the engine compacts it
   int l0_slowdown = 20;              // files in L0 at which the engine slows writes down
   int l0_stop = 36;                  // files in L0 at which the engine stops writes
   uint64_t l1_bytes = 256ull << 20;  // size of the level that a compaction of L0 rewrites; 0: none
@@ -33,22 +33,23 @@ struct LsmGeometry {
 
   bool operator==(const LsmGeometry&) const = default;
 
-  // Returns the files in L0 at which the signal `l0` is 1.0: the slowdown, or, if the brakes were moved, the middle
-  // between the old slowdown and the old stop, at most as far beyond the slowdown as the slowdown is beyond the
-  // trigger. At the setpoint of bulk work the engine is then about where it used to begin to brake. The more files L0
-  // has, the less its compactions rewrite for each: in the storm recipe (bench/storm) bulk work does 6.3 MB/s with 9.6
-  // files at the setpoint and 7.8 with 12.
+  // Returns the number of files in L0 at which the signal `l0` is 1.0: l0_slowdown, or, if the brakes were moved, the
+  // middle between l0_slowdown and l0_stop, but at most as far beyond l0_slowdown as l0_slowdown is beyond l0_trigger.
+  // So bulk work's setpoint is near the point of the old brakes. The more files L0 has, the less its compactions
+  // rewrite for each: in the storm recipe (bench/storm) bulk work does 6.3 MB/s with 9.6 files at the setpoint, and 7.8
+  // MB/s with 12.
   double L0FilesAtOne() const;
   // Returns the debt in bytes at which the signal `debt` is 1.0: the real brake. Debt does no harm before the engine
-  // brakes for it, and as a tree grows it owes more for each byte in it. With 1.0 at the middle of the old limits, ten
-  // minutes of a simulated tree that grows were limited by debt for 85 % of the time, with L0 nearly empty, and did
-  // 17 % less than the best fixed rate.
+  // brakes for it, and a larger tree has more debt for each byte in it. With 1.0 at the middle of the old limits, debt
+  // limited a growing simulated tree for 85 % of ten minutes, although L0 was nearly empty, and bulk work did 17 % less
+  // than at the best fixed rate.
   double DebtAtOne() const;
 };
 
 // The real brakes of an engine. If brakes_moved is true, slowdown and stop are further out by twice the distance from
 // trigger to slowdown (12 and 20 become 28 and 36 with trigger 4), the limits of debt are eight times as high, and
-// there are two more write buffers. With the brakes left in place the same controller still stalled for 23 s of 60.
+// there are two more write buffers. With the brakes left in place, writes still stalled for 23 s of 60 under the same
+// controller.
 struct LsmBrakes {
   int max_write_buffers;
   int l0_slowdown;
@@ -63,8 +64,8 @@ LsmBrakes BrakesOf(const LsmGeometry& geometry);
 // L0 is compacted together with all of L1. If L0 is much smaller than L1 when its compaction begins, most of the work
 // rewrites L1. So if `given` flushes one buffer at a time, the result flushes as many together as make L0 about as
 // large as L1 (RocksDB's own advice), but at most half of the buffers. The engine gets one more buffer for each that
-// waits to be flushed with others. In the storm recipe (bench/storm) two are flushed together: bulk work of 5.2
-// becomes 6.7 MB/s, with fewer files in L0. RocksDB's defaults match already.
+// waits to be flushed with others. In the storm recipe (bench/storm) two buffers are flushed together: bulk work rises
+// from 5.2 to 6.7 MB/s, with fewer files in L0. RocksDB's defaults match already.
 LsmGeometry PreparedGeometry(LsmGeometry given);
 
 }  // namespace weir

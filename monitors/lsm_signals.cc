@@ -12,50 +12,51 @@ namespace {
 constexpr double kAssumedDiskBytesPerSecond = 150e6;
 
 // The speed that flushes are assumed to have until one was measured, for the processor may be slower than the disk:
-// with ZSTD two cores flushed 25 to 40 MB/s, and with 150 assumed the first second of a burst filled seven memtables.
+// with ZSTD two cores flushed 25 to 40 MB/s, and when 150 MB/s were assumed, the first second of a burst filled seven
+// memtables.
 constexpr double kAssumedFlushBytesPerSecond = 48e6;
 
 // Each byte that comes in is written about this many times on its way down: the first guess at L0's drain.
 constexpr double kAssumedWriteAmplification = 5;
 
-// The bytes that a compaction of L0 leaves in L1 must still be moved on, which writes each about twice: they meet
-// others in L2. (In simulation 1.5 to 3 do as well.) They count when they come and not when they go: the first
-// compactions meet an empty L1 and would promise twice the drain that is sustained (a simulated overload from an empty
-// tree rose 20 % above the setpoint instead of 9).
+// The bytes that a compaction of L0 leaves in L1 must still be moved on. That writes each about twice, because L2 has
+// bytes, too. (In simulation 1.5 to 3 work as well.) They count when they reach L1, not when they leave it: the first
+// compactions meet an empty L1 and would promise twice the drain that can be sustained (a simulated overload from an
+// empty tree rose 20 % above the setpoint instead of 9 %).
 constexpr double kOwedPerL1Byte = 2;
 
-// The time over which the background's speed is measured: many samples, and short beside a compaction (1.5 to 5 s).
+// The time over which the background's speed is measured: it spans many samples, and few compactions (1.5 to 5 s each).
 constexpr double kThroughputSeconds = 2;
 
-// Compactions that only wait, or only move files, write next to nothing: with fewer bytes than this they tell nothing
+// Compactions that only wait, or only move files, write next to nothing: with fewer bytes than this they say nothing
 // about the background's speed.
 constexpr double kSpeakingBytes = 32 << 20;
-// A disk that is fast for a while only (a cloud's, with credits) must not count as fast for good.
+// A disk that is fast only for a while (such as a cloud disk with credits) must not count as fast for good.
 constexpr double kFadeSeconds = 300;
 
 // The level for which the dead time is computed: the usual setpoint.
 constexpr double kTypicalLevel = 0.85;
 
-// A compaction of L0 takes at least the files that trigger it. A fall by less than half of them is no compaction: it is
-// a flush that made one file of two memtables.
+// A compaction of L0 takes at least the files that trigger it. A fall by less than half of them is no compaction, but a
+// flush that merged two memtables into one file.
 constexpr double kGulpShareOfTrigger = 0.5;
 // Bytes that flow in between two samples hide a part of a fall.
 constexpr double kVisibleShareOfGulp = 0.75;
 
-// Between two compactions of L0 there is one from L1 down, about as long (measured: 4 to 7 s a cycle, of which the one
-// of L0 takes 1.5 to 5).
+// Between two compactions of L0 there is one of L1 that takes about as long (measured: 4 to 7 s a cycle, of which the
+// one of L0 takes 1.5 to 5).
 constexpr int kCompactionsPerCycle = 2;
 
 // The debt jumps by the size of L1 when L0 reaches its trigger; the score of L1 runs from 0 to 3 within one cycle of
-// compactions (measured: 4 to 7 s). Smoothed over 2 s the debt's jumps let the limit swing between nothing and twice
-// the rate that is sustained.
+// compactions (measured: 4 to 7 s). With a smoothing over 2 s, the debt's jumps made the limit swing between nothing
+// and twice the sustained rate.
 constexpr Duration kCycleSmoothing = std::chrono::seconds(10);
 
 // The bytes per level, as a share of the debt at 1.0: the slope of the logarithm at the setpoint of bulk work
 // (3 · ln 2 · 8 ^ (0.7 - 1)).
 constexpr double kDebtPerLevel = 1.1;
 
-constexpr double kLeast = 64 << 10;  // bytes/s; a speed that divides is at least this
+constexpr double kLeast = 64 << 10;  // bytes/s; a speed that is a divisor is at least this
 
 // A table has 30 bytes for each value of 64 KiB if the values are in blob files.
 constexpr double kLeastRatio = 1e-4;
@@ -102,11 +103,11 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
 void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   const auto grown = [](uint64_t now, uint64_t before) { return now > before ? AsDouble(now - before) : 0; };
   FollowThroughput(dt, facts);
-  // A sample stands for the time since the one before, which is right on average, however short the jobs are.
+  // A job that runs at a sample counts for all the time since the last one, which is right on average for any job.
   const bool l0_waits = geometry_.compaction_brakes && facts.l0_files >= static_cast<uint64_t>(geometry_.l0_trigger);
   if (facts.compacting || l0_waits) uncounted_s_ += ToSeconds(dt);
   uncounted_s_ += kOwedPerL1Byte * static_cast<double>(facts.l1_bytes - last_.l1_bytes) / BackgroundBytesPerSecond();
-  // Bytes that were deleted from L1, not moved on, were told in advance for nothing.
+  // Bytes that were deleted from L1, not moved on, were counted in advance for nothing.
   uncounted_s_ = std::max(uncounted_s_, -2 * ToSeconds(L0DeadTime()));
   if (uncounted_s_ > 0) l0_drain_.Busy(FromSeconds(std::exchange(uncounted_s_, 0)));
   if (facts.compacting) compaction_.Busy(dt);
@@ -116,8 +117,8 @@ void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   flush_drain_.Drained(grown(facts.total_flushed_bytes, last_.total_flushed_bytes));
 }
 
-// A compaction reports when it ends, but the bytes it has written so far show within seconds that the disk became
-// slower, and the drain with it.
+// A compaction reports its bytes when it ends, but the bytes that it has written so far show within seconds that the
+// disk, and so the drain, became slower.
 void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   const double dt_s = ToSeconds(dt);
   const bool known = last_.total_background_bytes > 0 && facts.total_background_bytes >= last_.total_background_bytes;
@@ -135,27 +136,27 @@ void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   highest_throughput_ = std::max(throughput_, fading);
 }
 
-// An I/O limit tells how fast the background may be. If disk and processor never come near it, the highest speed that
-// was seen counts.
+// An I/O limit says how fast the background may be. If disk and processor never come near the limit, the highest speed
+// that was seen counts.
 double LsmSignals::BackgroundBytesPerSecond() const {
   if (io_limit_ <= 0) return std::max(kLeast, compaction_.BytesPerSecond());
   return std::max(kLeast,
                   std::min(io_limit_, highest_throughput_ > 0 ? highest_throughput_ : kAssumedDiskBytesPerSecond));
 }
 
-// In bytes as the user wrote them: a file counts as the memtables that it was made from.
+// Returns the size in bytes as the user wrote them: a file counts as the memtables that it was made from.
 double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_bytes) * geometry_.buffers_per_flush; }
 
-// About half the time of an L0 compaction, which has half the disk, plus the wait for a sample.
+// Returns half the time of an L0 compaction that has half of the disk's speed, plus the wait for a sample.
 Duration LsmSignals::L0DeadTime() const {
   const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(geometry_.l1_bytes);
   return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
 }
 
-// The active memtable and those that wait for others to be flushed with are no backlog. The engine brakes when the rest
-// are as many as it allows: at the last buffer but one if there are more than three, else at the last. (Counting the
-// active one would put RocksDB's default of two buffers at 1.0 each time one is full.)
+// The active memtable, and full ones that wait to be flushed together with others, are no backlog. The engine brakes
+// when the others reach the last buffer but one if there are more than three buffers, else the last. (If the active one
+// counted, RocksDB's default of two buffers would be at 1.0 each time one is full.)
 Signal LsmSignals::Memtables(const LsmFacts& facts) const {
   const int buffers = geometry_.max_write_buffers;
   const double buffer = AsDouble(geometry_.write_buffer_bytes);
@@ -171,8 +172,8 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
 }
 
 // The engine brakes by the number of files, whatever their size, so a small file counts as a whole one; a file that was
-// merged from several counts by its bytes, for they are still to be compacted. Memtables are files to come: without
-// them each flush would be a step.
+// merged from several counts with its bytes, which are still to be compacted. Memtables count as the files that they
+// will become: otherwise each flush would be a step.
 Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double file = L0FileBytes();
   const double span_files = std::max(1.0, geometry_.L0FilesAtOne() - geometry_.l0_trigger);
@@ -197,7 +198,8 @@ Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
 }
 
 // The level rises from 0 to 1.0 in three doublings, from an eighth of the debt at 1.0 to all of it. The debt that an
-// incoming byte causes grows with the tree, so it is measured: the bytes that the background moves while one leaves L0.
+// incoming byte causes grows with the tree, so it is measured as the bytes that the background moves while one byte
+// leaves L0.
 Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   const bool brakes = geometry_.compaction_brakes && geometry_.soft_pending_bytes > 0;
   const double at_one = std::max(1.0, geometry_.DebtAtOne());

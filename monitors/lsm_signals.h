@@ -30,13 +30,13 @@ struct LsmFacts {
   // Sums since any fixed moment; only their changes matter. An engine with several column families has one sum for all,
   // because they share the threads that flush and compact.
   uint64_t total_flushed_bytes = 0;  // bytes written into L0 and its blob files
-  uint64_t total_drained_bytes = 0;  // bytes taken out of L0; with sorted runs, the bytes of a flush for each run gone
+  uint64_t total_drained_bytes = 0;  // bytes taken out of L0; with sorted runs: the bytes of a flush for each run gone
   uint64_t total_compacted_bytes = 0;   // bytes written by compactions that have ended
   int64_t l1_bytes = 0;                 // bytes in the level that L0 is compacted to
   uint64_t total_background_bytes = 0;  // bytes written by flushes and compactions, running ones too; 0: not known
 
   double disk_bytes_per_user_byte = 1;   // bytes of flushed files for each byte that the program wrote
-  double table_bytes_per_user_byte = 1;  // the same without blob files: bytes of tables, of which L0 consists
+  double table_bytes_per_user_byte = 1;  // bytes of flushed tables (without blob files) for each such byte
 };
 
 class LsmSignals {
@@ -64,14 +64,14 @@ class LsmSignals {
 
   const LsmGeometry geometry_;
   const Duration sample_interval_;
-  DrainEnvelope l0_envelope_;    // in bytes as the program wrote them
-  DrainMeter l0_drain_;          // bytes on disk out of L0
-  double uncounted_s_ = 0;       // busy seconds that l0_drain_ does not have yet; below 0: it has more than there were
-  DrainMeter flush_drain_;       // bytes on disk into L0
-  DrainMeter compaction_;        // bytes on disk written by compactions
-  double throughput_ = 0;        // bytes/s that flushes and compactions write while a compaction runs
-  double throughput_s_ = 0;      // time over which throughput_ was measured
-  double throughput_bytes_ = 0;  // bytes over which throughput_ was measured
+  DrainEnvelope l0_envelope_;      // in bytes as the program wrote them
+  DrainMeter l0_drain_;            // bytes on disk that leave L0
+  double uncounted_s_ = 0;         // busy seconds that l0_drain_ does not have yet; below 0: it has too many
+  DrainMeter flush_drain_;         // bytes on disk that enter L0
+  DrainMeter compaction_;          // bytes on disk written by compactions
+  double throughput_ = 0;          // bytes/s that flushes and compactions write while a compaction runs
+  double throughput_s_ = 0;        // time over which throughput_ was measured
+  double throughput_bytes_ = 0;    // bytes over which throughput_ was measured
   double highest_throughput_ = 0;  // highest throughput_ of the last minutes; 0: not known
   Smoothed score_;
   Smoothed debt_;

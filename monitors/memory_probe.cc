@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-// Weak: there when the program links (or preloads) jemalloc, null otherwise.
+// A weak symbol: defined if the program links (or preloads) jemalloc, else null.
 // NOLINTNEXTLINE(readability-identifier-naming): jemalloc's name
 extern "C" int mallctl(const char* name, void* old_value, size_t* old_size, void* new_value, size_t new_size)
     __attribute__((weak));
@@ -22,8 +22,8 @@ extern "C" int mallctl(const char* name, void* old_value, size_t* old_size, void
 namespace weir {
 namespace {
 
-// cgroup v1 says the largest multiple of the page size for "no limit", 9223372036854771712 with 4 KiB pages; a number
-// as large as this is no limit.
+// cgroup v1 shows "no limit" as the largest multiple of the page size, 9223372036854771712 with 4 KiB pages. So
+// kNoLimit and more mean no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 
 std::optional<std::string> ReadText(const std::string& path) {
@@ -48,7 +48,7 @@ std::optional<uint64_t> ReadNumber(const std::string& path) {
   return text ? ParseNumber(*text) : std::nullopt;
 }
 
-// The number after `key` at the start of a line, as in "MemAvailable:   123 kB" and "inactive_file 456".
+// Returns the number after `key` at the start of a line, as in "MemAvailable:   123 kB" and "inactive_file 456".
 std::optional<uint64_t> FindNumber(const std::optional<std::string>& text, std::string_view key) {
   if (!text) return std::nullopt;
   std::istringstream lines(*text);
@@ -85,7 +85,7 @@ void ConsiderGroup(const std::string& directory, const CgroupNames& names, Cgrou
   tightest->used = used > cached ? used - cached : 0;
 }
 
-// In a container the path may name a directory that only the host sees; then just the mount's root exists here, and it
+// In a container the path may name a directory that only the host sees; then only the mount's root exists here, and it
 // is the container's own group.
 void ConsiderPath(const std::string& mount, std::string path, const CgroupNames& names, CgroupUse* tightest) {
   while (!path.empty() && path != "/") {
@@ -105,7 +105,7 @@ bool HasMemory(std::string_view controllers) {
 
 std::optional<uint64_t> JemallocAllocated() {
   if (mallctl == nullptr) return std::nullopt;
-  // The counters are as of the last epoch; writing one refreshes them.
+  // The counters are those of the last epoch; writing an epoch refreshes them.
   uint64_t epoch = 1;
   if (mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0) return std::nullopt;
   size_t allocated = 0;

@@ -1,8 +1,8 @@
-// MemoryProbe: tells how much memory this process uses and how much it may use.
+// MemoryProbe: measures how much memory this process uses and how much it may use.
 //
-// Used memory is what only the process itself can free: the bytes that jemalloc has allocated if the program links it,
-// else the anonymous resident pages. Pages of mapped files and the page cache do not count, because the kernel frees
-// those by itself.
+// Used memory is the memory that only the process itself can free: the bytes that jemalloc has allocated if the program
+// links it, else the anonymous resident pages. Mapped files and the page cache do not count, because the kernel frees
+// them by itself.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace weir {
 struct MemoryFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
-  std::string process = "self";  // for ReadRoom: the id of another process means the cgroups of that process
+  std::string process = "self";  // for ReadRoom; the id of another process means the cgroups of that process
 };
 
 struct MemoryUse {
@@ -32,8 +32,8 @@ struct MemoryUse {
 };
 
 struct MemoryRoom {
-  // The lowest memory limit among the process's cgroup and those above it, and the use of the cgroup that has it; both
-  // nullopt if none has a limit.
+  // The lowest memory limit of the process's cgroup and the cgroups above it, and the memory use of the cgroup with
+  // this limit. Both are nullopt if there is no limit.
   std::optional<uint64_t> cgroup_limit_bytes;
   std::optional<uint64_t> cgroup_used_bytes;  // without page cache
   uint64_t host_available_bytes = 0;          // MemAvailable in /proc/meminfo
@@ -55,7 +55,7 @@ class MemoryProbe {
   Result<MemoryUse> ReadUse();
 
   // Returns the memory that the process may still use, or an error if /proc/meminfo cannot be read. Reads a dozen small
-  // files: for start-up and displays.
+  // files, so call it at start-up and for displays only.
   Result<MemoryRoom> ReadRoom() const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Holds the index and filter blocks of a small database; with less every read goes to the disk.
+// Holds the index and filter blocks of a small database; with less memory every read would go to the disk.
 constexpr uint64_t kLeastCacheBytes = 8 * kMiB;
 
 // The kernel counts more than the throttle does: the allocator keeps some memory beside the bytes that it handed out.
@@ -36,8 +36,8 @@ Status DoesNotFit(uint64_t target_bytes, const MemoryBudget& budget) {
 void Declare(SettingTable& table, MemoryTargetSettings& settings) {
   table.Add(
       "RATE_LIMIT_TARGET_MEMORY_MB", &settings.target_memory_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
-      "memory that the whole program may use; 0: 66 % of what the cgroup or host has free at start; in a cgroup no "
-      "more than lets an emergency begin before its limit, 78 % of that");
+      "memory that the whole program may use; 0: 66 % of what is free in the cgroup or on the host at start. In a "
+      "cgroup, at most 78 % of the cgroup's limit, so that an emergency begins before that limit is reached");
 }
 
 Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe, double emergency) {
@@ -61,7 +61,7 @@ Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs)
   const uint64_t usual_bytes = Share(target_bytes, kUsualEngineShare);
 
   MemoryBudget budget;
-  // A quarter of the target is for write buffers: reads live from the rest of the engine's share.
+  // A quarter of the target is for write buffers, because reads need the rest of the engine's share.
   budget.write_buffer_bytes = needs.write_buffer_bytes.value_or(
       std::max(needs.least_write_buffer_bytes, std::min(needs.most_write_buffer_bytes, target_bytes / 4)));
   const uint64_t with_blocks = budget.write_buffer_bytes + kLeastCacheBytes;

@@ -1,10 +1,10 @@
-// The memory target: how much memory the whole program may use. This file decides it and divides it between the
-// engine's caches and the rest.
+// The memory target: how much memory the whole program may use. This file computes the target and divides it between
+// the engine's caches and the rest.
 //
 // A cache fills up and stays full. If caches and write buffers alone reach the level at which the throttle makes work
 // wait, memory stays high for ever and waiting cannot lower it (seen in the field: a relay throttled to 31 events/s for
-// good). So they may take at most a fixed share of the target, and a target that is too small for them is an error at
-// start.
+// good). So caches and write buffers may take at most a fixed share of the target, and a target that is too small for
+// them is an error at start.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ inline constexpr double kShareOfFree = 0.66;
 inline constexpr double kEmergencyOfTarget = 1.167;
 
 // The lowest setpoint for memory, as a share of the target, even if the setpoint of the other signals is lower. Waiting
-// does not empty a cache, so below it bulk work would stop for good (in a simulated burst 813 B/s at 0.17, 3.8 MB/s at
-// 0.20).
+// does not empty a cache, so a lower setpoint would stop bulk work for good (in a simulated burst it got 813 B/s at
+// 0.17, and 3.8 MB/s at 0.20).
 inline constexpr double kLeastMemorySetpoint = 0.70;
-// The largest share of the target that caches and write buffers may take: less than that setpoint, so that the throttle
-// has room to act.
+// The largest share of the target that caches and write buffers may take. It is below kLeastMemorySetpoint, so that the
+// throttle has room to act.
 inline constexpr double kLargestEngineShare = 0.60;
 static_assert(kLargestEngineShare < kLeastMemorySetpoint);
 // The share of the target that caches and write buffers get if the user does not set their sizes.
@@ -63,8 +63,8 @@ struct MemoryBudget {
   bool operator==(const MemoryBudget&) const = default;
 };
 
-// Returns the sizes: those that the user set, and for the others a share of the target. Returns an error that names a
-// sufficient target if they exceed kLargestEngineShare of it.
+// Returns the sizes: those that the user set, and for the others a share of the target. If the sizes exceed
+// kLargestEngineShare of the target, returns an error that names a sufficient target.
 Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs);
 
 }  // namespace weir

@@ -1,10 +1,10 @@
 // OwnBytes: counts memory of the program that grows with its load (queues, pinned iterators, output buffers), as the
 // program reports it, and compares it with a budget.
 //
-// Bytes of work that waits to be admitted are counted a second time by themselves. They are memory, but limits do not
-// depend on them (Signal::waiting in load_sample.h): five imports that waited held 11.6 of 13.1 MB, and because of
-// these bytes bulk work was limited to 16 kB/s for good, with the engine idle. The code that accepts such work limits
-// its bytes.
+// The bytes that waiting work holds are also counted separately. They are memory, but limits do not depend on them
+// (Signal::waiting in load_sample.h): five waiting imports once held 11.6 of 13.1 MB, and these bytes limited bulk work
+// to 16 kB/s for good, although the engine was idle. Instead, the code that accepts such work limits the bytes that it
+// holds.
 //
 // Threads: any thread may call any function. A report is one relaxed atomic addition, or two for kWaiting.
 #pragma once
@@ -24,12 +24,12 @@ enum class OwnUse : uint8_t {
   kWaiting,  // memory of work that the program has accepted, but that is not admitted or not done yet
 };
 
-// A function by which a part of the program reports bytes that it has allocated or, with a minus, freed.
+// A function by which a part of the program reports bytes that it has allocated, or freed (with a minus).
 using CountOwnBytes = std::function<void(int64_t bytes, OwnUse use)>;
 
 class OwnBytes {
  public:
-  // The budget is `budget_mb` MiB, or an eighth of the memory target if that is 0.
+  // The budget is `budget_mb` MiB, or an eighth of the memory target if `budget_mb` is 0.
   OwnBytes(uint64_t budget_mb, uint64_t target_bytes)
       : budget_bytes_(std::max<uint64_t>(1, budget_mb > 0 ? budget_mb << 20 : target_bytes / 8)) {}
 

@@ -29,7 +29,7 @@ struct RocksDbCounters {
   double l0_files = 0;
   double l0_bytes = 0;
   std::vector<RocksDbLevel> levels;  // from L0 to the last level that has files
-  double highest_score = 0;          // highest of the levels below L0; L0 has 5 to 7 long before RocksDB brakes
+  double highest_score = 0;          // highest below L0; the score of L0 is 5 to 7 long before RocksDB brakes
   uint64_t slowdowns = 0;            // how often RocksDB slowed writes down
   uint64_t stops = 0;                // how often RocksDB stopped writes
   std::map<std::string, uint64_t> stall_causes;  // counts by RocksDB's name of the cause; causes with 0 are included
@@ -49,7 +49,7 @@ Result<double> ReadUserBytes(rocksdb::DB* db);
 // for any table format.
 class DiskRatio {
  public:
-  // The ratio is an average over the last 16 times `write_buffer_bytes`, because the two sums come from counters that
+  // The ratio is an average over the last 16 * `write_buffer_bytes` bytes, because the two sums come from counters that
   // are not read at the same moment.
   explicit DiskRatio(double write_buffer_bytes);
   // Adds the bytes that left the memtables since the last call: `user_bytes` as the program wrote them, `flushed_bytes`

@@ -1,5 +1,5 @@
 // RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives the threads that compact a
-// lower priority. The database and the monitor share it, so either may be destroyed first.
+// lower priority. The database and the monitor share the listener, so either may be destroyed first.
 #pragma once
 
 #include <pthread.h>
@@ -16,17 +16,17 @@ namespace weir {
 
 class RocksDbListener final : public rocksdb::EventListener {
  public:
-  // The nice value for compactions while a limiter keeps writes to the pace of compactions, so that no write waits for
+  // The nice value for compactions if a limiter keeps writes at the pace of compactions, so that no write waits for
   // one. On two full cores (ZSTD, on a fast disk) this value made an interactive write's p99 fall from 5.1 to 3.6 ms,
-  // and bulk work lost nothing. With 10 it was 3.1, but beside two other busy programs bulk work did 20 % less; with
-  // this value it did 9 % less.
+  // and bulk work lost nothing. With a value of 10 the p99 was 3.1 ms, but beside two other busy programs bulk work did
+  // 20 % less; with this value it did 9 % less.
   static constexpr int kCompactionNice = 5;
 
   // With a `compaction_nice` of 0 compactions keep their priority.
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
-  // Changes the nice value; call it before the database is opened. It is for a program that raises the nice value of
-  // its own threads, which are still to go ahead of compactions.
+  // Changes the nice value; call it before the database is opened. A program needs this if it raises the nice value of
+  // its own threads, but they must still run before compactions.
   void SetCompactionNice(int nice) { compaction_nice_ = nice; }
 
   // RocksDB calls this with the mutex of the database held, so it only counts.
@@ -36,9 +36,9 @@ class RocksDbListener final : public rocksdb::EventListener {
     if (now == rocksdb::WriteStallCondition::kStopped) stops_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // RocksDB calls this in the thread that compacts. It sets the nice value only of RocksDB's own threads, because a
-  // program may compact in a thread of its own. A thread keeps the nice value, because only a privileged process may
-  // lower it again.
+  // RocksDB calls this in the thread that compacts. The function sets the nice value of RocksDB's own threads only,
+  // because a program may compact in a thread of its own. A thread keeps the nice value, because only a privileged
+  // process may lower it again.
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
     if (compaction_nice_ == 0) return;
     thread_local const bool is_rocksdbs = [] {
@@ -51,7 +51,7 @@ class RocksDbListener final : public rocksdb::EventListener {
       setpriority(PRIO_PROCESS, thread, compaction_nice_);
   }
 
-  // These return how often RocksDB went over to slowing writes down, and to stopping them.
+  // These return how often RocksDB began to slow writes down, and to stop them.
   uint64_t slowdowns() const { return slowdowns_.load(std::memory_order_relaxed); }
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
 

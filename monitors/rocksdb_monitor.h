@@ -8,13 +8,14 @@
 //
 // Its signals (load_sample.h); the first four are those of the column family with the highest level:
 //   memtables  how near RocksDB is to braking because flushes are too slow
-//   l0         the same because of the files in level 0, without the sudden falls (drain_envelope.h)
+//   l0         how near it is because of the files in level 0, without sudden falls (drain_envelope.h)
 //   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
 //   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of it
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
 // At a level of 1.0 RocksDB begins to brake. A database that PrepareRocksDb prepared brakes later; there `l0` is 1.0
-// about midway between the files at which it would have slowed down and stopped (LsmGeometry::L0FilesAtOne).
+// about midway between the numbers of files at which writes would have been slowed down and stopped
+// (LsmGeometry::L0FilesAtOne).
 //
 // Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
 // for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with
@@ -43,8 +44,8 @@ struct RocksDbMonitorSettings {
 // Declares the settings, those of `monitor` included.
 void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
 
-// The figures behind the newest good sample, for displays. A figure that says "highest" is that of the column family
-// where it is highest; the others are sums over the column families, or of the whole database.
+// The figures behind the newest good sample, for displays. A figure that says "highest" is that of the column family in
+// which it is highest; the others are sums over the column families, or of the whole database.
 struct RocksDbDetails {
   uint64_t l0_files = 0;       // highest
   double l0_files_at_one = 0;  // files at which `l0` of the same family is 1.0
@@ -62,7 +63,7 @@ struct RocksDbDetails {
 
   MemoryUse memory;
   uint64_t memory_target_bytes = 0;
-  // The parts of that memory that RocksDB uses. Memtables that are charged to the block cache are in both figures.
+  // The parts of `memory` that RocksDB uses. Memtables that are charged to the block cache are in both figures.
   uint64_t block_cache_bytes = 0;
   uint64_t block_cache_limit_bytes = 0;  // lower than the full size while memory is short; 0: weir knows no cache
   uint64_t pinned_bytes = 0;             // bytes of the block cache that are in use
@@ -81,15 +82,14 @@ class RocksDbMonitor final : public LoadMonitor {
  public:
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 
-  // `handles` are the column families to watch; if empty, the default one. The caller keeps the handles and the
+  // `handles` are the column families to watch; if empty, the default one. The caller still owns the handles and the
   // database. Throws std::invalid_argument if a family has neither level nor universal compaction.
   RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
   RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
 
-  // Ends the use of the database (see above), and gives a cache that was shrunk its full size again. May be called
-  // twice.
+  // Ends the use of the database (see above), and gives a shrunk cache its full size again. May be called twice.
   void Detach();
 
   // Reports memory of the program that grows with its load (queues, pinned iterators, output buffers): `bytes` when it

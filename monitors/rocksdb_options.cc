@@ -49,8 +49,8 @@ void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions*
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 
-// Returns the geometry that a column family is opened with. With atomic_flush RocksDB flushes all families at once,
-// merged or not.
+// Returns the geometry that a column family is opened with. With atomic_flush RocksDB flushes all families at once, so
+// weir merges no flushes.
 LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes) {
   LsmGeometry given = GeometryOf(options);
   if (brakes == EngineBrakes::kAsSet) return given;
@@ -71,7 +71,7 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
     needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
     wants_cache = wants_cache || LacksCache(*options);
   }
-  // Room for the bytes that are written and the bytes that are flushed, of the largest column family.
+  // The largest column family needs room for bytes that are being written and bytes that are being flushed.
   needs.least_write_buffer_bytes = 2 * largest;
   const auto cache = CacheOf(families);
   if (cache) needs.block_cache_bytes = cache->GetCapacity();
@@ -122,7 +122,7 @@ void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
   const LsmBrakes brakes = BrakesOf(geometry);
   o->min_write_buffer_number_to_merge = geometry.buffers_per_flush;
   o->max_write_buffer_number = brakes.max_write_buffers;
-  // Zero and negative limits mean none.
+  // Zero and negative limits mean no limit.
   if (o->level0_slowdown_writes_trigger >= 0) o->level0_slowdown_writes_trigger = brakes.l0_slowdown;
   o->level0_stop_writes_trigger = brakes.l0_stop;
   if (o->soft_pending_compaction_bytes_limit > 0) o->soft_pending_compaction_bytes_limit = brakes.soft_pending_bytes;
@@ -177,7 +177,7 @@ LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
   g.max_write_buffers = std::max(o.max_write_buffer_number, 2);
   g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.max_write_buffers - 1);
   g.l0_trigger = std::max(o.level0_file_num_compaction_trigger, 1);
-  // A negative slowdown trigger means none; then the first brake is the stop.
+  // A negative slowdown trigger means no slowdown; then the first brake is the stop.
   const int first_brake =
       o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
   g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);

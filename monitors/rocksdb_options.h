@@ -6,11 +6,11 @@
 //   rocksdb::DB::Open(options, path, &db);
 //   weir::RocksDbMonitor monitor(db, {}, prepared.value());
 //
-// It gives all column families one block cache and one WriteBufferManager that is charged to the cache, sized from the
-// memory target, each only if the program set none. It makes the files in L0 match L1 and moves RocksDB's own brakes
-// outwards, where they stay as a safety net (lsm_geometry.h). It adds a listener that counts how often RocksDB brakes,
-// and that gives the threads that compact a nice value of 5; these threads belong to the Env, so other databases of the
-// process use them, too. All other options stay as the program set them.
+// It gives all column families one block cache and one WriteBufferManager that is charged to the cache, unless the
+// program set its own; their sizes come from the memory target. It makes the files in L0 match L1 and moves RocksDB's
+// own brakes outwards, where they stay as a safety net (lsm_geometry.h). It adds a listener that counts how often
+// RocksDB brakes, and that gives the threads that compact a nice value of 5; these threads belong to the Env, so other
+// databases of the process use them, too. All other options stay as the program set them.
 #pragma once
 
 #include <cstdint>
@@ -41,20 +41,20 @@ class RocksDbListener;
 struct PreparedRocksDb {
   uint64_t target_bytes = 0;
   MemoryBudget budget;
-  // Null if the program wants none. While memory is short the throttle shrinks the cache, even one that the program
-  // set; later the cache gets its full size again.
+  // Null if the program wants no block cache. While memory is short the throttle shrinks the cache, even one that the
+  // program set; later the cache gets its full size again.
   std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffer_manager;
   std::shared_ptr<RocksDbListener> listener;
   std::map<std::string, LsmGeometry> geometry;  // by the name of the column family
 };
 
-// Changes the options for weir and returns what the monitor must know. Returns an error if the target is too small for
-// the caches (PlanMemory), if a family has neither level nor universal compaction, or if the options were prepared
-// before; the options are then unchanged.
+// Changes the options for weir and returns the facts that the monitor must know. Returns an error if the target is too
+// small for the caches (PlanMemory), if a family has neither level nor universal compaction, or if the options were
+// prepared before; the options are then unchanged.
 //
-// A block cache of RocksDB's default size (8 MiB until 8.1, 32 MiB from 8.2 on) is taken as not set by the program:
-// RocksDB makes a cache of that size if none was set, and the two cannot be told apart.
+// A block cache of RocksDB's default size (8 MiB until 8.1, 32 MiB from 8.2 on) counts as not set by the program:
+// RocksDB makes a cache of that size if none was set, and weir cannot tell the two apart.
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,

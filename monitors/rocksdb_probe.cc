@@ -16,8 +16,8 @@ namespace {
 using Properties = rocksdb::DB::Properties;
 
 constexpr Duration kCountersInterval = std::chrono::seconds(1);
-// When L0 was emptied the counters are read after this time already, so that the drain is booked on the busy time it
-// belongs to.
+// After L0 was emptied, the counters are read after this shorter time, so that the drain counts with the busy time to
+// which it belongs.
 constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
 // RocksDB walks all table readers to answer this property.
 constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
@@ -26,10 +26,10 @@ constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 // endangers writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
 
-// A family that takes a smaller share than this must not make the answer to its level stronger still.
+// A family that takes a smaller share counts as if it took this one: the reaction to its level is strong enough.
 constexpr double kLeastShare = 0.1;
 
-// The share of the cache's full size that blocks have beside the pinned bytes.
+// The least share of the cache's full size that blocks have beside the pinned bytes.
 constexpr double kLeastCachedBlocks = 1.0 / 8;
 
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
@@ -38,7 +38,7 @@ LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle,
   if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
   const auto known = prepared->geometry.find(handle->GetName());
   if (known != prepared->geometry.end()) return known->second;
-  // This family was made later, or by another name. If it has the prepared options, its brakes are moved too.
+  // This family was made later, or under another name. If it has the prepared options, its brakes are moved, too.
   const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
   const auto usual = prepared->geometry.find(rocksdb::kDefaultColumnFamilyName);
   const bool same = usual != prepared->geometry.end() && GeometryOf(db->GetOptions(db->DefaultColumnFamily())) == moved;
@@ -162,7 +162,7 @@ Status RocksDbProbe::ReadFamily(Family* f) {
   uint64_t active_bytes = 0;
   std::string before;
   std::string after;
-  // A flush between two of these calls would show its file twice or not at all, so it must be seen from both sides.
+  // A flush between two of these calls would show its file twice or not at all, so the files are read before and after.
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (!db_->GetProperty(f->handle, kL0Files, &before) ||
         !db_->GetIntProperty(f->handle, Properties::kNumImmutableMemTable, &immutable) ||
@@ -237,7 +237,7 @@ Status RocksDbProbe::ReadAllCounters() {
                            std::max(0.0, c.flushed_table_bytes - f.counters.flushed_table_bytes));
       sums_.total_flushed_bytes += grown(c.flushed_bytes, f.counters.flushed_bytes);
       sums_.total_compacted_bytes += grown(c.compaction_written_bytes, f.counters.compaction_written_bytes);
-      // Each level has counters of its own; after the base level moved they do not continue each other.
+      // Each level has counters of its own, so there is no difference to add when the base level has moved.
       if (c.base_level == f.counters.base_level && !f.geometry.counts_runs) {
         sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
         sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
@@ -283,18 +283,19 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   }
 }
 
-// All families drain through one background, so each is shown the sums; only its levels are made from its own facts. A
-// family takes its share of the bytes that are written, so it takes more of them to raise its level by as much.
+// All families share the threads that flush and compact, so each family's signals use the sums; only the levels come
+// from its own facts. A family receives only a share of the bytes that are written, so more bytes are needed to raise
+// its level.
 void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
   for (size_t i = 0; i < families_.size(); ++i) {
     Family& f = families_[i];
     LsmFacts facts = f.facts;
     const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
-    // Until the counters are read again, fewer files count as all the bytes that were there: RocksDB may have merged
-    // them within L0, and their number times the old mean would show a drain that did not happen.
+    // Until the counters are read again, fewer files count as the bytes that were there before: RocksDB may have merged
+    // them within L0, and the new number times the old mean size would show a drain that did not happen.
     const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
                                      : static_cast<double>(facts.l0_files);
-    // A run may be all data, merged; only the number of runs counts.
+    // A run may hold all data, merged, so only the number of runs counts.
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
@@ -324,8 +325,8 @@ void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
   AddMemory(use, target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
 }
 
-// A listener counts exactly. Without one, RocksDB's own counters say that it braked, and the samples that saw it say
-// how often.
+// A listener counts exactly. Without one, the result is RocksDB's own count, or the number of samples that saw a brake
+// begin, whichever is higher.
 uint64_t RocksDbProbe::Escapes() const {
   if (listener_) return listener_->slowdowns() + listener_->stops();
   return std::max(seen_brakes_, newest_.slowdowns + newest_.stops - first_brakes_);
@@ -382,7 +383,8 @@ Status RocksDbProbe::Flush() {
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  // A family that refuses, because its writes are stopped or it was dropped, must not keep the others from flushing.
+  // A family that refuses to flush, because its writes are stopped or it was dropped, must not keep the others from
+  // flushing.
   std::string refused;
   for (const Family& f : families_) {
     const rocksdb::Status status = db_->Flush(options, f.handle);

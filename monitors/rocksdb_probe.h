@@ -1,5 +1,5 @@
 // RocksDbProbe: the LoadProbe of RocksDbMonitor, which owns it. It reads the properties and counters of the database
-// and makes the signals of them.
+// and makes signals from them.
 #pragma once
 
 #include <atomic>
@@ -50,13 +50,13 @@ class RocksDbProbe final : public LoadProbe {
     DiskRatio table_share;           // share of flushed bytes that is in tables; the rest is in blob files
   };
 
-  // Gives the cache its present share, with room for its pinned bytes.
+  // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache();
   // Reads the cheap properties, at every sample.
   Status ReadDatabase();
   Status ReadFamily(Family* family);
   Status CountRunsBelowL0(const Family& family, uint64_t* runs) const;
-  // Reads the expensive counters: once a second, or 300 ms after the last reading if L0 has changed.
+  // Reads the expensive counters. Probe calls it once a second, or after 300 ms if L0 has changed.
   Status ReadAllCounters();
   void ReadMemoryParts(TimePoint now);
 
@@ -79,12 +79,12 @@ class RocksDbProbe final : public LoadProbe {
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   DiskRatio disk_ratio_;
   LsmFacts sums_;              // sums over the families; the cumulative ones begin with the first sample
-  double left_memtables_ = 0;  // bytes of the program that have left the memtables, up to a constant
+  double left_memtables_ = 0;  // bytes of the program that left the memtables, up to a constant
   MemoryProbe memory_;
   WriteBurst burst_;
   std::optional<TimePoint> last_counters_;
   std::optional<TimePoint> last_table_readers_;
-  bool l0_changed_ = false;    // true if L0 changed by more than one flushed memtable since the counters were read
+  bool l0_changed_ = false;    // true if L0 lost files or got several flushes since the counters were read
   uint64_t first_brakes_ = 0;  // RocksDB's count of slowdowns and stops at the first sample
   uint64_t seen_brakes_ = 0;   // how often a sample found that RocksDB had begun to brake
   bool braking_ = false;       // true if RocksDB braked at the last sample

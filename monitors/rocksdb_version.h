@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// OpenedRocksDb is the type of pointer that DB::Open fills in. OwnerOf returns the owner of the opened database and
-// must be called once.
+// OpenedRocksDb is the type of pointer that DB::Open fills in. OwnerOf returns the owner of the opened database; call
+// it only once.
 #if ROCKSDB_MAJOR >= 10
 using OpenedRocksDb = std::unique_ptr<rocksdb::DB>;
 inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::move(*opened); }

@@ -13,7 +13,7 @@ namespace weir {
 
 class WriteBurst {
  public:
-  // `buffer_bytes` has the size of a write buffer of each column family.
+  // `buffer_bytes` has, for each column family, the size of one write buffer.
   explicit WriteBurst(const std::vector<double>& buffer_bytes);
 
   // Adds bytes that the program wrote to the family with this index. Bytes below 0 correct an earlier report.

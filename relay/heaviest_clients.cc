@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Parties of the gates have a group that is never 0 (Peer).
+// Returns the group that the pool has for an address: Peer sets its lowest bit, so that it is never 0.
 uint64_t KeyOf(uint64_t group) { return group | 1; }
 
 }  // namespace

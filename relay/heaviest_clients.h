@@ -1,4 +1,4 @@
-// HeaviestClients: the clients that cost a relay most, in time of its workers, in memory or in connections.
+// HeaviestClients: the clients that take the most of a relay's resources: work of its workers, memory and connections.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ class Server;
 class WorkPool;
 
 struct HeaviestClients {
-  static constexpr size_t kMost = 12;  // the most entries of each list
+  static constexpr size_t kMost = 12;  // the most entries that each list has
 
   struct Address {
     std::string address;       // the client's IP address; for IPv6, its /64 network
-    double work = 0;           // workers' time in about nanoseconds (work.h); old work fades (WorkPool::FadeTakers)
-    uint64_t held_bytes = 0;   // memory that the relay holds for it (Ledger)
+    double work = 0;           // work (account/work.h) of the worker threads; old work fades (WorkPool::FadeTakers)
+    uint64_t held_bytes = 0;   // memory that the relay holds for the address (Ledger)
     uint64_t connections = 0;  // open connections
   };
   struct Connection {
@@ -25,13 +25,13 @@ struct HeaviestClients {
     std::string address;  // see Address
     double work = 0;      // see Address
   };
-  // Sorted by work, then by held bytes, then by connections, each with the most first.
+  // In descending order of work; for equal work, of held bytes; for equal bytes, of connections.
   std::vector<Address> addresses;
-  std::vector<Connection> connections;  // sorted by work, the most first
+  std::vector<Connection> connections;  // in descending order of work
 };
 
-// Returns at most kMost addresses and kMost connections. Leaves out addresses that have no open connection any more,
-// with their connections. Walks over all addresses that hold memory or have a connection.
+// Returns at most kMost addresses and kMost connections. Leaves out addresses that no longer have an open connection,
+// and their connections. Reads all addresses that hold memory or have a connection.
 HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool);
 
 }  // namespace weir

@@ -15,7 +15,7 @@ struct Where {
   std::string data_dir;
 };
 
-// Loads these settings only: a command that reads does not need the others to be right.
+// Loads only these two settings, because a command that reads does not need the others to be right.
 Result<Where> WhereToRead(const ReadingFlags& flags) {
   RelayConfiguration defaults;
   Where where{.storage = {}, .data_dir = defaults.data_dir};

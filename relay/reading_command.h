@@ -1,5 +1,5 @@
-// Shared by the commands that read a relay's database, such as weir scan and weir check: the flag that names the
-// database, and functions that open it. The relay may run meanwhile.
+// Flags and functions for the commands that read a relay's database, such as weir scan and weir check. The relay may
+// run meanwhile.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@
 namespace weir {
 
 struct ReadingFlags {
-  std::string data_dir;  // --data-dir; empty: WEIR_STORE and WEIR_DATA_DIR say where the events are
+  std::string data_dir;  // --data-dir; if empty, WEIR_STORE and WEIR_DATA_DIR say where the events are
 };
 
 // Adds --data-dir to the command line. `flags` must live until `line` has been parsed.
 void AddTo(CommandLine& line, ReadingFlags& flags);
-// Opens the stored events for reading: those in the directory of --data-dir or, without that flag, those of WEIR_STORE,
-// by default the RocksDB in WEIR_DATA_DIR. Returns an error if these settings are wrong or the store cannot be opened.
+// Opens the stored events for reading: with --data-dir the RocksDB in that directory, else the store that WEIR_STORE
+// names, by default the RocksDB in WEIR_DATA_DIR. Returns an error if these settings are wrong or the store cannot be
+// opened.
 Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags);
-// Does the same, but returns an error if the events are in PostgreSQL.
+// Opens the same store, but returns an error if it is in PostgreSQL.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags);
-// Opens a RocksDB for reading. `directory` is the directory of the database, or the data directory whose subdirectory
-// `events` is that.
+// Opens a RocksDB for reading. `directory` is the database's own directory, or a data directory with the database in
+// its subdirectory `events`.
 Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
-// Parses filters as in a REQ of NIP-01, with any number of values. The error quotes the first filter that is wrong.
+// Parses filters in the form of NIP-01, with any number of values. The error quotes the first filter that is wrong.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
 
 }  // namespace weir

@@ -28,20 +28,20 @@
 namespace weir {
 namespace {
 
-// Time for a running relay to finish and close its database.
+// The time that a running relay has to finish and close its database.
 constexpr std::chrono::seconds kLongestTakeOver{30};
 
-// The ledger's share of the budget that the throttle watches, so that strangers' requests alone never make it slow down
-// all clients.
+// The ledger's share of the memory budget that the throttle watches. It is below the throttle's setpoint, so strangers'
+// requests by themselves never make the throttle slow down all clients.
 constexpr double kLedgerShare = 0.6;
 static_assert(kLedgerShare < kLeastMemorySetpoint);
 
-// Events in flight get one part in this many of that budget: they are held as text and as record, and they must leave
-// the ledger room for messages that are still on their way. With 32 MiB whatever the target, 32 of 45 clients that sent
-// 2,900 notes of 20 KB to a relay of 256 MiB were disconnected.
+// Events in flight may take the budget divided by this number. They are held both as text and as record, and must leave
+// the ledger room for messages that still arrive. With a fixed 32 MiB and a memory target of 256 MiB, the relay
+// disconnected 32 of 45 clients that sent it 2,900 notes of 20 KB.
 constexpr uint64_t kPartInFlight = 4;
 
-// A worker that asks a database server waits for the answer; other workers can ask meanwhile.
+// With a database server there is at least one worker for each connection, because a worker waits for its answers.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
@@ -55,7 +55,7 @@ HttpRouter WithParts(HttpRouter router, const std::vector<RelayPart*>& parts) {
   return router;
 }
 
-// WebSockets are also accepted at the path of the relay's own URL, so that a proxy need not cut it off.
+// Lets the server accept WebSockets at the path of the relay's own URL too, so that a proxy need not remove the path.
 ServerSettings AtPathOf(std::string_view url, ServerSettings settings) {
   const size_t host = url.find("://");
   const size_t path = host == url.npos ? url.npos : url.find('/', host + 3);
@@ -104,7 +104,7 @@ Status Relay::OpenAll(bool take_over) {
   if (configuration_.relay.auth && configuration_.relay.url.empty() && !IsNearby(configuration_.server.listen)) {
     spdlog::warn("WEIR_RELAY_URL is not set: clients that come by a public name cannot AUTH");
   }
-  // The port comes first: clients that connect from here on wait in its backlog.
+  // The port is bound first: clients that connect from now on wait in its backlog.
   if (Status status = server_->Listen(take_over); !status.ok()) return status;
   if (take_over) {
     Status gone = AskHolderToGo(EventsDirectory(configuration_), kLongestTakeOver);
@@ -124,7 +124,7 @@ Status Relay::OpenAll(bool take_over) {
   return Assemble();
 }
 
-// Called after the store is open: the process that has its lock also owns the token's file.
+// Called only after the store is open, because the process that holds the store's lock owns the token's file.
 void Relay::MakeAdmin() {
   const std::string& data_dir = configuration_.data_dir;
   Result<std::string> token = MakeAdminToken(data_dir);
@@ -249,11 +249,11 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
-  // The parts finish what they have under way; gates, workers and the commit thread still work for them. The last part
-  // stops first, so that /live does not ask parts that have stopped.
+  // The parts finish their work; gates, workers and the commit thread still serve them meanwhile. The last part stops
+  // first, so that /live does not ask parts that have stopped.
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->Stop();
   if (pipeline_ == nullptr) return;
-  // Requests that wait at a gate are refused, so that the pool can run dry; verified events are saved.
+  // Refuses the requests that wait at a gate, so that the pool's destructor can finish. Verified events are saved.
   storage_->limiter().Stop();
   pool_.reset();
   pipeline_->Stop();

@@ -1,4 +1,4 @@
-// Relay: one Nostr relay in this process. It owns and connects everything from the port to the store.
+// Relay: one Nostr relay in this process. Owns and connects all its parts, from the port to the store.
 //
 //   auto relay = Relay::Open(configuration);
 //   if (!relay.ok()) …
@@ -6,10 +6,10 @@
 //   …
 //   relay.value()->Shutdown(std::chrono::seconds(10));
 //
-// The path of an event: the server (server/) reads a frame, and Client (protocol/client.h) the message in it. Then
-// EventPipeline (protocol/event_pipeline.h) has a worker parse and verify the event, waits until a gate of the throttle
-// lets it through, and saves it with others in one commit. After that, the sender gets an OK, and the subscribers get
-// the event (protocol/live_index.h finds them).
+// The path of an event: the server (server/) reads a frame, and Client (protocol/client.h) reads the message in it.
+// Then EventPipeline (protocol/event_pipeline.h) has a worker parse and verify the event, waits until a gate of the
+// throttle admits it, and saves it with others in one commit. After that, the sender gets an OK, and the subscribers
+// that LiveIndex (protocol/live_index.h) finds get the event.
 #pragma once
 
 #include <chrono>
@@ -40,10 +40,10 @@ struct RelayServices;
 class Relay {
  public:
   // Binds the port, opens the store and starts the threads, but accepts no connection yet. If a step fails, closes what
-  // was opened and returns the error. Without `take_over`, a database that another process holds is an error. With
-  // `take_over`, Open first asks that process to stop (SIGTERM) and waits for at most 30 seconds until it has; clients
-  // that connect meanwhile wait in the port's backlog. Then it is an error if the process does not stop in that time,
-  // or if the events are not in the data directory (WEIR_STORE).
+  // was opened and returns the error. Without `take_over`, Open fails if another process holds the database. With
+  // `take_over`, Open asks that process to stop (SIGTERM) and waits until it has stopped, for at most 30 seconds;
+  // clients that connect meanwhile wait in the port's backlog. Open fails if the process has not stopped by then, or if
+  // `take_over` is set and the events are not in the data directory (WEIR_STORE).
   //
   // The caller owns `parts` (relay_part.h), which must outlive the relay.
   static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false,
@@ -60,11 +60,11 @@ class Relay {
   // Asks another thread to read the files of the TLS certificate again, and returns at once. If the new files are
   // wrong, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
-  // Stops accepting, lets open requests finish and closes the connections, for at most `longest`. Then stops the parts,
-  // saves the events that were verified, and flushes the store; `longest` does not bound these steps. A second call
-  // does nothing. ForceShutdown, which any thread may call, ends the first step: connections are dropped, but all
-  // acknowledged events are still flushed to disk.
+  // Stops accepting, lets open requests finish and closes the connections; these steps take at most `longest`. Then
+  // stops the parts, saves the events that were verified, and flushes the store, however long that takes. A second call
+  // does nothing.
   void Shutdown(std::chrono::milliseconds longest);
+  // Drops the connections for which Shutdown waits, so that it goes on with its later steps. Any thread may call it.
   void ForceShutdown();
   // Writes a page about the relay's state to the log (metrics/state_page.h). May be called from any thread, but not
   // once Shutdown has begun.
@@ -98,7 +98,7 @@ class Relay {
   std::unique_ptr<RelayContext> context_;
   std::unique_ptr<EventPipeline> pipeline_;
   const std::unique_ptr<Server> server_;
-  bool is_down_ = false;  // Shutdown was called
+  bool is_down_ = false;  // true once Shutdown was called
 };
 
 }  // namespace weir

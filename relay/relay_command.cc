@@ -30,20 +30,19 @@ void AddTo(CommandLine& line, bool* take_over) {
       "  WEIR_RELAY_NAME=mine weir relay --listen 0.0.0.0\n"
       "  weir relay --take-over                          restart with a new program or new settings\n"
       "\n"
-      "Settings come from the environment; `weir config` prints them all. Ctrl-C stops in order, a second one at "
-      "once.\n"
-      "SIGUSR1 writes to the log how it is, on a page.\n"
+      "Settings come from the environment; `weir config` prints them all. SIGUSR1 writes a page about the program's\n"
+      "state to the log. Ctrl-C stops it gracefully, a second Ctrl-C at once.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags or settings.");
 }
 
 const char* Describe(SyncMode mode) {
   switch (mode) {
     case SyncMode::kBatch:
-      return "an OK means on disk";
+      return "an acknowledged event is on disk";
     case SyncMode::kInterval:
-      return "an OK is on disk a moment later";
+      return "an acknowledged event is on disk a moment later";
     case SyncMode::kOff:
-      return "an OK is on disk when the system likes";
+      return "an acknowledged event is on disk when the operating system writes it";
   }
   return "";
 }
@@ -55,7 +54,7 @@ const char* DescribeAuth(const RelaySettings& settings) {
 
 std::string DescribeStore(const StorageSettings& settings) {
   if (IsEmbedded(settings)) return Describe(settings.rocksdb.sync);
-  return "events in " + StoreName(settings.store) + ", where an OK means that it has committed";
+  return "events in " + StoreName(settings.store) + ", each committed before its OK";
 }
 
 void LogStart(const RelayConfiguration& c) {

@@ -1,6 +1,6 @@
-// RelayPart: a service that runs in the relay's process and on its port, and that the relay's own code does not know:
-// the import, the limiters, the live page. main passes the parts to the relay. The relay calls them at the moments
-// below, and lets them use its store, its workers and the gates of its throttle (RelayServices).
+// RelayPart: a service that runs in the relay's process and on its port without being known to the relay's own code,
+// such as the import, the limiters and the live page. main passes the parts to the relay. The relay calls the functions
+// below, and lets the parts use its store, its workers and the gates of its throttle (RelayServices).
 #pragma once
 
 #include <functional>
@@ -39,19 +39,19 @@ class RelayPart {
 
   // Declares the settings of the part. They are loaded before the functions below are called.
   virtual void Declare(SettingTable& /*table*/) {}
-  // Adds the routes of the part to the relay's port. Their handlers are not called before all parts have started.
+  // Adds the routes of the part to the relay's port. The relay calls their handlers only after all parts have started.
   virtual void AddRoutes(HttpRouter& router) = 0;
-  // Called once, before the port accepts connections. `services` lives only during the call: a part that needs it later
-  // has to copy it. On an error the relay does not open.
+  // Called once, before the port accepts connections. `services` lives only during the call, so a part that needs it
+  // later has to copy it. If Start returns an error, the relay does not open.
   virtual Status Start(const RelayServices& services) = 0;
-  // Called when no connection is left, also if Start was not called or has failed. Must wait until the work that the
-  // part has begun is done, so that the worker pool has no task of the part any more. The gates and the commit thread
-  // still work meanwhile.
+  // Called when no connection is left, even if Start failed or was not called. Must wait until all work that the part
+  // has begun is done, so that the worker pool has no more tasks of the part. The gates and the commit thread still
+  // work meanwhile.
   virtual void Stop() = 0;
-  // Called at each SIGHUP, from any thread, at any time after Start, perhaps even after Stop. A part with files of its
-  // own should begin to read them again. Must not block.
+  // Called at each SIGHUP, from any thread, at any time after Start, even after Stop. A part that has files of its own
+  // should begin to read them again. Must not block.
   virtual void HangUp() {}
-  // Adds the figures of the part to /metrics. Called from any thread, also before Start and after Stop.
+  // Adds the figures of the part to /metrics. Called from any thread, even before Start and after Stop.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
   // Adds the tables of the part to the live page (live_tables.h). Called each second while an operator watches, from
   // any thread, between Start and Stop. Must not block.

@@ -3,8 +3,8 @@
 
 namespace weir {
 
-// Returns the exit status: 0 on success, 1 if reading or printing failed on the way, 2 if flags or filters are wrong or
-// the store cannot be opened. argv[0] is "weir scan".
+// Returns the exit status: 0 on success; 1 if reading or printing failed; 2 if flags or filters are wrong or the store
+// cannot be opened. argv[0] is "weir scan".
 int ScanCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Lets a relay take over the database of a relay that runs (weir relay --take-over).
+// Lets a new relay take over the database of a running one (weir relay --take-over).
 #pragma once
 
 #include <chrono>
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// Asks the process that holds the database in `directory` to stop (SIGTERM), and waits for at most `longest` until no
-// process holds the database. Returns at once if none does. Returns an error if the signal cannot be sent, or if the
-// database is still held after `longest`; the error names the process, if one could be asked.
+// Asks the process that holds the database in `directory` to stop (SIGTERM), and waits until no process holds it, for
+// at most `longest`. Returns at once if no process holds it. Returns an error if the signal cannot be sent, or if the
+// database is still held after `longest`; the error names the process to which the signal was sent, if any.
 Status AskHolderToGo(const std::string& directory, std::chrono::milliseconds longest);
 
 }  // namespace weir

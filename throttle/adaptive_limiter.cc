@@ -15,27 +15,28 @@ constexpr std::string_view kEmergency = "emergency";
 constexpr std::string_view kCores = "cores";
 constexpr std::string_view kSensorLost = "sensor lost";
 
-// Used if the monitor does not say how much may come at once.
+// The burst that is used if the monitor's sample states none.
 constexpr double kDefaultBurstBytes = 256 << 10;
 
 // Demand averaged over about this long decides whether work presses against a limit, because batches make single ticks
 // uneven; a burst counts in the tick in which it comes.
 constexpr double kDemandSeconds = 0.5;
 
-// The longest time for which an emergency holds bulk work and refuses scans: by then what can be freed was freed.
+// The longest time for which an emergency holds bulk work and refuses scans: by then all that can be freed has been
+// freed.
 constexpr Duration kLongestHold = std::chrono::seconds(10);
 
-// The tick until the monitor has its first sample: nothing is limited so far, and 20 MB can come in a usual tick.
+// The tick until the monitor has its first sample. Nothing is limited until then, and 20 MB can come in a usual tick.
 constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
 
-// A tick that comes later than this (a suspended machine, a debugger) counts as this.
+// A longer time between two ticks (a suspended machine, a debugger) counts as this.
 constexpr Duration kLongestTick = std::chrono::seconds(1);
 
-// The plan's longest delay of a read.
+// The longest delay of a read in the plan of the ORLY relay (limiter_settings.h).
 constexpr double kFullReadBrakeSeconds = 0.2;
 
 PidSettings ReadPid(const LimiterSettings& s) {
-  // In the plan's units: the output is a delay in seconds. The limiter acts on its share of the plan's longest delay.
+  // The output is a delay in seconds, as in the plan. The limiter uses its ratio to the plan's longest delay.
   return {.gains = s.read.gains,
           .setpoint = s.read.setpoint,
           .filter_alpha = s.read.filter_alpha,
@@ -108,7 +109,7 @@ void AdaptiveLimiter::Run() {
       sampled = sampled || monitor_.Sample().time.has_value();
       next_tick = std::max(next_tick + (sampled ? Duration(settings_.tick) : kFirstSampleTick), now);
     } else {
-      // If the clock steps back, the control must not pause until it has caught up.
+      // If the clock steps back, the control must not pause until the clock has caught up.
       next_tick = std::min(next_tick, now + settings_.tick);
     }
     const TimePoint next = std::min(next_tick, Pump());
@@ -120,7 +121,7 @@ void AdaptiveLimiter::Run() {
   }
 }
 
-// The gates call this under their lock.
+// The gates call this while they hold their lock.
 void AdaptiveLimiter::Wake(TimePoint when) {
   std::lock_guard lock(thread_mutex_);
   if (when >= next_wake_) return;
@@ -136,16 +137,16 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   const uint64_t operations = pending.operations.fetch_add(1, std::memory_order_relaxed) + 1;
   pending.bytes.fetch_add(cost.bytes, std::memory_order_relaxed);
   if (operations < MinBatch(operation, party.work_class)) return Duration::zero();
-  // Threads that share the last slot take each other's bytes, but no byte twice.
+  // Threads that share the last slot may take each other's bytes, but no byte is taken twice.
   pending.operations.store(0, std::memory_order_relaxed);
   const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
 
-  // Reads are judged by what each costs: a batch of cheap ones is no scan.
+  // Reads are judged by what each costs: a batch of cheap reads is no scan.
   const Cost asked = operation == Operation::kRead ? cost : Cost{bytes};
   if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
   Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
-  // Never refuse: sleep out the rest of max_delay. The work goes on and is counted.
+  // Never refuses: sleeps until max_delay or retry_after is over. Then the work goes on, and is counted.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
@@ -216,8 +217,8 @@ void AdaptiveLimiter::TickLocked(const LoadSample& sample, const LoadSample& pro
   scan_gate_.SetLimits(scan_limits_);
 }
 
-// Returns what was admitted per second since the last tick. It runs in every tick, so that the work of a tick that
-// could not be judged does not count in the next.
+// Returns how many bytes per second were admitted since the last tick. Runs in every tick, so that the work of a tick
+// without a decision does not count in the next one.
 AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
   const double elapsed_s = ToSeconds(elapsed);
   if (elapsed_s <= 0) return demand_;
@@ -251,8 +252,8 @@ void AdaptiveLimiter::EndEmergency() {
   emergency_since_.reset();
 }
 
-// Shrinks the cache only for work that memory really holds back: the mark is bulk's setpoint while bulk work comes,
-// else the interactive one.
+// Shrinks the cache only for work that memory really holds back: the mark is the setpoint of bulk work while bulk work
+// comes, else that of interactive work.
 void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
   const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
   const double setpoint = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
@@ -273,16 +274,16 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     const bool bulk = c == WorkClass::kBulk;
     const bool in_emergency = bulk && view_.emergency;
-    // Bulk is charged for all work, so all work is its demand.
+    // All writes are charged to the bulk limit, so all writes are its demand.
     const Demand demand{.inflow_bytes_per_second = inflow[0] + inflow[1],
                         .bytes_per_second = bulk ? pressing[0] + pressing[1] : pressing[0],
                         .waited = write_gate_.TakePressed(c)};
     if (bulk) bulk_waits_ = demand.waited;
     RateDecision decision = laws_[c].Update(sample, demand, dt);
-    // Applies even if no signal limits: a probe may report memory pressure that no law acts on.
+    // This limit applies even if no signal limits: a probe may report memory pressure that no law acts on.
     if (in_emergency) decision.bytes_per_second = laws_[c].LowestLimit();
     WriteLimit& limit = limits[c];
-    // Set while open too: it is the limit that the gate falls back to in a burst.
+    // Set even while open: the gate falls back to this limit in a burst.
     if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
@@ -334,7 +335,7 @@ void AdaptiveLimiter::NoteHeld() {
     WriteLimit& limit = held_writes_[c];
     limit.hold = false;
     limit.reason = kSensorLost;
-    // If no signal limits, there is no drain to go by.
+    // HeldLimit returns 0 if no signal limits: no drain is known then, and so there is no limit to hold.
     const double lately = c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c];
     const double held = laws_[c].HeldLimit(lately);
     limit.bytes_per_second = held > 0 ? held : WriteLimit().bytes_per_second;
@@ -345,8 +346,8 @@ void AdaptiveLimiter::NoteHeld() {
   }
 }
 
-// Sets the lower of the held limits and those that the process's own signals ask for. It runs in every tick, because an
-// open gate closes by itself. If the process has no sample either, an emergency ends here: no sample could end it.
+// Sets the lower of the held limits and those that the process's own signals ask for. Runs in every tick, because an
+// open gate may close by itself. Without a sample of the process it ends an emergency, because no sample could.
 void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
   if (!process.time) EndEmergency();
   WriteLimits writes = held_writes_;
@@ -396,7 +397,7 @@ LimiterView AdaptiveLimiter::View() const {
 std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
   std::lock_guard lock(control_mutex_);
   if (operation == Operation::kWrite) return write_gate_.open() ? "" : view_[work_class].reason;
-  // While the scan gate is open only bulk scans wait, for the cores.
+  // While the scan gate is open, only bulk scans wait, and only because of the number of cores.
   if (scan_gate_.open()) return scan_gate_.Stats().waits[work_class].waiting > 0 ? kCores : "";
   return view_.read_reason;
 }

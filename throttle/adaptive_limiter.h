@@ -12,29 +12,29 @@
 //   admission.Wait();
 //   if (admission.admitted()) db->Write({}, &batch);
 //
-// The load consists of signals, each with a level: 0 when the engine is idle, 1.0 where the engine itself would begin
-// to brake (monitors/load_sample.h). A setpoint is the level up to which the limiter lets work load the engine. A
-// client waits for interactive work; bulk work, such as an import, may wait much longer (admission.h).
+// The load consists of signals, each with a level: 0 when the engine is idle, 1.0 when the engine itself would begin to
+// brake (monitors/load_sample.h). A setpoint is the level up to which the limiter lets work load the engine. A client
+// awaits the result of interactive work; bulk work, such as an import, may wait much longer (admission.h).
 //
-//  * Writes are limited in bytes per second, for interactive and for bulk work apart (rate_law.h, write_gate.h).
-//  * Of the reads, only scans are limited, by how many run at once (scan_gate.h). A scan is a read that is likely to
-//    touch at least read_scan_bytes. Bulk scans are always limited, to fewer than there are cores. All scans are
-//    limited while a signal that acts on reads is high; if that signal acts on cheap reads too, so are all reads.
+//  * Writes are limited in bytes per second, separately for interactive and bulk work (rate_law.h, write_gate.h).
+//  * Among reads, only scans are limited: a bounded number of them runs at once (scan_gate.h). A scan is a read that is
+//    likely to touch at least read_scan_bytes. Bulk scans are always limited, to fewer than there are cores. All scans
+//    are limited while a signal that acts on reads is high; if that signal also acts on cheap reads, all reads are.
 //  * If memory stays above the setpoint, the engine is asked to flush and to shrink its cache (memory_buyback.h).
 //  * An emergency begins when memory reaches LimiterSettings::emergency and ends when it falls below
-//    LimiterSettings::recovery, or when the sensor is lost and not even the memory of the process is known. For its
-//    first ten seconds scans are refused and bulk writes wait; by then the engine has freed all the memory that it can,
-//    so waiting longer would free no more. After that one scan runs at a time, and bulk writes get the lowest rate
-//    (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and interactive writes go on at their own
-//    limit.
+//    LimiterSettings::recovery, or when the monitor has no fresh sample and the memory of the process is not known
+//    either. During its first ten seconds scans are refused and bulk writes wait; by then the engine has freed all the
+//    memory that it can, so waiting longer would free no more. From then on one scan runs at a time, and bulk writes
+//    get the lowest rate (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and interactive writes go
+//    on at their own limit.
 //
 // Before the first sample nothing is limited.
 //
-// Threads: every function may be called from any thread, except that Stop and the destructor must not be called by a
-// function that Admission::OnSettled was given: the limiter's own thread may run that function. Admit costs a few
+// Threads: every function may be called from any thread, except that Stop and the destructor must not be called from a
+// function passed to Admission::OnSettled, because the limiter's own thread may run that function. Admit costs a few
 // nanoseconds while nothing is limited. Start launches one thread that calls Tick and Pump; a program (or a simulator)
-// with a loop of its own may call these two instead. The monitor must outlive the limiter, and the limiter must outlive
-// its Admissions.
+// with a loop of its own may call these two itself instead. The monitor must outlive the limiter, and the limiter must
+// outlive its Admissions.
 #pragma once
 
 #include <condition_variable>
@@ -55,28 +55,28 @@ namespace weir {
 // The state of the limiter as of the last tick. Its string_views are valid at least as long as the monitor exists.
 struct LimiterView {
   struct Write {
-    bool open = true;                   // this class needs no limit
-    double bytes_per_second = 0;        // the limit; 0 while an emergency holds the class; not in force while open
-    double drain_bytes_per_second = 0;  // the engine's drain, by the signal that `reason` names; 0 if none does
-    double setpoint = 0;                // the one that applies to that signal
-    double level = 0;                   // the level of that signal, by which the limit was decided
+    bool open = true;                   // true if this class of work needs no limit
+    double bytes_per_second = 0;        // the limit; 0 while an emergency makes the class wait; not in force while open
+    double drain_bytes_per_second = 0;  // the drain (rate_law.h) of the signal with the lowest limit; 0 if none
+    double setpoint = 0;                // the setpoint that applies to that signal
+    double level = 0;                   // the level of that signal, from which the limit was computed
     // The signal with the lowest limit, even while open; or "emergency", "sensor lost" or "stopped"; empty if no signal
     // acts on writes.
     std::string_view reason;
   };
   ByClass<Write> writes;
   double read_level = 0;         // the highest level of the signals that act on reads
-  int64_t scans_at_once = 0;     // how many scans may run at once, of both classes together; 0: not limited
-  std::string_view read_reason;  // the signal with that level, or "emergency", "sensor lost" or "stopped"
+  int64_t scans_at_once = 0;     // how many scans of both classes together may run at once; 0: not limited
+  std::string_view read_reason;  // the signal with read_level, or "emergency", "sensor lost" or "stopped"
   bool emergency = false;
-  bool emergency_holds = false;  // the first ten seconds of an emergency: bulk writes wait, scans are refused
-  bool sensor_lost = false;      // the monitor has no fresh sample (LimiterSettings::sensor_timeout)
-  LoadSample sample;             // the last fresh one; while the sensor is lost, that of the process if there is one
+  bool emergency_holds = false;  // true in the first ten seconds of an emergency: bulk writes wait, scans are refused
+  bool sensor_lost = false;      // true if the monitor has no fresh sample (LimiterSettings::sensor_timeout)
+  LoadSample sample;             // the last fresh sample; while the sensor is lost, the process's own if there is one
 
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
-// The settings of one controller that can be changed while it runs.
+// The settings of a controller that can be changed while the controller runs.
 struct Tuning {
   PidGains gains;
   double setpoint = 0;
@@ -95,8 +95,8 @@ class AdaptiveLimiter {
 
   // Start launches the limiter's thread, unless LimiterSettings::enabled is false; the caller starts the monitor. Stop
   // ends the thread, refuses all waiting requests with the reason "stopped", opens the gates, so that all later work
-  // passes, and asks the monitor to give the engine its whole cache back. Both are idempotent and may be called in any
-  // order; a stopped limiter can be started again.
+  // passes, and asks the monitor to restore the engine's cache to its full size. Both are idempotent and may be called
+  // in any order; a stopped limiter can be started again.
   void Start();
   void Stop();
 
@@ -109,44 +109,44 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // A simpler form of Admit for threads that may block; call it before or after each operation. It adds up the
-  // operations of the calling thread, kind and class until there are min_batch (ControlSettings), then waits for all of
-  // them together. (A batch of reads counts as its last read, so that many cheap reads are no scan.) Returns how long
-  // it waited: 0 for all calls but the last of a batch. It never refuses work: after the longest wait of the class, or
-  // when the limiter stops, it returns as if the work were admitted. It holds no permit after it returns: a read waits
-  // until a scan could run, but only Admit bounds how many run at once.
+  // A simpler form of Admit for threads that may block; call it before or after each operation. It adds up the calling
+  // thread's operations, separately for each kind and class, until there are min_batch of them (ControlSettings), and
+  // then waits for all of them together. (A batch of reads costs only what its last read costs, so that many cheap
+  // reads are no scan.) Returns how long it waited: 0 for all calls but the last of a batch. It never refuses work:
+  // after the longest wait of the class, or when the limiter stops, it returns as if the work were admitted. It holds
+  // no permit after it returns: a scan waits for its turn, but only Admit bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
-  // Passes on to the monitor how long an operation of the program took.
+  // Reports to the monitor how long an operation of the program took.
   void RecordLatency(Operation operation, Duration latency);
 
-  // The functions below ignore `work_class` for reads, except Reason.
+  // The functions below, except Reason, ignore `work_class` for reads.
   GateStats Stats(Operation operation) const { return GateOf(operation).Stats(); }
   PidState ControllerState(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
   LimiterView View() const;
-  // Returns the signal that limits work of this kind and class, "emergency" or "sensor lost". While the gate for work
-  // of this kind is open, returns "cores" if scans of the class wait, else "".
+  // Returns the name of the signal that limits work of this kind and class, or "emergency" or "sensor lost". While the
+  // gate for work of this kind is open, returns "cores" if scans of the class wait, else "".
   std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
 
   // Makes all controllers forget what they learned from past samples. Gains and setpoints stay.
   void ResetControllers();
   Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
-  // These three change no limit by a jump (pid_controller.h). They ignore gains for which IsValid is false, and a
-  // setpoint that is not above 0 and at most 1.
+  // These three make no limit jump (pid_controller.h). They ignore gains for which IsValid is false, and a setpoint
+  // outside (0, 1].
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
   void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
 
   // The two steps of the limiter's thread. Tick reads the monitor's newest sample and sets new limits; it does nothing
-  // if LimiterSettings::enabled is false. Pump admits or refuses the waiting requests that are due, and returns when it
-  // has to be called next: TimePoint::max() if no request waits. A request that comes later may need it sooner.
+  // if LimiterSettings::enabled is false. Pump admits or refuses the waiting requests that are due, and returns when
+  // Pump has to be called next (TimePoint::max() if no request waits). A later request may need an earlier call.
   void Tick();
   TimePoint Pump();
 
  private:
   using Rates = ByClass<double>;  // bytes per second
 
-  // The operations of one thread that MaybeThrottle has collected and not yet taken to the gate.
+  // The operations of one thread that MaybeThrottle has collected and not yet asked the gate for.
   struct alignas(64) Pending {
     std::atomic<uint64_t> operations{0};
     std::atomic<uint64_t> bytes{0};
@@ -191,13 +191,13 @@ class AdaptiveLimiter {
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> emergency_since_;
-  bool bulk_waits_ = false;  // a bulk write waits now, or waited during the last tick
+  bool bulk_waits_ = false;  // true if a bulk write waits now or waited during the last tick
   MemoryBuyback buyback_;
-  ByClass<Flow> last_flow_;  // the work that the write gate had admitted at the last tick
+  ByClass<Flow> last_flow_;  // the work that the write gate had admitted by the last tick
   Rates demand_{};           // the inflow of each class, averaged over about half a second
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::mutex thread_mutex_;     // the innermost: the gates lock it under their own
+  std::mutex thread_mutex_;     // the innermost: the gates lock it while they hold their own
   std::condition_variable wake_up_;
   std::condition_variable let_go_;  // wakes the threads that sleep in MaybeThrottle
   TimePoint next_wake_ = TimePoint::max();

@@ -36,7 +36,7 @@ void Admission::OnSettled(std::function<void()> settled) {
   if (waiter_ != nullptr) {
     std::lock_guard lock(gate_->mutex_);
     if (waiter_->waits()) {
-      waiter_->on_settled.swap(settled);  // an earlier function is destroyed without the lock
+      waiter_->on_settled.swap(settled);  // an earlier function is destroyed after the lock is released
       return;
     }
   }
@@ -45,7 +45,7 @@ void Admission::OnSettled(std::function<void()> settled) {
 
 bool Admission::Cancel() {
   if (waiter_ == nullptr) return false;
-  std::function<void()> forgotten;  // destroyed after the lock: it may own another Admission of this gate
+  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   Gate::SettlingLock lock(*gate_);
   if (!waiter_->waits()) {
     gate_->FinishTelling(*waiter_, lock);
@@ -63,7 +63,7 @@ bool Admission::Cancel() {
 
 // When this returns, the waiter's function has returned or will never be called.
 void Admission::End() {
-  std::function<void()> forgotten;  // destroyed after the lock: it may own another Admission of this gate
+  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   Gate::SettlingLock lock(*gate_);
   if (waiter_ != nullptr) {
     forgotten.swap(waiter_->on_settled);
@@ -72,7 +72,7 @@ void Admission::End() {
   gate_->Release(waiter_.get());
 }
 
-// Copies the waiter's answer once it is settled. The lock is held.
+// Copies the waiter's answer if the waiter is settled. The caller holds the lock.
 void Admission::TakeAnswer() {
   if (waiter_->waits()) return;
   answer_ = waiter_->answer;

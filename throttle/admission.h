@@ -1,13 +1,13 @@
-// Admission: the answer to a request for admission (AdaptiveLimiter::Admit): the request is admitted, waits or is
-// refused. Operation, Cost and Party describe the request.
+// Admission: the answer to a request for admission (AdaptiveLimiter::Admit), which is admitted, waits or is refused.
+// Operation, Cost and Party describe the request.
 //
 //   Admission admission = limiter.Admit(Operation::kWrite, Cost{batch.size()}, Party{connection_id});
 //   admission.Wait();                       // returns when the request is admitted or refused
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
 //   db->Write(options, &batch);             // destroy `admission` after that, not before
 //
-// Only one thread at a time may use an Admission, and it must not outlive its limiter. An admitted scan may hold a
-// permit: it then counts as running until its Admission is destroyed, so keep the object until the operation is done.
+// Only one thread at a time may use an Admission. An Admission must not outlive its limiter. An admitted scan may hold
+// a permit: the scan counts as running until its Admission is destroyed, so keep the Admission until the scan is done.
 // Destroying an Admission that waits cancels the wait.
 #pragma once
 
@@ -29,7 +29,7 @@ enum class Operation : uint8_t { kRead, kWrite };
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
 
-// One T for each class of work, with the class as index.
+// An array of one T for each class of work, indexed by the class.
 template <typename T>
 struct ByClass : std::array<T, kWorkClasses> {
   using std::array<T, kWorkClasses>::operator[];
@@ -37,14 +37,14 @@ struct ByClass : std::array<T, kWorkClasses> {
   const T& operator[](WorkClass c) const { return (*this)[static_cast<size_t>(c)]; }
 };
 
-// How much the operation costs: a write the bytes that it stores, a read the bytes that it is likely to touch.
+// The cost of an operation: for a write the bytes that it stores, for a read the bytes that it is likely to touch.
 struct Cost {
   uint64_t bytes = 0;
 };
 
-// The client for which the work is done, such as a connection. Parties of one class that wait get equal shares in
-// bytes, so a party that asks for too much waits behind its own requests. All parties of one group get one such share
-// together, so a client with many parties (the connections of one address) gains nothing by their number. Group 0 means
+// The client for which the work is done, such as a connection. Waiting parties of one class get equal shares in bytes,
+// so a party that asks for too much waits behind its own requests. All parties of one group get one such share
+// together, so a client gains nothing by having many parties (such as many connections from one address). Group 0 means
 // that the party is in no group.
 struct Party {
   uint64_t id = 0;
@@ -52,7 +52,7 @@ struct Party {
   uint64_t group = 0;
 };
 
-// Returns the group, or for a party without a group its own id: such a party is a group of its own.
+// Returns the group of the party. A party without a group is a group of its own, under its own id.
 inline uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
 
 class Gate;
@@ -87,51 +87,53 @@ class [[nodiscard]] Admission {
   bool waiting() const { return state() == State::kWaiting; }
   bool refused() const { return state() == State::kRefused; }
 
-  // While waiting: the time at which the request will probably be admitted, or its deadline if that cannot be
-  // predicted.
+  // While the request waits: returns the time at which it will probably be admitted, or its deadline if that time
+  // cannot be predicted.
   TimePoint wait_until() const { return answer_.wait_until; }
-  // If refused: for how much longer the request would probably have waited. 0 if the reason is "stopped" or
-  // "cancelled".
+  // If the request was refused: returns how much longer it would probably have had to wait; 0 if the reason is
+  // "stopped" or "cancelled".
   Duration retry_after() const { return answer_.retry_after; }
-  // Why the request waits, waited or was refused: the name of the signal that limits, "cores" (for a bulk scan),
-  // "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
+  // Returns why the request waits, waited or was refused: the name of the signal that limits, "cores" (for a bulk
+  // scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
   std::string_view reason() const { return answer_.reason; }
-  // How long the request waited before it was admitted or refused; 0 while it waits, and if the wait was cancelled.
+  // Returns how long the request waited until it was admitted or refused; 0 while it waits or if it was cancelled.
   Duration waited() const { return answer_.waited; }
 
-  // Returns the present state without blocking. First admits or refuses the requests of the gate that are due, this one
-  // among them; functions given to OnSettled may run in this thread.
+  // Returns the present state without blocking. First admits or refuses those requests of the gate that are due,
+  // including this one; functions passed to OnSettled may run in this thread.
   State Poll();
 
-  // Blocks until the state is no longer kWaiting, and returns the state. The limiter's thread ends the wait at the
-  // latest after the longest wait of the class; without that thread (AdaptiveLimiter::Start), another thread has to
-  // call Pump.
+  // Blocks until the state is no longer kWaiting, and returns the state. The limiter's thread ends the wait when the
+  // longest wait of the class is over, at the latest; if that thread was not started (AdaptiveLimiter::Start), another
+  // thread has to call Pump.
   State Wait();
 
-  // Ends the wait: the state becomes kRefused with the reason "cancelled", and the function that OnSettled was given is
-  // destroyed uncalled. Returns true. If the request was already settled, returns false and its outcome stands; Cancel
-  // first makes sure that the function of OnSettled has returned: it calls the function if no thread has taken it yet,
-  // or waits for the thread that runs it. Called from within that function, Cancel does not wait.
+  // Ends the wait and returns true: the state becomes kRefused with the reason "cancelled", and the function passed to
+  // OnSettled is destroyed without being called. If the request was already settled, its outcome stands, and Cancel
+  // returns false, but only after the function passed to OnSettled has returned: Cancel calls that function if no
+  // thread has done so yet, or waits for the thread that runs it. If that function calls Cancel, Cancel does not wait.
   bool Cancel();
 
-  // For callers that may not block. `settled` is called once, when the request is admitted or refused, by the thread
-  // that settles it; Poll() then tells the outcome. That thread may be the limiter's own, or any that calls Tick, Pump
-  // or Stop, or that polls, cancels, destroys or overwrites an Admission of the limiter. If the request is not waiting,
-  // OnSettled calls `settled` itself, and an exception goes to its caller. A second call replaces the first function.
+  // Sets a function, for callers that may not block. `settled` is called once, when the request is admitted or refused,
+  // by the thread that settles the request; Poll() then returns the outcome. That thread may be the limiter's own, or
+  // any thread that calls Tick, Pump or Stop, or that polls, cancels, destroys or overwrites an Admission of the
+  // limiter. If the request is not waiting, OnSettled calls `settled` itself, and its caller gets any exception. A
+  // second call replaces the first function.
   //
-  // The limiter holds no lock while `settled` runs and is destroyed, so `settled` may ask for admissions, own some and
-  // end them, this one too. But it holds up the thread that settles, so it should hand over (post) work that takes
-  // time. If it throws in that thread, the limiter counts that (GateStats) and reports it on stderr.
+  // The limiter holds no lock while `settled` runs and is destroyed, so `settled` may ask for Admissions, own them and
+  // end them, including this one. But it delays the thread that settles requests, so it should post long work to
+  // another thread. If it throws in the settling thread, the limiter counts the exception (GateStats) and reports it on
+  // stderr.
   //
   // `settled` is not called if the Admission is cancelled or destroyed first. A thread that cancels or destroys the
-  // Admission while `settled` runs in another thread waits until it has returned.
+  // Admission while `settled` runs in another thread waits until `settled` has returned.
   void OnSettled(std::function<void()> settled);
 
  private:
   void End();
   void TakeAnswer();
 
-  // Null unless a wait or a permit has still to end.
+  // Null unless a wait or a permit still has to end.
   Gate* gate_ = nullptr;
   std::shared_ptr<Waiter> waiter_;
   Answer answer_;

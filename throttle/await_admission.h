@@ -4,12 +4,12 @@
 //   Admission admission = co_await AwaitAdmission(limiter, Operation::kWrite, Cost{size}, Party{connection_id});
 //   if (!admission.admitted()) co_return Busy(admission.reason(), admission.retry_after());
 //
-// AwaitAdmission takes any completion token, for the signature void(Admission). The handler gets an Admission that is
-// admitted or refused, never one that waits. It runs on its associated executor, never inside the call of
-// AwaitAdmission; no thread blocks, and a pending wait counts as work of the executor's context. If the token's
-// cancellation slot is triggered during the wait, the request leaves the queue, and the handler gets a refusal with the
-// reason "cancelled". When the context is destroyed, pending waits are cancelled and their handlers destroyed uncalled.
-// The limiter must outlive the context.
+// AwaitAdmission takes any completion token for the signature void(Admission). The handler gets an Admission that is
+// admitted or refused, never one that waits. The handler runs on its associated executor, never inside the call of
+// AwaitAdmission. No thread blocks, and a pending wait counts as outstanding work of the executor's context. If the
+// token's cancellation slot is triggered during the wait, the request leaves the queue, and the handler gets a refusal
+// with the reason "cancelled". When the context is destroyed, pending waits are cancelled, and their handlers are
+// destroyed without being called. The limiter must outlive the context.
 #pragma once
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -40,8 +40,8 @@ class PendingWait {
   virtual void Abandon() = 0;
 };
 
-// The pending waits of one execution context. Asio calls shutdown before it destroys the objects that their handlers
-// use.
+// The pending waits of one execution context. Asio calls shutdown before it destroys objects that the handlers of these
+// waits use.
 class PendingWaits final : public boost::asio::execution_context::service {
  public:
   using key_type = PendingWaits;  // NOLINT(readability-identifier-naming): a name that Asio looks for

@@ -3,9 +3,9 @@
 namespace weir {
 namespace {
 
-// Every other line is served at most as much as this one until the newcomer is done.
+// Returns the bytes ahead of a new request in one of several lines: each other line is served at most as much as this.
 uint64_t Ahead(uint64_t own, uint64_t others, uint64_t all_bytes, uint64_t bytes) {
-  // Divides instead of multiplying: the product may not fit.
+  // Divides instead of multiplying, because the product might overflow.
   if (others > 0 && own + bytes > (all_bytes - own) / others) return all_bytes;
   return own + others * (own + bytes);
 }
@@ -66,7 +66,7 @@ uint64_t FairQueue::BytesAhead(const Party& party, uint64_t bytes) const {
   return Ahead(of_group, groups - 1, bytes_, bytes);
 }
 
-// Makes the group wait for its first request, if it has one.
+// Makes the group wait with its next request, if it has one.
 void FairQueue::WaitOn(GroupLine& group) {
   if (const Waiter* head = group.Head()) groups_.turns().Wait(group, head->bytes);
 }

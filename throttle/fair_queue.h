@@ -1,13 +1,13 @@
 // FairQueue: holds the waiting requests of one class of work and chooses which one is served next. Requests of one
 // party (admission.h) are served in the order in which they came; the parties of a group take turns, and so do the
 // groups. A party without a group is a group of its own. A party that asks for more delays only itself: if one of ten
-// parties asks for ten times as much as the others, each still gets a tenth while all wait.
+// parties asks for ten times as much as the others, each party still gets a tenth while all ten wait.
 //
-// Turns are shared out by bytes (fair_turns.h): a request of 70 MB waits until the other parties have had 70 MB each,
-// and delays no party that asks for less. If a party or a group was served less than its share, it keeps the difference
-// for its next request, unless its first request is removed unserved.
+// Turns are shared out by bytes (fair_turns.h): a request of 70 MB waits until the other parties have been served 70 MB
+// each, and delays no party that asks for less. If a party or a group was served less than its share, it keeps the
+// difference for its next request, unless the first of its waiting requests is removed without being served.
 //
-// Memory grows with the number of waiting requests; beyond these, the queue remembers some dozens of parties and groups
+// Memory grows with the number of waiting requests; in addition, the queue remembers some dozens of parties and groups
 // that have stopped waiting. A turn takes time logarithmic in the number of parties and groups. Not thread-safe.
 #pragma once
 
@@ -23,31 +23,31 @@
 
 namespace weir {
 
-// A request that waits, or that was settled (admitted or refused) while its Admission has still to learn the outcome.
-// The Admission owns it, and the gate too while its function is to be called. The gate's mutex guards it.
+// A request that waits, or that was settled (admitted or refused) but whose Admission has yet to learn the outcome. The
+// Admission owns the Waiter; so does the gate while on_settled is still to be called. The gate's mutex guards it.
 struct Waiter : std::enable_shared_from_this<Waiter> {
   bool waits() const { return answer.state == Admission::State::kWaiting; }
-  // For a settled request: returns true until its function has returned; false if it has no function.
+  // For a settled request: returns true until on_settled has returned; false if there is no such function.
   bool is_being_told() const { return on_settled || teller != std::thread::id(); }
 
   Party party;
   uint64_t bytes = 0;
-  TimePoint since{};     // when it began to wait
-  TimePoint deadline{};  // when it is refused if it still waits
+  TimePoint since{};     // when the request began to wait
+  TimePoint deadline{};  // when the request is refused if it still waits
   Admission::Answer answer{Admission::State::kWaiting};
-  bool has_permit = false;  // it was admitted with a permit that has to end
+  bool has_permit = false;  // the request was admitted with a permit that has to end
 
-  std::condition_variable changed;   // notified when the request is settled, and when its function has returned
+  std::condition_variable changed;   // notified when the request is settled, and when on_settled has returned
   std::function<void()> on_settled;  // the function given to Admission::OnSettled; empty once a thread has taken it
   std::thread::id teller;            // the thread that runs the function now; the default id if none does
-  std::list<Waiter*>::iterator position;  // in the list of its party
+  std::list<Waiter*>::iterator position;  // the request's place in the list of its party
 };
 
 class FairQueue {
  public:
   // Adds a waiter behind the others of its party. The queue keeps a pointer to it until Remove or PopServed.
   void Push(Waiter& waiter);
-  // Removes a waiter that is not served: its wait was cancelled or has ended.
+  // Removes a waiter out of turn, for example because its wait was cancelled or took too long.
   void Remove(Waiter& waiter);
 
   // Returns the waiter that is to be served next, or nullptr if the queue is empty. The answer stays the same until the
@@ -59,9 +59,9 @@ class FairQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Estimates how many bytes would be served before a request of `bytes` bytes that `party` added now. The estimate
-  // uses totals. If another party has been served less than its share, the estimate may be too low by that party's
-  // largest request.
+  // Estimates how many bytes would be served before a request of `bytes` bytes that `party` added now. The estimate is
+  // computed from totals: if another party has been served less than its share, the estimate may be too low by that
+  // party's largest request.
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;
 
  private:
@@ -70,7 +70,7 @@ class FairQueue {
     uint64_t bytes = 0;  // sum over its waiters
     std::list<Waiter*> waiters;
   };
-  // Keeps parties without a group apart from groups: the ids may be equal.
+  // Keeps parties without a group apart from groups, because their ids may be equal.
   struct GroupKey {
     uint64_t id = 0;
     bool is_party = false;

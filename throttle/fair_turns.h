@@ -1,21 +1,21 @@
 // FairTurns: chooses which of several lines is served next, so that all lines are served equal amounts. A line is a
-// queue of requests with one owner, such as a client; an amount is a number of bytes, or whatever else the caller
-// counts. The next turn goes to the waiting line that will have been served least once its next request is done. So a
-// line that asks for little goes before those that ask for much, whether it is new or known.
+// queue of requests with one owner, such as a client; an amount is a number of bytes, or of anything else that the
+// caller counts. The next turn goes to the waiting line that will have been served least once its next request is done.
+// So a line that asks for little is served before lines that ask for much, whether it is new or known.
 //
-// The amount that a line was served is a point in a virtual time. `now` is the point of a line that has always waited,
-// if all lines were served at the same time in equal parts (generalized processor sharing). A new line begins at `now`,
-// so it is not ahead of the lines that wait already. A line is away while it neither waits nor is served. If it is
-// beyond `now` then, it is remembered until `now` has reached its point, so a line gains nothing by going away and
-// coming back. If a line is behind `now` and waits on, it keeps the difference for its next request.
+// The amount that a line was served is its point in a virtual time. `now` is the point that a line would have if it had
+// always waited and all lines were served in equal parts at the same time (generalized processor sharing). A new line
+// begins at `now`, so it is not ahead of the lines that wait already. A line is away while it neither waits nor is
+// served. A line that goes away beyond `now` is remembered until `now` has reached its point, so no line gains anything
+// by going away and coming back. A line that is behind `now` and goes on waiting keeps the difference for later.
 //
 // More than kShares known lines are a crowd. An equal part would then be too small for any of them, so `now` advances
-// as if there were kShares lines, and no line is owed the difference. A line that takes less than a kShares-th of all
-// that is served is therefore always at `now`; if it asks for little, it goes before the whole crowd, however large the
-// crowd is. The crowd still gets at least a kPatience-th of all that is served, because a line gains a kPatience-th of
-// an equal part while it waits.
+// as if there were kShares lines, and a line that is behind `now` does not keep the difference. A line that takes less
+// than a kShares-th of all that is served is therefore always at `now`; if it asks for little, it is served before the
+// whole crowd, however large the crowd is. The crowd still gets at least a kPatience-th of all that is served, because
+// a waiting line gains a kPatience-th of an equal part on lines that come later.
 //
-// FairTurns remembers about kShares lines that are away. Only Add takes memory. Not thread-safe.
+// FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class FairLine {
   uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it began to wait
   int64_t due_ = 0;      // while it waits: its rank among the lines, the least is next; while it is away: its point
   uint64_t number_ = 0;  // orders lines with the same due_
-  uint32_t served_ = 0;  // turns that have begun and not ended
+  uint32_t served_ = 0;  // turns that have begun but not ended
   uint8_t place_ = 0;    // the set of FairTurns that the line is in
 };
 
@@ -54,23 +54,23 @@ class FairTurns {
 
   // Makes the line wait for a turn with a request of the amount `asks`. If it waits already, this replaces its request.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
-  // Ends the wait of a line without a turn. If the line was served less than the line that is next now, the difference
-  // is lost.
+  // Ends the wait of a line without a turn. If the line was served less than the line that is next now, it loses the
+  // difference.
   void GiveUp(FairLine& line);
-  // Returns the line whose turn it is: of both sorts, or of the first alone if `either_sort` is false. One of these has
-  // to wait.
+  // Returns the line whose turn it is: of either sort, or only of the first sort if `either_sort` is false. At least
+  // one such line has to wait.
   FairLine& Next(bool either_sort = true) const;
   // Begins a turn of a waiting line, which will probably be served the amount `asks`. The line stops waiting; Wait may
   // be called for its next request at once, so a line may have several turns at a time.
   void Begin(FairLine& line, uint64_t asks);
-  // Ends a turn that began with the amount `asked` and was really served `done`.
+  // Ends a turn of the line that began with the amount `asked`. In fact the line was served the amount `done`.
   void End(FairLine& line, uint64_t asked, uint64_t done);
 
   bool empty() const { return waiting() == 0; }
   size_t waiting() const { return waiting(Sort::kFirst) + waiting(Sort::kSecond); }
   size_t waiting(Sort sort) const { return places_[static_cast<size_t>(sort)].size(); }
 
-  // Removes each line that is away and need not be remembered, then calls `forget` with it, which may destroy the line.
+  // Removes each line that is away and need not be remembered, then calls forget(line), which may destroy the line.
   template <typename Forget>
   void ForgetThoseAway(Forget forget) {
     Lines& away = places_[kAway];
@@ -99,8 +99,8 @@ class FairTurns {
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
   uint64_t undivided_ = 0;      // remainder of the last division of an amount among the lines
-  uint64_t crowded_until_ = 0;  // now_ at the last end of a turn in a crowd
-  uint64_t ahead_ = 0;          // by how much a line that begins to wait now is ahead of those that waited in crowds
+  uint64_t crowded_until_ = 0;  // the value of now_ when a turn last ended in a crowd
+  uint64_t ahead_ = 0;          // by how much a line that begins to wait now is ahead of lines that waited in crowds
   uint64_t last_number_ = 0;
 };
 
@@ -111,7 +111,7 @@ class FairLines {
  public:
   using Key = decltype(Line::key);
 
-  // Returns the line of that key; makes one if there is none. If memory runs out, throws std::bad_alloc and changes
+  // Returns the line with that key; makes one if there is none. If memory runs out, throws std::bad_alloc and changes
   // nothing.
   Line& Find(const Key& key) {
     const auto [entry, is_new] = lines_.try_emplace(key);
@@ -126,15 +126,15 @@ class FairLines {
     }
     return line;
   }
-  // Returns the line of that key; throws std::out_of_range if there is none.
+  // Returns the line with that key; throws std::out_of_range if there is none.
   Line& At(const Key& key) { return lines_.at(key); }
-  // Returns the line of that key, or null if there is none.
+  // Returns the line with that key, or null if there is none.
   const Line* Known(const Key& key) const {
     const auto found = lines_.find(key);
     return found == lines_.end() ? nullptr : &found->second;
   }
   Line& Next(bool either_sort = true) const { return static_cast<Line&>(turns_.Next(either_sort)); }
-  // Both act as in FairTurns, then destroy the lines that need not be remembered; `line` may be one of them.
+  // End and GiveUp act as in FairTurns, then destroy the lines that need not be remembered; `line` may be one of them.
   void End(Line& line, uint64_t asked, uint64_t done) {
     turns_.End(line, asked, done);
     Forget();

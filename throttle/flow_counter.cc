@@ -8,10 +8,10 @@ namespace {
 
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// A thread takes what is left divided by this: few shared writes, and little that may stay unused.
+// A thread takes the rest of the allowance divided by this at a time: shared writes are rare, and little stays unused.
 constexpr uint64_t kPiecesOfRest = 32;
 
-// If an epoch's low bits come again after 65,536 ticks without any write, it finds less left, once.
+// An epoch that has the low bits of the last one with a write (65,536 ticks earlier) finds less left, once.
 constexpr int kEpochShift = 48;
 constexpr uint64_t kMostAllowance = (uint64_t{1} << kEpochShift) - 1;
 

@@ -1,6 +1,6 @@
 // FlowCounter: counts the operations and bytes that any number of threads add. Add writes only to a cache line of the
-// calling thread (about 1 ns; an atomic increment of one shared counter costs 5 ns alone, and ten times that if threads
-// compete for it).
+// calling thread (about 1 ns; an atomic increment of one shared counter costs 5 ns in a single thread, and ten times as
+// much if threads compete for it).
 #pragma once
 
 #include <array>
@@ -31,10 +31,10 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds one operation of `bytes` bytes and returns true if all threads together have then added at most `allowance`
-  // bytes since `epoch` changed last. Else adds nothing and returns false. Add does not count against the allowance. A
-  // thread takes parts of the allowance in advance, so most calls write nothing that threads share. If a thread does
-  // not use all of its part, the rest is lost to the others until the next epoch.
+  // Adds one operation of `bytes` bytes and returns true, if all threads together then stay within `allowance` bytes
+  // since `epoch` last changed. Else adds nothing and returns false. Bytes added by Add do not count against the
+  // allowance. A thread takes parts of the allowance in advance, so most calls write no memory that threads share. If a
+  // thread does not use all of its part, other threads cannot use the rest until the next epoch.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
     Stripe& stripe = stripes_[slot];
@@ -73,7 +73,7 @@ class FlowCounter {
   bool TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece);
 
   std::array<Stripe, kThreadSlots> stripes_;
-  alignas(64) std::atomic<uint64_t> taken_{0};  // upper 16 bits: the epoch's low bits; below: bytes taken in the epoch
+  alignas(64) std::atomic<uint64_t> taken_{0};  // upper 16 bits: the epoch's low bits; others: bytes taken in the epoch
 };
 
 }  // namespace weir

@@ -9,13 +9,13 @@
 namespace weir {
 namespace {
 
-// Bounds the memory of waiting requests, at most about 750 bytes each.
+// Bounds the memory of waiting requests, each of which takes at most about 750 bytes.
 constexpr size_t kMaxWaiting = 10'000;  // requests in each class
 
-// A cost beyond this counts as this: the sum over all that may wait still fits.
+// A larger cost counts as this, so that the sum over all requests that may wait does not overflow.
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
-// The gates whose settled functions this thread is running, the innermost first.
+// The gates whose OnSettled functions this thread is running, the innermost first.
 struct Telling {
   const Gate* gate;
   const Telling* outer;
@@ -28,7 +28,7 @@ bool IsTellingHere(const Gate* gate) {
   return t != nullptr;
 }
 
-// Returns false if `settled` threw. Destroys it here, with what it owns.
+// Calls `settled` and destroys it, with all that it owns. Returns false if it threw.
 bool CallsWithoutThrowing(std::function<void()> settled) {
   std::string what;
   try {
@@ -43,7 +43,7 @@ bool CallsWithoutThrowing(std::function<void()> settled) {
   return false;
 }
 
-// Reported if no wait can be predicted because the rate is zero.
+// The longest wait that is predicted; also stands for an infinite one, at a rate of 0.
 constexpr double kLongestForetoldSeconds = 3600;
 
 Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLongestForetoldSeconds)); }
@@ -139,7 +139,7 @@ TimePoint Gate::PumpLocked(TimePoint now) {
 
   TimePoint next = deadlines_.begin()->first;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    // Rounded up: a nanosecond early would find the bucket short and spin.
+    // Rounded up: a call that is a nanosecond early would find the bucket short, and would be repeated at once.
     if (const Waiter* front = lines_[c].queue.Front())
       next = std::min(next, now + Foretold(SecondsUntilTurn(c, front->bytes, 0)) + std::chrono::microseconds(1));
   }
@@ -187,7 +187,7 @@ void Gate::Refuse(Waiter& waiter, std::string_view reason, double retry_after_s,
   Settle(waiter, now);
 }
 
-// The notification stays under the lock: the waiter may be destroyed as soon as its owner can take it.
+// Notifies under the lock, because the waiter may be destroyed as soon as its owner can take the lock.
 void Gate::Settle(Waiter& waiter, TimePoint now) {
   waiter.answer.waited = EndWait(waiter, now);
   waiter.changed.notify_all();
@@ -208,7 +208,7 @@ void Gate::Detach(Waiter& waiter) {
   deadlines_.erase({waiter.deadline, &waiter});
 }
 
-// Gives back what an admission still owes: its place in the queue, or its permit.
+// Gives back what an Admission still holds: its place in the queue, or its permit.
 void Gate::Release(Waiter* waiter) {
   if (waiter != nullptr && waiter->waits()) {
     Detach(*waiter);
@@ -228,7 +228,8 @@ void Gate::WakeAt(TimePoint when) {
   wake_(when);
 }
 
-// If a function settles other waiters, the outermost Tell runs theirs: such a chain may be as long as the queue.
+// If a function settles other waiters, the outermost Tell runs their functions: a recursion could be as deep as the
+// queue.
 void Gate::Tell(std::unique_lock<std::mutex>& lock) {
   if (to_tell_.empty() || IsTellingHere(this)) return;
   while (!to_tell_.empty()) {
@@ -254,7 +255,7 @@ void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   waiter.changed.notify_all();
 }
 
-// Returns when the settled waiter's function has returned, or at once if this thread is inside that function.
+// Runs the settled waiter's function, or waits for the thread that runs it, unless that is this thread.
 void Gate::FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   TellOne(waiter, lock);
   waiter.changed.wait(

@@ -1,15 +1,15 @@
 // Gate: admits requests, or makes them wait until they may pass. It is the base class of WriteGate and ScanGate. The
 // base counts the work that passes, keeps the waiting requests in order, ends every wait in time and calls the
-// functions given to Admission::OnSettled; the derived class decides which work may pass, and when. While a gate is
+// functions passed to Admission::OnSettled; the derived class decides which work may pass, and when. While a gate is
 // open, it only counts.
 //
-//  * Interactive work goes before bulk work. Within a class, parties get equal shares in bytes (fair_queue.h).
+//  * Interactive work is served before bulk work. Within a class, parties get equal shares in bytes (fair_queue.h).
 //  * A wait lasts at most the longest wait of its class. A request that would have to wait longer is refused at once.
 //
 // Threads: every function may be called from any thread. A gate has no thread of its own. Waiting requests are admitted
-// and refused in Pump, which the limiter's thread calls when `wake` asked for it, by new limits, and when an Admission
-// of the gate is polled, cancelled or destroyed. Functions given to Admission::OnSettled run after the gate's lock is
-// released.
+// and refused by Pump (which the limiter's thread calls when `wake` asks for it), when new limits are set, and when an
+// Admission of the gate is polled, cancelled or destroyed. Functions passed to Admission::OnSettled run after the
+// gate's lock is released.
 #pragma once
 
 #include <atomic>
@@ -44,14 +44,14 @@ struct GateStats {
   std::map<std::string_view, uint64_t> refused;  // requests by the reason of the refusal; the reasons are few and fixed
   size_t waiting = 0;                            // requests that wait now
   int64_t running = 0;                           // scans that hold a permit now
-  uint64_t failed_callbacks = 0;                 // functions given to Admission::OnSettled that threw
+  uint64_t failed_callbacks = 0;                 // functions passed to Admission::OnSettled that threw
 };
 
 class Gate {
  public:
-  // The gate begins open. It calls `wake(t)` if Pump has to be called at the time `t` and that is earlier than
-  // announced before. `wake` runs in any thread and under the gate's lock, so it must not call the gate. The clock must
-  // outlive the gate.
+  // The gate begins open. It calls `wake(t)` if Pump has to be called at the time `t` and `t` is earlier than the time
+  // announced before. `wake` may run in any thread, and runs under the gate's lock, so it must not call the gate. The
+  // clock must outlive the gate.
   Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
   virtual ~Gate();  // no Admission of the gate may be left
   Gate(const Gate&) = delete;
@@ -59,9 +59,9 @@ class Gate {
 
   bool open() const { return open_epoch_.load(std::memory_order_relaxed) != 0; }
 
-  // Admits and counts work if the gate is open, without its lock; most calls write nothing that threads share. Returns
-  // false, and counts nothing, if Admit has to decide: if the gate is closed, the allowance of SetOpen is used up, or
-  // the work is bulk work that SetBulkAsksFrom names.
+  // Admits and counts work if the gate is open, without taking the lock; most calls write no memory that threads share.
+  // Returns false, and counts nothing, if Admit has to decide, because the gate is closed, the allowance of SetOpen is
+  // used up, or SetBulkAsksFrom leaves this work to Admit.
   bool PassOpen(Cost cost, WorkClass work_class) {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
@@ -76,15 +76,15 @@ class Gate {
   // Counts work that passes without a decision of the gate.
   void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  // Calls the functions of the requests that SetLimits admitted or refused. SetLimits itself does not, because its
-  // caller may hold locks.
+  // Calls the functions of the requests that SetLimits admitted or refused. SetLimits itself does not call them,
+  // because its caller may hold locks.
   void TellSettled() { const SettlingLock lock(*this); }
 
-  // Admits the waiting requests that may pass now, and refuses those whose longest wait is over. Returns when it has to
-  // be called next: TimePoint::max() if no request waits.
+  // Admits the waiting requests that may pass now, and refuses those whose longest wait is over. Returns when Pump has
+  // to be called next; TimePoint::max() if no request waits.
   TimePoint Pump();
 
-  // Refuses all waiting requests. `reason` points to storage that outlives the gate.
+  // Refuses all waiting requests. `reason` must point to storage that outlives the gate.
   void RefuseAll(std::string_view reason);
 
   // Returns true if, since the last call, a request of the class waited or was refused because it would have waited too
@@ -122,13 +122,13 @@ class Gate {
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
   // Makes PassOpen leave bulk work of at least `bytes` bytes to Admit, even while the gate is open.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
-  // Admits a request if no other of its class waits and it may pass. Else refuses it if 10,000 requests of the class
-  // wait, or if its turn would come after the longest wait. Else makes it wait.
+  // Admits a request if no other request of its class waits and it may pass. Else refuses it if 10,000 requests of the
+  // class wait, or if its turn would come after the longest wait. Else makes it wait.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
-  // Refuse a new request, and one that waits.
+  // Refuse a new request, or a waiting one.
   Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
-  // Admits a waiter that no limit concerns any more, wherever it stands in its line.
+  // Admits a waiter to which no limit applies any more, wherever it is in its line.
   void PassOutOfTurn(Waiter& waiter, TimePoint now);
   void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
 
@@ -163,7 +163,7 @@ class Gate {
   void FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock);
 
   const std::function<void(TimePoint)> wake_;
-  std::atomic<uint32_t> open_epoch_{1};              // 0: closed; else another number after each SetOpen
+  std::atomic<uint32_t> open_epoch_{1};              // 0: closed; else a new number after each SetOpen
   std::atomic<uint64_t> open_allowance_{kAnyBytes};  // bytes of each class in an epoch
   std::atomic<uint64_t> bulk_asks_from_{kAnyBytes};
   ByClass<FlowCounter> admitted_;

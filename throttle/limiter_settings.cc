@@ -16,10 +16,11 @@ constexpr NumberRange kScans{.min = 1, .max = 10'000, .unit = "scans"};
 constexpr NumberRange kBatch{.min = 1, .max = 100'000, .unit = "operations"};
 
 void DeclareController(SettingTable& table, const std::string& prefix, const std::string& whose, ControlSettings& s) {
-  table.Add(prefix + "_KP", &s.gains.kp, kGain, whose + ": answer to the error itself; with all three 0 they pass");
-  table.Add(prefix + "_KI", &s.gains.ki, kGain, whose + ": answer to an error that stays");
+  table.Add(prefix + "_KP", &s.gains.kp, kGain,
+            whose + ": gain on the error itself; if KP, KI and KD are all 0, the controller does not limit " + whose);
+  table.Add(prefix + "_KI", &s.gains.ki, kGain, whose + ": gain on an error that stays");
   table.Add(prefix + "_KD", &s.gains.kd, kGain,
-            whose + ": answer to the error's growth; a little damping, rarely needed");
+            whose + ": gain on the error's growth; damps a little, and is rarely needed");
   table.Add(prefix + "_FILTER_ALPHA", &s.filter_alpha, kAlpha,
             whose + ": weight of a new sample in the derivative's filter");
   table.Add(prefix + "_MAX_DELAY_MS", &s.max_delay, kDelay, whose + ": longest wait, then the answer is a refusal");
@@ -30,7 +31,7 @@ void DeclareController(SettingTable& table, const std::string& prefix, const std
 bool IsFraction(double x) { return x > 0 && x < 1; }
 bool IsWithin(double x, const NumberRange& range) { return x >= range.min && x <= range.max; }
 
-// Longer than any wait that makes sense, and short of where durations overflow.
+// Longer than any wait that makes sense, and too short to overflow a Duration.
 constexpr std::chrono::hours kLongest{24};
 
 }  // namespace
@@ -38,49 +39,51 @@ constexpr std::chrono::hours kLongest{24};
 uint64_t FewerThanCores() { return std::max(2U, Cores()) - 1; }
 
 void Declare(SettingTable& table, LimiterSettings& s) {
-  table.Add("RATE_LIMIT_ENABLED", &s.enabled,
-            "whether work is throttled; if not, RocksDB brakes where it has its brakes");
+  table.Add("RATE_LIMIT_ENABLED", &s.enabled, "whether work is throttled; if not, RocksDB has only its own brakes");
   table.Add<ProcessVariable>("RATE_LIMIT_PROCESS_VARIABLE", &s.process_variable,
                              {{"bottleneck", ProcessVariable::kBottleneck}, {"weighted", ProcessVariable::kWeighted}},
-                             "what is controlled: the most restrictive signal, or 0.7 memory + 0.3 load");
+                             "value that is controlled. bottleneck: the most restrictive signal; weighted: 0.7 memory "
+                             "+ 0.3 load");
   table.Add(
       "RATE_LIMIT_SETPOINT", &s.write.setpoint, kSetpoint,
-      "level that interactive work may drive the engine to; 1.0 is where the engine itself brakes; memory and own "
-      "are held at 0.70 where this is lower");
+      "level that interactive work may drive the engine to; at 1.0 the engine itself brakes; for the signals memory "
+      "and own the setpoint is at least 0.70");
   DeclareController(table, "RATE_LIMIT_WRITE", "writes", s.write);
   DeclareController(table, "RATE_LIMIT_READ", "reads", s.read);
   table.Add("RATE_LIMIT_READ_SETPOINT", &s.read.setpoint, kSetpoint, "level of memory above which scans are cut");
   table.Add("RATE_LIMIT_READ_SCAN_BYTES", &s.read_scan_bytes, {.min = 1, .max = 1e12, .unit = "bytes"},
-            "a read that touches this much counts as a scan");
+            "a read that touches this many bytes counts as a scan");
   table.Add("RATE_LIMIT_READ_MAX_SCANS", &s.read_max_scans, kScans,
             "scans at once when pressure begins; fewer as it grows");
   table.Add("IMPORT_SETPOINT", &s.bulk.setpoint, kSetpoint,
-            "level that bulk work may drive the engine to; memory and own are held at 0.70 where this is lower");
+            "level that bulk work may drive the engine to; for the signals memory and own the setpoint is at least "
+            "0.70");
   table.Add("IMPORT_WRITE_KP", &s.bulk.gains.kp, kGain,
-            "bulk: as RATE_LIMIT_WRITE_KP, which holds where this is not set");
+            "bulk: as RATE_LIMIT_WRITE_KP, which applies if this is not set");
   table.DefaultFrom("IMPORT_WRITE_KP", "RATE_LIMIT_WRITE_KP");
-  table.Add("IMPORT_WRITE_KI", &s.bulk.gains.ki, kGain, "bulk: answer to an error that stays");
+  table.Add("IMPORT_WRITE_KI", &s.bulk.gains.ki, kGain, "bulk: gain on an error that stays");
   table.Add("IMPORT_WRITE_KD", &s.bulk.gains.kd, kGain,
-            "bulk: as RATE_LIMIT_WRITE_KD, which holds where this is not set");
+            "bulk: as RATE_LIMIT_WRITE_KD, which applies if this is not set");
   table.DefaultFrom("IMPORT_WRITE_KD", "RATE_LIMIT_WRITE_KD");
   table.Add("IMPORT_WRITE_FILTER_ALPHA", &s.bulk.filter_alpha, kAlpha,
-            "bulk: as RATE_LIMIT_WRITE_FILTER_ALPHA, which holds where this is not set");
+            "bulk: as RATE_LIMIT_WRITE_FILTER_ALPHA, which applies if this is not set");
   table.DefaultFrom("IMPORT_WRITE_FILTER_ALPHA", "RATE_LIMIT_WRITE_FILTER_ALPHA");
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
   table.ForEmbedding("IMPORT_MIN_BATCH");
   table.Add(
       "RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
-      "memory at which scans and bulk work stop, for ten seconds; then one scan runs at once, and bulk work has its "
-      "least");
+      "memory at which an emergency begins: scans and bulk work stop for up to ten seconds, then scans run one at a "
+      "time and bulk work runs at its lowest rate");
   table.Add("RATE_LIMIT_RECOVERY", &s.recovery, {.min = 0.05, .max = 10, .unit = "of the memory target"},
-            "memory at which they go on as usual");
+            "memory below which an emergency ends, and scans and bulk work go on as usual");
   table.Add("RATE_LIMIT_SENSOR_TIMEOUT_MS", &s.sensor_timeout, {.min = 200, .max = 600'000, .unit = "ms"},
             "age of the last good sample at which the sensor counts as lost");
   table.Add<SensorLoss>("RATE_LIMIT_SENSOR_LOSS", &s.on_sensor_loss,
                         {{"hold", SensorLoss::kHold}, {"open", SensorLoss::kOpen}},
-                        "with the sensor lost: hold nine tenths of the drain (where it is not known, what went through "
-                        "lately), or open the gates, for which RocksDB keeps its own brakes all the time");
+                        "what the throttle does while the sensor is lost. hold: limits writes to nine tenths of the "
+                        "drain, or to the recent rate if the drain is not known. open: opens the gates; with open, "
+                        "RocksDB keeps its own brakes at all times");
   table.Add("RATE_LIMIT_TICK_MS", &s.tick, {.min = 10, .max = 10'000, .unit = "ms"}, "how often the controllers run");
 }
 

@@ -13,17 +13,17 @@
 namespace weir {
 
 // The quantity that a controller for writes holds at the setpoint. kBottleneck: each signal of the load has a control
-// loop, and the lowest limit applies. kWeighted: one loop holds 0.7 of the memory pressure + 0.3 of the highest other
-// level; this is unsafe by itself, because a full engine with idle memory looks half idle.
+// loop, and the lowest limit applies. kWeighted: one loop holds 0.7 × the memory pressure + 0.3 × the highest other
+// level; this is unsafe, because an overloaded engine that uses little memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
 // The behaviour of the limiter while the sensor is lost (sensor_timeout). kHold: it limits writes to nine tenths of the
-// engine's drain (RateLaw::HeldLimit), and scans as before. kOpen: it opens the gates, so the engine has to keep its
-// own brakes all the time (ReplacesBrakes).
+// rate at which the engine drains (RateLaw::HeldLimit), and scans as before. kOpen: it opens the gates, so the engine
+// must always keep its own brakes (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
-// The settings of one controller. For writes, the gains are relative: 0.5 / 0.1 / 0.05, the numbers in the plan of the
-// ORLY relay, stand for exactly the gains that RateLaw derives from the engine's geometry.
+// The settings of one controller. For writes, the gains are relative: kp 0.5, ki 0.1 and kd 0.05 (the numbers in the
+// plan of the ORLY relay) stand for exactly the gains that RateLaw derives from the engine's geometry.
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
@@ -40,7 +40,7 @@ struct LimiterSettings {
   ProcessVariable process_variable = ProcessVariable::kBottleneck;
 
   ControlSettings write;                                              // for interactive writes
-  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},  // for bulk writes; max_delay for bulk scans too
+  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},  // for bulk writes; bulk scans use max_delay too
                        .setpoint = 0.70,
                        .max_delay = std::chrono::milliseconds(60'000),
                        .min_batch = 5};
@@ -53,8 +53,9 @@ struct LimiterSettings {
   // fewer as it grows.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // At any pressure, a bulk scan begins only while fewer scans than this run. No environment variable sets it. In the
-  // storm benchmark with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 4.
+  // At any pressure, a bulk scan begins only while fewer scans than this run, or in its turn (scan_gate.h). No
+  // environment variable sets it. In the storm benchmark on two cores, the p99.9 of interactive writes was 57 ms with
+  // four long scans at once, and 4 ms with one at a time.
   uint64_t bulk_scans = FewerThanCores();
 
   double emergency = kEmergencyOfTarget;  // an emergency begins at this multiple of the memory target
@@ -67,7 +68,7 @@ struct LimiterSettings {
 
   // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved out of its way
   // (EngineBrakes in monitors/rocksdb_options.h). Returns false if the limiter is off, or opens its gates when the
-  // sensor is lost: without a limiter the engine needs its brakes where they were.
+  // sensor is lost: without a limiter the engine needs its brakes in their usual place.
   bool ReplacesBrakes() const { return enabled && on_sensor_loss == SensorLoss::kHold; }
 
   std::chrono::milliseconds tick{100};  // how often the controllers run
@@ -85,7 +86,8 @@ Status LoadLimiterSettings(const Environment& environment, LimiterSettings* sett
 // emergency, and sensor_timeout at least the tick. The limiter's constructor throws this error.
 Status Check(const LimiterSettings& settings);
 // Returns an error if sensor_timeout is less than twice `timeout`, the time that a monitor gives its engine to answer:
-// a slow answer must not count as a lost sensor. `name` is the setting that holds `timeout`, for the message.
+// a slow answer must not count as a lost sensor. `name` is the name of the setting that holds `timeout`, for the
+// error's message.
 Status CheckTimeout(const LimiterSettings& settings, std::string_view name, std::chrono::milliseconds timeout);
 
 }  // namespace weir

@@ -5,10 +5,10 @@
 namespace weir {
 namespace {
 
-// Flushed memtables free their memory within a second or two.
+// A flush frees the memory of the memtables within a second or two.
 constexpr Duration kPatience = std::chrono::seconds(2);
 
-// Flushes cost the engine; if they came more often, they would be the load. Below the target there is time.
+// Flushes are work for the engine: if they came more often, they would be the load. Below the target they may be rarer.
 constexpr Duration kFlushInterval = std::chrono::seconds(10);
 constexpr Duration kEarlyFlushInterval = std::chrono::seconds(60);
 
@@ -17,9 +17,9 @@ constexpr double kLeastCache = 1.0 / 4;
 constexpr Duration kShrinkInterval = std::chrono::seconds(1);
 constexpr Duration kGiveBackInterval = std::chrono::seconds(10);
 
-// Room below the mark at which the cache gets memory back. Caches may have 0.60 of the target; a step of that is 0.075.
+// The room below the mark that lets the cache grow. Caches may have 0.60 of the target, so a step is 0.075 of it.
 constexpr double kRoom = 0.10;
-// Used if the mark leaves no such room.
+// The cache also grows below this share of the mark, because a low mark leaves no such room.
 constexpr double kLowestShareOfMark = 0.5;
 
 }  // namespace

@@ -2,10 +2,10 @@
 // by a purge, which makes the allocator return its free pages to the system. Holding work back does not free this
 // memory: a full cache stays full, and the allocator keeps free pages.
 //
-// While memory stays above a mark, the engine flushes once a minute (every ten seconds if memory is at the whole target
-// or above), and its cache loses an eighth of its full size each second, until a quarter is left. Each flush and each
-// smaller cache comes with a purge. While memory stays well below the mark, the cache gets an eighth back every ten
-// seconds. That is less than the room that has to be free before, so the size does not swing.
+// While memory stays above a mark, the engine flushes once a minute (every ten seconds if memory is at or above the
+// target), and its cache loses an eighth of its full size each second, until a quarter is left. Each flush and each
+// reduction of the cache comes with a purge. While memory stays well below the mark, the cache gets an eighth back
+// every ten seconds. That is less than the room that has to be free before, so the size of the cache does not swing.
 //
 // Not thread-safe.
 #pragma once
@@ -30,7 +30,7 @@ class MemoryBuyback {
   Step Update(TimePoint now, double level, double mark);
 
  private:
-  // Tells how long a condition has been true without a break.
+  // Measures how long a condition has been true without a break.
   class Lasting {
    public:
     // Returns true if the condition is true now (`holds`) and has been for at least `time`.

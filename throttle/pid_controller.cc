@@ -9,13 +9,13 @@
 namespace weir {
 namespace {
 
-// Measurements beyond this count as this, which keeps every product finite.
+// A larger measurement counts as this, which keeps every product finite.
 constexpr double kMeasurementBound = 1e9;
 
-// Time constant of the way to a new setpoint: a tick of 100 ms moves the output by a twentieth of what the step would.
+// Time constant of the glide to a new setpoint: a tick of 100 ms moves the output by a twentieth of what a jump would.
 constexpr double kGlideSeconds = 2;
 
-// The range below the setpoint over which D of a rise grows to its braking strength.
+// The range below the setpoint over which the factor on D of a rise grows to `braking`.
 constexpr double kBrakingMargin = 0.2;
 
 bool IsGain(double g) { return std::isfinite(g) && g >= 0 && g <= 1e6; }
@@ -60,7 +60,7 @@ double PidController::Update(double measurement, Duration dt, Integral integral)
 
 void PidController::Answer() {
   state_.p = settings_.gains.kp * state_.error;
-  // Takes the low-pass's own slope, not a difference of two updates: it is the same whatever dt is.
+  // Uses the slope of the low-pass filter, not the difference of two updates: the slope does not depend on dt.
   state_.d = settings_.gains.kd * (state_.measurement - state_.filtered) / filter_time_s_;
   state_.p *= state_.p > 0 ? settings_.braking : settings_.filling;
   const double nearness = std::clamp(1 + state_.error / kBrakingMargin, 0.0, 1.0);
@@ -72,7 +72,7 @@ void PidController::Integrate(double dt_s, Integral integral) {
   const double rest = state_.p + state_.d;
   double next =
       std::clamp(old + settings_.gains.ki * state_.error * dt_s, settings_.integral_min, settings_.integral_max);
-  // While the output is at its bound, the integral may not push further, but it may give back what it holds.
+  // While the output is at its bound, the integral may not push further, but it may move towards 0.
   if (next > old) next = std::min(next, std::max({old, settings_.output_max - rest, 0.0}));
   if (next < old) next = std::max(next, std::min({old, settings_.output_min - rest, 0.0}));
   if (integral == Integral::kHoldDown) next = std::max(next, old);

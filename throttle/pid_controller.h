@@ -1,21 +1,21 @@
-// PidController: a PID controller for loops that brake: a positive output means to brake, and a measurement above the
+// PidController: a PID controller for loops that brake. A positive output means to brake, and a measurement above the
 // setpoint makes the output positive.
 //
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
-// Above the setpoint the P term is multiplied by `braking`, and so is the D term while the measurement rises; the
-// factor on D grows over the last 0.2 below the setpoint, because a rise far below the setpoint is no danger. Below the
-// setpoint the P term is multiplied by `filling`.
+// Above the setpoint the P term is multiplied by `braking`, and so is the D term while the measurement rises. Below the
+// setpoint the factor on D falls to 1 within 0.2, because a rise far below the setpoint is no danger. The P term below
+// the setpoint is multiplied by `filling`.
 //
 // Beyond the textbook:
-//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and moves on
-//    only if it is on its way back to 0. So an hour of idling below the setpoint leaves no stored correction in either
+//  * The integral stores nothing that the output could not use: it stops when the output reaches its bound, and from
+//    there moves only towards 0. So an hour of idling below the setpoint leaves no stored correction in either
 //    direction, and the controller brakes in the update in which the measurement crosses the setpoint.
-//  * D acts on the measurement, behind a low-pass, so the output does not jump on the first sample, nor when the
-//    setpoint moves.
+//  * D acts on the measurement after a low-pass filter, so the output does not jump at the first measurement, nor when
+//    the setpoint moves.
 //  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
 //  * SetGains and SetSetpoint cause no jump: with new gains the output goes on from its last value, as far as the
-//    integral's bounds allow; to a new setpoint the controller glides.
+//    integral's bounds allow; the setpoint in use glides to a new one.
 //  * Every function but the constructor accepts any double: values that are not finite, and gains outside 0..1e6,
 //    change nothing.
 //
@@ -40,8 +40,8 @@ struct PidSettings {
   double braking = 1;  // factor on P above the setpoint and on D of a rise; above 0
   double filling = 1;  // factor on P below the setpoint; above 0
 
-  // Weight of a new measurement in the derivative's low-pass, if Update ran once a nominal_tick. Kept as the time
-  // constant that gives this weight. Within (0, 1).
+  // Weight of a new measurement in the derivative's low-pass filter if Update runs once per nominal_tick; it sets the
+  // time constant of the filter. Within (0, 1).
   double filter_alpha = 0.2;
   Duration nominal_tick = std::chrono::milliseconds(100);
 
@@ -53,11 +53,11 @@ struct PidSettings {
 };
 
 struct PidState {
-  double setpoint = 0;  // the one in use, which glides to that of the settings
+  double setpoint = 0;  // the setpoint in use, which glides to that of the settings
   double measurement = 0;
-  double filtered = 0;  // the measurement behind the low-pass
+  double filtered = 0;  // the measurement after the low-pass filter
   double error = 0;     // measurement − setpoint
-  double p = 0;         // the terms, whose sum within its bounds is the output
+  double p = 0;         // p, i and d are the terms; the output is their sum, kept within its bounds
   double i = 0;
   double d = 0;
   double output = 0;
@@ -68,8 +68,8 @@ bool IsValid(const PidGains& gains);
 
 class PidController {
  public:
-  // How the integral may move in an update. kFree: up and down. kHoldDown: only up, so that it may brake more but not
-  // less, for a loop whose limit the work does not reach.
+  // How the integral may move in an update. kFree: up and down. kHoldDown: only up, so that it brakes more or as
+  // before, for a loop whose limit the work does not reach.
   enum class Integral { kFree, kHoldDown };
 
   // Throws std::invalid_argument if a setting is not finite or out of its range, or if a lower bound is above its upper
@@ -81,9 +81,9 @@ class PidController {
   double Update(double measurement, Duration dt, Integral integral = Integral::kFree);
 
   // Tells the controller that `applied`, not its output, acted in the past `dt`, because another loop or a bound was
-  // more restrictive (back-calculation). The integral approaches the value that would have given this output, with the
-  // time constant kp/ki. It is never raised above 0 by this: if another loop braked, this one need not. Does nothing if
-  // ki is 0.
+  // more restrictive (back-calculation). The integral approaches the value that would have given the output `applied`,
+  // with the time constant kp/ki. This never raises the integral above 0: if another loop braked, this one need not.
+  // Does nothing if ki is 0.
   void Track(double applied, Duration dt);
 
   // Lets the integral decay to 0 with the given time constant, for a loop whose output is not used now.
@@ -97,9 +97,9 @@ class PidController {
   void SetGains(const PidGains& gains);
   // Sets `filling` for the next update. Ignores a value that is not finite or not above 0.
   void SetFilling(double filling);
-  // Before the first measurement the new setpoint applies at once; later the setpoint in use (GetState().setpoint)
-  // glides there within some seconds. If it jumped, the integral would store the balance of the step, and the loop
-  // could work that off only at the integral's slow pace.
+  // Sets the setpoint. Before the first measurement it applies at once; later the setpoint in use (GetState().setpoint)
+  // glides to it within some seconds. If the one in use jumped, the integral would store the effect of the step, and
+  // could undo it only at its slow pace.
   void SetSetpoint(double setpoint);
   // Sets the upper bound of the output for the next update. Ignores a value that is not finite; a value below
   // output_min counts as output_min.
@@ -117,7 +117,7 @@ class PidController {
 
   PidSettings settings_;
   double filter_time_s_;
-  bool primed_ = false;  // there was a measurement since the last Reset
+  bool primed_ = false;  // true if there was a measurement since the last Reset
   PidState state_;
 };
 

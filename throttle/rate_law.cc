@@ -11,47 +11,49 @@
 namespace weir {
 namespace {
 
-// The plan's write gains; an operator's gains count in multiples of them.
+// The plan's gains for writes; an operator's gains count as multiples of these.
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 constexpr PidGains kNoGains{.kp = 0, .ki = 0, .kd = 0};
 
-// Share of the integral time. Without D a simulated step rises to 9 % above the setpoint instead of 3; ten times as
-// much keeps the level below the setpoint (TUNING.md).
+// The derivative time as a share of the integral time. Without D the level rises to 9 % above the setpoint after a
+// simulated step, instead of 3 %; ten times as much D keeps the level below the setpoint (TUNING.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
-// How much stronger the answer is where it brakes. The inflow is felt at once, only the drain has dead time, so the
-// rules for dead time are timid above the setpoint: on RocksDB (1 MiB buffers) the level settled in 6 s instead of 20,
-// and a simulated overload from an empty tree rises 9 % above the setpoint; 15 % with 3, 6 % with 10.
+// How much stronger P and D are while the loop brakes. The inflow acts at once and only the drain has dead time, so the
+// rules for dead time are too timid above the setpoint. With 6, on RocksDB (1 MiB buffers), the level settled in 6 s
+// instead of 20 s, and a simulated overload of an empty tree rises 9 % above the setpoint (15 % with 3, 6 % with 10).
 constexpr double kBraking = 6;
 
-// How much stronger the answer is where there is room, for a signal that shows the inflow at once: as strong as the
-// brake, but less if the dead time is only a few ticks: room is then filled between two of them. With RocksDB's default
-// sizes L0 came half-way to the setpoint in half a minute, and bulk work did 17 % less than without weir; now 7 %.
+// How much stronger P is below the setpoint, for a signal that shows the inflow at once: as strong as the brake, but
+// less if the dead time is only a few ticks, because the room could fill between two ticks. Without it, with RocksDB's
+// default sizes, L0 came half-way to the setpoint in half a minute, and bulk work did 17 % less than without weir; now
+// 7 % less.
 constexpr double kFillingTicks = 20;
 double FillingOf(const Signal& signal, double dead_time_s, Duration tick) {
   if (!signal.shows_inflow_at_once) return 1;
   return std::clamp(dead_time_s / (kFillingTicks * ToSeconds(tick)), 1.0, kBraking);
 }
 
-// Below this share of the setpoint, while no work presses against the limit, the gate is open. Room alone is not
-// enough: small memtables fill between two ticks (in the storm recipe at 70 MB/s 16 MiB did; RocksDB braked for 0.6 s).
+// Below this share of the setpoint, while no work presses against the limit, the gate is open. Room below the setpoint
+// is not enough, because small memtables fill between two ticks (16 MiB did in the storm recipe at 70 MB/s; RocksDB
+// braked for 0.6 s).
 constexpr double kOpenBelow = 0.5;
 
-// A limit below this share of the drain would only waste the engine's time, and let waits end in refusals.
+// A limit below this share of the drain would only waste the engine's time, and make waits end in refusals.
 constexpr double kLowestShareOfDrain = 0.05;
 constexpr double kLowestLimit = 16 << 10;
 
-// Share of the limit: less demand than this does not press against it.
+// Demand below this share of the limit does not press against the limit.
 constexpr double kPressingDemand = 0.7;
 
-// Below this level a falling signal says nothing about the drain: there is nothing left to drain.
+// Below this level a falling signal says nothing about the drain, because little is left to drain.
 constexpr double kBusyLevel = 0.2;
 
-// A level beyond this counts as this, so that the observed drain can forget it within a few seconds.
+// A higher level counts as this, so that the observed drain can forget it within a few seconds.
 constexpr double kHighestLevel = 100;
 
-// Share of the rate that should leave a level where it is, for a limit that is held without looking: the drain is known
-// to about a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
+// Share of the estimated drain, for a limit that is held without samples: the estimate may be wrong by a tenth, and ten
+// seconds of a tenth too much took a simulated level 30 % above the setpoint.
 constexpr double kHeldShare = 0.9;
 
 double LowestLimitOf(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
@@ -95,7 +97,7 @@ double RateLaw::LimitOf(const Loop& loop, double output) const {
   return std::max(LowestLimitOf(loop.drain), loop.drain - loop.gain * output);
 }
 
-// Returns the signals that this law acts on, each with geometry and at the level by which it is judged.
+// Returns the signals that act on this law: those that have geometry, each with the level by which it is judged.
 std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
   std::vector<Signal> acting;
   if (settings_.gains == kNoGains) return acting;
@@ -107,7 +109,7 @@ std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
   }
   if (process_variable_ == ProcessVariable::kBottleneck || acting.empty()) return acting;
 
-  // The weighted sum moves like the highest engine signal, so it borrows that one's geometry.
+  // The weighted sum moves like the highest engine signal, so it takes the geometry of that signal.
   Signal weighted;
   for (const Signal& s : acting)
     if (s.name != kMemoryName && (weighted.name.empty() || s.level > weighted.level)) weighted = s;
@@ -178,7 +180,7 @@ RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
   pid.filter_alpha = settings_.filter_alpha;
   pid.nominal_tick = tick_;
   pid.braking = kBraking;
-  // The limit may be as high as it likes; its least is set with each update.
+  // The limit has no upper bound; its lower bound is set in each update.
   pid.output_min = -1e9;
   pid.output_max = 1e9;
   return loops_.emplace_back(Loop{.name = name, .pid = PidController(pid)});
@@ -189,7 +191,7 @@ double RateLaw::HeldLimit(double lately) const {
   const Loop& loop = *selected_;
   const double held = kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i));
   if (loop.is_drain_told) return std::max(LowestLimitOf(loop.drain), held);
-  // An observed drain shows nothing while the engine rests, and for a log it shows nothing between two checkpoints.
+  // The observed drain says nothing while the engine is idle, or, for a log, between two checkpoints.
   const bool is_unknown = loop.level < kOpenBelow * loop.setpoint || std::max(held, lately) <= kLowestLimit;
   return is_unknown ? loop.limit : std::max(held, lately);
 }

@@ -1,7 +1,7 @@
 // ScanGate: the gate (gate.h) for reads; it bounds how many scans run at once. A scan is a read that is likely to touch
 // at least scan_bytes; cheaper reads pass. Bulk scans are bounded even while the gate is open: if as many ran as there
-// are cores, none would be left for interactive work, however much memory is free. Bulk scans never starve: while the
-// gate is closed and some wait, at least every eighth permit goes to one.
+// are cores, no core would be left for interactive work, however much memory is free. Bulk scans never starve: while
+// the gate is closed and a bulk scan waits, at least every eighth permit is for a bulk scan.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@ namespace weir {
 
 struct ScanLimit {
   Duration longest_wait = std::chrono::seconds(1);
-  bool refuse = false;           // refuse all scans of the class at once
+  bool refuse = false;           // refuse all scans of the class immediately
   std::string_view reason = "";  // reason of waits and refusals; points to storage that outlives the gate
 };
 
 struct ScanLimits : ByClass<ScanLimit> {
   static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::max();
 
-  bool open = true;                   // interactive scans pass, and are only counted in Stats().admitted
-  int64_t at_once = kAnyNumber;       // while not open: scans of both classes that may run together
-  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans than this hold permits
+  bool open = true;                   // interactive scans pass without a permit; only Stats().admitted counts them
+  int64_t at_once = kAnyNumber;       // while not open: how many scans of both classes together may run
+  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans hold permits, or in its turn
   uint64_t scan_bytes = 0;            // a read of at least this many bytes is a scan
 };
 
@@ -29,9 +29,9 @@ class ScanGate final : public Gate {
  public:
   using Gate::Gate;
 
-  // Sets new limits, refuses the waiting scans of a class that has `refuse` set, and admits those that may pass now.
-  // Their functions (Admission::OnSettled) run at the next TellSettled. A scan that passed while the gate was open
-  // holds no permit, so it does not count as running later.
+  // Sets new limits, refuses the waiting scans of a class that has `refuse` set, and admits the waiting scans that may
+  // pass now. Their functions (Admission::OnSettled) run at the next TellSettled. A scan that passed while the gate was
+  // open holds no permit, so it does not count as running later.
   void SetLimits(const ScanLimits& limits);
 
  private:
@@ -44,13 +44,13 @@ class ScanGate final : public Gate {
     if (c == WorkClass::kBulk) return open() ? limits_.bulk_at_once : std::min(limits_.at_once, limits_.bulk_at_once);
     return open() ? ScanLimits::kAnyNumber : limits_.at_once;
   }
-  // It cannot be predicted when a permit ends, so the answer is the longest wait, or 0 if the scan may pass now.
+  // Returns 0 if the scan may pass now, else the longest wait, because the end of a permit cannot be predicted.
   double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t) const override {
     return MayPass(c, bytes) ? 0 : ToSeconds(limits_[c].longest_wait);
   }
 
   ScanLimits limits_;
-  int passed_bulk_ = 0;  // interactive permits since the last bulk one, while a bulk scan waits
+  int passed_bulk_ = 0;  // interactive permits since the last bulk permit, while a bulk scan waits
 };
 
 }  // namespace weir

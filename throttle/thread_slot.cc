@@ -31,13 +31,13 @@ class SlotTable {
   std::bitset<kThreadSlots> taken_;
 };
 
-// Never destroyed: threads may end after static destructors ran.
+// Never destroyed: threads may end after static destructors have run.
 SlotTable& Slots() {
   static auto* table = new SlotTable;
   return *table;
 }
 
-// The thread's destructors may still count after this one: they use the shared slot.
+// Destructors of the thread that run after this one may still count; they use the shared slot.
 struct SlotOwner {
   size_t slot = Slots().Claim();
   ~SlotOwner() {

@@ -1,6 +1,6 @@
 // TokenBucket: a bucket of bytes that refills at a constant rate, up to its depth; work that passes takes bytes out.
-// Time is an argument. If the clock steps back, nothing is refilled for that time, and refilling goes on from the new
-// time. At an infinite rate everything passes. Not thread-safe.
+// The time is an argument of its functions. If the clock steps back, nothing is refilled for that time, and refilling
+// goes on from the new time. At an infinite rate everything passes. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class TokenBucket {
     tokens_ = std::min(tokens, depth_);
   }
 
-  // Adds the bytes of the time since the last call.
+  // Adds the bytes for the time since the last refill.
   void Refill(TimePoint now) {
     if (now > at_)
       tokens_ = unlimited() ? depth_ : std::min(depth_, tokens_ + bytes_per_second_ * ToSeconds(now - at_));
@@ -45,8 +45,8 @@ class TokenBucket {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
-  // Returns the seconds from the last refill until Has(bytes), if `bytes_ahead` bytes are taken before; infinity if the
-  // rate is 0 and the bytes are missing.
+  // Returns the seconds from the last refill until Has(bytes) is true, if `bytes_ahead` bytes are taken before;
+  // infinity if the rate is 0 and the bytes are missing.
   double SecondsUntil(double bytes, double bytes_ahead = 0) const {
     const double missing = bytes_ahead + std::min(bytes, depth_) - tokens_;
     if (missing <= 0 || unlimited()) return 0;

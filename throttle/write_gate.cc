@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 constexpr double kBulkFloor = 0.05;         // share of the bulk rate that interactive work cannot take
-constexpr double kOpenShareOfBurst = 0.25;  // share of a burst for each class while open
+constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class may bring while open
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   PumpAndWake();
 }
 
-// While it was open nothing was charged; bulk starts without credit, so the brake is felt at once.
+// While the gate was open, nothing was charged. Bulk work starts without credit, so it is braked at once.
 void WriteGate::Close(TimePoint now) {
   SetOpen(false);
   buckets_[WorkClass::kInteractive].SetTokens(now, limits_.burst_bytes);
@@ -59,7 +59,7 @@ double WriteGate::SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_a
   const double ahead = static_cast<double>(bytes_ahead);
   double seconds = buckets_[c].SecondsUntil(cost, ahead);
   if (c == WorkClass::kBulk) seconds = std::min(seconds, bulk_floor_.SecondsUntil(cost, ahead));
-  // The end of a hold cannot be foretold.
+  // The end of a hold cannot be predicted.
   return limits_[c].hold ? std::max(seconds, ToSeconds(limits_[c].longest_wait)) : seconds;
 }
 
@@ -68,7 +68,7 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   TokenBucket& bulk = buckets_[WorkClass::kBulk];
   if (c == WorkClass::kInteractive) {
     buckets_[c].Take(cost);
-    // Bulk pays for interactive work, but not for longer than about a second.
+    // Bulk work pays for interactive work, but waits for that no longer than about a second.
     bulk.Take(cost, -bulk.bytes_per_second());
     return false;
   }

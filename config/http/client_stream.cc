@@ -40,7 +40,7 @@ std::string TlsReason() {
   return reason != nullptr ? reason : "error " + std::to_string(error);
 }
 
-// Returns getaddrinfo's error. With AI_NUMERICHOST it asks no server.
+// Returns getaddrinfo's error. With AI_NUMERICHOST getaddrinfo asks no server.
 int LookUp(const std::string& host, const std::string& port, int flags, Addresses* addresses) {
   const addrinfo hints{.ai_flags = flags, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
@@ -52,7 +52,7 @@ int LookUp(const std::string& host, const std::string& port, int flags, Addresse
 StreamError Resolve(const std::string& host, const std::string& port, const ClientStream::Patience& patience,
                     Addresses* addresses) {
   if (LookUp(host, port, AI_NUMERICHOST | AI_NUMERICSERV, addresses) == 0) return {};
-  // The system's resolver cannot be interrupted: a caller that gives up leaves it running in its thread.
+  // The system's resolver cannot be interrupted: if the caller gives up, the thread goes on alone.
   auto promise = std::make_shared<std::promise<std::pair<int, Addresses>>>();
   std::future<std::pair<int, Addresses>> answer = promise->get_future();
   std::thread([promise, host, port] {
@@ -80,7 +80,7 @@ StreamError Resolve(const std::string& host, const std::string& port, const Clie
 // OpenSSL reads from in_ and writes to out_; the stream carries both over the socket.
 class ClientStream::Tls {
  public:
-  // The error says why TLS cannot begin, such as a file of certificates that cannot be read.
+  // Returns an error if TLS cannot begin, for example because a file of certificates cannot be read.
   Error Prepare(const Server& server) {
     context_.reset(SSL_CTX_new(TLS_client_method()));
     if (context_ == nullptr) return CannotBegin();

@@ -1,13 +1,13 @@
 // ClientStream: a TCP connection to a server, with or without TLS. Its calls block, but not beyond a given moment, and
-// not after a stop was requested. With TLS it accepts only a certificate for the server's name, unless Server::verify
-// is false.
+// not for long after a stop was requested. With TLS it accepts only a certificate for the server's name, unless
+// Server::verify is false.
 //
 //   ClientStream stream({.host = "example.com", .port = "443", .tls = true});
 //   ClientStream::Error error = stream.Connect({.end = now + timeout, .stop = stop});
 //   if (!error) error = stream.Send("GET / HTTP/1.1\r\n…", patience);
 //   while (!error) error = stream.Receive(&answer, patience);
 //
-// Threads: only one thread at a time may use it.
+// Threads: only one thread at a time may use a stream.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ class ClientStream {
       kLate,           // the patience ended: its moment came, or a stop was requested
       kNobodyListens,  // no address of the server accepted a connection
       kEnded,          // the server ended the connection before Receive got a byte
-      kCut,            // the same with TLS, without its closing message: the data may be incomplete
+      kCut,            // kEnded without the closing message of TLS: the data may be incomplete
       kOther,          // for example an unknown host, a refused certificate, or a failed Send
     };
     Kind kind = kNone;
@@ -56,7 +56,7 @@ class ClientStream {
   // functions. After an error the stream is of no further use. If the patience ends during the look-up of the name, the
   // look-up goes on in a thread of its own and its result is dropped.
   Error Connect(const Patience& patience);
-  // Sends all bytes. After an error it is not known how many the server has got.
+  // Sends all bytes. After an error it is not known how many of them the server has received.
   Error Send(std::string_view bytes, const Patience& patience);
   // Waits for the first byte and appends the bytes that have arrived, at most 16 KiB, to `*bytes`.
   Error Receive(std::string* bytes, const Patience& patience);
@@ -69,7 +69,7 @@ class ClientStream {
 
   Error Dial(const Patience& patience);
   Error Handshake(const Patience& patience);
-  // Runs a step of OpenSSL, and sends and receives as long as the step needs it.
+  // Calls `step`, a function of OpenSSL, and sends and receives the bytes that it needs until it is done.
   template <typename Step>
   Error Do(Step step, const Patience& patience);
   Error SendClear(std::string_view bytes, const Patience& patience);

@@ -24,7 +24,7 @@ using StreamError = ClientStream::Error;
 constexpr uint32_t kMaxHeadBytes = 64 << 10;
 constexpr size_t kMaxUnreadBytes = size_t{2} * kMaxHeadBytes;  // chunk extensions have no limit of their own
 
-// Parses an answer into an HttpAnswer; if the call has on_piece, the body of a 200 goes there instead.
+// Parses an answer into an HttpAnswer. If the call has an on_piece, passes the body of a 200 to on_piece instead.
 class AnswerParser : public http::basic_parser<false> {
  public:
   AnswerParser(const HttpCall& call, HttpAnswer* answer) : call_(call), answer_(answer) {
@@ -44,7 +44,7 @@ class AnswerParser : public http::basic_parser<false> {
   void on_field_impl(http::field, beast::string_view name, beast::string_view value, error_code&) override {
     answer_->headers.emplace_back(name, value);
   }
-  // Newer versions of Beast declare it and call it.
+  // Newer versions of Beast declare and call this function.
   void on_trailer_field_impl(http::field, beast::string_view, beast::string_view, error_code&) {}  // NOLINT
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
@@ -92,7 +92,7 @@ class Exchange {
       HttpAnswer answer = Try(&taken, keep);
       if (reusable_) *stream = std::move(taken);
       return answer;
-    } catch (const std::runtime_error& error) {  // the process has no thread left
+    } catch (const std::runtime_error& error) {  // the process cannot make another thread
       return Fail(error.what());
     }
   }
@@ -123,7 +123,7 @@ class Exchange {
   }
 
   HttpAnswer Ask(ClientStream& stream, bool keep) {
-    // If sending fails, the answer may be there all the same and say why.
+    // If sending fails, the server may have answered all the same, and the answer says why.
     if (const StreamError sent = stream.Send(Message(url_, call_, keep), patience_); sent.kind == StreamError::kLate)
       return Failure(sent);
     HttpAnswer answer;

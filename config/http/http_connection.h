@@ -1,5 +1,5 @@
-// Sends HTTP/1.1 requests to another server. A call blocks until the answer is complete, at most for its timeout, or
-// until a stop is requested.
+// Sends HTTP/1.1 requests to another server. A call blocks until the answer is complete, the timeout has passed or a
+// stop is requested.
 //
 //   HttpAnswer answer = CallHttp(url, {.path = "/healthz", .timeout = std::chrono::seconds(1)});
 //   if (!answer.ok()) … answer.problem …
@@ -24,19 +24,19 @@ namespace weir {
 
 class ClientStream;
 
-// The answer to a call, or the problem because of which there is none.
+// The answer to a call, or the reason why there is none.
 struct HttpAnswer {
   int status = 0;  // 0 if there is no answer
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
-  // Empty if there is an answer, whatever its status. Otherwise part of a sentence, "cannot connect to 127.0.0.1:3335:
-  // Connection refused", and all other members but nobody_listens are empty.
+  // Empty if there is an answer, whatever its status. Otherwise a part of a sentence, such as "cannot connect to
+  // 127.0.0.1:3335: Connection refused"; then only nobody_listens may be set, too.
   std::string problem;
   bool nobody_listens = false;  // true if no address of the server accepted a connection
 
   bool ok() const { return problem.empty(); }
-  // Returns the value of the first header with that name in upper or lower case; empty if there is none. The value
+  // Returns the value of the first header with this name, whose case does not matter; empty if there is none. The value
   // lives as long as the answer.
   std::string_view Header(std::string_view name) const;
 };
@@ -51,13 +51,13 @@ struct HttpCall {
   std::stop_token stop;                     // a requested stop ends the call with a problem
   uint64_t max_answer_bytes = 64 << 20;     // a larger body is a problem; pieces have no limit
   std::string ca_file;                      // for https: file of certificates to trust; empty: those of the system
-  // For https: false accepts any certificate. Callers set it only if a lock file or the settings say that the address
-  // is this machine's own.
+  // For https: false accepts any certificate. Callers set it to false only if a lock file or the settings say that the
+  // address is this machine's own.
   bool verify = true;
 
   // If set, the call passes each piece of the body of an answer with status 200 to on_piece, in the calling thread, and
-  // leaves HttpAnswer::body empty. There may be any number of pieces, and the timeout holds from each piece to the
-  // next. If on_piece returns false, the call ends without a problem. It is not called for an answer with another
+  // leaves HttpAnswer::body empty. There may be any number of pieces; the timeout then limits the wait for each of
+  // them. If on_piece returns false, the call ends without a problem. on_piece is not called for an answer with another
   // status.
   std::function<bool(const HttpAnswer& head, std::string_view piece)> on_piece;
 };
@@ -65,7 +65,7 @@ struct HttpCall {
 // Sends the request once, over a connection of its own, and returns the answer.
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
 
-// Threads: only one thread at a time may use it.
+// Threads: only one thread at a time may use a connection.
 class HttpConnection {
  public:
   explicit HttpConnection(ServerUrl url);
@@ -79,7 +79,7 @@ class HttpConnection {
 
  private:
   const ServerUrl url_;
-  std::unique_ptr<ClientStream> stream_;  // null if the last call did not leave it fit for another one
+  std::unique_ptr<ClientStream> stream_;  // null if the last call left no connection for the next
 };
 
 }  // namespace weir

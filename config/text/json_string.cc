@@ -37,7 +37,7 @@ void AppendSafeJson(std::string_view json, std::string* out) {
 
 void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');
-  size_t plain = 0;  // begin of the text that is not yet written
+  size_t plain = 0;  // start of the text that is not yet written
   for (size_t i = 0; i < text.size(); ++i) {
     if (JsonEscapeLetter(text[i]) == 0) continue;
     out->append(text, plain, i - plain);

@@ -1,5 +1,5 @@
 // Writes strings as JSON. A newline, quotation mark, backslash, carriage return, tab, backspace and form feed become \n
-// \" \\ \r \t \b \f, any other character below U+0020 an escape such as \u001f. All other bytes are copied unchanged.
+// \" \\ \r \t \b \f. Other characters below U+0020 become escapes such as \u001f. All other bytes stay unchanged.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Returns a table by character. An entry is the letter behind the backslash of the character's escape, 'u' for a
-// control character that has no letter of its own, or 0 if the character needs no escape.
+// Returns a table with an entry for each character. The entry is the letter behind the backslash of the character's
+// escape, 'u' for a control character that has no letter of its own, or 0 if the character needs no escape.
 constexpr std::array<char, 256> JsonEscapeLetters() {
   std::array<char, 256> letters{};
   for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
@@ -35,8 +35,8 @@ void AppendJsonString(std::string_view text, std::string* out);
 // Appends the escape of a character below U+10000, such as "\u202e".
 void AppendUnicodeEscape(char32_t c, std::string* out);
 
-// Appends valid JSON, and replaces characters from U+007F on that are unsafe to show (IsUnsafeToShow in utf8.h) by
-// escapes. The text that is appended means the same as `json`.
+// Appends `json`, which must be valid JSON, with escapes in place of the characters from U+007F on that are unsafe to
+// show (IsUnsafeToShow in utf8.h). The meaning of the JSON stays the same.
 void AppendSafeJson(std::string_view json, std::string* out);
 
 }  // namespace weir

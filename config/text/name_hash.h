@@ -1,5 +1,5 @@
 // HashOfName: a hash of a name that an untrusted client chose. HashedName is a name with its hash: an unordered map of
-// strings that uses HashName and SameName looks it up without another hash and without a copy.
+// strings that uses HashName and SameName finds it without computing the hash again or copying the name.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ uint64_t ReadWord(const char* at) {
 // choose 100,000 names with the same hash.
 inline const uint64_t kNameSeed = uint64_t{std::random_device()()} << 32 | std::random_device()();
 
-// Returns the hash of `name`, which is valid in this process only. The last word overlaps the one before: reading the
-// rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits alone do not depend on the
-// last characters of a name.
+// Returns the hash of `name`, which is valid in this process only. The last word may overlap the one before, because
+// reading the rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits alone do not
+// depend on the last characters of a name.
 inline uint64_t HashOfName(std::string_view name) {
   const char* at = name.data();
   const char* end = at + name.size();

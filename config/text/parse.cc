@@ -90,7 +90,7 @@ Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& 
 }
 
 std::string FormatNumber(double number) {
-  // Fixed notation for what people type; beyond that it would be a row of zeros.
+  // Use fixed notation for numbers that people type; for larger and smaller ones it would be a row of zeros.
   const double magnitude = std::abs(number);
   const bool fixed = magnitude == 0 || (magnitude >= 1e-6 && magnitude < 1e15);
   std::array<char, 400> buffer;
@@ -124,7 +124,7 @@ std::string_view TrimBlanks(std::string_view text) {
 
 std::string Printable(std::string_view text) {
   size_t end = std::min(text.size(), kPrintableBytes);
-  // Do not cut within a character. At most three bytes follow its first; if more do, the text is no UTF-8.
+  // Do not cut within a character. At most three bytes follow its first byte; if more do, the text is no UTF-8.
   const auto follows = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
   for (size_t back = 0; end < text.size() && back <= 3; ++back) {
     if (follows(end - back)) continue;
@@ -137,7 +137,7 @@ std::string Printable(std::string_view text) {
 }
 
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates) {
-  // More than a third of the name mistyped is no typing error any more.
+  // If more than a third of a name is wrong, it is no typing error.
   size_t best_distance = std::min<size_t>(name.size() / 3, 4) + 1;
   std::string_view best;
   for (const std::string_view candidate : candidates) {

@@ -1,6 +1,6 @@
-// Converts text to values and values to text. The Parse functions ignore blanks around the text; all the rest must
-// match. Their errors complete a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number
-// within 1..65535".
+// Converts text to values and values to text. The Parse functions ignore blanks around the text, and nothing else.
+// Their errors complete a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number within
+// 1..65535".
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range);
 // Returns the index of the word that equals the text, whether in upper or lower case.
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words);
 
-// Returns the shortest text that ParseNumber reads back as the same number, which must be finite.
+// Returns the shortest text that ParseNumber reads back as `number`, which must be finite.
 std::string FormatNumber(double number);
 std::string FormatRange(const NumberRange& range);         // "0.05..1"
 std::string FormatRangeAndUnit(const NumberRange& range);  // "0.05..1 (fraction)"
@@ -42,9 +42,9 @@ std::string_view TrimBlanks(std::string_view text);
 // them. A longer text is cut between two characters and ends with "...".
 std::string Printable(std::string_view text);
 
-// Returns the candidate that is nearest to `name` by edit distance, the first of several; the result points into
-// `candidates`. Returns an empty text if each differs by more than a third of the characters of `name`, or by more than
-// four.
+// Returns the candidate that is nearest to `name` by edit distance, or the first of equally near ones; the result
+// points into `candidates`. Returns an empty text if every candidate differs by more than a third of the characters of
+// `name`, or by more than four.
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace weir

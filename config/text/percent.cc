@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// True for a character that need not be escaped anywhere in a URL.
+// Returns true for a character that need not be escaped anywhere in a URL.
 bool IsUnreserved(char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return is_letter || (c >= '0' && c <= '9') || std::string_view("-._~").find(c) != std::string_view::npos;

@@ -20,7 +20,7 @@ std::string ThreeDigits(double number) {
   return text;
 }
 
-// Divides by 1000 until the rounded number is below 1000, four times at most; returns how often.
+// Divides by 1000 until the rounded number is below 1000, four times at most. Returns the number of divisions.
 size_t Scale(double* number) {
   size_t scale = 0;
   for (; *number >= 999.5 && scale < 4; ++scale) *number /= 1000;

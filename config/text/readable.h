@@ -15,9 +15,9 @@ std::string ShortTime(Duration time);       // "0.3ms", "12ms", "3.1s"
 std::string ClockTime(Duration time);       // "0:31", "1:02:03"
 
 // Returns `bytes` in a form that is safe to print in a line of text, in a log or on a terminal. Each character that is
-// unsafe to show (IsUnsafeToShow in utf8.h) becomes an escape: \x09 if it is ASCII, else \u202e. If `bytes` are not
-// valid UTF-8, every byte that is not ASCII becomes an escape such as \xff. A backslash stays as it is, so the result
-// cannot be converted back.
+// unsafe to show (IsUnsafeToShow in utf8.h) becomes an escape such as \x09 (one byte) or \u202e (several bytes). If
+// `bytes` are not valid UTF-8, every byte that is not ASCII becomes an escape such as \xff. A backslash stays as it is,
+// so the result cannot be converted back.
 std::string AsText(std::string_view bytes);
 
 }  // namespace weir

@@ -71,7 +71,7 @@ std::optional<Moment> Read(std::string_view text) {
   (void)reader.OneOf(":");
   const int minutes = reader.Number(2, 59);
   (void)reader.OneOf(":");
-  const int seconds = reader.Number(2, 60);  // a leap second counts as the next one
+  const int seconds = reader.Number(2, 60);  // a leap second counts as the next second
   const int nanoseconds = reader.Nanoseconds();
   const char zone = reader.OneOf("Zz+-");
   ch::minutes offset{0};

@@ -38,7 +38,7 @@ struct QueryParameter {
 // between the two '&' of "a&&b".
 std::optional<QueryParameter> TakeParameter(std::string_view* query);
 // Returns the names and values of all parameters of a query or of a posted form, decoded and in their order. %20 and +
-// are a space; a parameter without a '=' has an empty value. The error names the part that is not well-formed.
+// become a space; a parameter without a '=' has an empty value. The error names the part that is not well-formed.
 Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query);
 
 // Returns the host as a URL has it: an IPv6 address in brackets, anything else unchanged.

@@ -39,7 +39,7 @@ class GzipCompressor final : public Compressor {
   }
 
  private:
-  // Runs until zlib has no more output, which it shows by room that is left.
+  // Runs until zlib has no more output, that is, until it leaves room in the buffer.
   void Deflate(int flush, std::string* out) {
     do {
       const size_t size = out->size();
@@ -69,7 +69,7 @@ class ZstdCompressor final : public Compressor {
       out->resize(size + kBuffer);
       ZSTD_outBuffer room{out->data() + size, kBuffer, 0};
       left = ZSTD_compressStream2(context_, &room, &in, last ? ZSTD_e_end : ZSTD_e_continue);
-      // The only cause is a lack of memory for its window.
+      // The only possible error is a lack of memory for the window.
       if (ZSTD_isError(left) != 0) throw std::bad_alloc();
       out->resize(size + room.pos);
       if (!last) left = in.size - in.pos;

@@ -23,8 +23,8 @@ class Compressor {
   static std::unique_ptr<Compressor> Make(Compression compression);
   virtual ~Compressor() = default;
 
-  // Compresses `bytes` and appends to `*out` the compressed bytes that are ready. With `last` it appends all that are
-  // left, and no other call may follow.
+  // Compresses `bytes` and appends to `*out` the compressed bytes that are ready. If `last` is true, appends all the
+  // others, too, and no further call may follow.
   virtual void Add(std::string_view bytes, bool last, std::string* out) = 0;
 };
 

@@ -34,7 +34,7 @@ struct ExportPlan {
   std::optional<uint64_t> since;  // lowest and highest created_at, in addition to the filters; nullopt: no bound
   std::optional<uint64_t> until;
   ExportOrder order = ExportOrder::kArrival;
-  uint64_t now_seconds = 0;  // the time by which events that have expired are left out
+  uint64_t now_seconds = 0;  // events that have expired at this time are left out
   ExportWindow window;       // for kOldest
 };
 // Returns an error if a filter has a limit and the order is not kNewest, or if `since` is after `until`.
@@ -42,9 +42,9 @@ Status Check(const ExportPlan& plan);
 
 // Only one thread at a time may use an exporter, and it must not outlive the store. It exports no event twice. Events
 // that are saved or deleted during the export may be exported or not. An event that is replaced during the export is
-// exported in its old or in its new form. There are two exceptions: that of Suspend, and an export by kArrival while
-// new events come at half the speed of reading or faster. Such an export ends after its second pass, and misses both
-// forms of an event whose replacement came during that pass.
+// exported in its old or in its new form. There are two exceptions: the one that Suspend describes, and an export by
+// kArrival while new events come at half the speed of reading or faster. The latter ends after its second pass, and
+// misses both forms of an event whose replacement came during that pass.
 class Exporter {
  public:
   using OnEvent = std::function<void(EventView event)>;  // the view is valid only during the call

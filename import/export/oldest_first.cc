@@ -74,7 +74,7 @@ void OldestFirst::Take(EventView event) {
   created_at_ = event.created_at();
   part_.Add(event.json().size());
   second_.Add(event.json().size());
-  // A span of ids was measured before.
+  // A span of ids was measured before, so it fits.
   if (span_.ids.empty() && !Fits(part_)) {
     fits_ = false;
     held_ = {};
@@ -102,7 +102,7 @@ void OldestFirst::Settle() {
   ids_ = {};
 }
 
-// The parts leave no gap, so an event that is saved during the walk has its place.
+// The parts leave no gap, so an event that is saved during the walk belongs to one of them.
 void OldestFirst::SplitByTime() {
   uint64_t until = span_.until;
   for (const uint64_t bound : bounds_) {

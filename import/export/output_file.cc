@@ -37,11 +37,11 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& name) 
   const bool exists = stat(name.c_str(), &there) == 0;
   const bool as_it_is = exists && !S_ISREG(there.st_mode);
   std::error_code error;
-  // A link goes on pointing to the same file.
+  // A symbolic link continues to point to the same file.
   const std::filesystem::path target = std::filesystem::canonical(name, error);
   const std::string whole = as_it_is || error ? name : target.string();
   const std::string part = as_it_is ? "" : whole + ".part";
-  // Removes what an earlier run left when it was killed.
+  // Removes the file that an earlier run left when it was killed.
   if (!part.empty()) unlink(part.c_str());
   const int descriptor = as_it_is ? open(whole.c_str(), O_WRONLY | O_CLOEXEC)
                                   : open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -73,7 +73,7 @@ Status OutputFile::Write(std::string_view bytes) {
 
 Status OutputFile::Commit() {
   if (!part_.empty()) return Rename();
-  // Some file systems tell only here that their disk is full.
+  // Some file systems report only here that their disk is full.
   const int closed = close(std::exchange(descriptor_, -1));
   return closed == 0 ? Status() : Error("write", name_);
 }

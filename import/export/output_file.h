@@ -15,7 +15,7 @@ namespace weir {
 
 class OutputFile {
  public:
-  // Opens the file to write; "-" is standard output. An existing file NAME stays as it is until Commit; an existing
+  // Opens the file for writing; "-" is standard output. An existing file NAME stays as it is until Commit; an existing
   // NAME.part is deleted.
   static Result<std::unique_ptr<OutputFile>> Create(const std::string& name);
   // Deletes NAME.part if Commit has not renamed it.
@@ -29,7 +29,7 @@ class OutputFile {
   // file NAME is unchanged.
   Status Commit();
 
-  // Returns true if Write failed because the reader of the pipe has closed it, which is no fault.
+  // Returns true if Write failed because the reader of a pipe has closed the pipe, which is no fault.
   bool reader_gone() const { return reader_gone_; }
 
  private:

@@ -1,5 +1,5 @@
-// Chunk: a piece of an input of `weir import`, with its place in the input. The unit in which an import reads, judges,
-// saves and reports lines.
+// Chunk: a piece of an input of `weir import`, with its place in the input. An import reads, judges, saves and reports
+// lines in chunks.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Chunk {
 
   Kind kind = Kind::kLines;
   bool first_piece = true;  // true for kLines, and for the first piece of a line; all pieces have the same begin.lines
-  bool last_piece = true;   // true for kLines, and for the last piece of a line: an import can be resumed behind it
+  bool last_piece = true;   // true for kLines, and for the last piece of a line: an import can be resumed after it
   uint32_t input = 0;       // index of the input; in a relay, the number of the part
   std::string text;
   Place begin;
@@ -30,15 +30,15 @@ struct Chunk {
   uint64_t file_bytes = 0;  // bytes of the file on disk that were read when the chunk was complete
 };
 
-// The memory that a line may need besides its text: a Reject and its reason, or the same as a line of an answer. If a
-// limit counted the text alone, sixteen megabytes of one-byte lines could take a gigabyte.
+// The memory that a line may need besides its text: a Reject and its reason, or the line of an answer that reports
+// them. If a limit counted only the text, sixteen megabytes of one-byte lines could take a gigabyte.
 inline constexpr uint64_t kLineBytes = 128;
 
 // The bytes with which some programs begin a UTF-8 text.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Returns the weight of a chunk: an upper bound of the memory that it needs until it is settled. Limits of the chunks
-// that an import holds are limits of their weight.
+// Returns the weight of a chunk: an upper bound of the memory that it needs until it is settled. An import limits the
+// weight of the chunks that it holds.
 inline uint64_t WeightOf(const Chunk& chunk) {
   return chunk.text.size() + kLineBytes * (chunk.end.lines - chunk.begin.lines + 1);
 }

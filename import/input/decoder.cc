@@ -38,7 +38,7 @@ class GzipDecoder final : public Decoder {
     stream_.avail_in = static_cast<uInt>(piece.size());
     piece_size_ = piece.size();
     made_ = 0;
-    bool full = false;  // more may come out of what went in
+    bool full = false;  // true if there may be more output without input
     while (error_.ok() && (stream_.avail_in > 0 || full)) {
       if (made_ >= max_output && stream_.avail_in > 0) break;
       if (between_members_ && !BeginMember()) break;
@@ -90,7 +90,7 @@ class GzipDecoder final : public Decoder {
       between_members_ = any_member_ = true;
       return false;
     }
-    // Z_BUF_ERROR says that it needs more to go on.
+    // Z_BUF_ERROR means that zlib needs more input.
     if (code != Z_OK && code != Z_BUF_ERROR) error_ = Damaged(code, produced_before + made == 0);
     return stream_.avail_out == 0;
   }
@@ -110,9 +110,9 @@ class GzipDecoder final : public Decoder {
   bool between_members_ = true;
   bool any_member_ = false;
   bool padded_ = false;
-  uint64_t taken_ = 0;  // bytes of the pieces before
+  uint64_t taken_ = 0;  // bytes of all pieces before this one
   size_t piece_size_ = 0;
-  size_t made_ = 0;  // bytes made of this piece
+  size_t made_ = 0;  // bytes decoded from this piece
   uint64_t member_begin_ = 0;
   Status error_;
 };
@@ -128,7 +128,7 @@ class ZstdDecoder final : public Decoder {
     if (context_ == nullptr) return Status::Error("zstd has no memory");
     ZSTD_inBuffer in{piece.data(), piece.size(), 0};
     size_t made = 0;
-    bool full = false;  // more may come out of what went in
+    bool full = false;  // true if there may be more output without input
     while (error_.ok() && (in.pos < in.size || full)) {
       if (made >= max_output && in.pos < in.size) break;
       ZSTD_outBuffer out{out_.data(), RoomFor(max_output, made), 0};
@@ -163,7 +163,7 @@ class ZstdDecoder final : public Decoder {
 
 bool IsZstd(std::string_view bytes) {
   if (bytes.starts_with("\x28\xb5\x2f\xfd")) return true;
-  // Parallel compressors begin with a frame to be skipped.
+  // Parallel compressors begin with a skippable frame.
   return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' && bytes.substr(1, 3) == "\x2a\x4d\x18";
 }
 

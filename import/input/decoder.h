@@ -30,9 +30,10 @@ class Decoder {
   using OnBytes = std::function<void(std::string_view bytes)>;  // called with pieces of bounded size
 
   // Decodes the piece, passes the decoded bytes to `on_bytes` in this thread, and returns how many bytes of the piece
-  // it has used. If decoding reached `max_output` bytes, it may have used only a part; the caller then adds the rest.
-  // The last bytes of a piece may decode to 128 KiB more than `max_output`. Good data before an error is passed on. The
-  // error says what is wrong, "not gzip data at byte 0: incorrect header check", and all later calls return it, too.
+  // it has used. If decoding reached `max_output` bytes, it may have used only a part of the piece; the caller then
+  // adds the rest. The last bytes of a piece may decode to 128 KiB more than `max_output`. Good data before an error is
+  // passed on. The error says what is wrong ("not gzip data at byte 0: incorrect header check"), and all later calls
+  // return it, too.
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
   // Call it at the end of the data. Returns an error if the data is damaged or cut off.
   virtual Status End() = 0;

@@ -37,7 +37,7 @@ Result<std::optional<uint64_t>> InputFile::Look(const std::string& path) {
   if ((standard ? fstat(STDIN_FILENO, &facts) : stat(path.c_str(), &facts)) != 0)
     return SystemError("cannot read " + NameOf(path), errno);
   if (S_ISDIR(facts.st_mode)) return Status::Error(NameOf(path) + " is a directory; name the files in it");
-  // A FIFO is not opened to look at it: its writer would lose its reader.
+  // Does not open a FIFO to look at it, because its writer would gain a reader and lose it again.
   if (!standard && access(path.c_str(), R_OK) != 0) return SystemError("cannot read " + path, errno);
   if (!S_ISREG(facts.st_mode)) return std::optional<uint64_t>();
   return std::optional<uint64_t>(static_cast<uint64_t>(facts.st_size));

@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// A descriptor that becomes readable, for good, when Call is called. Any thread may call Call.
+// A descriptor that becomes readable for good when Call is called. Any thread may call Call.
 class WakeUp {
  public:
   WakeUp();
@@ -32,8 +32,8 @@ class InputFile {
  public:
   // Returns the name for messages: the path, or "standard input".
   static std::string NameOf(const std::string& path);
-  // Returns the size of a regular file, nullopt for anything else, and an error for a directory, or if there is no such
-  // file or it may not be read. Does not open it.
+  // Returns the size of a regular file, nullopt for anything else, and an error for a directory, or for a file that
+  // does not exist or may not be read. Does not open the file.
   static Result<std::optional<uint64_t>> Look(const std::string& path);
   // Opens the input; does not wait for the writer of a FIFO.
   static Result<std::unique_ptr<InputFile>> Open(const std::string& path);
@@ -41,7 +41,7 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // Returns true if the input is no regular file. A stream may have no data at present.
+  // Returns true if the input is a stream (no regular file), which may have no data at present.
   bool is_stream() const { return is_stream_; }
 
   struct Got {

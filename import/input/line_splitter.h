@@ -34,10 +34,10 @@ class LineSplitter {
  public:
   using OnChunk = std::function<void(Chunk chunk)>;
 
-  // The most lines of a chunk, which bounds its weight (WeightOf). Lines with events reach `chunk_bytes` before.
+  // The most lines of a chunk, which bounds its weight (WeightOf). Lines with events reach `chunk_bytes` earlier.
   static constexpr uint64_t kMostLines = 1024;
 
-  // `input` is the index of the input. `begin` is the place of the first byte, which is within the input if an import
+  // `input` is the index of the input. `begin` is the place of the first byte: the start of the input, unless an import
   // is resumed.
   LineSplitter(const SplitterLimits& limits, uint32_t input, Place begin = {});
 
@@ -46,12 +46,12 @@ class LineSplitter {
   void Add(std::string_view piece, uint64_t file_bytes, const OnChunk& on_chunk);
   // Passes the whole lines that it holds to `on_chunk`, because the reader has to wait for more bytes.
   void Flush(const OnChunk& on_chunk);
-  // Passes everything that it holds to `on_chunk`, also a last line without a line feed.
+  // Passes everything that it holds to `on_chunk`, including a last line without a line feed.
   void End(const OnChunk& on_chunk);
 
   // Returns the place behind the last chunk that was passed on.
   const Place& place() const { return place_; }
-  // Returns true if bytes came after that place. After a Flush they are the beginning of a line.
+  // Returns true if bytes came after place(). After a Flush they are the beginning of a line.
   bool unfinished() const { return !text_.empty() || in_long_line_; }
   // Returns true if Flush would pass on a chunk.
   bool has_whole_line() const { return whole_ > 0; }

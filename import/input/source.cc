@@ -50,23 +50,23 @@ class InputSource final : public Source {
 
   const SourceOptions options_;
   const std::string expected_tail_;
-  std::vector<uint64_t> bytes_before_{0};  // before each input, and after the last
+  std::vector<uint64_t> bytes_before_{0};  // bytes before each input, and after the last
   bool all_known_ = true;
   uint64_t first_file_bytes_ = 0;
   WakeUp wake_up_;
   std::atomic<bool> stopped_ = false;
 
   size_t input_;
-  std::unique_ptr<InputFile> file_;   // input_; null: not opened
-  std::unique_ptr<Decoder> decoder_;  // null: the first bytes are not known
+  std::unique_ptr<InputFile> file_;   // the input number input_; null: not opened
+  std::unique_ptr<Decoder> decoder_;  // null: the first bytes were not read yet
   std::unique_ptr<LineSplitter> splitter_;
-  std::string head_;   // the first bytes
-  uint64_t skip_ = 0;  // bytes that were imported before, still to come
+  std::string head_;   // first bytes of the input
+  uint64_t skip_ = 0;  // bytes that were imported before and still have to be skipped
   Tail skipped_;
   std::vector<char> buffer_;
   std::string_view undecoded_;  // a part of the buffer or of head_
   uint64_t file_bytes_ = 0;
-  bool patient_ = false;  // everything that can be handed over was
+  bool patient_ = false;  // true if everything that can be handed over was handed over
 
   std::deque<Chunk> chunks_;
   Status error_;
@@ -78,7 +78,7 @@ Status InputSource::Begin() {
     Result<std::optional<uint64_t>> size = InputFile::Look(options_.inputs[i]);
     if (!size.ok()) {
       if (i >= options_.first_input) return size.status();
-      size = std::optional<uint64_t>(0);  // it is done with
+      size = std::optional<uint64_t>(0);  // it was imported before
     }
     all_known_ = all_known_ && size.value().has_value();
     bytes_before_.push_back(bytes_before_.back() + size.value().value_or(0));
@@ -100,7 +100,7 @@ Status InputSource::OpenInput() {
   return skip_ > 0 && file_->can_seek() ? SkipInFile() : Status();
 }
 
-// Goes to the place without reading up to it, if the file is plain.
+// Seeks to the place to begin at, if the file is plain.
 Status InputSource::SkipInFile() {
   const Result<std::string> first = file_->ReadAt(0, kSniffBytes);
   if (!first.ok()) return Status::Error(Name() + " " + first.status().message());
@@ -196,7 +196,7 @@ void InputSource::Decoded(std::string_view bytes) {
 }
 
 void InputSource::AtEnd() {
-  if (decoder_ == nullptr) {  // the input is too short to tell
+  if (decoder_ == nullptr) {  // the input has fewer than kSniffBytes bytes
     MakeDecoder();
     const Result<size_t> taken = decoder_->Add(head_, kReadBytes, [this](std::string_view bytes) { Decoded(bytes); });
     if (error_.ok() && !taken.ok()) return Fail("damaged", taken.status());
@@ -209,7 +209,7 @@ void InputSource::AtEnd() {
   ++input_;
 }
 
-// An incomplete line is not handed over, as it would be taken for another one.
+// Does not hand over an incomplete line, because it would count as another line.
 void InputSource::Fail(const std::string& what, const Status& status) {
   splitter_->Flush(keep_);
   const uint64_t lines = splitter_->place().lines;

@@ -29,17 +29,17 @@ struct SourceOptions {
 class Source {
  public:
   // Opens the first input. Returns an error if an input from first_input on does not exist or cannot be read, so that a
-  // wrong name is reported before the first event is imported. To resume, the bytes before first_place must be those of
-  // the last import: `expected_tail` is the Tail::Hex of them; empty: they are not compared. For a plain file Open
-  // compares them and returns an error if they differ. For a compressed file or a stream Next does so, because it has
-  // to read the input up to the place.
+  // wrong name is reported before the first event is imported. If an import is resumed, the bytes before first_place
+  // must be those of the last import. `expected_tail` is their Tail::Hex; if it is empty, they are not compared. For a
+  // plain file Open compares them and returns an error if they differ; for a compressed file or a stream Next does,
+  // because it has to read the input up to the place.
   static Result<std::unique_ptr<Source>> Open(const SourceOptions& options, const std::string& expected_tail = "");
   virtual ~Source() = default;
 
   // Returns the next chunk; nullopt at the end, or after Stop. Blocks while a stream has no data; if a stream has
   // paused for 100 ms, first returns the whole lines that it has brought. An error names the input and the line:
-  // "big.jsonl.gz: damaged after line 1234: …". Before it, Next has returned everything that precedes the damage,
-  // except a line that is incomplete.
+  // "big.jsonl.gz: damaged after line 1234: …". Before the error, Next has returned everything that precedes the
+  // damage, except a line that is incomplete.
   virtual Result<std::optional<Chunk>> Next() = 0;
   // Makes Next return nullopt, now and later.
   virtual void Stop() = 0;

@@ -22,7 +22,7 @@ class Tail {
 
   // Returns the last kTailBytes bytes, or all if there are fewer.
   const std::string& bytes() const { return bytes_; }
-  // Returns their SHA-256 in hexadecimal.
+  // Returns the SHA-256 of bytes() in hexadecimal.
   std::string Hex() const;
 
  private:

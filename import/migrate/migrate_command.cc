@@ -33,27 +33,27 @@ void AddTo(CommandLine& line, MigrateFlags& flags) {
         return f.starts_with(kRocksDb) && f.size() > kRocksDb.size()
                    ? Status()
                    : Status::Error(
-                         "what is copied is the database of a data directory; another way lead weir export and "
-                         "weir import");
+                         "weir migrate copies only the database of a data directory; for any other source use weir "
+                         "export and weir import");
       });
   line.Add("--to", &flags.to, "postgres://user@host1,host2/database, as in WEIR_STORE")
       .Check("postgres://…", [](const std::string& to) {
         return IsPostgres(to) ? Status() : Status::Error("expected an address that begins with postgres://");
       });
-  line.Add("--again", &flags.again, "from the beginning; what is there stays");
-  line.Add("--quiet", &flags.quiet, "say nothing but errors and differences");
+  line.Add("--again", &flags.again, "start from the beginning; events that are already there stay");
+  line.Add("--quiet", &flags.quiet, "print only errors and differences");
   line.SetFooter(
-      "Copies the events in their order of arrival, at the pace that the PostgreSQL stands, and the marks of what was\n"
-      "deleted; then compares every event and mark. Other settings (WEIR_RELAY_URL, the limiter's) as for weir relay.\n"
-      "A relay may run on the directory meanwhile: stop it, and run this once more, which copies what came since and\n"
-      "removes what went since. An interrupted migration goes on from where it was. Where events are missing that\n"
-      "were copied before, --again finds them.\n"
+      "Copies the events in their order of arrival, no faster than PostgreSQL can take them, and the marks of deleted\n"
+      "events; then compares every event and mark. The other settings (WEIR_RELAY_URL, the limiter's) are those of\n"
+      "weir relay. A relay may run on the directory meanwhile. At the end, stop it and run this again: the second run\n"
+      "copies the events added since and removes those deleted since. An interrupted migration continues where it\n"
+      "stopped. --again starts over, and finds copied events that have gone missing.\n"
       "\n"
       "Examples:\n"
       "  weir migrate --from rocksdb:./data --to postgres://weir@db1,db2/relay\n"
-      "  weir check --data-dir ./data    before, whether the database is whole\n"
+      "  weir check --data-dir ./data    check first that the database is whole\n"
       "\n"
-      "Exit status: 0 all of it is there, 1 something is missing or differs, 2 it could not be copied.");
+      "Exit status: 0 everything was copied, 1 something is missing or differs, 2 it could not be copied.");
 }
 
 std::string Bar(const ProgressNumbers& progress, uint64_t expected) {
@@ -89,7 +89,7 @@ Result<CheckReport> Migrate(const RocksDbStore& from, Storage& to, const Migrate
   const MigrationProgress& p = copied.value();
   if (!flags.quiet)
     std::fprintf(stderr,
-                 "copied %" PRIu64 " events (%" PRIu64 " were there, %" PRIu64 " are needed no more) and %" PRIu64
+                 "copied %" PRIu64 " events (%" PRIu64 " were there, %" PRIu64 " are no longer needed) and %" PRIu64
                  " marks; comparing\n",
                  p.saved, p.present, p.dropped, p.marks);
   return CompareWith(from, to, options);
@@ -98,7 +98,8 @@ Result<CheckReport> Migrate(const RocksDbStore& from, Storage& to, const Migrate
 }  // namespace
 
 int MigrateCommand(int argc, char** argv) {
-  CommandLine line(argv[0], "Copies what a relay keeps in its data directory into a PostgreSQL, and compares both.");
+  CommandLine line(argv[0],
+                   "Copies the database of a relay's data directory into a PostgreSQL database, and compares both.");
   MigrateFlags flags;
   AddTo(line, flags);
   line.Check([&flags] {

@@ -22,7 +22,7 @@ constexpr size_t kMarksAtOnce = 4096;
 
 class StoreCopy {
  public:
-  // `to` saves as `name`. Only events that came from `from` were ever saved under this name.
+  // `to` saves under the name `name`. Only events that came from `from` were ever saved under it.
   StoreCopy(const RocksDbStore& from, PostgresStore& to, const std::string& name, AdaptiveLimiter& limiter,
             const MigrationOptions& options)
       : from_(from),
@@ -31,8 +31,8 @@ class StoreCopy {
         options_(options),
         gate_(&limiter, {.work_class = WorkClass::kBulk}, Clock::System()) {}
 
-  // Removes before it copies the events, or an older version that came since would be refused. The marks of vanished
-  // authors come after the events, or they would refuse the requests to vanish.
+  // Removes events before it copies events; otherwise an older version that came since would be refused. Copies the
+  // marks of vanished authors after the events; otherwise `to` would refuse the requests to vanish.
   Result<MigrationProgress> Run() {
     Status done = FindPlace();
     if (done.ok()) done = CopyMarks(Shelf::kDeletedIds);
@@ -73,7 +73,7 @@ class StoreCopy {
   Status RemoveReplaced() {
     const Result<Moment> there = from_.Now();
     if (!there.ok()) return there.status();
-    if (!there.value().Covers(copied_)) return {};  // `from` is older than the copy: what it lacks may be newer
+    if (!there.value().Covers(copied_)) return {};  // `from` is older than the copy: events that it lacks may be newer
     const Result<Moment> here = to_.Now();
     if (!here.ok()) return here.status();
     const uint32_t own = to_.origin().number;
@@ -120,7 +120,7 @@ class StoreCopy {
     return written.ok() ? Write() : written;
   }
 
-  // The note is behind what is written: after a kill some events are found there already.
+  // The note is written after the events, so after a kill `to` has some of the next events already.
   Status Write() {
     if (batch_.empty()) return {};
     std::vector<SaveResult> results(batch_.size());
@@ -171,7 +171,7 @@ class StoreCopy {
 
 }  // namespace
 
-// A migration saves under a name of its own, which tells that its events came from this database.
+// A migration saves under a name of its own, which shows that its events came from this database.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
   std::string identity;
   if (const rocksdb::Status read = from.db()->GetDbIdentity(identity); !read.ok())
@@ -186,7 +186,7 @@ Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const M
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  // An event that the PostgreSQL would not save now was replaced or deleted there: it is not missing.
+  // An event that the PostgreSQL would not save now was replaced or deleted there, so it is not missing.
   const auto let_go = [&](EventView event) -> Result<bool> {
     const Result<SaveOutcome> outcome =
         to.postgres_store()->Judge(Event(std::string(event.record())), options.now_seconds);

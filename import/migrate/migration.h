@@ -3,7 +3,7 @@
 // event is not stored again. Another function compares the two databases.
 //
 // The PostgreSQL database keeps the place that the copy has reached. So a second run continues after an interruption;
-// after a complete copy it copies the events that came since and removes those that were deleted since.
+// after a complete copy, a second run copies the events that came since and removes those that were deleted since.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct MigrationProgress {
 struct MigrationOptions {
   uint64_t now_seconds = 0;         // the present time, for expirations
   bool from_the_beginning = false;  // true: begins at the first event, not at the place of the last run
-  size_t examples = 5;              // at most so many examples of each kind of difference (CompareWith)
+  size_t examples = 5;              // most examples of each kind of difference (CompareWith)
   std::function<void(const MigrationProgress&)> on_progress = {};  // called by CopyAll after each write
 };
 
@@ -34,7 +34,8 @@ struct MigrationOptions {
 // writes as bulk work. `to` must be on PostgreSQL. Events that other programs saved there stay, unless a mark names
 // them or a copied event replaces or deletes them.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
-// Checks that `to` has each mark of `from`, and each event that it would still save. `to` may have more, of its relays.
+// Checks that `to` has each mark of `from`, and each event of `from` that it would still save. `to` may have more
+// events, from its relays.
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 
 }  // namespace weir

@@ -127,7 +127,7 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   return checkpoint;
 }
 
-// A pipe's entry in /proc is a link to nothing: it keeps its name.
+// The entry of a pipe in /proc is a link to nothing, so the path keeps its name.
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(path), error);

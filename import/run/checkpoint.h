@@ -32,8 +32,8 @@ std::string ToJson(const Checkpoint& checkpoint);
 // version 2, this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// Returns the path as an absolute one without symbolic links. So the same file has the same path, whatever directory it
-// was named from.
+// Returns the path as an absolute one without symbolic links. So a file has the same path, whatever directory it was
+// named from.
 std::string AbsolutePath(const std::string& path);
 // Returns AbsolutePath for each input; "-", standard input, stays as it is.
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);

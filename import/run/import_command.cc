@@ -37,36 +37,34 @@ void AddTo(CommandLine& line, ImportFlags& flags) {
       .Required();
   line.AddSetting("--data-dir", "DATA_DIR", "where the events are kept, instead of WEIR_DATA_DIR");
   line.Add("--rejects", &flags.job.rejects,
-           "where the lines go that are not taken (default: import/rejects.tsv in the data directory)");
-  line.Add("--resume", &flags.job.resume, "go on where an import of the same files was interrupted");
+           "file for the rejected lines (default: import/rejects.tsv in the data directory)");
+  line.Add("--resume", &flags.job.resume, "continue an interrupted import of the same files");
   line.Add("--no-verify", &flags.no_verify, "do not check signatures; three times as fast");
   line.Add("--dry-run", &flags.job.dry_run,
            "only judge the lines; nothing is stored, no database is needed, duplicates are not known")
       .Excludes("--resume");
   line.Add("--relay", &flags.job.relay,
-           "import through the relay at this URL, http://127.0.0.1:3334 say, with the token in WEIR_ADMIN_TOKEN; "
-           "by itself, and with its token, this is done where a relay on this machine has the data directory");
+           "import through the relay at this URL, such as http://127.0.0.1:3334, with the token in WEIR_ADMIN_TOKEN. "
+           "Not needed for a relay on this machine that uses the data directory: weir finds it and its token");
   line.Add("--threads", &flags.job.threads, "threads that judge lines; 0: one for each core")
       .Within(0, 1024)
       .ShowDefault();
   line.Add("--checkpoint-every", &flags.job.checkpoint_every_ms, "milliseconds between two checkpoints")
       .Within(1, 3'600'000)
       .ShowDefault();
-  line.Add("--summary", &flags.summary, "how the last word on standard output is said")
-      .OneOf({"text", "json"})
-      .ShowDefault();
+  line.Add("--summary", &flags.summary, "form of the summary printed at the end").OneOf({"text", "json"}).ShowDefault();
   line.Add("--quiet", &flags.quiet, "no progress");
 }
 
 void AddFooter(CommandLine& line) {
   line.SetFooter(
-      "Every line is imported, needed no more (a duplicate, replaced, deleted, expired), blank, or rejected. Rejected\n"
+      "Every line is imported, not needed (a duplicate, replaced, deleted, expired), blank, or rejected. Rejected\n"
       "lines go to the rejects file: INPUT:LINE, the reason and the line as it was, with tabs between them. When the\n"
       "engine is loaded, the disk is full or the relay is away, the import waits; it skips nothing.\n"
       "\n"
-      "A checkpoint is written now and then and when the import is interrupted; --resume goes on from there, also\n"
-      "after a kill. For standard input the same stream must come again: what was imported of it is passed over. To\n"
-      "import a file twice adds nothing.\n"
+      "A checkpoint is written now and then and when the import is interrupted; --resume continues from it, also\n"
+      "after a kill. With standard input, send the same stream again: the part already imported is passed over.\n"
+      "Importing a file twice adds nothing.\n"
       "\n"
       "Examples:\n"
       "  weir import events.jsonl\n"
@@ -74,18 +72,17 @@ void AddFooter(CommandLine& line) {
       "  weir import --resume events.jsonl                 after Ctrl-C, a kill, a crash\n"
       "  weir import --dry-run --rejects bad.tsv dump.jsonl  what would be rejected, and why\n"
       "  weir export --data-dir old | weir import --no-verify -\n"
-      "  cut -f3- data/import/rejects.tsv | weir import -  the rejected lines once more, when they are mended\n"
+      "  cut -f3- data/import/rejects.tsv | weir import -  the rejected lines again, once they are corrected\n"
       "\n"
       "--summary=json prints one object on one line: whole, dry_run, read (lines), imported, duplicate, replaced,\n"
-      "deleted, expired, blank, invalid, bad_signature, too_long, future, not_stored, rejected (the five before), "
-      "bytes,\n"
-      "read_before (lines, by the runs this one goes on with; they are counted in all the others), throttled (times),\n"
-      "throttled_s, seconds, lines_per_s, mb_per_s (of this run), rejects (file), input and line (where it ended),\n"
-      "damaged (the input to mend before it goes on), not_begun (inputs), go_on (the command that does),\n"
-      "checkpoint_problem, error. On a dry run imported is what would be.\n"
+      "deleted, expired, blank, invalid, bad_signature, too_long, future, not_stored, rejected (the five before),\n"
+      "bytes, read_before (lines read by earlier runs that this one continues; the other counts include them),\n"
+      "throttled (times), throttled_s, seconds, lines_per_s, mb_per_s (of this run), rejects (file), input and line\n"
+      "(where it ended), damaged (the input to repair before continuing), not_begun (inputs), go_on (the command that\n"
+      "continues), checkpoint_problem, error. In a dry run, imported counts the lines that would be imported.\n"
       "\n"
-      "Ctrl-C stops in order, a second one at once.\n"
-      "Exit status: 0 everything is stored or needed no more, 1 some lines were rejected, 2 it could not go on or was\n"
+      "Ctrl-C stops it gracefully, a second Ctrl-C at once.\n"
+      "Exit status: 0 every line is stored or not needed, 1 some lines were rejected, 2 it could not continue or was\n"
       "stopped.");
 }
 
@@ -95,7 +92,7 @@ ProgressDisplayParts::Style StyleOf(const ImportFlags& flags) {
   return CanDrawLines() ? Style::kBar : Style::kLines;
 }
 
-// Returns the command line with --resume, as a shell takes it.
+// Returns the command line with --resume, quoted for a shell.
 std::string GoOn(int argc, char** argv) {
   std::string command = "weir import --resume";
   for (int i = 1; i < argc; ++i) {
@@ -132,8 +129,8 @@ ImportSummary Summarize(const ImportJob& job, const Status& status, bool stopped
   return summary;
 }
 
-// Opens those that are closed: a file that is opened later would take their place. Returns whether there is a standard
-// input.
+// Opens standard streams that are closed, because files that are opened later would take their place. Returns true if
+// there is a standard input.
 bool OpenStandardStreams() {
   bool has_input = true;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -153,7 +150,7 @@ int Print(const ImportSummary& summary, bool json) {
 int Import(const ImportFlags& flags, const RelayConfiguration& configuration, const std::string& go_on) {
   StopSignals signals;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of the shell on the size of files is an error like any other
-  // The progress display shows what a warning would say, and a warning would tear it.
+  // The progress display shows the content of a warning, and a warning would tear the display.
   SetUpLogging(std::max(configuration.log_level, flags.quiet ? LogLevel::kWarn : LogLevel::kError),
                configuration.log_format);
   signals.Listen();
@@ -189,8 +186,8 @@ int ImportCommand(int argc, char** argv) {
   const bool has_input = OpenStandardStreams();
   CommandLine line(
       argv[0],
-      "Imports events from files, checked as a relay checks them, as fast as the engine takes them and no faster: a\n"
-      "relay that runs on the data directory stays responsive, and the import goes through it.");
+      "Imports events from files, checked as a relay checks them, as fast as the engine can take them and no faster:\n"
+      "a relay that runs on the data directory stays responsive, and the import goes through it.");
   ImportFlags flags;
   AddTo(line, flags);
   AddFooter(line);

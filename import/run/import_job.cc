@@ -117,10 +117,10 @@ class Job final : public ImportJob {
   Checkpoint from_;
   std::unique_ptr<Source> source_;
   std::unique_ptr<ImportRun> run_;
-  std::unique_ptr<Destination> destination_;  // last: it calls run_ until it is gone
+  std::unique_ptr<Destination> destination_;  // last: it calls run_ until it is destroyed
 };
 
-// Looks before anything is made, as a name may be wrong. If an import goes on, inputs that are done with may be gone.
+// Looks before anything is created, because a name may be wrong. If an import resumes, finished inputs may be gone.
 Status Job::LookAtInputs() {
   if (options_.rejects == "-")
     return Status::Error("--rejects - would make a file of that name; --rejects /dev/stderr shows the rejected lines");
@@ -179,7 +179,7 @@ Status Job::GoOnFrom(Checkpoint old) {
     return Status::Error("the checkpoint " + AsText(checkpoint_->path()) + " is of other files; start anew without " +
                          "--resume");
   }
-  // Another database lacks what came before the place.
+  // Another database lacks the events before the place.
   const Result<std::string> database = Database();
   if (!database.ok()) return database.status();
   if (!HasDatabaseOf(old, database)) {
@@ -241,7 +241,7 @@ ProgressNumbers Job::Progress() const {
   ProgressNumbers progress;
   progress.tally = state.tally;
   progress.begun = state.begun;
-  // A file that grows counts with the size that it had.
+  // A file that grows counts with the size that it had at the start.
   progress.input_bytes =
       std::min(source_->bytes_before(state.input) + state.file_bytes, source_->bytes_before(size_t{state.input} + 1));
   progress.total_bytes = source_->total_bytes();

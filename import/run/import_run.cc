@@ -20,8 +20,8 @@ ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
 }
 
 Status ImportRun::Run(Source& source, Destination& destination) {
-  // Writes one at once, so that an import that is killed before it settled anything can go on as well. An import that
-  // goes on does not know the tail yet, but the checkpoint that is there has it.
+  // Writes a checkpoint at once, so that an import can be resumed even if it is killed before it settles anything. A
+  // resumed import does not know the tail yet, but the checkpoint that exists has it.
   if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
     TellCheckpoint(WriteCheckpoint());
   }
@@ -33,7 +33,7 @@ Status ImportRun::Run(Source& source, Destination& destination) {
   const Status fed = Feed(source, destination);
   const Status finished = destination.Finish();
   Attach(nullptr, nullptr);
-  // An error of the input comes before errors that follow from it.
+  // An error of the input takes precedence over errors that follow from it.
   Status status = stopped() ? Status::Error("stopped") : !fed.ok() ? fed : finished;
   input_failed_ = !stopped() && !fed.ok();
   const Status closed = Close(status.ok());
@@ -64,7 +64,7 @@ void ImportRun::Stop() {
     stop_ = true;
   }
   changed_.notify_all();
-  // Run does not return while this is held.
+  // Run does not return while feeding_ is held.
   std::lock_guard lock(feeding_);
   if (source_ != nullptr) source_->Stop();
   if (destination_ != nullptr) destination_->Stop();
@@ -93,7 +93,7 @@ void ImportRun::OnSettled(const SettledChunk& settled) {
   next_checkpoint_ = parts_.clock.Now() + options_.checkpoint_interval;
 }
 
-// Waits until all of them are written, as the store does. Returns false if stopped before.
+// Waits until all rejects are written. Returns false if the run is stopped before that.
 bool ImportRun::WriteRejects() {
   if (Insist([this] { return parts_.rejects->Write(); }).ok()) return true;
   parts_.rejects->Forget();
@@ -101,7 +101,7 @@ bool ImportRun::WriteRejects() {
   return false;
 }
 
-// A problem that lasts when the run is stopped is not cleared.
+// A problem that still lasts when the run is stopped is not cleared.
 Status ImportRun::Insist(const std::function<Status()>& write) {
   Status status = write();
   if (status.ok()) return status;
@@ -153,7 +153,7 @@ Status ImportRun::Close(bool whole) {
   std::lock_guard lock(settling_);
   over_ = true;
   if (!whole) {
-    // If nothing was settled the checkpoint that it began with is as good, and the tail may not be known.
+    // If nothing was settled, the first checkpoint is still right, and the tail may not be known.
     const bool moved = checkpoint_.input != options_.from.input || checkpoint_.place.bytes != options_.from.place.bytes;
     Status status = moved ? WriteCheckpoint() : Status();
     checkpoint_problem_ = status.message();

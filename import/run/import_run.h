@@ -33,7 +33,7 @@ struct ImportRunParts {
 
 struct ImportRunOptions {
   std::vector<std::string> inputs;  // the names that the user gave
-  Checkpoint from;                  // place to begin at; every checkpoint has its names, rejects and database
+  Checkpoint from;                  // place to begin at; every checkpoint copies its names, rejects and database
   uint64_t file_bytes = 0;          // bytes on disk before that place; 0: not known
   Duration checkpoint_interval = std::chrono::seconds(1);
   std::chrono::milliseconds retry{500};  // pause before a failed write of the rejects file is repeated
@@ -53,9 +53,9 @@ class ImportRun {
  public:
   ImportRun(const ImportRunParts& parts, ImportRunOptions options);
 
-  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise returns the
-  // error of the source, the error of the destination, or "stopped", in this case after the lines before it were
-  // settled as far as possible; the checkpoint then has the place that was reached.
+  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise settles as
+  // many lines as possible, writes the place that was reached into the checkpoint, and returns the error of the source,
+  // the error of the destination, or "stopped".
   Status Run(Source& source, Destination& destination);
   // Makes Run return soon. May be called before Run.
   void Stop();
@@ -66,7 +66,7 @@ class ImportRun {
   ImportRunState State() const;
   // Returns true if the error that Run returned came from the source.
   bool input_failed() const { return input_failed_; }
-  // Returns why the last checkpoint could not be written, so that it is earlier than the end of Run; empty if it was.
+  // Returns why the last checkpoint could not be written (it is then earlier than the end of Run); empty if it was.
   const std::string& checkpoint_problem() const { return checkpoint_problem_; }
 
  private:
@@ -84,12 +84,12 @@ class ImportRun {
   const ImportRunParts parts_;
   const ImportRunOptions options_;
 
-  // Guards the next members, which OnSettled uses, and Run at its start and end. A destination that was stopped may
-  // still call OnSettled.
+  // Guards the next members. OnSettled uses them, and Run uses them at its start and end. A destination that was
+  // stopped may still call OnSettled.
   std::mutex settling_;
   Checkpoint checkpoint_;    // the state after the last settled line, except the tail
   Tail tail_;                // bytes before the place of checkpoint_
-  Tail open_tail_;           // the same, with the settled pieces of a long line that follow
+  Tail open_tail_;           // tail_ with the settled pieces of a long line that follow
   uint32_t tail_input_ = 0;  // index of the input of the tails
   TimePoint next_checkpoint_;
   bool over_ = false;  // true if rejects could not be written, or Run is done: later chunks are ignored

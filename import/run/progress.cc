@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The bar takes a quarter of the terminal; on a narrow one the numbers are worth more.
+// The bar takes a quarter of the terminal's width; a narrow terminal shows only the numbers.
 constexpr size_t kNarrowestForABar = 70;
 constexpr size_t kWidestBar = 42;
 // A longer estimate is not shown.
@@ -27,14 +27,14 @@ double Share(const ProgressNumbers& progress) {
   return std::min(1.0, static_cast<double>(progress.input_bytes) / static_cast<double>(progress.total_bytes));
 }
 
-// Shows 100 only when all of it is there.
+// Shows 100 % only when all bytes are settled.
 std::string Percent(const ProgressNumbers& progress) {
   return std::to_string(static_cast<int>(std::floor(Share(progress) * 100))) + " %";
 }
 
 std::string Rate(double per_second) { return ShortNumber(static_cast<uint64_t>(std::llround(per_second))) + "/s"; }
 
-// Names the load, and the signal that holds it back if one does: "load 0.62 (l0)".
+// Returns the load, and the signal that limits the import if there is one: "load 0.62 (l0)".
 std::string Level(const ImportConditions& conditions) {
   std::string text = "load " + Fixed(conditions.level);
   if (!conditions.limiting.empty()) text.append(" (").append(conditions.limiting).append(")");
@@ -42,7 +42,7 @@ std::string Level(const ImportConditions& conditions) {
 }
 
 struct Piece {
-  int weight;  // the lightest is left out first
+  int weight;  // the piece with the lowest weight is left out first
   std::string text;
 };
 
@@ -74,7 +74,7 @@ std::string Joined(const std::vector<Piece>& parts) {
   return text;
 }
 
-// Returns the columns that a text takes, if one character takes one.
+// Returns the columns that a text takes, if each character takes one column.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
@@ -106,7 +106,7 @@ std::optional<Duration> Remaining(const ProgressNumbers& progress) {
   return FromSeconds(seconds);
 }
 
-// The bar's width depends on the terminal alone, so that nothing moves when the numbers do.
+// The bar's width depends only on the terminal, so that nothing moves when the numbers change.
 std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
   std::string bar;
   if (progress.total_bytes > 0 && columns >= kNarrowestForABar)
@@ -136,7 +136,7 @@ std::string ProgressLine(const ProgressNumbers& progress) {
   return line;
 }
 
-// One sample stays that is older than the span, so that the whole span is covered.
+// Keeps one sample that is older than the span, so that the whole span is covered.
 void RateWindow::Add(TimePoint now, uint64_t events, uint64_t bytes) {
   samples_.push_back({now, events, bytes});
   while (samples_.size() > 2 && samples_[1].time <= now - kSpan) samples_.pop_front();

@@ -1,4 +1,4 @@
-// Makes the texts that show the progress of an import: the line that a terminal redraws, and the lines of a log.
+// Makes the texts that show the progress of an import: the line that is redrawn on a terminal, and the lines of a log.
 // progress_display.h prints them.
 #pragma once
 
@@ -28,12 +28,12 @@ struct ProgressNumbers {
 std::optional<Duration> Remaining(const ProgressNumbers& progress);
 
 // Returns "[=====>     ]   41 %  115k events  23.0k/s  78.1 MB of 190 MB  ETA 0:31  load 0.62  delay 0.0ms", at most
-// `columns` wide: it leaves out the less important parts first. A problem replaces all but the percentage.
+// `columns` wide: it leaves out the less important parts first. A problem replaces everything but the percentage.
 std::string ProgressBar(const ProgressNumbers& progress, size_t columns);
 // Returns "import: 115200 events, 23.0k/s, load=0.62, latency=3.1ms, throttled 12 times (3.1s total), 41 %, ETA 0:31".
 std::string ProgressLine(const ProgressNumbers& progress);
 
-// RateWindow: computes how fast two counts grow, over the last few seconds. A rate is 0 before the second Add, and if
+// RateWindow: computes how fast two counts grow, over the last few seconds. A rate is 0 before the second Add, or if
 // the count shrinks.
 class RateWindow {
  public:

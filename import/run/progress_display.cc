@@ -59,7 +59,7 @@ void ProgressDisplay::Tick() {
   progress.bytes_per_s = rates_.bytes_per_s();
   TellProblem(progress);
   if (parts_.style == Style::kBar) {
-    // The last column stays free: some terminals go to the next line when it is written.
+    // The last column stays free: some terminals move to the next line when that column is written.
     parts_.write(std::string(kWipe) + parts_.bar(progress, std::max<size_t>(parts_.columns(), 2) - 1));
     drawn_ = true;
   } else if (now >= next_line_) {

@@ -1,5 +1,5 @@
-// ProgressDisplay: shows the progress of an import or an export: as a line of a terminal that it redraws five times a
-// second, or as a line of a log every five seconds. It reports a problem once when it begins and once when it is over.
+// ProgressDisplay: shows the progress of an import or an export. On a terminal it redraws one line five times a second;
+// in a log it writes a line every five seconds. It reports a problem once when it begins and once when it is over.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ size_t Columns();
 void WriteToStandardError(std::string_view text);
 
 struct ProgressDisplayParts {
-  // kBar: a line of a terminal that is redrawn. kLines: lines of a log. kNone: nothing is shown.
+  // kBar: one line that is redrawn on a terminal. kLines: lines of a log. kNone: nothing is shown.
   enum class Style : uint8_t { kBar, kLines, kNone };
 
   Style style = Style::kLines;
@@ -33,7 +33,7 @@ struct ProgressDisplayParts {
 };
 
 // Either Start makes a thread that calls Tick five times a second until Stop, or the caller calls Tick. Only one thread
-// at a time may call Tick. It calls the functions of the parts.
+// at a time may call Tick, which calls the functions of the parts.
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kBarInterval{200};

@@ -27,14 +27,14 @@ std::string Entry(std::string_view input, const Reject& reject) {
   return AsText(input) + ":" + std::to_string(reject.line) + "\t" + AsText(reject.reason) + "\t";
 }
 
-// Returns whether an entry that begins so was written for this input. The last one may have been cut off anywhere.
+// Returns true if an entry that begins with `begin` was written for this input. A last entry may be cut off anywhere.
 bool Belongs(std::string_view begin, bool cut_off, const std::string& input) {
   const std::string head = AsText(input) + ":";
   return begin.starts_with(head) || (cut_off && head.starts_with(begin));
 }
 
-// Returns whether all entries from `offset` on were written for these inputs. Lines may be of any length, so only as
-// much of each is kept as is needed. The first may be empty: an entry that was cut off ended there, and the next one
+// Returns true if all entries from `offset` on were written for these inputs. Lines may have any length, so only the
+// needed part of each is kept. The first line may be empty: an entry that was cut off ended there, and the next entry
 // began a new line.
 bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::string> inputs) {
   size_t longest = 0;
@@ -143,7 +143,7 @@ Status RejectsFile::Sync() {
 }
 
 void RejectsFile::Forget() {
-  // If it cannot be cut, the file ends in a part of a line, which CutBack understands.
+  // If the file cannot be cut, it ends in a part of a line, which CutBack understands.
   if (written_ > 0 && ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) errno = 0;
   waiting_.clear();
   written_ = 0;

@@ -27,19 +27,19 @@ class RejectsFile {
   RejectsFile& operator=(const RejectsFile&) = delete;
 
   // Opens the file, and creates it if it does not exist; its directory must exist. Returns an error if another import
-  // has it open. Write opens it if the caller did not.
+  // has it open. Write opens the file if the caller did not.
   Status Open();
-  // For an import that resumes: cuts off everything after the first `bytes` bytes, because the import will reject these
-  // lines again. If one of them was not written for `inputs`, cuts nothing: a line that is there twice is better than a
-  // line of another import that is lost. Opens the file if it is not open.
+  // Cuts off everything after the first `bytes` bytes, because an import that resumes will reject those lines again. If
+  // one of the lines was not written for `inputs`, cuts nothing: a line that occurs twice is better than a lost line of
+  // another import. Opens the file if it is not open.
   Status CutBack(uint64_t bytes, std::span<const std::string> inputs);
 
   // Takes the rejected lines of a chunk of the input `input`; Write then writes them.
   void Add(const SettledChunk& settled, std::string_view input);
-  // Writes the lines of Add. After an error, for example on a full disk, the next Write continues at the byte where
-  // this one stopped.
+  // Writes the lines that Add took. After an error, for example on a full disk, the next Write continues at the byte
+  // where this one stopped.
   Status Write();
-  // Returns success when everything that was written is on disk.
+  // Syncs the file. Returns success when everything that was written is on disk.
   Status Sync();
   // Drops the lines that are not written completely, and cuts off the written part of them.
   void Forget();

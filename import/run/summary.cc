@@ -56,14 +56,14 @@ std::string Headline(const ImportSummary& s) {
 
 double ToTheThousandth(double number) { return std::round(number * 1000) / 1000; }
 
-// Says where it ended. The error is said on standard error.
+// Says where the import ended. The caller prints the error on standard error.
 std::string Ending(const ImportSummary& s) {
   std::string text;
   for (const std::string& input : s.not_begun)
     text.append(text.empty() ? "not begun: " : ", ").append(AsText(InputFile::NameOf(input)));
   if (!text.empty()) text += "\n";
   text += "stopped after line " + std::to_string(s.line) + " of " + AsText(InputFile::NameOf(s.input));
-  if (!s.damaged.empty()) text += "; mend or replace " + AsText(InputFile::NameOf(s.damaged));
+  if (!s.damaged.empty()) text += "; repair or replace " + AsText(InputFile::NameOf(s.damaged));
   if (!s.go_on.empty()) text += (s.damaged.empty() ? "; go on with: " : ", then: ") + s.go_on;
   return text;
 }

@@ -23,9 +23,9 @@ struct ImportSummary {
   uint64_t bytes_before = 0;    // bytes that the runs before had read
   Duration time{};              // duration of this run
   ImportConditions conditions;  // at the end of this run
-  // The next four matter only if `end` is not kWhole.
+  // The next five matter only if `end` is not kWhole.
   std::string input;                   // the input of the last settled line
-  uint64_t line = 0;                   // number of the last settled line in it
+  uint64_t line = 0;                   // number of the last settled line in `input`
   std::string damaged;                 // input that must be repaired first; may be the one after `input`; empty: none
   std::vector<std::string> not_begun;  // names of inputs that were not begun
   std::string go_on;                   // command that resumes the import; empty: it cannot be resumed

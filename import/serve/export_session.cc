@@ -11,9 +11,9 @@
 namespace weir {
 namespace {
 
-constexpr Cost kSliceCost{128 << 10};  // more than the gate takes for cheap
+constexpr Cost kSliceCost{128 << 10};  // above the cost up to which a read is cheap for the gate
 constexpr Duration kRetryAfter = std::chrono::seconds(1);
-// A proxy that hides a broken connection hands over a part as if it were whole; the count in the trailer shows it.
+// A proxy may hide a broken connection and pass on a part as if it were whole; the count in the trailer reveals that.
 constexpr const char* kEventsTrailer = "Weir-Exported-Events";
 
 }  // namespace
@@ -28,7 +28,7 @@ void ExportSession::Start() {
   GoOn();
 }
 
-// Passes the gate again for each slice, so that exports take turns.
+// Asks the gate again for each slice, so that exports take turns.
 void ExportSession::GoOn() {
   admission_.reset();
   admission_.emplace(parts_.context.limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
@@ -37,7 +37,7 @@ void ExportSession::GoOn() {
     exporter_->Suspend();
     CountHeld(exporter_->held_bytes());
   }
-  // The gate calls this under its lock, so it only posts.
+  // The gate calls this callback under its lock, so the callback only posts.
   admission_->OnSettled([post = post_, weak = weak_from_this()] {
     post([weak] {
       if (const auto self = weak.lock()) self->AfterGate();
@@ -59,7 +59,7 @@ void ExportSession::AfterGate() {
   });
 }
 
-// Called when no slice is out: holds no snapshot and no place until it goes on.
+// Gives up the snapshot and the place at the gate until the session goes on. No slice may be running.
 void ExportSession::Wait() {
   admission_.reset();
   if (!exporter_) return;
@@ -67,7 +67,7 @@ void ExportSession::Wait() {
   CountHeld(exporter_->held_bytes());
 }
 
-// Counts as waiting: it is for the slices to come, and each of them waits for its turn.
+// Counts the bytes as waiting, because they are for later slices, and each of those waits for its turn.
 void ExportSession::CountHeld(uint64_t bytes) {
   const auto more = static_cast<int64_t>(bytes) - static_cast<int64_t>(counted_bytes_);
   parts_.context.count_own_bytes(more, OwnUse::kWaiting);
@@ -79,7 +79,7 @@ void ExportSession::OnShutdown() {
 }
 
 void ExportSession::OnEnd(std::string_view cause) {
-  // A client that was given all but did not take it was not answered.
+  // If the client did not take the whole answer, the export broke off, although all was written.
   if (done_ && cause.starts_with("answered")) {
     spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events(),
                  ToSeconds(parts_.context.clock.Now() - began_));
@@ -158,7 +158,7 @@ void ExportSession::OnPiece(const Piece& piece) {
   SubmitWhenTaken();
 }
 
-// Goes on when a slice may be written, however little may wait for a client.
+// Goes on when Write takes a whole slice, even if the setting lets few bytes wait for a client.
 void ExportSession::SubmitWhenTaken() {
   if (exchange_->pending_bytes() <= HttpExchange::kAlwaysTaken) return GoOn();
   Wait();
@@ -176,7 +176,7 @@ void ExportSession::Break(const std::string& cause) {
   exchange_->End();
 }
 
-// The caller holds the lock, and no slice is out.
+// The caller holds the lock, and no slice is running.
 void ExportSession::Release() {
   if (std::exchange(released_, true)) return;
   exporter_.reset();

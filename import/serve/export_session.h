@@ -1,7 +1,7 @@
 // ExportSession: answers one GET /api/export (import_service.h). It exports one slice after the other on the workers
 // (import/export/exporter.h), and pauses while the client does not read.
 //
-// Each slice needs the permission of the limiter as a bulk scan (throttle/scan_gate.h). While the session waits for the
+// Each slice needs the limiter's permission, as a bulk scan (throttle/scan_gate.h). While the session waits for the
 // limiter or for the client, it holds no snapshot of the store; the other memory that it holds is reported as memory of
 // the program (monitors/own_bytes.h).
 //

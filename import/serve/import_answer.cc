@@ -15,7 +15,7 @@ namespace dom = simdjson::dom;
 
 double Milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-// Reads a member; one that is missing or of another type reads as nothing.
+// Reads a member. Returns an empty value if it is missing or of another type.
 template <typename T>
 T Member(const dom::element& object, std::string_view name) {
   T value{};

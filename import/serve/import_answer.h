@@ -21,7 +21,7 @@ struct ImportReject {
 
 struct ImportProgress {
   bool done = false;   // true in the last line of an answer without an error: all lines are settled
-  uint64_t lines = 0;  // lines of the body that are settled; they are the first ones
+  uint64_t lines = 0;  // settled lines, counted from the start of the body
   Tally tally;         // outcomes of these lines
   ImportConditions conditions;
 };
@@ -38,7 +38,8 @@ std::string ToLine(const ImportReject& reject);
 std::string ToLine(const ImportProgress& progress);
 std::string ToLine(const ImportError& error);
 
-// Reads one line without its line feed. Ignores members that it does not know. Returns an error if it is no such line.
+// Reads one line without its line feed. Ignores members that it does not know. Returns an error if the line is none of
+// these.
 Result<ImportAnswerLine> ParseAnswerLine(std::string_view line);
 
 }  // namespace weir

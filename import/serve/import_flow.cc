@@ -13,10 +13,10 @@ namespace weir {
 namespace {
 
 // A client that waits for the commit thread waits for a write of this many events at most: about a millisecond and a
-// sync. With 256 the import was not faster, since it verifies.
+// sync. With 256 events the import was not faster, because verification limits it.
 constexpr size_t kSaveEvents = 64;
 
-// A run that brings nothing for this long is over; if it goes on later, that is another run.
+// A run without a POST for this long is over; parts that come later belong to another run.
 constexpr Duration kLongestBreak = std::chrono::seconds(5);
 
 }  // namespace
@@ -129,7 +129,7 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
     feeding = PostOf(feeding_);
   }
   if (post) post->OnSettled(settled);
-  // There may be room for the part whose turn it is.
+  // There may now be room for the part whose turn it is.
   if (feeding && feeding != post) feeding->Notify();
 }
 

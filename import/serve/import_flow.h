@@ -1,7 +1,7 @@
-// ImportFlow: one import into a relay: its pipeline (import/pipeline.h), and the POST requests that bring its lines
+// ImportFlow: one import into a relay, with its pipeline (import/pipeline.h) and the POST requests that bring its lines
 // (import_post.h).
 //
-// A file that a client sends whole is one POST. A run of `weir import` is many POSTs, called parts, several of them at
+// A file that a client sends whole is one POST. A run of `weir import` is many POSTs, called parts; several are open at
 // once. A part passes its lines to the pipeline after all parts before it have passed theirs. So the lines are saved in
 // the order of the parts, and the lines of one part are judged while those of the part before are saved. If one POST of
 // a flow breaks off, the flow breaks off the others, too.
@@ -49,8 +49,7 @@ struct ImportFlowParts {
 
 class ImportFlow {
  public:
-  // All imports that may run at once together hold at most as many bytes as events in flight may
-  // (RelayContext::budget).
+  // All imports together hold at most as many bytes as the relay allows for events in flight (RelayContext::budget).
   static constexpr uint64_t kMostAtOnce = 4;
   static constexpr uint64_t kMostWindowBytes = 4 << 20;
 
@@ -58,8 +57,8 @@ class ImportFlow {
   ~ImportFlow();
 
   const ImportFlowParts& parts() const { return parts_; }
-  // Returns the largest weight of the chunks that are not settled (WeightOf in import/input/chunk.h). The last chunks
-  // may exceed it.
+  // Returns the largest weight of the chunks that are not settled (WeightOf in import/input/chunk.h). The most recent
+  // chunks may exceed it.
   uint64_t window_bytes() const { return window_bytes_; }
 
   // The service (import_service.h) calls the following five, one at a time.

@@ -11,13 +11,13 @@ namespace {
 constexpr size_t kChunkBytes = 8 << 10;
 constexpr size_t kInboxBytes = 128 << 10;
 
-// One task takes apart this much text, or short lines that weigh this part of the window.
+// One task divides at most this much text, or short lines whose weight is this part of the window.
 constexpr size_t kTextATurn = 128 << 10;
 constexpr uint64_t kTurnsPerWindow = 8;
-// It goes in steps: so much is decoded at once, and so much is split before its weight is looked at.
+// The task works in steps: it decodes kDecodedBytes at once, and checks the weight after each kSplitBytes.
 constexpr size_t kDecodedBytes = 64 << 10;
 constexpr size_t kSplitBytes = 4 << 10;
-// One byte of a client asks for the memory of a frame's window.
+// The largest window of a frame, as log2. One byte of a client can ask for the memory of a window.
 constexpr int kZstdWindow = 23;
 
 constexpr std::chrono::milliseconds kTick{250};
@@ -28,7 +28,7 @@ SplitterLimits LimitsOf(const RelaySettings& settings) {
   return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
 }
 
-// Returns the result of work on a worker, or its fault as an error: the client is answered then, too.
+// Returns the result of `work`, or its exception as an error, so that the client is answered in any case.
 template <typename Do>
 Status WithFaultsAsErrors(Do work) {
   try {
@@ -93,7 +93,7 @@ void ImportPost::BreakOff(std::string why) {
   post_([self = shared_from_this(), why = std::move(why)] { self->EndWith({.message = why}, 503); });
 }
 
-// Answers, hands on what came, or stops the client from sending more.
+// Ends the answer, passes on the bytes that came, or stops the client from sending more.
 void ImportPost::Advance() {
   if (over_) return;
   const State state = Now();
@@ -132,7 +132,7 @@ void ImportPost::Feed() {
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] { self->RunFeed(); });
 }
 
-// A party of its own: it waits for one of the chunks that are judged, not for all.
+// Feeding is a party of its own, so that it waits for one of the chunks that are judged, not for all.
 Party ImportPost::PartyOfFeed() const { return {.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk}; }
 
 void ImportPost::PauseOrResume() {
@@ -235,14 +235,14 @@ void ImportPost::WaitForTick() {
 void ImportPost::OnTick() {
   if (over_) return;
   if (++ticks_ % kTicksPerProgress == 0) SayProgress();
-  // Whole lines of a client that sends little do not wait for more.
+  // Whole lines of a client that sends little do not wait for more bytes.
   if (!arrived_ && Now().all_settled) flush_ = splitter_.has_whole_line();
   arrived_ = false;
   Advance();
   if (!over_) WaitForTick();
 }
 
-// A client that takes none of it gets no more.
+// Writes nothing more to a client that does not read the progress.
 void ImportPost::SayProgress() {
   if (exchange_->pending_bytes() > HttpExchange::kAlwaysTaken / 2) return;
   ImportProgress progress = Now().progress;
@@ -252,7 +252,7 @@ void ImportPost::SayProgress() {
   exchange_->Begin({.status = 200, .content_type = kJsonLines, .body = line, .headers = {}});
 }
 
-// A checkpoint relies on the answer, so what this settles has to be on disk, whatever WEIR_DB_SYNC allows.
+// The client's checkpoint relies on the answer, so all lines have to be on disk, whatever WEIR_DB_SYNC allows.
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
@@ -272,7 +272,7 @@ void ImportPost::EndWith(const ImportError& error, int status) {
   Finish(ToLine(progress) + ToLine(error), status, error.message);
 }
 
-// The status counts only if nothing was answered yet.
+// The status is used only if the answer has not begun yet.
 void ImportPost::Finish(const std::string& last_lines, int status, const std::string& cause) {
   std::string text;
   {

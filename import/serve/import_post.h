@@ -1,8 +1,8 @@
 // ImportPost: handles one POST /api/import (import_service.h), from its head to its answer.
 //
 // Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which the answer contains when all lines are
-// settled. The memory is bounded: the post stops reading the body while too much of it waits, or while the lines of an
-// earlier part come first.
+// settled. The memory is bounded: the post stops reading the body while too much of it waits, for example for the lines
+// of an earlier part.
 //
 // Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
 // thread. One task at a time on the workers divides the body into chunks. The pipeline's thread calls OnSettled; any
@@ -28,7 +28,7 @@ inline constexpr const char* kJsonLines = "application/x-ndjson";
 
 class ImportPost final : public HttpStreamHandler, public std::enable_shared_from_this<ImportPost> {
  public:
-  // The most rejects that the answer names. It only counts the others.
+  // The most rejects that the answer names. The answer only counts the others.
   static constexpr size_t kMostRejects = 10'000;
 
   ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange);

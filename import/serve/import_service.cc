@@ -16,9 +16,9 @@
 namespace weir {
 namespace {
 
-// The window of an export by oldest, which is held at the client's speed.
+// The window of an export by kOldest. It is small, because a slow client keeps it in memory for long.
 constexpr ExportWindow kWindow{.events = 1000, .bytes = 512 << 10};
-// A priority below the relay's own workers: imports and exports have what these leave.
+// A priority below that of the relay's own workers, so imports and exports get the time that these leave.
 constexpr int kNice = 15;
 // An ended run is noticed within this time.
 constexpr std::chrono::milliseconds kLookEvery{500};
@@ -28,12 +28,13 @@ HttpResponse BadRequest(const Status& status) {
 }
 
 HttpResponse TooMany(std::string_view what, const RunningLimit& limit) {
-  return {.status = 503,
-          .body = std::to_string(limit.most()) + " " + std::string(what) + " are running, which is the most at once\n",
-          .headers = {{"Retry-After", "5"}}};
+  return {
+      .status = 503,
+      .body = std::to_string(limit.most()) + " " + std::string(what) + " are running, and no more may run at once\n",
+      .headers = {{"Retry-After", "5"}}};
 }
 
-// Returns nothing if there is no such coding.
+// Returns nullopt if the coding is not known.
 std::optional<Compression> CompressionNamed(std::string_view coding) {
   if (coding.empty() || coding == "identity") return Compression::kNone;
   if (coding == "gzip" || coding == "x-gzip") return Compression::kGzip;
@@ -72,7 +73,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
     std::shared_ptr<ImportFlow> flow = query.value().part > 0 ? FlowOf(query.value()) : nullptr;
     if (query.value().part > 0 && flow == nullptr) {
       return HttpResponse{.status = 409,
-                          .body = "this part does not follow what came of its run; begin another run with part 0\n",
+                          .body = "this part is not the next part of its run; begin another run with part 0\n",
                           .headers = {}};
     }
     std::unique_ptr<RunningLimit::Slot> slot;
@@ -88,7 +89,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
   return post;
 }
 
-// The caller holds the lock, also for the next function. Returns null if the part does not follow.
+// Returns null if the part is not the next one. The caller holds the lock, also for BeginFlow.
 std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) const {
   const auto found = std::ranges::find(flows_, query.run, &Flow::run);
   return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
@@ -209,10 +210,11 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
   families
       .Gauge("weir_imports_running", "Imports over HTTP that are under way, until nothing of them is left to be saved.")
       .Add(imports_.running());
-  families.Counter("weir_import_lines_total", "Lines of imports over HTTP that are settled, by what became of them.");
+  families.Counter("weir_import_lines_total", "Lines of imports over HTTP that are settled, by outcome.");
   for (size_t i = 0; i < kLineOutcomes; ++i)
     families.Add(counters_.lines[i].load(), {{"outcome", KeyOf(static_cast<LineOutcome>(i))}});
-  families.Counter("weir_import_bytes_total", "Bytes of these lines, without compression.").Add(counters_.bytes.load());
+  families.Counter("weir_import_bytes_total", "Bytes of the settled lines of imports over HTTP, without compression.")
+      .Add(counters_.bytes.load());
   families.Counter("weir_import_throttled_seconds_total", "Time that imports over HTTP waited at the write gate.")
       .Add(static_cast<double>(ThrottledNs()) * 1e-9);
   families.Gauge("weir_exports_running", "Exports over HTTP that are under way.").Add(exports_.running());
@@ -221,7 +223,8 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
-  // The last pointer to a session ends it. These are kept until the mutex is free, so that no session ends under it.
+  // The last pointer to a session destroys it. These are kept until the mutex is free, so that none is destroyed under
+  // it.
   std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",

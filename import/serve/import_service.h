@@ -3,7 +3,7 @@
 //   curl -X POST -T events.jsonl http://127.0.0.1:3334/api/import
 //   curl -G http://127.0.0.1:3334/api/export --data-urlencode 'filter={"kinds":[1]}' -d order=newest > notes.jsonl
 //
-// Only administrators may use them (relay/operator/admin.h): with the relay's token, with NIP-98 by the admin's key, or
+// Only administrators may use them (relay/operator/admin.h): with the relay's token, with the admin's key (NIP-98), or
 // from this machine if the operator allows it. At most four imports and four exports run at once; further ones get
 // status 503 with Retry-After. During an emergency of the limiter (throttle/adaptive_limiter.h) no export begins (503).
 //
@@ -72,7 +72,7 @@ class ImportService final : public RelayPart {
   };
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;
 
-  // The most imports, and the most exports, at once. An import holds a few megabytes and a thread.
+  // The most imports, and the most exports, that run at once. An import holds a few megabytes and a thread.
   static constexpr uint64_t kMostAtOnce = ImportFlow::kMostAtOnce;
   // The first Party::id of imports and exports; those of connections are lower.
   static constexpr uint64_t kFirstParty = uint64_t{1} << 62;

@@ -66,7 +66,7 @@ Result<ImportQuery> ParseImportQuery(std::string_view query) {
       return Unknown(name, "verify, run and part");
     }
   }
-  if (import.part > 0 && import.run.empty()) return Status::Error("a part is of a run: give run as well");
+  if (import.part > 0 && import.run.empty()) return Status::Error("part needs run: give run as well");
   return import;
 }
 

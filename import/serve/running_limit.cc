@@ -20,7 +20,7 @@ void RunningLimit::WaitForNone() {
   none_.wait(lock, [this] { return running_ == 0; });
 }
 
-// Notifies under the lock: a caller that waits may destroy this as soon as it can take the lock.
+// Notifies under the lock, because a caller of WaitForNone may destroy this object as soon as it gets the lock.
 void RunningLimit::GiveBack() {
   const std::lock_guard lock(mutex_);
   --running_;

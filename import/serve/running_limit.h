@@ -14,8 +14,8 @@ class RunningLimit {
  public:
   explicit RunningLimit(uint64_t most) : most_(most) {}
 
-  // The place of one job. The job holds it while it runs; its destructor makes the place free. The limit must outlive
-  // it.
+  // The place of one job, which holds it while it runs. The destructor frees the place. The limit must outlive the
+  // place.
   class Slot {
    public:
     explicit Slot(RunningLimit& limit) : limit_(limit) {}

@@ -22,7 +22,7 @@ constexpr double kReadsFrom = 25.0 / 15;  // the level of transactions above whi
 constexpr double kRemembered = 0.95;      // share kept from sample to sample: half of it is left after seven seconds
 
 constexpr const char* kTransactions = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
-// Each collector that the server may run with has one pool of old objects, by one of these names.
+// Each garbage collector of the server has one pool of old objects, under one of these names.
 constexpr const char* kOldGeneration =
     "CALL dbms.queryJmx('java.lang:type=MemoryPool,*') YIELD name, attributes "
     "WITH attributes.CollectionUsage.value.properties AS heap, name "
@@ -50,11 +50,11 @@ double Ratio(Duration a, Duration b) {
 
 void Declare(SettingTable& table, Neo4jMonitorSettings& s) {
   table.Add("RATE_LIMIT_NEO4J_TXN_THRESHOLD", &s.transaction_threshold, {.min = 1, .max = 1e6, .unit = "transactions"},
-            "that are open at once: the signal transactions is 1.0");
+            "open transactions at which the signal transactions is 1.0");
   table.Add("RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS", &s.latency_threshold, {.min = 1, .max = 600'000},
-            "of a transaction of Neo4j: the signals latency and round_trip are 1.0");
+            "latency of a Neo4j transaction at which the signals latency and round_trip are 1.0");
   table.Add("RATE_LIMIT_NEO4J_TIMEOUT_MS", &s.timeout, {.min = 10, .max = 60'000},
-            "without an answer of Neo4j in this time it is slow, and after five times that lost");
+            "Neo4j counts as slow if it does not answer within this time, and as lost after five times as long");
 }
 
 class Neo4jProbe final : public LoadProbe {
@@ -70,7 +70,7 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes& own() { return own_; }
 
   void Began() { ++in_flight_; }
-  // A transaction that failed does not tell how long one takes.
+  // A failed transaction does not show how long a transaction takes.
   void Ended(uint64_t bytes, Duration latency, bool failed) {
     --in_flight_;
     if (failed) return;
@@ -131,8 +131,8 @@ class Neo4jProbe final : public LoadProbe {
     Duration time{};
   };
 
-  // A server that answered a moment ago and does not now is slow, which is a figure and no error. Only the program's
-  // own transactions count then.
+  // A server that answered a moment ago and does not answer now is slow. That is a figure, not an error. Only the
+  // program's own transactions count then.
   Status AskFigures(TimePoint now, Neo4jDetails* details) {
     const TimePoint begun = Clock::System().Now();
     const Result<std::string> answer = session_.Commit({{kTransactions}, {kOldGeneration}}, settings_.timeout);
@@ -153,7 +153,7 @@ class Neo4jProbe final : public LoadProbe {
     return {};
   }
 
-  // The latency is over transactions that ended since the sample before the last, so each of them shows in two samples.
+  // The latency is the mean of the transactions that ended since the last sample but one, so each shows in two samples.
   void TakeEnded(Neo4jDetails* details) {
     Finished now;
     {
@@ -170,11 +170,11 @@ class Neo4jProbe final : public LoadProbe {
   void AddSignals(const Neo4jDetails& details, LoadSample* sample) const {
     const Duration interval = WithInterval(settings_.monitor).sample_interval;
     const auto threshold = static_cast<double>(std::max<uint64_t>(1, settings_.transaction_threshold));
-    // A threshold's number of transactions raises each of these levels by one, for so many wait that long. They count
-    // with the size that a byte usually comes in: the mean over transactions is that of the small ones, which are many,
-    // and by it a single large one fills the level (bulk work got nothing at all).
+    // A threshold's number of transactions raises each of these levels by one. They count with the mean size weighted
+    // by bytes. The plain mean is that of the many small ones; with it a single large transaction filled the level, and
+    // bulk work got nothing at all.
     const double usual_bytes = bytes_ >= 1 ? square_bytes_ / bytes_ : kUsualBytes;
-    // Between two looks at the level many come and go: at 5 ms each, a hundred one after the other.
+    // Between two samples many transactions come and go: at 5 ms each, a hundred one after the other.
     const Duration latency = details.latency > Duration{} ? details.latency : details.round_trip;
     const double rounds = std::max(1.0, Ratio(interval, latency));
     const double bytes_per_level = threshold * usual_bytes * rounds;
@@ -201,9 +201,9 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes own_;
   Status lost_;
   TimePoint try_again_{};
-  std::optional<TimePoint> answered_;  // when it last did
+  std::optional<TimePoint> answered_;  // time of the last answer
   Finished before_;
-  double bytes_ = 0;  // sum of the sizes that ended, and of their squares; older ones count less
+  double bytes_ = 0;  // sums of the sizes of ended transactions, and of their squares; older ones count less
   double square_bytes_ = 0;
 
   std::atomic<uint64_t> in_flight_ = 0;

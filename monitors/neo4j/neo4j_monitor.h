@@ -60,12 +60,12 @@ class Neo4jProbe;
 
 class Neo4jMonitor final : public LoadMonitor {
  public:
-  // Sends nothing before Start or SampleOnce. A sample interval below 500 ms is raised to that.
+  // Sends nothing before Start or SampleOnce. Raises a sample interval below 500 ms to 500 ms.
   Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings = {},
                const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 
-  // A transaction of the program, from before it is sent until its answer is there: the destructor marks its end. The
-  // monitor must outlive it.
+  // A transaction of the program, from before it is sent until its answer has arrived: the destructor marks its end.
+  // The monitor must outlive the transaction.
   class Transaction {
    public:
     Transaction(Neo4jMonitor& monitor, uint64_t bytes, TimePoint begun)

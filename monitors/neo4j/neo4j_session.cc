@@ -44,12 +44,12 @@ std::string ErrorIn(const std::string& body) {
   simdjson::dom::element root;
   simdjson::dom::array errors;
   if (parser.parse(body).get(root) != simdjson::SUCCESS || root["errors"].get(errors) != simdjson::SUCCESS)
-    return "an answer that is none of a Neo4j";
+    return "the answer is not from Neo4j";
   for (const simdjson::dom::element error : errors) {
     std::string_view code;
     std::string_view message;
     if (error["code"].get(code) != simdjson::SUCCESS || error["message"].get(message) != simdjson::SUCCESS)
-      return "an error that says nothing";
+      return "an error without code or message";
     return Printable(std::string(code)) + ": " + Printable(std::string(message.substr(0, message.find('\n'))));
   }
   return "";
@@ -58,7 +58,8 @@ std::string ErrorIn(const std::string& body) {
 }  // namespace
 
 Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url) {
-  const Status wrong = Status::Error("this is no address of a Neo4j; expected http://user:password@host:7474/database");
+  const Status wrong =
+      Status::Error("this is not an address of Neo4j; expected http://user:password@host:7474/database");
   if (std::ranges::any_of(url, [](unsigned char c) { return c <= ' ' || c == 0x7f; })) return wrong;
   Neo4jAddress address;
   std::string_view rest = url;

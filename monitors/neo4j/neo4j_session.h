@@ -1,12 +1,13 @@
-// Neo4jSession: runs statements on a Neo4j server over HTTP. It keeps its connection for the next call as long as both
-// sides allow it.
+// Neo4jSession: runs statements on a Neo4j server over HTTP. The session keeps its connection for the next call as long
+// as both sides allow it.
 //
 //   Neo4jSession session(ParseNeo4jUrl("http://neo4j:password@127.0.0.1:7474/neo4j").value());
 //   auto answer = session.Commit({{"CREATE (n:Note {text: $text})", R"({"text":"…"})"}}, patience);
 //
-// Neo4j may answer a request that failed with status 200 and errors in the body. Commit returns an error then, too.
+// If a request fails, Neo4j may still answer with status 200, and with errors in the body. Commit then returns an
+// error.
 //
-// Threads: only one thread at a time may use it.
+// Threads: only one thread at a time may use a session.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ class Neo4jSession {
 
   // Runs all statements in one transaction, and waits at most `patience`. Returns Neo4j's JSON: results, each with
   // columns and data. Connects first if there is no connection. Sends the statements only once: after an error without
-  // an answer of Neo4j, such as a time-out, they may have been executed.
+  // an answer of Neo4j, such as a time-out, the statements may have been executed.
   Result<std::string> Commit(const std::vector<Neo4jStatement>& statements, Duration patience);
 
  private:

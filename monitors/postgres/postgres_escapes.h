@@ -1,11 +1,11 @@
-// PostgresEscapes: counts how often an overloaded PostgreSQL protected itself (LoadSample::escapes) since weir watches
-// it.
+// PostgresEscapes: counts how often an overloaded PostgreSQL has protected itself (LoadSample::escapes) since weir
+// began to watch it.
 //
 // A requested checkpoint is an escape if, at the sample before, the log was larger than max_wal_size. Other requested
-// checkpoints are not: a log that fills requests them, and a server that keeps pace makes them all the time. A session
-// that has to sync a file itself is an escape, because the checkpointer, which usually does that, has no room left in
-// its queue. A session that writes pages itself is not: it does so with every page that it adds to a table, so bulk
-// work alone would count thousands a second.
+// checkpoints are no escapes: a filling log requests them, and a server that keeps pace makes them all the time. A
+// session that has to sync a file itself is an escape, because the checkpointer, which usually does that, has no room
+// left in its queue. A session that writes pages itself is no escape: it does so with every page that it adds to a
+// table, so bulk work would count as thousands of escapes a second.
 //
 // Not thread-safe.
 #pragma once

@@ -25,11 +25,11 @@ constexpr const char* kWho =
 
 void Declare(SettingTable& table, PostgresMonitorSettings& s) {
   table.Add("RATE_LIMIT_POSTGRES_REPLICA_BUDGET_MB", &s.replica_budget_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
-            "what a standby may have to replay: the signal replica is 1.0");
+            "bytes that a standby has still to replay at which the signal replica is 1.0");
   table.Add("RATE_LIMIT_POSTGRES_WAITING_THRESHOLD", &s.waiting_threshold, {.min = 1, .max = 1e6, .unit = "sessions"},
-            "that wait for a lock or for a standby: the signal waiting is 1.0");
+            "waiting sessions (for a lock or a standby) at which the signal waiting is 1.0");
   table.Add("RATE_LIMIT_POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 10, .max = 60'000},
-            "without an answer of PostgreSQL in this time a sample has failed");
+            "a sample fails if PostgreSQL does not answer within this time");
 }
 
 class PostgresProbe final : public LoadProbe {
@@ -87,7 +87,7 @@ class PostgresProbe final : public LoadProbe {
     try_again_ = now + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
   }
-  // One time-out holds for all of a sample, so a caller of Stop waits no longer.
+  // One time-out covers a whole sample, so a caller of Stop waits no longer than that.
   Duration Left() const { return end_ - Clock::System().Now(); }
 
   Status Connect(TimePoint now) {
@@ -101,7 +101,7 @@ class PostgresProbe final : public LoadProbe {
   }
 
   Status CheckRights() {
-    // This makes a server that stood still end by itself a question that the monitor no longer waits for.
+    // With this limit, a server that stood still drops a query for which the monitor no longer waits.
     const std::string limit = "SET statement_timeout = " + std::to_string(settings_.timeout.count()) + "; ";
     const Result<PostgresSession::Row> who = session_.Ask(limit + kWho, Left());
     if (!who.ok()) return who.status();

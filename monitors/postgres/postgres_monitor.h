@@ -7,7 +7,7 @@
 //   wal      log written since the redo point of the last checkpoint / 1.6 times max_wal_size. A checkpoint that keeps
 //            pace ends below 0.63; at 1.0 it is far behind
 //   replica  log that the slowest standby has not replayed / a budget. Standbys are compared if they stream, replay and
-//            have answered in the last 15 s (by their own clocks); the signal is absent while there are none
+//            have answered in the last 15 s (by their own clocks); the signal is absent if there are none
 //   standby  seconds for which a commit has waited for a standby's answer, at most 3. It is needed because without a
 //            standby that answers the log does not grow and no standby lags
 //   waiting  sessions that wait for a lock or for a standby's answer / a threshold; shown, limits nothing: waiting work
@@ -19,8 +19,8 @@
 // The last two are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
 // The monitor sends one short query for each sample, on a connection of its own. If the server does not answer in time,
-// the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second, then after
-// twice as long each time, up to 8 s. The monitor's role needs pg_monitor. The server must be a primary, not a standby.
+// the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second, then twice as
+// long each time, up to 8 s. The monitor's role needs pg_monitor. The server must be a primary, not a standby.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Puts libpq's own words in one line.
+// Puts a message of libpq on one line.
 std::string Words(const char* message) {
   std::string words(TrimBlanks(message != nullptr ? message : ""));
   std::ranges::replace_if(
@@ -30,8 +30,8 @@ std::vector<std::string> Items(const char* list) {
   return items;
 }
 
-// Reads the hosts of an address; a field is empty if libpq chooses by itself. Returns none if libpq cannot read the
-// address; its message is dropped, for it may have the password in it.
+// Reads the hosts of an address; a field is empty if libpq chooses by itself. Returns an empty list if libpq cannot
+// read the address. Drops libpq's message, because it may contain the password.
 std::vector<PostgresHost> HostsOf(const std::string& conninfo) {
   char* problem = nullptr;
   PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &problem);
@@ -92,8 +92,8 @@ Status PostgresSession::Connect(Duration patience) {
   const std::vector<PostgresHost> hosts = HostsOf(conninfo_);
   if (hosts.empty())
     return Status::Error(
-        "PostgreSQL: this is no connection string; expected postgres://user@host:5432/database, or "
-        "pairs such as host=… dbname=… user=…");
+        "PostgreSQL: this is not a connection string; expected postgres://user@host:5432/database, or pairs such as "
+        "host=… dbname=… user=…");
   std::string failures;
   for (size_t tried = 0; tried < hosts.size(); ++tried) {
     const size_t number = (last_host_ + tried) % hosts.size();
@@ -189,8 +189,8 @@ Result<std::vector<PostgresRows>> PostgresSession::Run(Duration patience) {
   return answers;
 }
 
-// Takes a round trip of its own, once per statement: if later statements failed in the same one, it would be open which
-// ones are prepared.
+// Takes a round trip of its own, once per statement. If it shared one with the queued statements and one failed, it
+// would be unknown which are prepared.
 Status PostgresSession::Prepare(const std::vector<Queued>& queued, TimePoint end) {
   size_t count = 0;
   for (const Queued& each : queued) {
@@ -244,7 +244,7 @@ Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<Postgre
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
       answers->emplace_back(answer.value().release());
     } else if (status != PGRES_PIPELINE_ABORTED && status != PGRES_FATAL_ERROR) {
-      return Lost("an answer that is none");
+      return Lost("an unexpected answer");
     }
     if (PQstatus(connection_) == CONNECTION_BAD) {
       Close();
@@ -254,7 +254,7 @@ Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<Postgre
   }
   Result<Answer> last = Receive(end);
   if (!last.ok()) return last.status();
-  if (PQresultStatus(last.value().get()) != PGRES_PIPELINE_SYNC) return Lost("an answer that is none");
+  if (PQresultStatus(last.value().get()) != PGRES_PIPELINE_SYNC) return Lost("an unexpected answer");
   return failed;
 }
 

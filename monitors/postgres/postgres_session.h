@@ -1,11 +1,11 @@
-// PostgresSession: a connection to a PostgreSQL whose calls return after a given time at most. Ask sends one query.
-// Queue and Run send several prepared statements at once and get the answers in one round trip:
+// PostgresSession: a connection to a PostgreSQL server. Its calls return after a given time at most. Ask sends one
+// query. Queue and Run send several prepared statements at once and get the answers in one round trip:
 //
 //   session.Queue(kBegin);
 //   session.Queue(kFind, PostgresValues().Array(ids));
 //   auto answers = session.Run(patience);  // one for each statement, or the error of the first that failed
 //
-// Threads: only one thread at a time may use it.
+// Threads: only one thread at a time may use a session.
 #pragma once
 
 #include <memory>
@@ -62,12 +62,13 @@ class PostgresSession {
   void Queue(const PostgresStatement& statement, PostgresValues values = {});
   // Sends the queued statements and returns their answers in the same order; the queue is then empty, also after an
   // error. If a statement fails, those after it are not executed and an open transaction has failed, but the session
-  // stays open. If the connection is lost or the answer does not come in time, the session is closed.
+  // stays open. If a statement cannot be prepared, the connection is lost or the answer does not come in time, the
+  // session is closed.
   Result<std::vector<PostgresRows>> Run(Duration patience);
-  // Returns the SQLSTATE of the error that Run returned last, such as "40001"; empty if the connection was lost.
+  // Returns the SQLSTATE of the last Run's error, such as "40001"; empty if it succeeded or the connection was lost.
   const std::string& error_code() const { return error_code_; }
   // Returns true if the last Run closed the session because the answer did not come in time; the server may still
-  // execute its statements. A time-out of Connect or Ask sets it, too.
+  // execute its statements. A time-out of Connect or Ask has the same effect.
   bool timed_out() const { return timed_out_; }
   // Returns the socket to wait on after a LISTEN; -1 if not connected.
   int socket() const;

@@ -12,16 +12,17 @@ namespace {
 constexpr uint64_t kBytesPerMiB = uint64_t{1} << 20;
 
 // A checkpoint paces itself by the log that is written: one that keeps pace begins at about half of max_wal_size and
-// ends when the log has come to all of it. A throttle that acted below would slow down the checkpoint itself: held at
-// 0.75 of max_wal_size, bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
+// ends when the log has reached max_wal_size. A throttle that acted earlier would slow down the checkpoint itself: held
+// at 0.75 of max_wal_size, bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
 constexpr double kWalOfLevel = 1.6;
-// The highest level of `standby`: a longer wait tells nothing more, and the level has to sink all the way when it is
-// over.
+// The highest level of `standby`: a longer wait says nothing more, and the level has to fall all the way when the wait
+// is over.
 constexpr double kMostSeconds = 3;
 
-// A standby counts while it streams, replays and answers: a copy (pg_basebackup, pg_receivewal) replays nothing, and
-// a standby that has been silent for longer than it may (10 s) is gone, which the server notices after a minute.
-// Figures that the role may not see are NULL. Figures that versions keep in different places are put behind these.
+// A standby counts while it streams, replays and answers: a copy (pg_basebackup, pg_receivewal) replays nothing, and a
+// standby that has been silent for longer than it may be (10 s) is gone, but the server notices that only after a
+// minute. Figures that the role may not see are NULL. PostgresQuestion appends the figures that versions keep in
+// different places.
 constexpr std::string_view kFigures =
     "WITH standbys AS (SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), replay_lsn) AS lag "
     "FROM pg_stat_replication WHERE state = 'streaming' AND replay_lsn IS NOT NULL "
@@ -85,7 +86,7 @@ void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSet
                .level = static_cast<double>(details.wal_bytes) / max_wal,
                .bytes_per_level = max_wal / wal_per_byte,
                .dead_time = dead_time});
-  // A standby that goes takes its lag with it, which is no drain: the signal ends, and begins with the next standby.
+  // A lost standby's lag disappears without a drain, so the signal ends, and begins again with the next standby.
   if (details.standbys > 0)
     sample->Add({.name = "replica",
                  .level = static_cast<double>(details.replica_lag_bytes) / budget,

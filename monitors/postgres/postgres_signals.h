@@ -17,10 +17,10 @@ std::string PostgresQuestion(int server_version);
 // form, or if the role may not see the standbys.
 Status ReadFigures(const PostgresSession::Row& row, PostgresDetails* details);
 
-// Adds the signals wal, replica, standby and waiting (postgres_monitor.h). Without a standby it adds no replica.
+// Adds the signals wal, replica, standby and waiting (postgres_monitor.h). Adds no replica if there is no standby.
 void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSettings& settings, LoadSample* sample);
 
-// StandbyWait: measures how long commits have waited for a standby. PostgreSQL tells when the statement of a waiting
+// StandbyWait: measures how long commits have waited for a standby. PostgreSQL says when the statement of a waiting
 // session began, but the statement may have run for an hour before its commit. So the wait is the time for which the
 // oldest of these statements has been the same.
 class StandbyWait {

@@ -34,7 +34,7 @@ class PostgresArray {
   std::string values_;
 };
 
-// The parameters of a statement. The calls add $1, $2 and so on, in this order.
+// The parameters of a statement. The calls add the values of $1, $2 and so on, in this order.
 class PostgresValues {
  public:
   PostgresValues& Int64(int64_t number);

@@ -81,7 +81,7 @@ ByteBudget::Calls ByteBudget::GrantWhatFits() {
 }
 
 void ByteBudget::ForgetWaiting() {
-  FairLines<Line> forgotten;  // destroyed without the lock: what the callbacks own may give bytes back
+  FairLines<Line> forgotten;  // destroyed without the lock, because objects that the callbacks own may call GiveBack
   const std::lock_guard lock(mutex_);
   std::swap(forgotten, lines_);
   waiting_ = 0;

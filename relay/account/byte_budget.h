@@ -1,12 +1,12 @@
-// ByteBudget limits the bytes of events that all connections together may have under way. An event is under way from
-// its message until the last subscriber has it. One group (the connections of one client address) may have a quarter of
-// the budget in events that have not had their OK, the relay's answer to an event.
+// ByteBudget: limits the bytes of events that all connections together may have under way. An event is under way from
+// its arrival until it has been sent to the last subscriber. The events of one group (the connections of one client
+// address) that the relay has not yet answered with an OK may have a quarter of the budget.
 //
-// A caller whose bytes do not fit waits, and its callback is called when the bytes have been taken for it. Groups take
+// A request for bytes that do not fit waits; its callback is called once the bytes have been taken for it. Groups take
 // turns by bytes (throttle/fair_turns.h): a group that asks for little goes before a group that has had much. Requests
-// of one group are granted in the order of asking. A group that has its quarter is passed over until it has some of its
-// OKs. A request that is too large is granted as well: one that exceeds the quarter if its group waits for no OK, and
-// one that exceeds the whole budget if nothing is taken.
+// of one group are granted in the order in which they came. A group that uses up its quarter is passed over until some
+// of its events are answered. A request that is too large is granted too: a request for more than the quarter once no
+// event of its group waits for an answer, and a request for more than the whole budget once nothing is taken.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -24,27 +24,27 @@ namespace weir {
 
 class ByteBudget {
  public:
-  static constexpr uint64_t kShares = 4;  // the number of groups that can have their full share at once
+  static constexpr uint64_t kShares = 4;  // a group's share is the budget divided by this number
 
   // `bytes` is the whole budget.
   explicit ByteBudget(uint64_t bytes) : bytes_(bytes) {}
 
   // Takes bytes for the group. Returns true if they were taken at once; then `granted` is dropped. Otherwise the
-  // request waits, and `granted` is called once, when the bytes have been taken for it, unless ForgetWaiting comes
-  // first. The thread that frees enough bytes calls it, within GiveBack or Answered, so it should only post to another
-  // thread. The caller has to pass all bytes that were taken to both Answered and GiveBack.
+  // request waits, and `granted` is called once, when the bytes have been taken, unless ForgetWaiting is called first.
+  // The thread that frees the bytes calls `granted`, within GiveBack or Answered, so `granted` should only post to
+  // another thread. The caller has to pass all bytes that were taken to both Answered and GiveBack.
   bool Take(uint64_t group, uint64_t bytes, std::function<void()> granted);
-  // Returns bytes to the budget when their events are no longer under way.
+  // Returns bytes to the budget. The caller calls it when the events are no longer under way.
   void GiveBack(uint64_t bytes);
-  // Returns bytes to the group's share, when their events have had their OKs. The bytes stay taken from the whole
-  // budget until GiveBack.
+  // Returns bytes to the group's share. The caller calls it when the events have been answered with an OK. The bytes
+  // stay taken from the whole budget until GiveBack.
   void Answered(uint64_t group, uint64_t bytes);
   // Drops all waiting requests without calling their `granted`.
   void ForgetWaiting();
 
   uint64_t bytes() const { return bytes_; }
-  uint64_t out() const;                   // bytes that are taken and not given back
-  uint64_t out_of(uint64_t group) const;  // bytes of the group that are taken and not answered
+  uint64_t out() const;                   // bytes that were taken and not passed to GiveBack yet
+  uint64_t out_of(uint64_t group) const;  // the group's bytes that were taken and not passed to Answered yet
   size_t waiting() const;                 // the number of requests that wait
 
  private:
@@ -69,8 +69,8 @@ class ByteBudget {
   const uint64_t bytes_;
   mutable std::mutex mutex_;
   uint64_t out_ = 0;                               // see out()
-  std::unordered_map<uint64_t, uint64_t> out_of_;  // by group, without groups that have 0
-  FairLines<Line> lines_;                          // a group that has its quarter is of the second sort
+  std::unordered_map<uint64_t, uint64_t> out_of_;  // see out_of(), by group; without groups that have 0
+  FairLines<Line> lines_;                          // a group whose share is used up is of the second sort
   size_t waiting_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// HeavyTakers finds the clients that cause the most work, among any number of clients, in a table of fixed size.
+// HeavyTakers: finds the clients that cause the most work, among any number of clients, with a table of fixed size.
 //
-// If the table is full, a new client replaces the one with the least work, and begins with that one's work (the
-// algorithm "space-saving"). So every client that causes more than one part in kPlaces of all work is in the table, and
-// a client's work is overstated by at most the least work in the table.
+// If the table is full, a new client replaces the client with the least work and takes over its work (the algorithm
+// "space-saving"). So every client that causes more than 1/kPlaces of all work is in the table, and a client's work is
+// overstated by at most the least work in the table.
 //
 // Not thread-safe.
 #pragma once
@@ -26,12 +26,12 @@ class HeavyTakers {
     double work = 0;
   };
 
-  // Adds work to that of the client `key`. `group` is kept as it was when the client came into the table.
+  // Adds `work` to the work of the client `key`. `group` is used only if the client is not in the table yet.
   void Add(uint64_t key, uint64_t group, Work work);
-  // Multiplies the work of each client by `share`, from 0 to 1, so that old work counts less than new. A client that is
-  // left with less than 1 leaves the table.
+  // Multiplies the work of each client by `share`, from 0 to 1, so that old work counts less than new. Removes clients
+  // whose work is then less than 1.
   void Fade(double share);
-  // Returns the clients in the table, the one with the most work first.
+  // Returns the clients in the table in descending order of work.
   std::vector<Taker> Heaviest() const;
 
  private:

@@ -30,9 +30,9 @@ void Ledger::Close(Account& account) {
   if (account.address_.accounts.empty()) addresses_.erase(account.key_);
 }
 
-// Allocates nothing: destructors give bytes back.
+// Allocates nothing, because destructors call GiveBack.
 void Ledger::WakeWaiters(Address& address) {
-  constexpr size_t kLookedAt = 8;  // a caller that gives back must not look at all of them
+  constexpr size_t kLookedAt = 8;  // the waiters that one call checks; checking all of them could take too long
   const std::lock_guard lock(mutex_);
   std::list<Waiter>& waiters = address.waiters;
   for (size_t n = std::min(kLookedAt, waiters.size()); n > 0; --n) {
@@ -43,7 +43,7 @@ void Ledger::WakeWaiters(Address& address) {
     }
     try {
       first.tell();
-    } catch (...) {  // out of memory: the waiter asks again by itself
+    } catch (...) {  // out of memory; the waiter also checks from time to time
     }
     waiters.pop_front();
   }

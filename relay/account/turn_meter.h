@@ -1,13 +1,12 @@
-// TurnMeter lets code deep inside a turn charge its work to the connection whose turn it is. A turn is one run of a
+// TurnMeter: lets code deep inside a turn charge its work to the connection whose turn it is. A turn is one run of a
 // session on its I/O thread (relay/server/session.h).
 //
 //   Work spent = 0;
-//   const TurnMeter meter(spent);            // the session, for the length of a turn
-//   TurnMeter::Charge(kSignatureWork);       // a handler that the session calls, on the same thread
+//   const TurnMeter meter(spent);            // in the session, for the length of a turn
+//   TurnMeter::Charge(kSignatureWork);       // in a handler that the session calls, on the same thread
 //
 // The session counts a usual amount for each request (kRequestWork in relay/server/http_stage.cc). A handler that does
-// more work than that charges the difference, so that its connection pays, and the connection's address waits longer
-// for its next turn.
+// more work than that charges the difference, so that the address of its connection waits longer for its next turn.
 #pragma once
 
 #include <utility>
@@ -18,7 +17,7 @@ namespace weir {
 
 class TurnMeter {
  public:
-  // Makes Charge on this thread add to `spent` until the meter is destroyed. Meters nest: the innermost one counts.
+  // Makes Charge on this thread add to `spent` until the meter is destroyed. If meters nest, only the innermost counts.
   explicit TurnMeter(Work& spent) : outer_(std::exchange(current_, &spent)) {}
   ~TurnMeter() { current_ = outer_; }
   TurnMeter(const TurnMeter&) = delete;

@@ -1,15 +1,14 @@
-// Turns is a queue of items from many clients, for one thread or a few that work on them. It decides by fairness which
-// item is next: groups (client addresses) take turns by the work that their items cost, and within a group its parties
-// (connections) do (throttle/fair_turns.h). So a client that floods the queue waits behind its own items, however many
-// connections it has, and a client with little work goes before those with much. The items of one party keep their
-// order.
+// Turns: a queue of items from many clients, for one thread or a few that work on them. Groups (client addresses) take
+// turns by the work that their items cost, and so do the parties (connections) within a group (throttle/fair_turns.h).
+// So a client that floods the queue waits behind its own items, however many connections it has, and a client with
+// little work goes before clients with much. The items of one party keep their order.
 //
-//   turns.Push(party, std::move(item), expected);    // the work that the item will probably cost
-//   Item item = turns.Pop();                         // its turn begins
-//   turns.End(party, expected, done);                // its turn ends: it has cost `done`
+//   turns.Push(party, std::move(item), expected);    // `expected`: the work that the item will probably cost
+//   Item item = turns.Pop();                         // the item's turn begins
+//   turns.End(party, expected, done);                // the item's turn ends; `done`: the work that it has cost
 //
-// Not thread-safe. Memory grows with the items that wait, so the code that pushes limits their number, such as the
-// window of events that a connection may have in flight (relay/protocol/event_window.h).
+// Not thread-safe. Memory grows with the number of waiting items; the code that pushes must limit this number, as does
+// the window of events that a connection may have in flight (relay/protocol/event_window.h).
 #pragma once
 
 #include <cstddef>
@@ -23,23 +22,23 @@
 
 namespace weir {
 
-// The queue behind Turns, PartyTurns and GroupTurns. It keeps one Line of items for each key. kKeyOf returns the key of
-// a party: its connection's (PartyOf) or its address's (GroupOf). A Line has the functions of PartyLine; it may be a
-// LinesInTurns itself. If memory runs out in a function that takes an item, the function throws, nothing has changed,
-// and the item is still the caller's.
+// LinesInTurns: the queue behind Turns, PartyTurns and GroupTurns. Keeps one Line of items for each key. kKeyOf returns
+// the key of a party's connection (PartyOf) or of its address (GroupOf). A Line has the functions of PartyLine; it may
+// itself be a LinesInTurns. If memory runs out in a function that takes an item, the function throws and changes
+// nothing, and the caller still has the item.
 template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
 class LinesInTurns {
  public:
   bool empty() const { return places_.turns().empty(); }
   // Returns the next item. Requires that the queue is not empty.
   const Item& Front() const { return places_.Next().line.Front(); }
-  // Returns the work that the next item was pushed with. Requires that the queue is not empty.
+  // Returns the work with which the next item was pushed. Requires that the queue is not empty.
   Work FrontWork() const { return places_.Next().line.FrontWork(); }
-  // Returns the number of lines with items that wait, with an item whose turn has not ended, or without items but
-  // remembered for what they have had (throttle/fair_turns.h).
+  // Returns the number of lines: lines with waiting items, lines with an item whose turn has not ended, and empty lines
+  // that are remembered because of the work that they have had (throttle/fair_turns.h).
   size_t lines() const { return places_.size(); }
 
-  // Adds an item behind the other items of its party. `work` is what the item will probably cost.
+  // Adds an item behind the other items of its party. `work` is the work that the item will probably cost.
   void Push(const Party& party, Item&& item, Work work) {
     Place& place = places_.Find(kKeyOf(party));
     place.line.Push(party, std::move(item), work);
@@ -47,7 +46,7 @@ class LinesInTurns {
   }
 
   // Removes the next item and returns it. Requires that the queue is not empty. The item's turn lasts until the caller
-  // calls End or PutBack for it. Several turns may last at the same time.
+  // calls End or PutBack for it. Several items may have their turns at the same time.
   Item Pop() {
     Place& place = places_.Next();
     places_.turns().Begin(place, place.line.FrontWork());
@@ -56,16 +55,16 @@ class LinesInTurns {
     return item;
   }
 
-  // Ends the turn of a popped item that needs no further turn. `asked` is the work that the item was pushed with,
-  // `done` the work that its turn has cost.
+  // Ends the turn of a popped item that needs no further turn. `asked` is the work with which the item was pushed;
+  // `done` is the work that its turn has cost.
   void End(const Party& party, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.End(party, asked, done);
     places_.End(place, asked, done);
   }
 
-  // Ends the turn of a popped item and puts the item back, as the first of its party. `asked` is the work that the item
-  // was pushed with, and keeps for its next turn; `done` is the work that this turn has cost.
+  // Ends the turn of a popped item and puts the item back, as the first of its party. `asked` is the work with which
+  // the item was pushed, also its expected work for the next turn; `done` is the work that this turn has cost.
   void PutBack(const Party& party, Item&& item, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.PutBack(party, std::move(item), asked, done);
@@ -86,7 +85,7 @@ class LinesInTurns {
   FairLines<Place> places_;
 };
 
-// A Line without turns: items in the order of Push.
+// PartyLine: a Line without turns. Returns items in the order of Push.
 template <typename Item>
 class PartyLine {
  public:
@@ -108,15 +107,15 @@ class PartyLine {
 
 inline uint64_t PartyOf(const Party& party) { return party.id; }
 
-// The items of one group, whose parties take turns.
+// PartyTurns: the items of one group, whose parties take turns.
 template <typename Item>
 using PartyTurns = LinesInTurns<Item, PartyLine<Item>, PartyOf>;
 
-// The items of groups that take turns. The items of one group keep their order, whatever their parties.
+// GroupTurns: the items of groups that take turns. The items of one group keep their order, whatever their parties.
 template <typename Item>
 using GroupTurns = LinesInTurns<Item, PartyLine<Item>, GroupOf>;
 
-// The items of groups that take turns, and whose parties take turns within each group.
+// Turns: the items of groups that take turns; within each group, the parties take turns.
 template <typename Item>
 using Turns = LinesInTurns<Item, PartyTurns<Item>, GroupOf>;
 

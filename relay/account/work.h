@@ -1,10 +1,10 @@
-// Work is the one unit for everything that a client can make the relay do, on whatever thread: about a nanosecond of a
-// CPU core.
+// Work: the unit for everything that a client can make the relay do, on whatever thread. A unit of work is about a
+// nanosecond of a CPU core.
 //
-// Work is charged by the gates for writes and scans (throttle/admission.h), by the turns of the workers, of the commit
-// thread and of the I/O threads (turns.h), and by the budgets of live matching: before the work is done if its cost can
-// be known, else afterwards. The figures below are rounded from measurements. Their proportions matter, so that a
-// client does not get much of one kind of work at the price of little of another.
+// Work is charged by the gates for writes and scans (throttle/admission.h), by the turns of the workers, the commit
+// thread and the I/O threads (turns.h), and by the budgets of live matching. It is charged before it is done if its
+// cost is known by then, else afterwards. The figures below are rounded measurements. Their proportions matter: no kind
+// of work may be charged much less than it costs.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ namespace weir {
 
 using Work = uint64_t;
 
-// The work for one party after which a thread lets others have their turn: about a millisecond.
+// The work that a thread does for one party before it turns to another: about a millisecond.
 inline constexpr Work kTurnWork = 1'000'000;
 
 // The store.
-inline constexpr Work kEntryWork = 2'000;    // an index entry put or removed, in key order
-inline constexpr Work kSeekWork = 4'000;     // the first entry of an index range found, or a key looked up
-inline constexpr Work kVisitWork = 300;      // an index entry that a scan passes
-inline constexpr Work kRecordWork = 1'000;   // a record fetched and matched against a filter
-inline constexpr Work kRecordByteWork = 1;   // a byte of such a record, in addition
-inline constexpr Work kStoredByteWork = 32;  // a byte written: its share of log, flush and compaction
+inline constexpr Work kEntryWork = 2'000;    // putting or removing an index entry, in key order
+inline constexpr Work kSeekWork = 4'000;     // finding the first entry of an index range, or looking up a key
+inline constexpr Work kVisitWork = 300;      // passing an index entry in a scan
+inline constexpr Work kRecordWork = 1'000;   // fetching a record and matching it against a filter
+inline constexpr Work kRecordByteWork = 1;   // each byte of such a record, in addition to kRecordWork
+inline constexpr Work kStoredByteWork = 32;  // writing a byte, with its share of log, flush and compaction
 
 // Messages and matching.
-inline constexpr Work kFrameWork = 1'000;       // a frame parsed, whatever it holds
-inline constexpr Work kInflatedByteWork = 4;    // a byte that comes out of a compressed frame
-inline constexpr Work kFilterWork = 10;         // a filter matched against an event
-inline constexpr Work kTagVisitWork = 5;        // one value of a condition looked up among the tags of an event
-inline constexpr Work kDeliveryWork = 2'000;    // an event queued for one subscriber
-inline constexpr Work kSignatureWork = 44'000;  // a signature verified
-inline constexpr Work kParsedByteWork = 2;      // a byte of an event that is parsed and hashed
-inline constexpr Work kWrittenByteWork = 2;     // a byte of an HTTP answer made and copied
+inline constexpr Work kFrameWork = 1'000;       // parsing a frame, whatever it holds
+inline constexpr Work kInflatedByteWork = 4;    // inflating a byte of a compressed frame
+inline constexpr Work kFilterWork = 10;         // matching a filter against an event
+inline constexpr Work kTagVisitWork = 5;        // looking up one value of a condition among the tags of an event
+inline constexpr Work kDeliveryWork = 2'000;    // queueing an event for one subscriber
+inline constexpr Work kSignatureWork = 44'000;  // verifying a signature
+inline constexpr Work kParsedByteWork = 2;      // parsing and hashing a byte of an event
+inline constexpr Work kWrittenByteWork = 2;     // making and copying a byte of an HTTP answer
 
-// Converts work for the gates, which count bytes because they measure in bytes what the database can write. Returns the
-// number of bytes whose writing costs as much.
+// Converts work for the gates, which count in bytes because they measure how many bytes the database can write. Returns
+// the number of bytes that take the same work to write.
 constexpr Cost CostOf(Work work) { return Cost{work / kStoredByteWork}; }
 
 }  // namespace weir

@@ -27,19 +27,19 @@ struct Task {
 
 constexpr uint32_t kUrgentInARow = 7;
 
-// A task that fails (out of memory, say) must not end the thread, and with it the connections of all clients.
+// Catches exceptions: a task that fails, because memory runs out for example, must not end the program.
 Work RunAndForget(std::function<Work()> run) {
   Work work = kTurnWork;
   try {
     work = run();
-    run = nullptr;  // ends it here: objects that it owns may submit when they end
+    run = nullptr;  // destroys the task without the mutex, because objects that it owns may submit tasks when they end
   } catch (const std::exception& e) {
     spdlog::error("a task of the workers failed: {}", e.what());
   }
   return work;
 }
 
-// Tasks of one kind of an address, whose connections take turns.
+// The tasks of one kind and one address, whose connections take turns.
 using Lane = PartyTurns<Task>;
 
 // An address. Addresses that have only long tasks are of the second sort.
@@ -57,7 +57,7 @@ struct Group : FairLine {
   bool long_is_next = false;
 };
 
-// Returns the kind of the task that is next. Requires that one is runnable.
+// Returns the kind of the task that is next. Requires that a task is runnable.
 Urgency Group::Next(bool long_may_run) const {
   const bool fair = !LaneOf(Urgency::kFair).empty();
   const bool long_task_waits = long_may_run && has_long();
@@ -101,7 +101,7 @@ class Tasks {
     return chosen;
   }
 
-  // Ends a task's turn. The group may be gone then.
+  // Ends a task's turn. The group may no longer exist afterwards.
   void End(const Chosen& chosen, Work work) {
     chosen.group.LaneOf(chosen.urgency).End(chosen.task.party, chosen.expected, work);
     groups_.End(chosen.group, chosen.expected, work);
@@ -123,7 +123,7 @@ class Tasks {
 
 struct WorkPool::Rep {
   explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
-  // Also runs if a thread could not be made, when those made before it run already.
+  // Joins the threads. Called even if a thread could not be started; the earlier ones run by then.
   ~Rep();
 
   void Run(int nice);
@@ -136,7 +136,7 @@ struct WorkPool::Rep {
   std::condition_variable wake_up;
   Tasks tasks;
   size_t waiting = 0;
-  size_t long_waiting = 0;  // the long ones among these
+  size_t long_waiting = 0;  // the long tasks among the waiting ones
   size_t sleeping = 0;
   size_t long_running = 0;
   bool ending = false;

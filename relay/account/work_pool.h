@@ -2,17 +2,17 @@
 //
 // Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have had
 // the least work once the expected work of its next task is added. So an address that asks for little goes before all
-// addresses that ask for much, whether known or new, however many these are, however many connections they have, and
-// whatever each task costs in the end.
+// addresses that ask for much, whether they are known or new, however many they are, however many connections they
+// have, and whatever each task really costs.
 //
-// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but one
-// of every eight tasks is not urgent, if any such task waits. Fair tasks (events) and long tasks (the later slices of a
-// REQ or COUNT) take turns while both wait. Fewer long tasks run at once than there are threads, but at least one, so a
-// short request finds a thread whatever a scan costs. Within a kind, the connections of the address take turns by work.
-// Between addresses, urgency does not count. Callers cut their work into tasks of a millisecond at most.
+// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but if
+// other tasks wait, one of every eight tasks is not urgent. Fair tasks (events) and long tasks (the later slices of a
+// REQ or COUNT) take turns while both wait. One thread never runs long tasks, unless it is the only thread, so a short
+// request finds a thread whatever a scan costs. Within a kind, the connections of the address take turns by work.
+// Between addresses, urgency does not count. Callers split their work into tasks of about a millisecond.
 //
-// Threads: all functions may be called from any thread, tasks included. The pool does not bound the number of tasks;
-// callers limit what they submit (relay/protocol/event_window.h, relay/protocol/requests.h).
+// Threads: all functions may be called from any thread, also from a task. The pool does not bound the number of tasks;
+// callers limit the tasks that they submit (relay/protocol/event_window.h, relay/protocol/requests.h).
 #pragma once
 
 #include <cstddef>
@@ -29,25 +29,26 @@
 
 namespace weir {
 
-// The kinds of tasks, see above.
+// The kinds of tasks (see above).
 enum class Urgency : uint8_t { kUrgent, kFair, kLong };
 inline constexpr size_t kUrgencies = 3;
 
 class WorkPool {
  public:
-  // The nice value of the workers, a lower priority than that of the I/O and commit threads. So events wait here, where
-  // parties take turns, and not in one queue behind events that were verified already. Median delay of live events in
-  // the scenario `storm` (bench/relay): 12 ms without, 5.7 ms with this value, and 3.5 ms with batches of 4 events.
+  // The nice value of the workers, which gives them a lower priority than the I/O and commit threads. So events wait
+  // in this pool, where parties take turns, and not in a single queue behind verified events. Median delay of live
+  // events in the scenario `storm` (bench/relay): 12 ms without this value, 5.7 ms with it, and 3.5 ms with it and
+  // batches of 4 events.
   static constexpr int kNice = 10;
 
-  // Starts the threads, at least one.
+  // Starts `threads` threads, or one if `threads` is 0.
   explicit WorkPool(size_t threads, int nice = kNice);
   // Waits until all submitted tasks have run, then ends the threads.
   ~WorkPool();
 
   // Queues a task, which is called once, on one of the threads. `expected` is the work that it will probably cost. The
-  // task returns the work that it has cost, or void: then it has cost `expected`. An exception from a task
-  // (std::exception) is logged.
+  // task returns the work that it has cost; a task that returns void counts as `expected`. A std::exception from the
+  // task is logged.
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Work expected, Task task) {
     if constexpr (std::is_void_v<std::invoke_result_t<Task&>>) {
@@ -59,7 +60,7 @@ class WorkPool {
       Enqueue(urgency, party, expected, std::move(task));
     }
   }
-  // The expected work of a task if the caller does not know it.
+  // The expected work of a task for which the caller names none.
   static constexpr Work kUsualWork = kTurnWork / 8;
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Task task) {
@@ -69,8 +70,8 @@ class WorkPool {
   size_t threads() const;
   size_t waiting() const;  // the number of tasks that have not begun
 
-  // The groups and the parties that have cost the most work, the first one most (heavy_takers.h). That is work since
-  // the start, unless a caller lets old work fade with FadeTakers, for example once a second.
+  // The groups and the parties that have cost the most work, in descending order (heavy_takers.h). Their work counts
+  // from the start, unless a caller makes old work fade with FadeTakers, for example once a second.
   struct Heaviest {
     std::vector<HeavyTakers::Taker> groups;
     std::vector<HeavyTakers::Taker> parties;

@@ -3,7 +3,7 @@
 //
 //   for (const Finding& finding : Examine(facts)) …   // worst first
 //
-// To add a check, write its function and add a line to the table of its file (…_checks.cc). Its words must be right on
+// To add a check, write its function and add a line to the table of its file (…_checks.cc). Its text must be true on
 // every machine.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace weir {
 
-// How bad a finding is. The number of the worst one is the exit status of `weir doctor`.
+// How severe a finding is. The number of the worst severity is the exit status of `weir doctor`.
 enum class Severity : uint8_t {
   kFine = 0,
   kAdvice = 1,   // a change would make something better

@@ -1,4 +1,4 @@
-// Shared by the checks of `weir doctor`: the worst of several findings, figures in words, and figures about memory.
+// Helpers of the checks of `weir doctor`: the worst of several findings, figures in words, and figures about memory.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Calls `find` for each of the things, and returns the worst finding; the first of equally bad ones. Returns nullopt if
-// there is none.
+// Calls `find` for each of the things, and returns the worst finding; of equally bad ones, the first. Returns nullopt
+// if there is none.
 template <typename Things, typename Find>
 std::optional<Finding> WorstOf(const Things& things, Find find) {
   std::optional<Finding> worst;
@@ -54,7 +54,7 @@ inline std::string Milliseconds(double seconds) {
   return text;
 }
 
-// Converts to a whole number; what is not above 0 becomes 0.
+// Converts to a whole number; a number that is not above 0 becomes 0.
 inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
 
 // Returns "1 event", "2 events".
@@ -62,13 +62,13 @@ inline std::string Count(uint64_t count, const std::string& what) {
   return ShortNumber(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// Returns the setting that makes `bytes` the memory target, in whole MiB and at least one.
+// Returns the setting that makes `bytes` the memory target, in whole MiB, at least one MiB.
 inline std::string TargetOf(double bytes) {
   return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
 }
 
-// Returns the memory that the relay on this machine holds now; 0 if none runs; nullopt if one may run, but its metrics
-// are not known.
+// Returns the memory that the relay on this machine holds now; 0 if none runs; nullopt if one may run whose metrics are
+// not known.
 inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
@@ -76,7 +76,7 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
-// Returns the memory target, in bytes, whose emergency of memory begins about a tenth below `limit_bytes`.
+// Returns the memory target, in bytes, with which the memory emergency begins about a tenth below `limit_bytes`.
 inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
   return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
 }

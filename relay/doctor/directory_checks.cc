@@ -13,8 +13,8 @@ std::optional<Finding> DiskHangs(const Facts& facts) {
     if (!d.hangs) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
                    .saw = NameOf(d) + " is on a disk that has not answered for 5 s.",
-                   .why = "Nothing can be stored, and who reads from it waits too.",
-                   .act = "See what the kernel says of the disk, or of the server that it is on.",
+                   .why = "Data cannot be stored there, and reads wait too.",
+                   .act = "See what the kernel says about the disk, or about the server that it is on.",
                    .commands = {"journalctl -k -p err", "findmnt -T " + Quoted(d.path)}};
   });
 }
@@ -23,7 +23,7 @@ std::optional<Finding> DirectoryWrong(const Facts& facts) {
   return WorstOf(facts.directories, [](const DirectoryFacts& d) -> std::optional<Finding> {
     if (!d.is_file) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
-                   .saw = NameOf(d) + " is no directory.",
+                   .saw = NameOf(d) + " is not a directory.",
                    .why = "A relay or gate with these settings cannot start.",
                    .act = "Name another one, or put the file elsewhere."};
   });
@@ -37,7 +37,7 @@ std::optional<Finding> DiskFull(const Facts& facts) {
     return Finding{.severity = full ? Severity::kBroken : Severity::kWarning,
                    .saw = NameOf(d) + " is on a disk with " + ReadableBytes(d.free_bytes) + " free of " +
                           ReadableBytes(d.bytes) + ".",
-                   .why = "When it is full nothing can be stored; what is there can still be read.",
+                   .why = "When the disk is full, nothing can be stored; stored data can still be read.",
                    .act = "Make room, or move the directory to a larger disk.",
                    .commands = {"df -h " + Quoted(d.path)}};
   });
@@ -49,8 +49,8 @@ std::optional<Finding> DiskFiles(const Facts& facts) {
     return Finding{.severity = d.free_files < 10 ? Severity::kBroken : Severity::kWarning,
                    .saw = NameOf(d) + " is on a disk that can hold " + std::to_string(d.free_files) +
                           " more files of " + ShortNumber(d.files) + ".",
-                   .why = "Without one left the disk is as good as full.",
-                   .act = "See where the many small files are.",
+                   .why = "When no more files can be made, nothing can be stored, as on a full disk.",
+                   .act = "Find out where the many small files are.",
                    .commands = {"df -i " + Quoted(d.path)}};
   });
 }
@@ -60,8 +60,8 @@ std::optional<Finding> DiskReadOnly(const Facts& facts) {
     if (!d.read_only) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
                    .saw = NameOf(d) + " is on a disk that is mounted read-only.",
-                   .why = "Nothing can be stored. A kernel also mounts a disk so when it fails.",
-                   .act = "See what the kernel says of the disk; then mount it to be written to.",
+                   .why = "Nothing can be stored. The kernel also remounts a failing disk read-only.",
+                   .act = "See what the kernel says about the disk; then remount it read-write.",
                    .commands = {"findmnt -T " + Quoted(d.path), "journalctl -k -p err"}};
   });
 }
@@ -84,7 +84,7 @@ std::optional<Finding> DiskForgets(const Facts& facts) {
     if (d.file_system != "tmpfs") return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = NameOf(d) + " is in memory (tmpfs).",
-                   .why = "All of it is gone when the machine restarts, and it takes memory that the relay counts on.",
+                   .why = "Its data is lost when the machine restarts, and takes memory that the relay counts on.",
                    .act = "Name a directory on a disk, unless this is a trial."};
   });
 }
@@ -95,8 +95,8 @@ std::optional<Finding> DiskOnNetwork(const Facts& facts) {
     return Finding{.severity = Severity::kWarning,
                    .saw = NameOf(d) + " is on another machine (" + d.file_system + ").",
                    .why =
-                       "Every OK waits for the network, and two machines may come to write to one database: its "
-                       "lock holds only as far as that server and its mounts keep it.",
+                       "Every OK waits for the network, and two machines may write to one database: its lock holds "
+                       "only if that server and its mounts respect it.",
                    .act =
                        "Put the directory on a disk of this machine; several machines share a PostgreSQL "
                        "(relay/SEVERAL.md)."};
@@ -109,14 +109,15 @@ std::optional<Finding> SyncSlow(const Facts& facts) {
     const double median = d.syncs->median.count();
     const double worst = d.syncs->worst.count();
     if (median < 0.02 && worst < 1) return std::nullopt;
-    return Finding{.severity = median >= 0.1 || worst >= 1 ? Severity::kWarning : Severity::kAdvice,
-                   .saw = NameOf(d) + " took " + Milliseconds(median) + " for an fsync, the longest " +
-                          Milliseconds(worst) + " (" + std::to_string(d.syncs->count) + " of 4 KiB).",
-                   .why = "What is acknowledged waits for one. A good SSD takes some 1 ms, a disk that turns 10 ms.",
-                   .act =
-                       "See whether others load the disk; else a faster one, local to the machine. For events "
-                       "WEIR_DB_SYNC=interval gives up the last moment before a power cut instead.",
-                   .commands = {"cat /proc/pressure/io"}};
+    return Finding{
+        .severity = median >= 0.1 || worst >= 1 ? Severity::kWarning : Severity::kAdvice,
+        .saw = NameOf(d) + " took " + Milliseconds(median) + " for an fsync, the longest " + Milliseconds(worst) +
+               " (" + std::to_string(d.syncs->count) + " of 4 KiB).",
+        .why = "Every acknowledgement waits for an fsync. A good SSD takes about 1 ms, a spinning disk 10 ms.",
+        .act =
+            "See whether other programs load the disk; if not, use a faster local disk. For events, you can "
+            "also set WEIR_DB_SYNC=interval: then a power cut loses the last events.",
+        .commands = {"cat /proc/pressure/io"}};
   });
 }
 

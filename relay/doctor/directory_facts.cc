@@ -46,8 +46,8 @@ std::string_view NameOfFileSystem(const std::string& path) {
   return "";
 }
 
-// A file without a name is gone whatever happens. Btrfs does not sync one, since no name would lead to it after a
-// crash.
+// The file for the measurement. A file without a name disappears whatever happens. Btrfs does not sync such a file,
+// since no name would lead to it after a crash.
 class TrialFile {
  public:
   explicit TrialFile(const std::string& directory) {
@@ -97,7 +97,7 @@ fs::path Existing(const std::string& path) {
   return existing;
 }
 
-// True if users other than the owners can come to it through all directories above it.
+// Returns true if users other than the owners can reach the path through all directories above it.
 bool IsReachable(const std::string& path) {
   std::error_code error;
   for (fs::path above = fs::absolute(path, error).lexically_normal().parent_path();; above = above.parent_path()) {

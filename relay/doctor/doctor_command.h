@@ -4,10 +4,10 @@
 
 namespace weir {
 
-// The exit status if the flags are wrong, or if --as-running finds no relay. Other commands return 2 for that.
+// The exit status if the flags are wrong, or if --as-running finds no relay. Other commands return 2 for wrong flags.
 inline constexpr int kDoctorNotAsked = 64;
-// Returns the exit status: 0 if there is nothing to change, 1 for advice, 2 for a warning, 3 if something is broken; of
-// several findings the worst counts, and those of --ignore do not. argv[0] is "weir doctor".
+// Returns the exit status: 0 if there is nothing to change, 1 for advice, 2 for a warning, 3 if something is broken.
+// The worst finding counts; findings of checks that --ignore names do not. argv[0] is "weir doctor".
 int DoctorCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
 // Facts: all that `weir doctor` knows when it runs its checks (check.h). Gather (gather.h) fills them; tests make them
-// up. A fact that could not be looked at is left empty, and no check says anything about it.
+// up. A fact that could not be found out is left empty, and no check says anything about it.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,18 @@ struct SettingsFacts {
   size_t set = 0;                    // number of settings that the environment sets
   std::vector<Status> wrong;         // the errors for which a relay or a gate would refuse to start
   std::vector<std::string> unknown;  // warnings about unknown names (SettingTable::UnknownNames)
-  // When the certificate of WEIR_TLS_CERT expires, in seconds since 1970.
+  // The time at which the certificate of WEIR_TLS_CERT expires, in seconds since 1970.
   std::optional<int64_t> certificate_expires_at;
-  uint64_t memory_target_bytes = 0;  // the target in bytes, also if the setting is a share; 0 if it is not known
+  uint64_t memory_target_bytes = 0;  // the target in bytes, even if the setting is a share; 0 if it is not known
 };
 
 // The cgroups (control groups of Linux) that bound the relay or, if no relay runs, this program.
 struct CgroupFacts {
-  std::optional<uint64_t> memory_high_bytes;  // from here on the kernel holds allocations back
-  uint64_t oom_kills = 0;                     // processes that the kernel has killed for want of memory
+  std::optional<uint64_t> memory_high_bytes;  // above this the kernel slows allocations down
+  uint64_t oom_kills = 0;                     // number of processes that the kernel has killed for lack of memory
   double cpus = 0;                            // processors that the quota allows; 0: there is no quota
-  uint64_t periods = 0;                       // periods of that quota so far
-  uint64_t throttled_periods = 0;             // periods in which the quota was used up
+  uint64_t periods = 0;                       // number of periods of the quota so far
+  uint64_t throttled_periods = 0;             // number of periods in which the quota was used up
 };
 
 // Shares of the last minute in which some or all tasks of the machine waited (/proc/pressure), in percent.
@@ -49,17 +49,17 @@ struct HostFacts {
   unsigned cpus = 0;
   uint64_t memory_bytes = 0;
   std::optional<MemoryRoom> room;
-  // Memory that can still be allocated, if the kernel limits what it promises (overcommit_memory=2).
+  // Memory that can still be allocated, if the kernel bounds the sum of all allocations (overcommit_memory=2).
   std::optional<uint64_t> commit_left_bytes;
   bool huge_pages_always = false;
   std::optional<PressureFacts> pressure;
   std::optional<bool> clock_is_kept;  // true if the kernel says that a time service keeps the clock right
-  // Files that a relay of this user may have open: the hard limit, to which it raises its own. 0: any number, for root.
+  // Number of files that a relay of this user may have open: the hard limit, to which a relay raises its own; 0: any.
   uint64_t most_files = 0;
   CgroupFacts cgroup;
 };
 
-// The process of the relay that has the data directory, if it is a process of this machine and this user may look at
+// The process of the relay that uses the data directory, if it is a process of this machine and this user may look at
 // it.
 struct ProcessFacts {
   int process = 0;  // its id
@@ -68,7 +68,7 @@ struct ProcessFacts {
   std::vector<std::string> other_settings;
 };
 
-// How long an fdatasync takes after 4 KiB were appended to a file, as a write-ahead log is written.
+// The time that an fdatasync takes after 4 KiB were appended to a file, as in a write-ahead log.
 struct SyncFacts {
   int count = 0;  // number of measurements
   std::chrono::duration<double> median{};
@@ -97,9 +97,9 @@ struct RocksDbFacts {
   std::optional<LockHolder> holder;  // the process that has the database open
   bool exists = false;
   Status recognised;          // an error if weir cannot read the database; checked only if no process holds it
-  uint64_t bytes = 0;         // in all files
+  uint64_t bytes = 0;         // size of all files
   uint64_t files = 0;         // number of files
-  uint64_t log_bytes = 0;     // in write-ahead logs
+  uint64_t log_bytes = 0;     // size of the write-ahead logs
   std::string corruption;     // the newest line of RocksDB's own log that reports corruption; empty if there is none
   double future_seconds = 0;  // time by which the newest file is ahead of the clock; 0 if it is not
 };
@@ -107,8 +107,8 @@ struct RocksDbFacts {
 struct PostgresFacts {
   std::string name;  // the address of the server, without the password
   Status reached;    // an error: the server was not reached, and the members below are unknown
-  int version = 0;   // 150006
-  std::string role;  // the role as which weir connects
+  int version = 0;   // for example 150006
+  std::string role;  // the role with which weir connects
   bool is_standby = false;
   bool may_monitor = false;  // the role is a member of pg_monitor
   Status tables;             // an error if weir's tables are wrong, or are missing and cannot be made
@@ -122,7 +122,7 @@ struct PostgresFacts {
   uint64_t max_wal_bytes = 0;
   uint64_t timed_checkpoints = 0;
   uint64_t requested_checkpoints = 0;
-  uint64_t max_connections = 0;    // for clients, without the reserved connections
+  uint64_t max_connections = 0;    // the most connections of clients, without the reserved ones
   uint64_t connections = 0;        // connections of clients now
   int64_t role_connections = -1;   // connections that the role may have; -1: any number
   double clock_ahead_seconds = 0;  // time by which the server's clock is ahead of this machine's
@@ -133,7 +133,7 @@ struct PostgresFacts {
 struct InstanceFacts {
   std::string url;
   bool is_local = false;        // it runs on this machine
-  std::string problem;          // why it could not be asked; empty if it could
+  std::string problem;          // why the instance could not be asked; empty if it could
   bool nobody_listens = false;  // no connection could be made
   bool is_stranger = false;     // another program than weir answered
   Scrape metrics;               // the answer of /metrics
@@ -153,8 +153,8 @@ struct Facts {
   std::optional<RocksDbFacts> rocksdb;
   std::optional<PostgresFacts> postgres;
   std::vector<InstanceFacts> instances;
-  std::string stranger;    // address at which another program answers in place of a relay or gate; may be empty
-  double now_seconds = 0;  // since 1970
+  std::string stranger;             // address at which another program answers in place of a relay or gate; empty: none
+  double now_seconds = 0;           // seconds since 1970
   std::vector<std::string> unseen;  // things that could not be looked at, and why
 
   // True if a relay is, or may be, installed on this machine; false if there is only a gate.

@@ -91,7 +91,7 @@ std::vector<std::string> Differences(const Environment& ours, const Environment&
   return names;
 }
 
-// Returns the data directory by the flag or the settings.
+// Returns the data directory, from the flag or the settings.
 std::string DataDirOf(const GatherOptions& options) {
   std::string data_dir = RelayConfiguration().data_dir;
   SettingTable table;
@@ -166,7 +166,7 @@ class Gatherer {
     if (HasHolder() && !facts_.rocksdb->holder->address.empty()) Ask(facts_.rocksdb->holder->address, true);
     const uint64_t port = facts_.settings.relay.server.port;
     TryPort(port, true);
-    // If the port is not set, a gate has another default.
+    // If the port is not set, a gate listens at another default port.
     if (port == ServerSettings().port) TryPort(kGatePort, false);
   }
 
@@ -177,11 +177,11 @@ class Gatherer {
     if (port == 0 || known) return;
     const auto ask = [&](bool tls) { return AskInstance(Question((tls ? "https://" : "http://") + address, true)); };
     InstanceFacts found = ask(!server.tls.empty());
-    // An instance that this environment does not describe may differ in TLS: a stranger answers neither way.
+    // An instance with another environment may differ in TLS. A program that is not weir answers neither way.
     if (!found.problem.empty() && !found.nobody_listens)
       if (InstanceFacts other = ask(server.tls.empty()); other.problem.empty()) found = std::move(other);
     if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;
-    // A silent program may not be weir: nothing is said about one at a port that is only a guess.
+    // A silent program may not be weir, so it is not reported if its port is only a guess.
     if (found.problem.empty() || (is_ours && !found.nobody_listens && !found.is_stranger))
       facts_.instances.push_back(std::move(found));
   }
@@ -196,7 +196,7 @@ class Gatherer {
             }};
   }
 
-  // A gate alone needs no data directory; a relay makes one.
+  // A gate without a relay needs no data directory; a relay makes one.
   void DecideWhoIsHere() {
     std::error_code error;
     const bool has_gate = std::ranges::any_of(
@@ -229,18 +229,18 @@ class Gatherer {
 
   std::string CgroupsOf() const { return process_ > 0 ? std::to_string(process_) : "self"; }
 
-  // The running instance seems to be in another cgroup than this program.
+  // Forgets the cgroup, because the running instance seems to be in another one than this program.
   void ForgetCgroup() {
     facts_.host.cgroup = {};
     if (facts_.host.room) facts_.host.room->cgroup_limit_bytes.reset();
     facts_.unseen.emplace_back(
-        "the cgroup of what runs, which is known of a relay on RocksDB alone, to its user and root");
+        "the cgroup of the running instance (visible only for a relay on RocksDB, to its user and to root)");
   }
 
   void ResolveTarget() {
     const MemoryTargetSettings& memory = facts_.settings.relay.storage.memory;
     const InstanceFacts* relay = LocalRelay(facts_);
-    // 0 stands for a share of the memory that was free when the relay started.
+    // 0 means a share of the memory that was free when the relay started.
     if (memory.target_memory_mb == 0 && relay != nullptr) {
       facts_.settings.memory_target_bytes = AsCount(relay->metrics.Get("weir_memory_target_bytes"));
       return;
@@ -252,7 +252,7 @@ class Gatherer {
 
   GatherOptions options_;
   Facts facts_;
-  int process_ = 0;  // the relay's; 0 if none is known
+  int process_ = 0;  // the id of the relay's process; 0 if it is not known
 };
 
 }  // namespace

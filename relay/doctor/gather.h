@@ -20,8 +20,8 @@ struct GatherOptions {
 };
 
 // Returns an error only if `as_running` is set, and no relay runs on the data directory or this user may not look at
-// its process. Facts that could not be looked at are no error. With `as_running`, it makes the relay's working
-// directory that of this process.
+// its process. Facts that could not be found out are no error. With `as_running`, this process changes to the relay's
+// working directory.
 Result<Facts> Gather(GatherOptions options);
 
 }  // namespace weir

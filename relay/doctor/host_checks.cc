@@ -25,7 +25,7 @@ std::optional<Finding> FileLimit(const Facts& facts) {
                  .saw = (running ? "The relay that runs may have " : "A program started here may have ") +
                         std::to_string(most) + " files open; " + std::to_string(server.max_connections) +
                         " connections (WEIR_MAX_CONNECTIONS) need " + std::to_string(needed) + ".",
-                 .why = "Connections beyond it wait in the kernel, unanswered.",
+                 .why = "Connections beyond the limit wait in the kernel, unanswered.",
                  .act =
                      "Raise the limit in the unit of systemd, or in the shell that starts the relay; or allow fewer "
                      "connections.",
@@ -54,7 +54,7 @@ std::optional<Finding> MemoryTargetLarge(const Facts& facts) {
   return Finding{.severity = Severity::kWarning,
                  .saw = "The memory target is " + Mebibytes(facts.settings.memory_target_bytes) + "; " +
                         Mebibytes(room) + " are free for a relay here.",
-                 .why = "Before the relay sees that memory is short, the machine swaps, or the kernel kills somebody.",
+                 .why = "Before the relay sees that memory is short, the machine swaps, or the kernel kills a process.",
                  .act = "Lower the target, or free memory. 0 takes 66 % of what is free at start.",
                  .commands = {TargetOf(kShareOfFree * static_cast<double>(room))}};
 }
@@ -66,7 +66,7 @@ std::optional<Finding> MemoryHigh(const Facts& facts) {
                  .saw = "The kernel slows the cgroup down from " + Mebibytes(*high) +
                         " on (memory.high, MemoryHigh=); the emergency of the memory target begins at " +
                         Mebibytes(EmergencyBytes(facts)) + ".",
-                 .why = "The relay is slowed down by the kernel, all of it, instead of by its throttle.",
+                 .why = "The kernel then slows down the whole relay; its throttle would slow down only some work.",
                  .act = "Raise MemoryHigh=, or lower the target.",
                  .commands = {TargetOf(TargetWithin(facts, *high))}};
 }
@@ -74,16 +74,16 @@ std::optional<Finding> MemoryHigh(const Facts& facts) {
 std::optional<Finding> OomKilled(const Facts& facts) {
   if (facts.host.cgroup.oom_kills == 0) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
-                 .saw = "For want of memory the kernel has killed processes of this cgroup " +
+                 .saw = "For lack of memory the kernel has killed processes of this cgroup " +
                         Count(facts.host.cgroup.oom_kills, "time") + ".",
                  .why = "If it was the relay, all its clients were disconnected.",
-                 .act = "See who it was; then give the cgroup more memory, or the relay a lower target.",
+                 .act = "Find out which process it was; then give the cgroup more memory, or the relay a lower target.",
                  .commands = {"journalctl -k -g 'Killed process'"}};
 }
 
 std::optional<Finding> CpuThrottled(const Facts& facts) {
   const CgroupFacts& cgroup = facts.host.cgroup;
-  // Takes a minute of periods of 100 ms, so that a start alone is no verdict.
+  // Needs a minute of periods of 100 ms, so that the start of a relay is not judged by itself.
   if (cgroup.periods < 600 || cgroup.throttled_periods * 10 < cgroup.periods) return std::nullopt;
   return Finding{
       .severity = Severity::kWarning,
@@ -101,30 +101,32 @@ std::optional<Finding> ThreadsBeyondQuota(const Facts& facts) {
   const std::string threads = FormatNumber(std::max(1.0, std::ceil(host.cgroup.cpus)));
   return Finding{.severity = Severity::kAdvice,
                  .saw = "The cgroup may use " + FormatNumber(host.cgroup.cpus) + " processors of " +
-                        std::to_string(host.cpus) + ", and WEIR_WORKER_THREADS is not set: a thread for each of the " +
+                        std::to_string(host.cpus) +
+                        ", and WEIR_WORKER_THREADS is not set, so the relay has a thread for each of the " +
                         std::to_string(host.cpus) + ".",
-                 .why = "They use up the quota together at the begin of a period, and then all stand still.",
-                 .act = "Have as many as the quota is worth:",
+                 .why = "The threads use up the quota together at the beginning of a period, and then all stand still.",
+                 .act = "Use as many threads as the quota allows:",
                  .commands = {"WEIR_WORKER_THREADS=" + threads, "WEIR_IO_THREADS=" + threads}};
 }
 
 std::optional<Finding> DiskPressure(const Facts& facts) {
   if (!facts.host.pressure || facts.host.pressure->io_full < 20) return std::nullopt;
-  return Finding{.severity = Severity::kWarning,
-                 .saw = "In " + Percent(facts.host.pressure->io_full / 100) +
-                        " of the last minute all that would have run on this machine waited for a disk.",
-                 .why = "Every OK waits for the disk.",
-                 .act = "See who uses it; move it, or the data directory, to a disk of its own.",
-                 .commands = {"cat /proc/pressure/io"}};
+  return Finding{
+      .severity = Severity::kWarning,
+      .saw = "In " + Percent(facts.host.pressure->io_full / 100) +
+             " of the last minute, every active task on this machine waited for a disk.",
+      .why = "Every OK waits for the disk.",
+      .act = "See which program uses the disk; move that program, or the data directory, to a disk of its own.",
+      .commands = {"cat /proc/pressure/io"}};
 }
 
 std::optional<Finding> MemoryPressure(const Facts& facts) {
   if (!facts.host.pressure || facts.host.pressure->memory_full < 5) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
                  .saw = "In " + Percent(facts.host.pressure->memory_full / 100) +
-                        " of the last minute all that would have run on this machine waited for memory.",
-                 .why = "The machine reads back what it has just thrown away, and everything is slow.",
-                 .act = "End what is not needed here, or lower the relay's memory target.",
+                        " of the last minute, every active task on this machine waited for memory.",
+                 .why = "The machine reads back pages that it has just dropped, and everything is slow.",
+                 .act = "End programs that are not needed here, or lower the relay's memory target.",
                  .commands = {"cat /proc/pressure/memory"}};
 }
 
@@ -132,9 +134,9 @@ std::optional<Finding> CpuPressure(const Facts& facts) {
   if (!facts.host.pressure || facts.host.pressure->cpu_some < 80) return std::nullopt;
   return Finding{.severity = Severity::kAdvice,
                  .saw = "In " + Percent(facts.host.pressure->cpu_some / 100) +
-                        " of the last minute something waited for a processor.",
-                 .why = "What is answered late may be no fault of the engine, which the throttle looks after.",
-                 .act = "See who uses them; a larger machine, if it is the relay.",
+                        " of the last minute, at least one task waited for a processor.",
+                 .why = "Late answers may then have a cause that the throttle does not control.",
+                 .act = "See which processes use the processors; if it is the relay, get a larger machine.",
                  .commands = {"cat /proc/pressure/cpu"}};
 }
 
@@ -143,7 +145,7 @@ std::optional<Finding> Swapped(const Facts& facts) {
   return Finding{.severity = Severity::kWarning,
                  .saw = Mebibytes(facts.process->swapped_bytes) + " of the relay, process " +
                         std::to_string(facts.process->process) + ", are swapped out.",
-                 .why = "Whoever needs them waits for the disk, and the throttle cannot see why.",
+                 .why = "A request that needs them waits for the disk, and the throttle cannot see why.",
                  .act =
                      "Lower the memory target to what fits beside the other programs, or keep the relay out of swap "
                      "(MemorySwapMax=0 in its unit)."};
@@ -158,8 +160,8 @@ std::optional<Finding> CommitLimit(const Facts& facts) {
                  .saw = "The kernel promises no more memory than it has (vm.overcommit_memory=2), and " +
                         Mebibytes(room) + " are left for a target of " + Mebibytes(facts.settings.memory_target_bytes) +
                         ".",
-                 .why = "The relay gets none although there is some, and ends.",
-                 .act = "Let the kernel judge by itself, or allow more (vm.overcommit_ratio).",
+                 .why = "The relay's allocations fail although memory is free, and the relay ends.",
+                 .act = "Let the kernel decide by itself, or allow more (vm.overcommit_ratio).",
                  .commands = {"sysctl vm.overcommit_memory=0"}};
 }
 
@@ -174,7 +176,7 @@ std::optional<Finding> HugePages(const Facts& facts) {
       .severity = Severity::kAdvice,
       .saw = "The relay has " + Mebibytes(resident) + " of memory and uses " + Mebibytes(used) +
              " of it; transparent huge pages are always on.",
-      .why = "A huge page stays whole though the relay gave back most of it; the memory target does not count that.",
+      .why = "A huge page stays whole even if the relay gave back most of it; the memory target does not count that.",
       .act = "Give huge pages to programs that ask for them:",
       .commands = {"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"}};
 }
@@ -182,9 +184,10 @@ std::optional<Finding> HugePages(const Facts& facts) {
 std::optional<Finding> ClockNotKept(const Facts& facts) {
   if (facts.host.clock_is_kept.value_or(true)) return std::nullopt;
   return Finding{.severity = Severity::kAdvice,
-                 .saw = "Nothing has told the kernel that it keeps this machine's clock right.",
-                 .why = "Events are judged by it: " + std::to_string(facts.settings.relay.relay.created_at_future_s) +
-                        " s ahead of it (WEIR_CREATED_AT_FUTURE_S) they are refused, and by it they expire.",
+                 .saw = "The kernel does not know of a service that keeps this machine's clock right.",
+                 .why = "Events are judged by this clock: dated more than " +
+                        std::to_string(facts.settings.relay.relay.created_at_future_s) +
+                        " s ahead of it (WEIR_CREATED_AT_FUTURE_S) they are refused, and they expire by it.",
                  .act = "See whether a clock service runs; if the machine is a guest, its host may do it all the same.",
                  .commands = {"timedatectl"}};
 }

@@ -55,7 +55,7 @@ std::optional<PressureFacts> ReadPressure(const HostFiles& files) {
                        .io_full = Share(io, "full")};
 }
 
-// True if the controller is among those that version 1 lists in a line of /proc/PID/cgroup.
+// Returns true if the controller is among those that version 1 lists in a line of /proc/PID/cgroup.
 bool HasController(const std::string& controllers, std::string_view controller) {
   std::istringstream list(controllers);
   for (std::string name; std::getline(list, name, ',');)
@@ -63,8 +63,8 @@ bool HasController(const std::string& controllers, std::string_view controller) 
   return false;
 }
 
-// The directories of the cgroups that a process is in for a controller, from its own up. In a container its path may
-// be one that only the host sees; then the mount's root is its own.
+// Returns the directories of the cgroups that a process is in for a controller, from the innermost up. In a container
+// the path may be one that only the host sees; then the root of the mount is the process's own cgroup.
 std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& process, const std::string& controller) {
   std::vector<std::string> directories;
   std::istringstream lines(ReadText(files.proc + "/" + process + "/cgroup"));
@@ -84,7 +84,7 @@ std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& pr
 }
 
 void ReadMemory(const std::vector<std::string>& directories, CgroupFacts* facts) {
-  std::optional<double> kills;  // from the innermost: those above count other cgroups too
+  std::optional<double> kills;  // from the innermost cgroup: those above also count other cgroups
   for (const std::string& directory : directories) {
     const std::optional<double> high = ParseOne(ReadText(directory + "/memory.high"));  // "max" is no number
     if (high) facts->memory_high_bytes = std::min(static_cast<uint64_t>(*high), facts->memory_high_bytes.value_or(-1));

@@ -1,4 +1,4 @@
-// Gathers facts about the machine and the kernel for `weir doctor`. All users may read the files for that, except the
+// Gathers facts about the machine and the kernel for `weir doctor`. All users may read the files for this, except the
 // environment of another user's process.
 #pragma once
 
@@ -24,8 +24,8 @@ bool IsRootOfCgroups(const HostFiles& files);
 
 // Returns the swapped memory of a process of this machine; 0 if that is not known.
 uint64_t SwappedBytes(const HostFiles& files, int process);
-// Returns the environment with which the process was started. Its flags --data-dir, --listen and --port replace the
-// variables that they stand for. Returns an error if this user may not read the environment.
+// Returns the environment with which the process was started. The process's flags --data-dir, --listen and --port
+// replace the variables for the same settings. Returns an error if this user may not read the environment.
 Result<Environment> EnvironmentOf(const HostFiles& files, int process);
 
 }  // namespace weir

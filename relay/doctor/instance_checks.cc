@@ -10,7 +10,7 @@ namespace {
 
 using Find = std::optional<Finding> (*)(const Facts& facts, const InstanceFacts& instance);
 
-// Returns the worst finding over the instances that answered.
+// Returns the worst finding about the instances that answered.
 std::optional<Finding> OfEach(const Facts& facts, Find find) {
   return WorstOf(facts.instances, [&](const InstanceFacts& instance) -> std::optional<Finding> {
     return instance.problem.empty() ? find(facts, instance) : std::nullopt;
@@ -38,16 +38,17 @@ void AddLower(const char* name, double now, double usual, std::vector<std::strin
   if (lower >= 0.2) commands->push_back(name + ("=" + FormatNumber(lower)));
 }
 
-// The machine holds a database, and no relay serves it.
+// Finds a database on this machine that no relay serves.
 std::optional<Finding> RelayDown(const Facts& facts) {
   const bool has_database = facts.rocksdb && facts.rocksdb->exists;
   const bool answers = std::ranges::any_of(facts.instances, [](const InstanceFacts& i) { return i.problem.empty(); });
   if (!has_database || facts.rocksdb->holder || answers) return std::nullopt;
-  return Finding{.severity = Severity::kWarning,
-                 .saw = "No relay runs on " + facts.rocksdb->path + ", and none answers where one would listen.",
-                 .why = "Clients cannot connect.",
-                 .act = "Start it; if it ended by itself, the end of its log says why.",
-                 .commands = {"systemctl status weir-relay", "journalctl -u weir-relay -n 50"}};
+  return Finding{
+      .severity = Severity::kWarning,
+      .saw = "No relay runs on " + facts.rocksdb->path + ", and none answers at the address of the settings.",
+      .why = "Clients cannot connect.",
+      .act = "Start it; if it ended by itself, the end of its log says why.",
+      .commands = {"systemctl status weir-relay", "journalctl -u weir-relay -n 50"}};
 }
 
 std::optional<Finding> Silent(const Facts& facts) {
@@ -55,20 +56,20 @@ std::optional<Finding> Silent(const Facts& facts) {
     if (instance.problem.empty()) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
                    .saw = instance.url + " cannot be asked: " + instance.problem + ".",
-                   .why = instance.is_local ? "Clients get no answer either." : "Nothing is known of it.",
-                   .act = instance.is_local ? "If it is just starting or stopping, ask again. Else see its log; "
-                                              "SIGUSR1 makes it write there how it is."
+                   .why = instance.is_local ? "Clients get no answer either." : "Its state is not known.",
+                   .act = instance.is_local ? "If it is just starting or stopping, ask again. Otherwise see its log: "
+                                              "SIGUSR1 makes it write its state to the log."
                                             : "See that it runs, and that the address is right: behind a proxy that "
-                                              "keeps /metrics to itself, that of the relay."};
+                                              "blocks /metrics, use the address of the relay itself."};
   });
 }
 
 std::optional<Finding> PortTaken(const Facts& facts) {
   if (facts.stranger.empty()) return std::nullopt;
   return Finding{.severity = Severity::kBroken,
-                 .saw = "Something that is not weir answers at " + facts.stranger + ".",
+                 .saw = "A program that is not weir answers at " + facts.stranger + ".",
                  .why = "A relay or gate with these settings cannot listen there.",
-                 .act = "See who it is; stop it, or set WEIR_PORT.",
+                 .act = "See which program it is; stop it, or set WEIR_PORT.",
                  .commands = {"ss -ltnp"}};
 }
 
@@ -77,8 +78,8 @@ std::optional<Finding> NotReady(const Facts& facts) {
     if (i.ready || i.metrics.Get("weir_throttle_emergency") > 0) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
                    .saw = i.url + "/readyz says: " + i.ready_text,
-                   .why = "It does not do its work now.",
-                   .act = "Do what the sentence asks for; /readyz says when it is well again."};
+                   .why = "It cannot do its work now.",
+                   .act = "Do what the sentence asks for; /readyz says when it is ready again."};
   });
 }
 
@@ -101,8 +102,9 @@ std::optional<Finding> Emergency(const Facts& facts) {
                        "Imports are held, large requests are refused, and the clients that hold most lose their "
                        "connections.",
                    .act =
-                       "Its log has a page on what held memory when it began; /live shows who holds most. If it comes "
-                       "often, let one address hold less (WEIR_MAX_ADDRESS_MB), or give the relay more memory" +
+                       "The log has a page on what held memory when the emergency began; /live shows which clients "
+                       "hold most. If emergencies are frequent, let one address hold less (WEIR_MAX_ADDRESS_MB), or "
+                       "give the relay more memory" +
                        std::string(more      ? ":"
                                    : largest ? "; this machine has no more to give."
                                              : "."),
@@ -116,11 +118,11 @@ std::optional<Finding> SensorLost(const Facts& facts) {
     return Finding{.severity = Severity::kWarning,
                    .saw = "The throttle of " + i.url + " has lost its sensor.",
                    .why =
-                       "It cannot see how the engine is, and does what WEIR_RATE_LIMIT_SENSOR_LOSS says, on what it "
-                       "knew last.",
+                       "It cannot see the state of the engine, and does what WEIR_RATE_LIMIT_SENSOR_LOSS says, by the "
+                       "last state that it knew.",
                    .act =
-                       "SIGUSR1 makes it write to its log why. Of a PostgreSQL: see that it answers, and that the "
-                       "role is in pg_monitor."};
+                       "SIGUSR1 makes the relay write the reason to its log. With PostgreSQL, see that it answers, and "
+                       "that the role is in pg_monitor."};
   });
 }
 
@@ -147,10 +149,10 @@ std::optional<Finding> EngineBraked(const Facts& facts) {
         .severity = static_cast<double>(escapes) > UpSeconds(f, i) / 3600 ? Severity::kWarning : Severity::kAdvice,
         .saw = "RocksDB braked by itself " + Count(escapes, "time") + Since(f, i.metrics) +
                ", although the throttle is there to brake before.",
-        .why = "Each time everybody waits, for seconds.",
+        .why = "Each time all clients wait, for seconds.",
         .act =
-            "Leave it more room: import at a lower level, clients too if that is not enough. A faster "
-            "disk moves the level itself.",
+            "Leave the engine more room: hold imports at a lower level, and clients too if that is not enough. A "
+            "faster disk lowers the level itself.",
         .commands = std::move(lower)};
   });
 }
@@ -161,14 +163,15 @@ struct Remedy {
   const char* act;
 };
 constexpr std::array<Remedy, 8> kRemedies = {{
-    {"memtables", "The disk takes less than comes: see sync-slow and disk-pressure, else a faster disk."},
-    {"l0", "Compaction is behind: it needs a faster disk, or a core more."},
-    {"debt", "Compaction is behind: it needs a faster disk, or a core more."},
-    {"memory", "It needs more memory: WEIR_RATE_LIMIT_TARGET_MEMORY_MB."},
-    {"own", "Clients make it hold much: WEIR_MAX_ADDRESS_MB lower, or WEIR_RATE_LIMIT_OWN_BUDGET_MB higher."},
-    {"wal", "The checkpoints of PostgreSQL are behind: a faster disk there, or a larger max_wal_size."},
+    {"memtables",
+     "The disk is slower than the incoming writes: see sync-slow and disk-pressure, or get a faster disk."},
+    {"l0", "Compaction is behind: it needs a faster disk, or one more core."},
+    {"debt", "Compaction is behind: it needs a faster disk, or one more core."},
+    {"memory", "The relay needs more memory: raise WEIR_RATE_LIMIT_TARGET_MEMORY_MB."},
+    {"own", "Clients make the relay hold much: lower WEIR_MAX_ADDRESS_MB, or raise WEIR_RATE_LIMIT_OWN_BUDGET_MB."},
+    {"wal", "The checkpoints of PostgreSQL are behind: use a faster disk there, or a larger max_wal_size."},
     {"replica", "A standby is behind: see what slows it."},
-    {"standby", "Commits wait for a standby that does not answer: see that it runs, and is reached."},
+    {"standby", "Commits wait for a standby that does not answer: see that it runs, and can be reached."},
 }};
 
 std::optional<Finding> ClientsHeld(const Facts& facts) {
@@ -176,13 +179,14 @@ std::optional<Finding> ClientsHeld(const Facts& facts) {
     if (i.metrics.Find("weir_throttle_open{class=\"interactive\"}").value_or(1) > 0) return std::nullopt;
     const std::string signal = i.metrics.Label("weir_throttle_limiting", "signal", "class=\"interactive\"");
     const auto remedy = std::ranges::find(kRemedies, signal, &Remedy::signal);
-    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // others report them
+    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // not for this check
     return Finding{
         .severity = Severity::kAdvice,
         .saw = "Clients' writes are held to " +
                ReadableBytes(AsCount(i.metrics.Get("weir_throttle_limit_bytes_per_second{class=\"interactive\"}"))) +
                "/s by the signal " + signal + ", whose level is " +
-               Percent(i.metrics.Get("weir_throttle_level{class=\"interactive\"}")) + " of where the engine brakes.",
+               Percent(i.metrics.Get("weir_throttle_level{class=\"interactive\"}")) +
+               " of the level at which the engine brakes.",
         .why = "They wait, or are answered rate-limited:, so that reads stay fast.",
         .act = remedy != kRemedies.end() ? remedy->act : "See what it measures: monitors/README.md."};
   });
@@ -210,8 +214,7 @@ std::optional<Finding> ConnectionsRefused(const Facts& facts) {
     const uint64_t most = f.settings.relay.server.max_connections;
     return Finding{.severity = OfCount(f, i, refused),
                    .saw = Count(refused, "connection") + " were turned away" + Since(f, i.metrics) +
-                          ", for there were " + "as many as may be (WEIR_MAX_CONNECTIONS, here " +
-                          std::to_string(most) + ").",
+                          ", because all were in use (WEIR_MAX_CONNECTIONS, here " + std::to_string(most) + ").",
                    .why = "Clients could not connect.",
                    .act = "Allow more, if memory suffices: an idle one holds some 6 KB, with TLS 23 KB.",
                    .commands = {"WEIR_MAX_CONNECTIONS=" + std::to_string(2 * most)}};
@@ -223,14 +226,16 @@ std::optional<Finding> AddressFull(const Facts& facts) {
     const double refused = i.metrics.Get("weir_sockets_refused_total{reason=\"connections_per_address\"}");
     const double accepted = i.metrics.Get("weir_sockets_accepted_total");
     if (refused < 10 || refused < 0.05 * accepted) return std::nullopt;
-    return Finding{.severity = Severity::kWarning,
-                   .saw = Count(AsCount(refused), "connection") + " of " + ShortNumber(AsCount(accepted)) +
-                          " were turned away" + Since(f, i.metrics) +
-                          ", because their address had as many as one may (WEIR_MAX_CONNECTIONS_PER_ADDRESS, here " +
-                          std::to_string(f.settings.relay.server.max_connections_per_address) + ").",
-                   .why = "It is one client that asks too much; or a proxy whose clients all count as one.",
-                   .act = "Behind a proxy say whose X-Forwarded-For is believed:",
-                   .commands = {"WEIR_TRUSTED_PROXIES=127.0.0.1,::1"}};
+    return Finding{
+        .severity = Severity::kWarning,
+        .saw = Count(AsCount(refused), "connection") + " of " + ShortNumber(AsCount(accepted)) + " were turned away" +
+               Since(f, i.metrics) +
+               ", because their address had as many as one address may have "
+               "(WEIR_MAX_CONNECTIONS_PER_ADDRESS, here " +
+               std::to_string(f.settings.relay.server.max_connections_per_address) + ").",
+        .why = "Either one client opens too many connections, or all clients of a proxy count as one address.",
+        .act = "Behind a proxy, name the proxy, so that its X-Forwarded-For is trusted:",
+        .commands = {"WEIR_TRUSTED_PROXIES=127.0.0.1,::1"}};
   });
 }
 
@@ -241,8 +246,8 @@ std::optional<Finding> FilesFull(const Facts& facts) {
     if (most <= 0 || open < 0.8 * most) return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = i.url + " has " + ShortNumber(AsCount(open)) + " files and connections open, of " +
-                          ShortNumber(AsCount(most)) + " that it may.",
-                   .why = "Connections beyond it wait in the kernel, unanswered.",
+                          ShortNumber(AsCount(most)) + " that it may have.",
+                   .why = "Connections beyond the limit wait in the kernel, unanswered.",
                    .act = "Raise the limit in the unit of systemd, or in the shell that starts it.",
                    .commands = {"LimitNOFILE=" + std::to_string(AsCount(2 * most))}};
   });
@@ -251,15 +256,15 @@ std::optional<Finding> FilesFull(const Facts& facts) {
 std::optional<Finding> SiblingsDeaf(const Facts& facts) {
   return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
     const bool reads = i.metrics.Find("weir_siblings_reads").value_or(1) > 0;
-    if (!reads && !i.ready) return std::nullopt;  // not-ready says so
+    if (!reads && !i.ready) return std::nullopt;  // the check not-ready reports it
     if (reads && i.metrics.Find("weir_siblings_bus_up").value_or(1) > 0) return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = i.url + (reads ? " does not reach the other relays by the bus (WEIR_BUS)."
                                          : " cannot read what the other relays save."),
                    .why = reads
-                              ? "Ephemeral events stay where they came in, and stored ones come a quarter of a second "
-                                "later."
-                              : "Its subscribers miss events until it can; then they get them.",
+                              ? "Ephemeral events stay at the relay that received them, and stored ones arrive a "
+                                "quarter of a second later."
+                              : "Its subscribers miss events of other relays until it can; then they get those events.",
                    .act = "See that the database, or the Redis of the bus, answers; it tries again by itself."};
   });
 }
@@ -276,10 +281,10 @@ std::optional<Finding> QuotaStoreIll(const Facts& facts) {
                                      : " is not set up as it should be") +
                           (i.health_text.empty() ? "." : ": " + i.health_text),
                    .why = away ? "Decisions are made as WEIR_QUOTA_WHEN_STORE_AWAY says: refused, or not counted."
-                               : "Counts may be lost, or not be those of all.",
+                               : "Counts may be lost, or may not be those of all programs that share the store.",
                    .act =
-                       "See that the store runs and is reached (WEIR_QUOTA_STORE); an administrator reads what is "
-                       "wrong with it:",
+                       "See that the store runs and can be reached (WEIR_QUOTA_STORE); an administrator can read what "
+                       "is wrong with it:",
                    .commands = {"curl -H \"Authorization: Bearer $WEIR_ADMIN_TOKEN\" " + i.url + "/v1/health"}};
   });
 }
@@ -290,7 +295,7 @@ std::optional<Finding> KeyedStoreAway(const Facts& facts) {
     return Finding{.severity = Severity::kWarning,
                    .saw = "The store of the windows of keys (WEIR_KEYED_STORE) does not answer " + i.url + ".",
                    .why = "Each process counts by itself, or requests are refused (WEIR_KEYED_WHEN_STORE_AWAY).",
-                   .act = "See that this Redis runs and is reached; it is asked again by itself."};
+                   .act = "See that this Redis runs and can be reached; it is then used again, without a restart."};
   });
 }
 
@@ -303,8 +308,10 @@ std::optional<Finding> ConfigNotTaken(const Facts& facts) {
     if (limiters.empty()) return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = i.url + " goes on with an older configuration than its file has: " + limiters + ".",
-                   .why = "What was changed does not hold, and the next start would fail.",
-                   .act = "Its log says what is wrong, with file:line:column; mended, it is taken by itself."};
+                   .why = "The changes in the file do not apply, and the next start would fail.",
+                   .act =
+                       "The log says what is wrong, with file:line:column; a corrected file is read without a "
+                       "restart."};
   });
 }
 
@@ -314,8 +321,8 @@ std::optional<Finding> QuotaNamesFull(const Facts& facts) {
     if (dropped == 0) return std::nullopt;
     return Finding{
         .severity = OfCount(f, i, dropped),
-        .saw = "What " + Count(dropped, "call") + " used is not counted" + Since(f, i.metrics) +
-               ", for want of room for names.",
+        .saw = "The use of " + Count(dropped, "call") + " was not counted" + Since(f, i.metrics) +
+               ", because there was no room for more names.",
         .why = "Limits of users, keys or models let through more than they say.",
         .act = "Make room, if memory suffices:",
         .commands = {
@@ -328,17 +335,17 @@ std::optional<Finding> ServedCertificate(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const std::optional<double> expires = i.metrics.Find("weir_tls_certificate_expiry_seconds");
     if (!expires || *expires - f.now_seconds > 14 * 86400) return std::nullopt;
-    // The check of the certificate's file says the rest.
+    // The check of the certificate's file reports the rest.
     if (f.settings.certificate_expires_at && static_cast<double>(*f.settings.certificate_expires_at) <= *expires)
       return std::nullopt;
     const double left = *expires - f.now_seconds;
     return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
                    .saw = "The certificate that " + i.url + " shows " +
                           (left <= 0 ? "expired " + InWords(-left) + " ago." : "expires in " + InWords(left) + "."),
-                   .why = "Clients refuse to connect once it has.",
+                   .why = "Clients refuse to connect once it has expired.",
                    .act =
-                       "Renew it; where the file is newer than what is shown, the log says why it was not taken, and "
-                       "SIGHUP makes it look again."};
+                       "Renew it; if the file is newer than the certificate shown, the log says why it was not read, "
+                       "and SIGHUP makes the program read it again."};
   });
 }
 
@@ -349,9 +356,9 @@ std::optional<Finding> OtherVersion(const Facts& facts) {
     return Finding{.severity = Severity::kAdvice,
                    .saw = i.url + " runs weir " + version + "; this program is " + std::string(Version()) + ".",
                    .why =
-                       "One that was installed is not used before a restart, and this one may judge what that one "
-                       "does not have.",
-                   .act = "Restart it; or ask with the program that it runs."};
+                       "A new version takes effect only after a restart, and this doctor may check things that the "
+                       "running version does not have.",
+                   .act = "Restart it, or run the doctor of the version that is running."};
   });
 }
 

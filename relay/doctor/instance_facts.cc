@@ -52,7 +52,7 @@ InstanceFacts AskInstance(const InstanceQuestion& question) {
   facts.metrics = Scrape(metrics.body);
   if (facts.metrics.Sum("weir_build_info") <= 0) {
     facts.is_stranger = true;
-    facts.problem = "what /metrics answers (status " + std::to_string(metrics.status) + ") is not a weir's";
+    facts.problem = "the answer of /metrics (status " + std::to_string(metrics.status) + ") is not from weir";
     return facts;
   }
   const HttpAnswer ready = CallHttp(url.value(), CallFor(question, "/readyz"));

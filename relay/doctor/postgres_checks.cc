@@ -6,9 +6,9 @@
 namespace weir {
 namespace {
 
-// Connections besides those that read: one each to save, to read the others' news, to notify, and for the throttle.
+// Connections besides those that read: one each for saving, for the others' news, for notifying, and for the throttle.
 constexpr uint64_t kConnectionsBeside = 4;
-// Each relay has two, and imports have some: more come from machines that have a new name at each start.
+// Each relay has two names, and imports have some. More names come from machines that have a new name at each start.
 constexpr uint64_t kManyOrigins = 32;
 
 // Returns null if PostgreSQL was not reached: then nothing is known about it.
@@ -34,7 +34,7 @@ std::optional<Finding> StandbyOnly(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || !p->is_standby) return std::nullopt;
   return Finding{.severity = Severity::kBroken,
-                 .saw = p->name + " leads to a standby, to which nobody writes.",
+                 .saw = p->name + " leads to a standby, which accepts no writes.",
                  .why = "EVENTs are answered with an error.",
                  .act =
                      "Name the primary as well; weir takes the first host that can be written to. Or promote this "
@@ -57,7 +57,7 @@ std::optional<Finding> NoMonitorRights(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || p->may_monitor) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
-                 .saw = "The role " + p->role + " is no member of pg_monitor.",
+                 .saw = "The role " + p->role + " is not a member of pg_monitor.",
                  .why = "The throttle cannot see what the server waits for, and counts its sensor as lost.",
                  .act = "As a superuser of that server:",
                  .commands = {"GRANT pg_monitor TO " + p->role + ";"}};
@@ -70,19 +70,20 @@ std::optional<Finding> StandbyMissing(const Facts& facts) {
   return Finding{.severity = Severity::kBroken,
                  .saw = "synchronous_standby_names is set, and none of those standbys follows.",
                  .why = "Every commit waits for one, and EVENTs are refused after WEIR_POSTGRES_TIMEOUT_MS.",
-                 .act = "Start a standby; until then, as a superuser, let commits go without:",
+                 .act = "Start a standby; until then, as a superuser, let commits proceed without one:",
                  .commands = {"ALTER SYSTEM SET synchronous_standby_names = '';", "SELECT pg_reload_conf();"}};
 }
 
 std::optional<Finding> StandbysAsynchronous(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || p->standbys == 0 || p->names_standbys) return std::nullopt;
-  return Finding{.severity = Severity::kAdvice,
-                 .saw = Count(p->standbys, "standby") + " follow" + (p->standbys == 1 ? "s" : "") +
-                        ", and synchronous_standby_names is empty.",
-                 .why = "If the primary is lost, so is what no standby had yet, though clients were told OK.",
-                 .act = "Unless that is meant, as a superuser:",
-                 .commands = {"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)';", "SELECT pg_reload_conf();"}};
+  return Finding{
+      .severity = Severity::kAdvice,
+      .saw = Count(p->standbys, "standby") + " follow" + (p->standbys == 1 ? "s" : "") +
+             ", and synchronous_standby_names is empty.",
+      .why = "If the primary is lost, events that no standby had yet are lost too, although clients got an OK.",
+      .act = "Unless that is intended, as a superuser:",
+      .commands = {"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)';", "SELECT pg_reload_conf();"}};
 }
 
 std::optional<Finding> StandbyBehind(const Facts& facts) {
@@ -94,8 +95,8 @@ std::optional<Finding> StandbyBehind(const Facts& facts) {
                         " are its budget (WEIR_RATE_LIMIT_POSTGRES_REPLICA_BUDGET_MB).",
                  .why = "The throttle holds back imports and clients until it has caught up.",
                  .act =
-                     "See whether its disk or the network is slower than the primary's, or a long query holds its "
-                     "replay.",
+                     "See whether its disk or the network is slower than the primary's, or whether a long query holds "
+                     "its replay.",
                  .commands = {"SELECT application_name, state, replay_lag FROM pg_stat_replication;"}};
 }
 
@@ -107,7 +108,7 @@ std::optional<Finding> CommitsNotOnDisk(const Facts& facts) {
                  .saw = "PostgreSQL has " + setting + "=off.",
                  .why = p->fsync ? "A crash of the server loses events that were acknowledged."
                                  : "A crash of its machine loses acknowledged events, and may destroy the database.",
-                 .act = "As a superuser, unless that is meant:",
+                 .act = "As a superuser, unless that is intended:",
                  .commands = {"ALTER SYSTEM SET " + setting + " = on;", "SELECT pg_reload_conf();"}};
 }
 
@@ -123,7 +124,7 @@ std::optional<Finding> WalSmall(const Facts& facts) {
                  .why =
                      "The log fills before a checkpoint is due: the throttle holds writes back for it, and pages are "
                      "logged whole more often.",
-                 .act = "Where the server's disk has the room, as a superuser:",
+                 .act = "If the server's disk has room, as a superuser:",
                  .commands = {"ALTER SYSTEM SET max_wal_size = '" + std::to_string(gigabytes) + "GB';",
                               "SELECT pg_reload_conf();"}};
 }
@@ -138,11 +139,11 @@ std::optional<Finding> FewConnections(const Facts& facts) {
   if (!cannot && 10 * p->connections < 9 * p->max_connections) return std::nullopt;
   return Finding{.severity = cannot ? Severity::kBroken : Severity::kWarning,
                  .saw = "A relay takes " + std::to_string(needed) + " connections (WEIR_POSTGRES_CONNECTIONS and " +
-                        std::to_string(kConnectionsBeside) + "); " + (by_role ? "the role" : "everybody") +
+                        std::to_string(kConnectionsBeside) + "); " + (by_role ? "the role" : "all roles together") +
                         " may have " + std::to_string(most) + ", and " + std::to_string(p->connections) +
                         " of the server's " + std::to_string(p->max_connections) + " are taken.",
-                 .why = "Who gets none cannot read; a relay that starts may get none at all.",
-                 .act = "Allow more (it takes a restart of the server), or let each relay have fewer.",
+                 .why = "A read without a connection fails; a relay that starts may get no connection.",
+                 .act = "Allow more (this needs a restart of the server), or let each relay have fewer.",
                  .commands = {"ALTER SYSTEM SET max_connections = " +
                               std::to_string(2 * std::max(p->max_connections, needed)) + ";"}};
 }
@@ -150,11 +151,10 @@ std::optional<Finding> FewConnections(const Facts& facts) {
 std::optional<Finding> Far(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || p->round_trip.count() < 0.02) return std::nullopt;
-  return Finding{
-      .severity = Severity::kAdvice,
-      .saw = "PostgreSQL answers a question that costs nothing in " + Milliseconds(p->round_trip.count()) + ".",
-      .why = "To save is three such journeys, one after the other, and a page of a REQ is one.",
-      .act = "Let relay and database be near each other, or see why the server is slow."};
+  return Finding{.severity = Severity::kAdvice,
+                 .saw = "PostgreSQL answers a query that costs nothing in " + Milliseconds(p->round_trip.count()) + ".",
+                 .why = "Saving takes three such round trips in sequence, and each page of a REQ takes one.",
+                 .act = "Place the relay and the database near each other, or see why the server is slow."};
 }
 
 std::optional<Finding> ClocksDiffer(const Facts& facts) {
@@ -165,7 +165,7 @@ std::optional<Finding> ClocksDiffer(const Facts& facts) {
                  .saw = "The clock of PostgreSQL's machine is " + InWords(by) +
                         (p->clock_ahead_seconds > 0 ? " ahead of" : " behind") + " this machine's.",
                  .why = "Relays with different clocks judge the dates of events differently; one of them is wrong.",
-                 .act = "See which, and keep both by a service.",
+                 .act = "Find out which is wrong, and run a clock service on both.",
                  .commands = {"timedatectl"}};
 }
 
@@ -177,8 +177,8 @@ std::optional<Finding> ManyNames(const Facts& facts) {
                  .saw = "Relays and imports have saved under " + std::to_string(p->origins) +
                         " names in this database, and WEIR_ORIGIN is not set.",
                  .why =
-                     "The name is the machine's then, a new one at each start of a container. Every query reads all "
-                     "names, and every deletion locks them.",
+                     "The name is then the machine's, and each start of a container has a new one. Every query reads "
+                     "all names, and every deletion locks them.",
                  .act = "Give each relay a name that stays:",
                  .commands = {"WEIR_ORIGIN=relay-1"}};
 }

@@ -69,7 +69,7 @@ Status AskFigures(PostgresSession& session, PostgresFacts* facts) {
   return {};
 }
 
-// Compares the clocks by the quickest journey: they may be misread by the time that it took.
+// Compares the clocks by the quickest round trip, because the result may be wrong by the time that it took.
 Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
   std::vector<Duration> journeys;
   for (int i = 0; i < kJourneys; ++i) {

@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 11;
 
-// Counts characters, not bytes: paths may have others than ASCII.
+// Counts characters, not bytes: paths may have characters outside ASCII.
 size_t Width(std::string_view word) {
   return static_cast<size_t>(std::ranges::count_if(word, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Appends the words in lines of 80 columns, the first behind `begin`, the others behind as many blanks. A word that is
-// longer has a line of its own.
+// Appends the words in lines of 80 columns, the first behind `begin`, the others behind as many blanks. A longer word
+// has a line of its own.
 void AppendWrapped(std::string_view begin, std::string_view text, std::string* out) {
   const size_t indent = Width(begin);
   out->append(begin);
@@ -95,8 +95,7 @@ std::string TextOf(const DirectoryFacts& d) {
 std::string TextOf(const RocksDbFacts& r) {
   if (!r.exists) return "none yet in " + r.path;
   return "RocksDB in " + r.path + ": " + ReadableBytes(r.bytes) + " in " + Count(r.files, "file") + ", " +
-         ReadableBytes(r.log_bytes) + " of them log; " +
-         (r.holder ? "in use by " + Describe(*r.holder) : "nobody uses it");
+         ReadableBytes(r.log_bytes) + " of them log; " + (r.holder ? "in use by " + Describe(*r.holder) : "not in use");
 }
 
 std::string TextOf(const PostgresFacts& p) {

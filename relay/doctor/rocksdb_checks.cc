@@ -13,9 +13,9 @@ std::optional<Finding> DatabaseWrong(const Facts& facts) {
                  .saw = facts.rocksdb->recognised.message() + ".",
                  .why = "The relay does not start with it.",
                  .act =
-                     "Where it is damaged, copy the directory before anything else, see how far that goes, and "
-                     "restore a backup (relay/OPERATING.md). Else name another directory, or install the weir that "
-                     "wrote it.",
+                     "If it is damaged, copy the directory before anything else, see how far the damage goes, and "
+                     "restore a backup (relay/OPERATING.md). Otherwise name another directory, or install the version "
+                     "of weir that wrote it.",
                  .commands = {CheckCommandFor(facts)}};
 }
 
@@ -26,7 +26,9 @@ std::optional<Finding> DatabaseCorruption(const Facts& facts) {
                  .why =
                      "A part of a file did not read as it was written; events in it may be lost, and a compaction "
                      "that meets it fails each time.",
-                 .act = "Check the database beside the relay, and the disk. A backup is the way back.",
+                 .act =
+                     "Check the database, which the relay may use meanwhile, and the disk. If events are lost, restore "
+                     "a backup.",
                  .commands = {CheckCommandFor(facts), "journalctl -k -p err"}};
 }
 
@@ -36,9 +38,9 @@ std::optional<Finding> DatabaseLogLarge(const Facts& facts) {
                  .saw = "The write-ahead logs in " + facts.rocksdb->path + " have " +
                         ReadableBytes(facts.rocksdb->log_bytes) + ".",
                  .why =
-                     "A start reads all of them before it serves anybody. A flush may be failing: usually they have "
-                     "some 100 MB at most.",
-                 .act = "See what RocksDB says; a restart in order flushes.",
+                     "A relay that starts reads all of them before it serves clients. A flush may be failing: usually "
+                     "the logs have some 100 MB at most.",
+                 .act = "See what RocksDB says; a graceful restart flushes.",
                  .commands = {"tail " + facts.rocksdb->path + "/LOG"}};
 }
 
@@ -48,9 +50,9 @@ std::optional<Finding> ClockWentBack(const Facts& facts) {
                  .saw = "The newest file in " + facts.rocksdb->path + " is " + InWords(facts.rocksdb->future_seconds) +
                         " ahead of this machine's clock.",
                  .why =
-                     "The clock is wrong now, or was: events are judged by it, and new ones are refused as of the "
-                     "future, or taken as old.",
-                 .act = "Set the clock, and keep it by a service.",
+                     "The clock is wrong now, or was: events are judged by it, and new ones may be refused as dated in "
+                     "the future, or treated as old.",
+                 .act = "Set the clock, and run a clock service.",
                  .commands = {"timedatectl"}};
 }
 

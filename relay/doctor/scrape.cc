@@ -23,7 +23,7 @@ Scrape::Scrape(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    // A value has no blank in it; labels may.
+    // A value has no blank in it; labels may have some.
     const size_t blank = line.rfind(' ');
     if (line.starts_with('#') || blank == line.npos || blank == 0) continue;
     const std::string value(line.substr(blank + 1));

@@ -16,14 +16,16 @@ std::optional<Finding> SettingsWrong(const Facts& facts) {
   return Finding{.severity = Severity::kBroken,
                  .saw = std::move(saw),
                  .why = "A relay or gate that needs them refuses to start, or goes on without what was changed.",
-                 .act = "Mend what is named, or take it out of the environment; `weir config` prints what may be."};
+                 .act =
+                     "Correct what is named, or take it out of the environment; `weir config` prints the allowed "
+                     "values."};
 }
 
 std::optional<Finding> SettingUnknown(const Facts& facts) {
   if (facts.settings.unknown.empty()) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
                  .saw = Join(facts.settings.unknown, "\n"),
-                 .why = "What is misspelled has no effect: the default holds.",
+                 .why = "A misspelled setting has no effect: the default applies.",
                  .act = "Correct the name, or take it out of the environment."};
 }
 
@@ -33,8 +35,8 @@ std::optional<Finding> SettingsDiffer(const Facts& facts) {
   return Finding{.severity = Severity::kAdvice,
                  .saw = "The relay that runs, process " + process + ", was started with another value of " +
                         Join(facts.process->other_settings, ", ") + " than this environment has.",
-                 .why = "What is said here of settings is about this environment, and not about that relay.",
-                 .act = "Restart the relay if these are to hold; or ask about those that it has:",
+                 .why = "The findings about settings are for this environment, not for the running relay.",
+                 .act = "Restart the relay to apply this environment, or check the settings that it runs with:",
                  .commands = {"weir doctor --as-running --data-dir " + Quoted(facts.settings.relay.data_dir)}};
 }
 
@@ -48,7 +50,7 @@ std::optional<Finding> SyncOff(const Facts& facts) {
              "is on disk" +
              (off ? "." : ", up to " + std::to_string(storage.rocksdb.sync_interval.count()) + " ms before."),
       .why = "A power cut loses events that were acknowledged.",
-      .act = "Unless that is meant:",
+      .act = "Unless that is intended:",
       .commands = {"WEIR_DB_SYNC=batch"}};
 }
 
@@ -56,8 +58,8 @@ std::optional<Finding> ThrottleOff(const Facts& facts) {
   if (!facts.has_relay || facts.settings.relay.storage.limiter.enabled) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
                  .saw = "WEIR_RATE_LIMIT_ENABLED=false: nothing is throttled.",
-                 .why = "Under load the engine brakes by itself, and then everybody waits, for seconds.",
-                 .act = "Let weir do it before:",
+                 .why = "Under load the engine brakes by itself, and then all clients wait, for seconds.",
+                 .act = "Let weir throttle before that happens:",
                  .commands = {"WEIR_RATE_LIMIT_ENABLED=true"}};
 }
 
@@ -67,13 +69,13 @@ std::optional<Finding> RelayUrlMissing(const Facts& facts) {
   return Finding{.severity = Severity::kWarning,
                  .saw = "WEIR_RELAY_URL is not set, and the relay listens on " + c.server.listen + ".",
                  .why =
-                     "Clients that come by a public name cannot AUTH, so they get no direct messages; nor do "
-                     "requests to vanish count that name the relay.",
-                 .act = "Say the address that clients know:",
+                     "Clients that use a public name cannot AUTH, so they get no direct messages, and requests to "
+                     "vanish that name this relay are not accepted.",
+                 .act = "Set the address that clients use:",
                  .commands = {"WEIR_RELAY_URL=wss://relay.example"}};
 }
 
-// A relay that listens only nearby and has a public name is behind a proxy.
+// Finds a relay behind a proxy, which listens only nearby and has a public name.
 std::optional<Finding> ProxyNotTrusted(const Facts& facts) {
   const RelayConfiguration& c = facts.settings.relay;
   if (!facts.has_relay || !c.server.trusted_proxies.empty()) return std::nullopt;
@@ -84,7 +86,7 @@ std::optional<Finding> ProxyNotTrusted(const Facts& facts) {
                  .why = "All clients count as one address: they share its limits, " +
                         std::to_string(c.server.max_connections_per_address) +
                         " connections and a place in every queue.",
-                 .act = "Believe the proxy who the client is, if it sets X-Forwarded-For, as nginx and Caddy do:",
+                 .act = "Trust the proxy's X-Forwarded-For header, if it sets one, as nginx and Caddy do:",
                  .commands = {"WEIR_TRUSTED_PROXIES=127.0.0.1,::1"}};
 }
 
@@ -96,7 +98,7 @@ std::optional<Finding> CertificateExpires(const Facts& facts) {
   return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
                  .saw = "The certificate in " + file +
                         (left <= 0 ? " expired " + InWords(-left) + " ago." : " expires in " + InWords(left) + "."),
-                 .why = "Clients refuse to connect once it has.",
+                 .why = "Clients refuse to connect once it has expired.",
                  .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
 }
 

@@ -1,5 +1,5 @@
 // The gRPC service grpc.health.v1.Health, by which clients ask whether a server, or one of its services, can be used.
-// Check answers once. Watch answers again whenever the state changes (grpc_watch.h), also for a service that does not
+// Check answers once. Watch answers again whenever the state changes (grpc_watch.h), even for a service that does not
 // exist yet.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// A function that returns whether a service can be used; "" is the server as a whole. Returns nullopt if there is no
+// A function that returns whether a service can be used; "" names the server as a whole. Returns nullopt if there is no
 // service of this name. I/O threads call it, several at once; it must not block.
 using GrpcServing = std::function<std::optional<bool>(std::string_view service)>;
 // Adds the service to the router.

@@ -24,7 +24,7 @@ bool IsGrpc(std::string_view content_type) {
   return type == kContentType || type == "application/grpc+proto";
 }
 
-// Follows gRPC's protocol for grpc-message; some clients decode no more than that.
+// Follows gRPC's protocol for grpc-message, because some clients decode nothing else.
 bool IsKeptInMessage(char c) { return c >= 0x20 && c <= 0x7E && c != '%'; }
 
 GrpcStatus Internal(std::string message) { return {GrpcCode::kInternal, std::move(message)}; }
@@ -137,7 +137,7 @@ GrpcStatus ReadGrpcMessage(std::string_view framed, MessageLite* message) {
   if (!found.ok()) return found;
   if (bytes == 0) return Internal("the message ends early");
   if (framed.size() > bytes) return Internal("something follows the message, expected one");
-  // Otherwise a client that sends text that is not UTF-8 writes a line of the log each time.
+  // Otherwise each text of a client that is not UTF-8 would make protobuf write a line to the log.
   [[maybe_unused]] static const auto before = google::protobuf::SetLogHandler(nullptr);
   if (!message->ParseFromArray(framed.data() + kPrefixBytes, static_cast<int>(bytes - kPrefixBytes)))
     return Internal("the message is no " + message->GetTypeName());

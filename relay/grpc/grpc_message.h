@@ -1,8 +1,8 @@
 // Converts between gRPC and HTTP: reads the head of a call, and frames and reads messages.
 //
-// A call is a POST over HTTP/2 with the type application/grpc. A framed message consists of one byte (0: not
+// A call is a POST over HTTP/2 with the content type application/grpc. A framed message consists of one byte (0: not
 // compressed), four bytes for the length, and the protobuf. The answer to a call has status 200, messages, and then the
-// trailers grpc-status and grpc-message. If there is no message, these two are in the header.
+// trailers grpc-status and grpc-message. If there is no message, these two are header fields.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -25,12 +25,12 @@ inline constexpr size_t kMostGrpcMessageBytes = size_t{1} << 20;
 // The parts of a call that its handler gets in addition to the message.
 struct GrpcCall {
   const HttpRequest& http;              // valid until the handler returns; its body is empty if the call is a stream
-  std::optional<TimePoint> deadline{};  // end of the client's patience, by grpc-timeout; nullopt: it has none
+  std::optional<TimePoint> deadline{};  // end of the client's patience, from grpc-timeout; nullopt: there is none
 };
 
 // Reads the head of the call in call->http and sets the deadline. Returns nullopt if the call can be served. Otherwise
-// returns the answer to it: 415 or 505 if the request is no gRPC call, else a gRPC error, for example if the deadline
-// has passed.
+// returns the answer to the call: 415 or 505 if the request is no gRPC call, else a gRPC error, for example if the
+// deadline has passed.
 std::optional<HttpResponse> ReadGrpcCall(TimePoint now, GrpcCall* call);
 // Does the same, and reads the message in the body of a unary call, which must have exactly one.
 std::optional<HttpResponse> ReadUnaryCall(TimePoint now, GrpcCall* call, google::protobuf::MessageLite* message);
@@ -51,8 +51,8 @@ HttpResponse GrpcError(const GrpcStatus& error);
 // Returns the trailers that end an answer in pieces.
 HttpFields GrpcTrailers(const GrpcStatus& status);
 
-// Returns the gRPC form of an error that the server itself gives, such as 413 (HttpRouter::AddWording). If the request
-// is not gRPC over HTTP/2, returns the error unchanged.
+// Returns the gRPC form of an error of the server itself, such as 413 (HttpRouter::AddWording). If the request is not
+// gRPC over HTTP/2, returns the error unchanged.
 HttpResponse PlainErrorAsGrpc(HttpResponse plain, const HttpRequest& request);
 
 }  // namespace weir

@@ -21,7 +21,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 using Services = std::shared_ptr<const std::vector<std::string>>;
 
-// Adds a file, and behind it all files that it imports, each once.
+// Adds a file, followed by all files that it imports, each once.
 template <typename Files>
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>* added, Files* files) {
   if (!added->insert(&file).second) return;

@@ -7,8 +7,8 @@
 //     reply(greeting);  // or reply(GrpcStatus{…})
 //   });
 //
-// AddUnary adds a method that answers with one message. AddStream adds one in which messages come and go one by one
-// (grpc_stream.h). AddWatch adds one that sends its answer again when it has changed (grpc_watch.h).
+// AddUnary adds a method that answers with one message. AddStream adds a method in which both sides send messages one
+// by one (grpc_stream.h). AddWatch adds a method that sends its answer again when it has changed (grpc_watch.h).
 //
 // Requests that reach no handler (another content type, a malformed message, an unknown method, a body that is too
 // long) get the errors that gRPC defines. A handler is called like an HttpDeferredHandler, on an I/O thread, and must
@@ -37,8 +37,7 @@ class GrpcReply {
   // These send the answer; after the first call they do nothing.
   void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
   void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
-  // Returns the reply of HTTP, which tells whether the client still waits, and which takes the results of GrpcAnswer
-  // and GrpcError.
+  // Returns the HTTP reply. It knows whether the client still waits, and takes the results of GrpcAnswer and GrpcError.
   const HttpReply& http() const { return http_; }
 
  private:
@@ -58,7 +57,7 @@ class GrpcService {
     router.AddWording(prefix_, PlainErrorAsGrpc);
   }
 
-  // The handler may change or move the message. `call` and `message` are valid until it returns.
+  // The handler may change or move the message. `call` and `message` are valid until the handler returns.
   template <typename Request, typename Response>
   using Unary = std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)>;
   template <typename Request, typename Response>
@@ -73,14 +72,14 @@ class GrpcService {
                         });
   }
 
-  // Adds a method whose messages come and go one by one (grpc_stream.h).
+  // Adds a method in which both sides send messages one by one (grpc_stream.h).
   void AddStream(std::string_view method, GrpcStreamFactory factory) {
     AddGrpcStream(router_, prefix_ + std::string(method), std::move(factory));
   }
 
-  // Adds a method that sends the answer of the unary `handler`, and again each time that it has changed (grpc_watch.h).
-  // `clear_passing` removes from an answer the parts that change merely because time passes, so that they do not count
-  // as a change; it may be null.
+  // Adds a method that sends the answer of the unary `handler` at once, and again each time that it has changed
+  // (grpc_watch.h). `clear_passing` removes from an answer the parts that change merely because time passes, so that
+  // they do not count as a change; it may be null.
   template <typename Request, typename Response>
   void AddWatch(std::string_view method, const GrpcWatchPace& pace, void (*clear_passing)(Response*),
                 Unary<Request, Response> handler) {

@@ -40,7 +40,7 @@ class GrpcStreamCall final : public HttpStreamHandler {
     body_ended_ = true;
     HandOver();
   }
-  void OnShutdown() override { stream_.Finish({GrpcCode::kUnavailable, "the server is going"}); }
+  void OnShutdown() override { stream_.Finish({GrpcCode::kUnavailable, "the server is shutting down"}); }
   void OnEnd(std::string_view) override {
     stream_.over_ = true;
     handler_->OnEnd();
@@ -54,7 +54,7 @@ class GrpcStreamCall final : public HttpStreamHandler {
   std::shared_ptr<GrpcStreamHandler> handler_;
   std::string unread_;
   bool body_ended_ = false;
-  bool waits_ = false;  // for the client to take its output
+  bool waits_ = false;  // waits until the client has taken output
   bool told_ = false;   // OnMessagesEnd was called
 };
 

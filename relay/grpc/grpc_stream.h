@@ -1,8 +1,8 @@
-// GrpcStream: a gRPC call in which messages come and go one by one, over an HTTP exchange (relay/server/http_stream.h).
+// GrpcStream: a gRPC call with messages in both directions, over an HTTP exchange (relay/server/http_stream.h).
 //
 // All functions and callbacks run on the I/O thread of the call; other threads use poster() to get there. The stream is
-// full while too much output waits for the client. It then passes no message of the client to the handler. A handler
-// that sends messages without having received one must check is_full() before.
+// full while too much output waits for the client. It then passes no message from the client to the handler. A handler
+// that sends messages without having received one must check is_full() first.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -28,7 +28,7 @@ class GrpcStream {
   explicit GrpcStream(HttpExchange& exchange) : exchange_(exchange) {}
 
   HttpPoster poster() { return exchange_.poster(); }
-  // Returns the executor for timers. A timer's handler must not use the stream, but call poster() to do so.
+  // Returns the executor for timers. A timer's handler must not use the stream directly, but only through poster().
   boost::asio::any_io_executor executor() { return exchange_.executor(); }
 
   // These send a message, without and with its frame. They do nothing after the end of the call.
@@ -41,8 +41,8 @@ class GrpcStream {
 
   static constexpr size_t kMostWaitingBytes = size_t{16} << 10;
   bool is_full() const { return exchange_.pending_bytes() > kMostWaitingBytes; }
-  // Calls `callback` once, when the stream is not full, and never within this call. Does not call it after the end of
-  // the exchange.
+  // Calls `callback` once, when the stream is not full, and never before this function returns. Does not call it after
+  // the end of the exchange.
   void WhenTaken(std::function<void()> callback) { exchange_.WhenPendingBelow(kMostWaitingBytes, std::move(callback)); }
 
  private:
@@ -63,13 +63,13 @@ class GrpcStreamHandler {
   // Called for each message of the client, in their order. `framed` is for ReadGrpcMessage and valid only during the
   // call.
   virtual void OnMessage(std::string_view framed) = 0;
-  // Called once after the last message, unless the call has ended before.
+  // Called once after the last message, unless the call has ended earlier.
   virtual void OnMessagesEnd() = 0;
   // Called once, as the last function, when the call has ended for any reason.
   virtual void OnEnd() {}
 };
 
-// A function that makes the handler of a call, which must not be null. It runs on the I/O thread. `call` is valid only
+// A function that makes the handler of a call; the handler must not be null. It runs on the I/O thread. `call` is valid
 // while it runs, `stream` until OnEnd.
 using GrpcStreamFactory = std::function<std::shared_ptr<GrpcStreamHandler>(const GrpcCall& call, GrpcStream& stream)>;
 // Adds a method at `path`, "/package.Service/Method". When the server shuts down, the call ends with UNAVAILABLE.

@@ -18,7 +18,7 @@ namespace {
 
 class Watch;
 
-// Tells the code that owes the watch an answer whether the watch still exists.
+// Tells the method that has to answer whether the watch still exists.
 class WatchLife {
  public:
   void End() {
@@ -90,7 +90,7 @@ struct WatchedMethod {
 
 class Watch final : public GrpcStreamHandler {
  public:
-  // `place` is its place among the watches of its address, if there was one.
+  // `place` is the watch's place among the watches of its address; null if none was free.
   Watch(std::shared_ptr<WatchedMethod> method, const GrpcCall& call, GrpcStream& stream, std::optional<IpAddress> place)
       : method_(std::move(method)),
         stream_(stream),
@@ -161,7 +161,7 @@ class Watch final : public GrpcStreamHandler {
   const HttpPoster post_;
   const std::shared_ptr<WatchLife> life_ = std::make_shared<WatchLife>();
   std::optional<boost::asio::steady_timer> timer_;  // must not outlive the exchange
-  std::string message_;                             // framed
+  std::string message_;                             // the client's message, framed
   std::string state_;                               // the state that was sent last
   bool told_ = false;
 };

@@ -10,9 +10,9 @@
 
 namespace weir {
 
-// Reads the file and calls `read` if it has the section, which is "quota", "keyed", "defaults", "endpoints" or
-// "server". Skips the others of these sections. Returns an error if the file cannot be read or has any other key, and
-// the errors that `read` has reported on its values.
+// Reads the file, and calls `read` with the section if the file has it. `section` is "quota", "keyed", "defaults",
+// "endpoints" or "server"; the others of these five are skipped. Returns an error if the file cannot be read or has any
+// other key, and the errors that `read` has reported on values.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

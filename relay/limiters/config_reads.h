@@ -1,4 +1,4 @@
-// ConfigReads: the metrics about the readings of a limiter's configuration file.
+// ConfigReads: counts the readings of a limiter's configuration file, for the metrics.
 //
 // Threads: any.
 #pragma once

@@ -1,5 +1,5 @@
 // FollowedRules: reads the rules of a limiter from its files when the limiter opens, and again whenever the files have
-// changed or an operator asks for it. If they cannot be read again, the error is logged and the running rules stay.
+// changed or an operator asks for it. If a later reading fails, the error is logged and the running rules stay.
 //
 // Threads: Open and Stop are for the owner's thread; between them, any thread may call ReadSoon. Later readings happen
 // on a thread of the ConfigWatch (config_watch.h), which then calls `read`, `use` and `note_again`.
@@ -30,16 +30,16 @@ class FollowedRules {
     std::function<Result<Read>(const Read* running)> read;
     // Puts rules into use, in Open and after each later reading that was good.
     std::function<void(const Read&)> use;
-    // Called after each later reading, with its success. A reading during which the files changed does not count.
+    // Called after each later reading; `good`: it succeeded. A reading during which the files changed does not count.
     std::function<void(bool good)> note_again;
   };
 
-  // `files` watches the files of `path`, and looks at them in every `interval`.
+  // `files` watches the files of `path`, and looks at them after every `interval`.
   FollowedRules(FileWatch files, std::chrono::milliseconds interval, Steps steps)
       : files_(std::move(files)), interval_(interval), steps_(std::move(steps)) {}
 
-  // Reads the rules, puts them into use and begins to watch the files. If they cannot be read, returns the error and
-  // does neither. Call it once.
+  // Reads the rules, puts them into use and begins to watch the files. If the rules cannot be read, returns the error
+  // and changes nothing. Call it once.
   Status Open() {
     std::optional<Result<Read>> read;
     // If the files change meanwhile, the watch reads them again.

@@ -30,7 +30,7 @@ void AddTo(CommandLine& line) {
                   "directory with configuration files of envoyproxy/ratelimit, instead of WEIR_RATELIMIT_CONFIG");
   line.SetFooter(
       "Examples:\n"
-      "  weir gate                                       http://127.0.0.1:3335, in memory, everybody's profiles\n"
+      "  weir gate                                       http://127.0.0.1:3335, in memory, profiles of all providers\n"
       "  weir gate --store sqlite:/var/lib/weir/quota.db   shared by the gates of this machine\n"
       "  weir gate --store redis://10.0.0.5:6379 --config weir.yaml --listen 0.0.0.0\n"
       "  weir gate --ratelimit-config /etc/ratelimit/config  the limits of envoyproxy/ratelimit's files, for Envoy\n"
@@ -40,10 +40,9 @@ void AddTo(CommandLine& line) {
       "  curl -X POST localhost:3335/v1/decide -d '{\"model\":\"gpt-4o\",\"tokens\":900}'\n"
       "  curl localhost:3335/rate/user-123\n"
       "\n"
-      "Settings come from the environment; `weir config` prints them all. weir.yaml and the files are read again when "
-      "they\n"
-      "change, and at SIGHUP. SIGUSR1 writes to the log how it is, on a page. Ctrl-C stops in order, a second one at\n"
-      "once.\n"
+      "Settings come from the environment; `weir config` prints them all. weir.yaml and the other files are read\n"
+      "again when they change, and at SIGHUP. SIGUSR1 writes a page about the program's state to the log. Ctrl-C\n"
+      "stops it gracefully, a second Ctrl-C at once.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags, settings or weir.yaml.");
 }
 
@@ -57,7 +56,7 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   return wrong.empty() ? Status() : wrong.front();
 }
 
-// The environment may be the relay's too, so its settings are known.
+// The environment may be the relay's too, so the relay's settings count as known.
 void WarnOfUnknownSettings(const Environment& environment) {
   RelayConfiguration relay;
   AllLimiterSettings limiters;
@@ -89,7 +88,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
   };
   ServeUntilTold(std::move(opened).value(), signals,
                  {.url = server.url(),
-                  .hint = ", where a browser or curl sees how to ask",
+                  .hint = "; a browser or curl on it shows how to ask",
                   .at_once = at_once,
                   .hang_up = [&server] { server.Reload(); },
                   .tell = [&server] { server.TellState(); },

@@ -31,7 +31,7 @@ To this model, by its quotas:
 Also /v1/refund, /v1/record, /v1/explain, /v1/models/{model}, PUT /v1/models/{model}/quota and
 DELETE /v1/models/{model}/state, DELETE /v1/state (administrators).
 
-So many requests of a key in a window:
+Limit the requests of a key in a window:
 
   curl         localhost:3335/rate/user-123
   curl         'localhost:3335/rate/user-123?canWait'
@@ -39,7 +39,7 @@ So many requests of a key in a window:
 
 Also /debug and /debug/{key}.
 
-And paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. /debug/endpoints.
+Paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. Also /debug/endpoints.
 
 Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONFIG:
 
@@ -47,8 +47,8 @@ Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONF
 
 Also /debug/ratelimit and /healthcheck.
 
-/v1/openapi.json tells every call to programs. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
-grpc.health.v1.Health; grpcurl finds them by itself. /v1/health, /metrics, /healthz, /readyz.
+/v1/openapi.json describes every call. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
+grpc.health.v1.Health; grpcurl lists them by reflection. Also /v1/health, /metrics, /healthz, /readyz.
 )";
 
 }  // namespace

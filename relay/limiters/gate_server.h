@@ -67,20 +67,20 @@ class GateServer {
   // Writes a page about the gate's state to the log (state_page.h). May be called from any thread, but not once
   // Shutdown has begun.
   void TellState() const;
-  // Stops accepting, answers all open requests (those that wait in line with 503) and closes the connections, for at
-  // most `longest` less the longest call of a store (ServedLimiter::longest_call). Then stops the limiters: they wait
-  // for the calls that their stores have begun, and write to their stores what is only in memory. `longest` does not
-  // bound that. ForceShutdown, which any thread may call, ends the wait for requests and connections.
+  // Stops accepting, answers all open requests (those that wait in line with 503) and closes the connections, within
+  // `longest` minus the longest call of a store (ServedLimiter::longest_call). Then stops the limiters: they wait for
+  // the calls that their stores have begun, and write to their stores what is only in memory. `longest` does not bound
+  // this last part. ForceShutdown, which any thread may call, ends the wait for requests and connections.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown() { server_.ForceShutdown(); }
-  // Returns true if no limiter has counts that Shutdown would still have to write to its store.
+  // Returns true if no limiter has counts that Shutdown still has to write to a store.
   bool all_is_in_store() const;
 
  private:
   GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
-  // Returns whether a gRPC service can serve; "" asks for all together. Returns nullopt if there is no such service.
+  // Returns whether a gRPC service can serve; "" asks for all of them. Returns nullopt if there is no such service.
   std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
   MetricSources Sources() const;

@@ -17,9 +17,9 @@ class LatestStates {
  public:
   using Done = std::function<void(std::vector<State>)>;
 
-  // Calls `describe`, which must pass the present states to its argument, once, at any time and on any thread. Returns
-  // those states if that happens before `describe` returns, else the newest states of an earlier call; none before the
-  // first.
+  // Calls `describe`, which must call its argument once, with the present states, at any time and on any thread.
+  // Returns these states if they come before `describe` returns, else the newest states that came before; none if none
+  // came yet.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
       const std::lock_guard lock(kept->mutex);

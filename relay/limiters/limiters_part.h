@@ -14,7 +14,7 @@ class LimitersPart final : public RelayPart {
  public:
   explicit LimitersPart(ServedLimiterSettings settings = {}) : settings_{.limiters = std::move(settings)} {}
 
-  // Also declares the settings that only `weir gate` and `weir quota` use, because all three may have one environment.
+  // Also declares the settings that only `weir gate` and `weir quota` use, because all three may share one environment.
   void Declare(SettingTable& table) override;
   void AddRoutes(HttpRouter& router) override;
   // Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A Redis that does not

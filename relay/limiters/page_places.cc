@@ -23,7 +23,7 @@ Result<PagePlace> ReadPagePlace(std::string_view query) {
     const auto shard = ParseUnsigned(text.substr(0, dash), kNumbers);
     const auto bucket = ParseUnsigned(dash == text.npos ? "" : text.substr(dash + 1), kNumbers);
     if (!shard.ok() || !bucket.ok())
-      return Status::Error("after: " + Printable(text) + " is nothing that a page said as its next");
+      return Status::Error("after: " + Printable(text) + " is not a next value that a page returned");
     place = {.shard = shard.value(), .bucket = bucket.value()};
   }
   return place.value_or(PagePlace());

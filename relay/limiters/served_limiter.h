@@ -1,4 +1,4 @@
-// ServedLimiter: what a port needs of a limiter, to serve it: the port of `weir gate`, or that of a relay.
+// ServedLimiter: the interface by which a port serves a limiter. The port is that of `weir gate` or of a relay.
 //
 // Threads: once Open has returned, any thread may call all functions except Stop.
 #pragma once
@@ -43,16 +43,16 @@ class ServedLimiter {
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
   // Adds the limiter's tables to the live page. See RelayPart::AppendLive.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
-  // Asks another thread to read the configuration again. Must not block. If it is wrong, the error is logged and the
-  // running configuration stays.
+  // Asks another thread to read the configuration again. Must not block. If the configuration is wrong, the error is
+  // logged and the running one stays.
   virtual void ReloadSoon() = 0;
 
   // Returns the longest time that Stop may have to wait for a call of the store.
   virtual std::chrono::milliseconds longest_call() const { return {}; }
-  // Returns false if Stop may have counts to write to the store, so that they would be lost without it. A limiter that
-  // never writes its counts returns true.
+  // Returns false if Stop may have counts to write to the store, which would be lost without Stop. A limiter that never
+  // writes its counts returns true.
   virtual bool all_is_in_store() const { return true; }
-  // Called when no connection is left. Waits for calls of the store that have begun, and writes to the store what is
+  // Called when no connection is left. Waits for the store's calls that have begun, and writes to the store what is
   // only in memory. A second call does nothing.
   virtual void Stop() = 0;
 };

@@ -1,4 +1,4 @@
-// The settings of all limiters, and the limiters that are made by them.
+// The settings of all limiters, and the limiters that are made from them.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ void Declare(SettingTable& table, ServedLimiterSettings& settings);
 // Returns all errors in the names of stores and in the configuration files. Opens no store.
 std::vector<Status> Check(const ServedLimiterSettings& settings);
 
-// The settings that `weir gate`, `weir quota` and a relay have for limiters. All three may have one environment.
+// The settings that `weir gate`, `weir quota` and a relay have for limiters. All three may share one environment.
 struct AllLimiterSettings {
   ServedLimiterSettings limiters;
   QuotaAdminSettings admin;
@@ -38,8 +38,8 @@ void Declare(SettingTable& table, AllLimiterSettings& settings);
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
 // Makes the limiters that the settings do not turn off. They are not open yet.
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
-// Opens the limiters, one after the other. Returns the first error; then the limiters before that one are open, and the
-// others are not. `tracer` may be null.
+// Opens the limiters, one after the other. Returns the first error; then the limiters before the one that failed are
+// open, and the others are not. `tracer` may be null.
 Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

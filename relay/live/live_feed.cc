@@ -110,7 +110,7 @@ void LiveFeed::Run() {
     if (const TimePoint now = clock_.Now(); now >= next) {
       Tick();
       next += kBeat;
-      // After a stall, missed ticks are not made up for.
+      // After a stall, missed ticks are not made up.
       if (next <= now) next = now + kBeat;
     }
     Serve();
@@ -187,7 +187,7 @@ void LiveFeed::Serve() {
     std::swap(askers, askers_);
     std::swap(marks, new_marks_);
   }
-  if (!marks.empty()) ForgetState();  // a client that has changed something sees it
+  if (!marks.empty()) ForgetState();  // so that a client that has made a change sees it
   TakeMarks(std::move(marks));
   if (!joining.empty()) Tell(joining, "state", *StateJson());
   if (askers.empty()) return;

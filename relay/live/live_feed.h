@@ -6,9 +6,9 @@
 //   feed.Join(listener);   // `listener` soon gets the state with its history, then an event each second
 //   feed.Ask(asker);       // `asker` gets the state once
 //
-// FEED.md describes the state and the events. One thread does all work, "the feed's thread": the thread that Start
-// starts or, in tests without Start, the thread that calls Tick and Serve. Any other thread may call Join, Ask, Mark,
-// listeners and Stop.
+// FEED.md describes the state and the events. One thread, "the feed's thread", does all work. It is the thread that
+// Start starts or, in tests without Start, the thread that calls Tick and Serve. Any other thread may call Join, Ask,
+// Mark, listeners and Stop.
 #pragma once
 
 #include <condition_variable>
@@ -31,7 +31,7 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// Gets an event each second. The feed holds only a weak pointer to a listener: a listener that is destroyed has left.
+// Gets an event each second. The feed holds only a weak pointer to a listener, so a listener leaves by being destroyed.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;
@@ -42,7 +42,7 @@ class LiveListener {
 // The state at one moment. It is valid only while the Asker that got it runs.
 struct LiveMoment {
   const LiveState& state;
-  const LiveRow& row;  // the newest
+  const LiveRow& row;  // the newest row
   const std::deque<LiveMark>& marks;
   std::function<SharedText()> json;  // returns the state as JSON, with the history
 };
@@ -58,7 +58,7 @@ class LiveFeed {
     LiveRow row;
     std::vector<LiveMark> marks;
   };
-  // The functions that make the contents. They are called on the feed's thread only.
+  // The functions that make the contents of the feed. They are called on the feed's thread only.
   struct Source {
     std::function<Sample()> sample;                 // called each second
     std::function<LiveState(LiveRates&)> describe;  // called when a listener or an asker needs a newer state
@@ -67,7 +67,7 @@ class LiveFeed {
   struct About {
     uint64_t run = 0;     // when the run began, in milliseconds since 1970
     std::string name;     // the relay's name
-    std::string version;  // that of the program
+    std::string version;  // the program's version
     std::string store;    // "rocksdb", or the address of a PostgreSQL
   };
   LiveFeed(Source source, About about, const Clock& clock = Clock::System());
@@ -84,8 +84,8 @@ class LiveFeed {
   bool Join(const std::shared_ptr<LiveListener>& listener);
   // Called once, on the feed's thread, unless Stop is called first. Must not block.
   using Asker = std::function<void(const LiveMoment& moment)>;
-  // Passes `asker` to the feed's thread, which calls it soon. Returns false, and `asker` is never called, if
-  // kMostAskers wait already, or after Stop.
+  // Passes `asker` to the feed's thread, which calls it soon. Returns false, and never calls `asker`, if kMostAskers
+  // others wait already, or after Stop.
   bool Ask(Asker asker);
   // Adds a mark to the state. The mark is dropped if kMostMarks others still wait for the feed's thread.
   void Mark(LiveMark mark);

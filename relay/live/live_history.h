@@ -16,7 +16,7 @@ namespace weir {
 class JsonWriter;
 
 // The columns of a row. "Write", "Bulk" and "Read" are the classes of work that the throttle limits. A column without a
-// value has kNothing: a limit while the gate is open, a latency if there was nothing to measure.
+// value has kNothing, such as a limit while the gate is open, or a latency if there was nothing to measure.
 enum class LiveFigure : uint8_t {
   kLevelWrite,     // level of the signal that limits the class, else the highest level; at 1.0 the engine would brake
   kSetpointWrite,  // the level at which the controller holds the class

@@ -32,8 +32,8 @@ constexpr std::string_view kLiveCss =
 
 // For browsers without JavaScript.
 constexpr const char* kRefresh = "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
-constexpr const char* kRenewed = "made anew every five seconds: to type, <a href=\"/live?still\">hold it still</a>";
-constexpr const char* kStill = "as it was when you asked: <a href=\"/live\">renew it</a>";
+constexpr const char* kRenewed = "reloads every five seconds; to type, <a href=\"/live?still\">stop reloading</a>";
+constexpr const char* kStill = "reloading is stopped; <a href=\"/live\">start it again</a>";
 
 // Everything comes from this relay, and the page has no inline scripts or styles.
 HttpFields PageHeaders() {

@@ -35,7 +35,7 @@ struct LiveFile {
 };
 // Returns all such files.
 const std::vector<LiveFile>& LiveFiles();
-// Returns the answer that has this file.
+// Returns the answer that contains this file.
 HttpResponse ResponseOf(const LiveFile& file);
 
 }  // namespace weir

@@ -56,12 +56,12 @@ HttpFields Cookies(const HttpRequest& request, std::string_view session, std::ch
 }
 
 Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
-  if (request.body.size() > kMostFormBytes) return Status::Error("a form of more than 4096 bytes is none of this page");
+  if (request.body.size() > kMostFormBytes) return Status::Error("the form has more than 4096 bytes");
   return ParseQuery(TrimBlanks(request.body));
 }
 
-// Beside each field, a form has the value at the time the page was made. A field that still has it is no change, even
-// if another operator has changed the setting since.
+// Beside each field, a form has the value at the time the page was made. A field that still has this value is no
+// change, even if another operator has changed the setting since.
 std::vector<LiveSettings::Change> ChangesIn(std::vector<LiveSettings::Change> form) {
   static constexpr std::string_view kWas = "was:";
   const auto was_so = [before = std::set(form.begin(), form.end())](const LiveSettings::Change& field) {
@@ -85,8 +85,8 @@ void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt&
   } else if (view.sensor_lost && view.sample.time) {  // a sensor is not lost before its first sample
     state->mood = LiveMood::kSensorLost;
     state->summary = on_loss == SensorLoss::kHold
-                         ? "The engine cannot be measured; what it drained before is let through, less a tenth."
-                         : "The engine cannot be measured; all is let through (WEIR_RATE_LIMIT_SENSOR_LOSS=open).";
+                         ? "The engine cannot be measured; writes are limited to what it drained before, less a tenth."
+                         : "The engine cannot be measured; the gates are open (WEIR_RATE_LIMIT_SENSOR_LOSS=open).";
   } else if (write) {
     state->summary = Sentence("Writes are ", state->write);
   } else if (bulk) {
@@ -95,7 +95,7 @@ void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt&
     state->summary = Sentence("Reads: ", state->read);
   } else {
     state->mood = LiveMood::kCalm;
-    state->summary = "Nobody has to wait.";
+    state->summary = "No work has to wait.";
   }
 }
 
@@ -182,7 +182,7 @@ LiveState LivePart::Describe(LiveRates& rates) const {
   Summarize(view, limiter.on_sensor_loss, felt, &state);
   if (!limiter.enabled) {
     state.mood = LiveMood::kUnthrottled;
-    state.summary = "The throttle is off (WEIR_RATE_LIMIT_ENABLED): the engine brakes where it has its own brakes.";
+    state.summary = "The throttle is off (WEIR_RATE_LIMIT_ENABLED): the engine has only its own brakes.";
   }
 
   LiveTables tables(rates);
@@ -210,7 +210,7 @@ void LivePart::Page(const HttpRequest& request, const HttpReply& reply) {
   const bool taken = feed_->Ask([this, reply, by, is_still](const LiveMoment& moment) {
     reply(LivePage({.relay = name(), .settings = settings_->rows(), .known_by = by, .is_still = is_still}, moment));
   });
-  if (!taken) reply(TooMany("too many ask for this page"));
+  if (!taken) reply(TooMany("too many requests for this page"));
 }
 
 void LivePart::State(const HttpRequest& request, const HttpReply& reply) {
@@ -218,7 +218,7 @@ void LivePart::State(const HttpRequest& request, const HttpReply& reply) {
   const bool taken = feed_->Ask([reply](const LiveMoment& moment) {
     reply({.content_type = "application/json", .body = *moment.json(), .headers = {{"Cache-Control", "no-store"}}});
   });
-  if (!taken) reply(TooMany("too many ask for this"));
+  if (!taken) reply(TooMany("too many requests for /live/state"));
 }
 
 LivePart::Begun LivePart::Events(const HttpRequest& request, HttpExchange& exchange) {
@@ -226,7 +226,8 @@ LivePart::Begun LivePart::Events(const HttpRequest& request, HttpExchange& excha
   if (request.method == "HEAD")
     return HttpResponse{.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}};
   auto stream = std::make_shared<LiveStream>(exchange);
-  if (!feed_->Join(stream)) return TooMany("as many follow this as may: " + std::to_string(LiveFeed::kMostListeners));
+  if (!feed_->Join(stream))
+    return TooMany("the limit of " + std::to_string(LiveFeed::kMostListeners) + " listeners is reached");
   stream->Begin();
   return stream;
 }
@@ -255,7 +256,7 @@ HttpResponse LivePart::WrongToken(const HttpRequest& request) {
   sign_ins_.NoteWrong(client);
   if (const auto line = wrong_tokens_.Take(std::chrono::steady_clock::now()))
     spdlog::warn("live: {} has shown a wrong token{}", request.address, line->Suffix());
-  return SignInPage(name(), 401, "this is not the token; it is another one after each start of the relay");
+  return SignInPage(name(), 401, "wrong token; each start of the relay makes a new one");
 }
 
 HttpResponse LivePart::Change(const HttpRequest& request) {
@@ -264,12 +265,13 @@ HttpResponse LivePart::Change(const HttpRequest& request) {
   if (IsChangeByAnotherSite(request)) return RefusalOfAnotherSite();
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
   if (!form.ok()) return {.status = 400, .body = form.status().message() + "\n"};
-  if (form.value().empty()) return {.status = 400, .body = "name what is to change: IMPORT_SETPOINT=0.6\n"};
+  if (form.value().empty())
+    return {.status = 400, .body = "name the settings to change, such as IMPORT_SETPOINT=0.6\n"};
   const Result<std::vector<std::string>> changed = settings_->Apply(ChangesIn(form.value()));
-  if (!changed.ok()) return {.status = 400, .body = changed.status().message() + "\nNothing was changed.\n"};
+  if (!changed.ok()) return {.status = 400, .body = changed.status().message() + "\nNo setting was changed.\n"};
   NoteChange(request, by, changed.value());
   if (WantsPage(request)) return ToThePage();
-  return {.body = changed.value().empty() ? "nothing was to change\n" : Join(changed.value(), "\n") + "\n"};
+  return {.body = changed.value().empty() ? "no setting was changed\n" : Join(changed.value(), "\n") + "\n"};
 }
 
 void LivePart::NoteChange(const HttpRequest& request, std::string_view by, const std::vector<std::string>& changes) {

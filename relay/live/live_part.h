@@ -1,5 +1,5 @@
-// LivePart: serves /live on a relay's port: the live page for administrators, and its feed. FEED.md describes the feed;
-// Admin (operator/admin.h) decides which clients may use them.
+// LivePart: serves /live on a relay's port, which is the live page for administrators and its feed. FEED.md describes
+// the feed; Admin (operator/admin.h) decides which clients may use them.
 //
 //   GET  /live           the page or, if the browser has not signed in, the form that asks for the token; with ?still
 //                        the page does not reload itself in a browser without JavaScript

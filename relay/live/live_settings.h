@@ -1,10 +1,10 @@
-// LiveSettings: the settings that an operator can change while the relay runs: the gains and setpoints of the
+// LiveSettings: the settings that an operator can change while the relay runs. They are the gains and setpoints of the
 // throttle's controllers, and the log level. A change makes no controller's output jump. It holds until the next start,
 // which reads the environment again.
 //
 // Names, ranges and values are those of config/SETTINGS.md; the names are without WEIR_.
 //
-// Threads: any.
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <mutex>
@@ -27,8 +27,8 @@ class LiveSettings {
 
   // Returns the settings with their present values, always in the same order.
   std::vector<LiveSetting> Now() const;
-  // Returns the same settings, in the same order, with range and meaning. The values are those when this object was
-  // made.
+  // Returns the same settings, in the same order, with range and meaning. The values are those of the time when this
+  // object was made.
   const std::vector<SettingRow>& rows() const { return rows_; }
 
   using Change = std::pair<std::string, std::string>;  // name and value

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// The relay's condition: kUnthrottled if the throttle is off, else the worst of the others that applies.
+// The relay's condition: kUnthrottled if the throttle is off, else the worst of the other conditions that applies.
 enum class LiveMood : uint8_t {
   kCalm,
   kLimiting,  // the throttle limits a class of work, and clients feel it
@@ -23,7 +23,7 @@ enum class LiveMood : uint8_t {
 // Returns the name in the feed: "calm", "limiting", "unthrottled", "sensor lost" or "emergency".
 std::string_view NameOf(LiveMood mood);
 
-// An event that the page marks on its plots: a changed setting, or the begin or end of a bad condition.
+// An event that the page marks on its plots: a changed setting, or the beginning or end of a bad condition.
 struct LiveMark {
   double at = 0;     // seconds since 1970
   std::string kind;  // "setting", "emergency", "sensor", "engine"
@@ -41,7 +41,7 @@ struct LiveSetting {
 struct LiveState {
   LiveMood mood = LiveMood::kCalm;
   // `summary` is a sentence about the whole relay. The next three are about one class of work each: what limits it, or
-  // which signal comes nearest to that.
+  // which signal comes nearest to limiting it.
   std::string summary;
   std::string write;
   std::string bulk;

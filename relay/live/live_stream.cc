@@ -23,7 +23,7 @@ void LiveStream::Write(const std::string& event) {
     left_out_ = 0;
     return exchange_->Write(event);
   }
-  if (++left_out_ == kMostLeftOut) exchange_->Abort("a listener at /live that does not read");
+  if (++left_out_ == kMostLeftOut) exchange_->Abort("a listener at /live did not read");
 }
 
 void LiveStream::OnShutdown() {

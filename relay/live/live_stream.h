@@ -36,7 +36,7 @@ class LiveStream final : public HttpStreamHandler,
 
   const HttpPoster post_;
   HttpExchange* exchange_;  // null after OnEnd
-  int left_out_ = 0;        // events in a row
+  int left_out_ = 0;        // number of events in a row that were left out
 };
 
 }  // namespace weir

@@ -16,7 +16,7 @@ class RecentLatencies {
 
   // Adds the histograms as they are now. Call it once a second.
   void Add(const RelayCounters::Latencies& so_far);
-  // Returns the latencies between the oldest Add that is kept and the newest; none before the second Add.
+  // Returns the latencies from the time between the oldest Add that is kept and the newest; none before the second Add.
   RelayCounters::Latencies Recent() const;
   // Returns the number of seconds that Recent covers, from 0 to kSeconds.
   size_t seconds() const { return seen_.empty() ? 0 : seen_.size() - 1; }

@@ -70,7 +70,7 @@ void AddPostgres(const PostgresDetails& d, LiveTable* table) {
   table->AddRow({"log since the last checkpoint", Bytes(static_cast<double>(d.wal_bytes))});
   table->AddRow({"max_wal_size", Bytes(static_cast<double>(d.max_wal_bytes))});
   table->AddRow({"standbys that stream", std::to_string(d.standbys)});
-  table->AddRow({"the last of them is behind by", Bytes(static_cast<double>(d.replica_lag_bytes))});
+  table->AddRow({"the slowest standby is behind by", Bytes(static_cast<double>(d.replica_lag_bytes))});
   table->AddRow({"sessions that wait for a lock", std::to_string(d.lock_waits)});
   table->AddRow({"sessions that wait for a standby", std::to_string(d.standby_waits)});
   table->AddRow({"checkpoints that were requested", std::to_string(d.requested_checkpoints)});
@@ -80,8 +80,8 @@ void AddPostgres(const PostgresDetails& d, LiveTable* table) {
 
 void AddSignals(const LimiterView& view, const EngineDetails& engine, LiveTables* tables) {
   LiveTable& table =
-      tables->Add("signals", "What the engine feels", {{"signal"}, {"level", true}, {"in words"}, {"acts on"}},
-                  "the engine was not measured yet");
+      tables->Add("signals", "Signals of the engine's load", {{"signal"}, {"level", true}, {"in words"}, {"acts on"}},
+                  "the engine has not been measured yet");
   for (const Signal& signal : view.sample.signals())
     table.AddRow(
         {std::string(signal.name), Fixed(signal.level, 2), SignalInWords(signal, view.sample, engine), ActsOn(signal)});
@@ -121,11 +121,11 @@ void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables
   add("all that counts", all);
   if (const RocksDbDetails* d = engine.rocksdb) {
     add("block cache", static_cast<double>(d->block_cache_bytes));
-    add("of it pinned", static_cast<double>(d->pinned_bytes));
+    add("block cache, pinned", static_cast<double>(d->pinned_bytes));
     add("memtables", static_cast<double>(d->memtable_bytes));
     add("table readers", static_cast<double>(d->table_reader_bytes));
     add("the relay's own buffers", static_cast<double>(d->own_bytes));
-    add("kept by the allocator beside", static_cast<double>(d->memory.kept_bytes()));
+    add("kept by the allocator, not counted", static_cast<double>(d->memory.kept_bytes()));
   } else if (engine.postgres != nullptr) {
     add("the relay's own buffers", static_cast<double>(engine.postgres->own_bytes));
   }
@@ -154,7 +154,7 @@ void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tabl
   const auto cores = [second](double work) { return Percent(work * second * 1e-9); };
   LiveTable& clients = tables->Add("clients", "Addresses that take most, imports aside",
                                    {{"address"}, {"workers' time", true}, {"memory", true}, {"connections", true}},
-                                   "nobody is connected");
+                                   "no client is connected");
   for (const HeaviestClients::Address& one : heaviest.addresses)
     clients.AddRow(
         {one.address, cores(one.work), Bytes(static_cast<double>(one.held_bytes)), std::to_string(one.connections)});
@@ -187,7 +187,7 @@ void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables) {
 
 void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refusals, LiveTables* tables) {
   LiveTable& table =
-      tables->Add("refusals", "What clients were refused", {{"reason"}, {"a second", true}, {"since the start", true}},
+      tables->Add("refusals", "Refusals to clients", {{"reason"}, {"a second", true}, {"since the start", true}},
                   "nothing was refused yet");
   for (const auto& [prefix, count] : refusals) {
     if (count == 0) continue;

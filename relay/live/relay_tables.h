@@ -1,5 +1,5 @@
-// The tables that the relay itself shows at /live (live_tables.h). Each function adds one table, AddClients two. The
-// RelayParts add tables of their own (RelayPart::AppendLive).
+// The tables that the relay itself shows at /live (live_tables.h). Each function adds one table; AddClients adds two.
+// The RelayParts add tables of their own (RelayPart::AppendLive).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
 // Adds a table of addresses and one of connections. `second` is the share of a client's `work` that is from the last
-// second: the share that fades each second.
+// second; this is the share that fades each second.
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables);
 // `saved` is RelayCounters::SavedByKind.
 void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables);

@@ -13,7 +13,7 @@ namespace {
 
 using enum LiveFigure;
 
-// Over less time a rate shows only a moment.
+// A rate over less time would show only a moment.
 constexpr double kShortestSeconds = 0.2;
 constexpr double kFeltSeconds = 3;
 constexpr double kFeltWaiters = 0.1;

@@ -26,7 +26,7 @@ class Sampler {
   // Returns the latencies of the last ten seconds.
   const RecentLatencies& latencies() const { return latencies_; }
 
-  // True for each class of work whose clients feel its limit: on average over some seconds, at least 0.1 operations
+  // True for each class of work whose clients feel the limit: on average over some seconds, at least 0.1 operations
   // were waiting at its gate. A second in which operations were refused counts as one more waiting operation. If a gate
   // makes single operations wait for milliseconds only, no client feels that.
   struct Felt {

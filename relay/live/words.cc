@@ -81,7 +81,7 @@ std::string Waiting(const Facts& f) {
          " sessions of PostgreSQL wait";
 }
 
-std::string Weighted(const Facts& f) { return "memory and load, weighed, " + ShareInWords(f.signal.level); }
+std::string Weighted(const Facts& f) { return "memory and load, weighted, " + ShareInWords(f.signal.level); }
 
 struct Wording {
   std::string_view signal;

@@ -20,13 +20,13 @@ struct EngineDetails {
 // Formats a number of bytes: "78.1 MB". A negative number counts as 0.
 std::string Bytes(double bytes);
 
-// Describes a signal by the engine's figures. A signal with an unknown name is described by its level.
+// Describes a signal with the engine's figures. A signal with an unknown name is described by its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
-// Returns the reason why a signal of this name gets high; empty if the name is unknown.
+// Returns the reason why a signal of this name becomes high; empty if the name is unknown.
 std::string_view WhyHigh(std::string_view signal);
 
-// Describes what limits a class of writes or, if nothing does, which signal comes nearest to that. `felt` is true if
-// operations wait or were refused (Sampler::Felt); a limit that no client feels is put in milder words.
+// Describes what limits a class of writes or, if nothing does, which signal comes nearest to limiting it. `felt` is
+// true if operations wait or were refused (Sampler::Felt); a limit that no client feels is put in milder words.
 std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool felt, const EngineDetails& engine);
 // Does the same for reads, which are scans.
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine);

@@ -1,5 +1,5 @@
-// Shared by relay and gate for /metrics: CachedText keeps a page for a second, and ReadProcess reads figures of the
-// process.
+// Code for /metrics that relay and gate share: CachedText keeps a page for a second, and ReadProcess reads figures of
+// the process.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace weir {
 
-// A text that is made again at most once a second, by one thread at a time. Threads: any.
+// A text that is made again at most once a second, by one thread at a time. Any thread may use it.
 class CachedText {
  public:
   // Returns the text. If the text is at least a second old, calls `make` for a new one, on this thread. While another
-  // thread makes it, returns the previous text at once, or waits if there is none.
+  // thread makes one, returns the previous text at once, or waits if there is none.
   std::string Get(TimePoint now, const std::function<std::string()>& make);
-  // Forgets the text, so that the next Get makes a new one. Waits for a `make` that runs.
+  // Forgets the text, so that the next Get makes a new one. Waits for a `make` that is running.
   void Forget();
 
  private:
@@ -39,11 +39,11 @@ struct ProcessFigures {
   uint64_t open_files = 0;  // files and sockets that are open
   uint64_t most_files = 0;  // the limit of open_files
 };
-// Returns the figures of this process. A figure that the system does not tell is 0.
+// Returns the figures of this process. A figure that the system does not report is 0.
 ProcessFigures ReadProcess();
 
 // Adds the CPU time, memory, open files and start of this process, under the names that every Prometheus client library
-// uses. `started_at` is in seconds since 1970. Leaves the memory out if the system does not tell it.
+// uses. `started_at` is in seconds since 1970. Leaves the memory out if the system does not report it.
 void AppendProcess(double started_at, MetricFamilies& families);
 
 }  // namespace weir

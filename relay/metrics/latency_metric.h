@@ -1,5 +1,5 @@
 // LatencyMetric: a histogram of latencies to which many threads add at once. This header includes little, because the
-// sources that measure something include it. metric_families.h turns the histogram into one of Prometheus.
+// sources that measure something include it. metric_families.h turns a LatencyMetric into a histogram of Prometheus.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ inline constexpr std::array kLatencyBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.
 // The last bucket has no bound.
 inline constexpr size_t kLatencyBuckets = kLatencyBounds.size() + 1;
 
-// The observations of a LatencyMetric up to one moment. Observations that are added at that moment may be in `sum`
-// alone, or in `cumulative` alone.
+// The observations of a LatencyMetric up to one moment. Observations that are added at that moment may be only in
+// `sum`, or only in `cumulative`.
 struct LatencySnapshot {
   uint64_t count() const { return cumulative.back(); }
 

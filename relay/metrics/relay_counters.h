@@ -34,14 +34,14 @@ class RelayCounters {
   // …). An unknown prefix counts as "other".
   void CountRefusal(std::string_view prefix);
 
-  // Each adds one observation to a histogram.
+  // Each of these functions adds one observation to a histogram.
   void EventToOk(Duration latency);                   // from the arrival of an EVENT
   void ReqToEose(Duration latency);                   // from the arrival of a REQ
   void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and I/O thread
   void WriteGateWait(Duration waited);                // the gates are those of the throttle
   void ReadGateWait(Duration waited);
 
-  // Each function returns the counts so far, with the values of their label.
+  // Each of these functions returns the counts so far, with the values of their label.
   using Labelled = std::vector<std::pair<std::string_view, uint64_t>>;
   Labelled ClientMessages() const;
   Labelled RelayMessages() const;

@@ -49,13 +49,13 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
   for (const auto& [prefix, count] : counters_.Refusals()) families.Add(count, {{"prefix", prefix}});
 
   const RelayCounters::Latencies latencies = counters_.LatenciesSoFar();
-  families.Histogram("weir_event_ok_seconds", "From an EVENT's arrival to its OK").Add(latencies.event_to_ok);
-  families.Histogram("weir_req_eose_seconds", "From a REQ's arrival to its EOSE").Add(latencies.req_to_eose);
+  families.Histogram("weir_event_ok_seconds", "Time from an EVENT's arrival to its OK").Add(latencies.event_to_ok);
+  families.Histogram("weir_req_eose_seconds", "Time from a REQ's arrival to its EOSE").Add(latencies.req_to_eose);
   families
       .Histogram("weir_live_delivery_seconds",
-                 "From an EVENT's arrival to its subscribers' outputs, once for each event and I/O thread")
+                 "Time from an EVENT's arrival to its subscribers' outputs, once for each event and I/O thread")
       .Add(latencies.live_delivery);
-  families.Histogram("weir_gate_wait_seconds", "Waiting at the throttle's gate of what it made wait")
+  families.Histogram("weir_gate_wait_seconds", "Time that delayed operations waited at the throttle's gate")
       .Add(latencies.read_gate_wait, {{"operation", "read"}})
       .Add(latencies.write_gate_wait, {{"operation", "write"}});
 

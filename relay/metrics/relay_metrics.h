@@ -2,7 +2,7 @@
 // log (state_page.h).
 //
 // It owns the RelayCounters. It reads all other figures (server, store, group commit, throttle, RocksDB) from their
-// owners when they are asked for.
+// owners when a client asks for them.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct MetricSources {
   std::function<ServerStats()> server;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
-  std::function<uint64_t()> subscriptions;  // open now
+  std::function<uint64_t()> subscriptions;  // number of open subscriptions
   std::function<uint64_t()> work_waiting;   // tasks that wait for a worker
   std::string data_dir;                     // to show the space on its disk
   const AdaptiveLimiter* limiter = nullptr;
@@ -63,8 +63,8 @@ class RelayMetrics {
   // request.
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
-  // Prometheus returns all figures in Prometheus' text format, Json as JSON. The text may be a second old: to make it,
-  // all counts have to be read, and frequent requests must not keep an I/O thread busy.
+  // Prometheus returns all figures in Prometheus' text format, Json as JSON. The text may be a second old, because
+  // making it reads all counts, and frequent requests must not keep an I/O thread busy.
   std::string Prometheus() const;
   std::string Json() const;
   // Returns the state page (state_page.h). `why` and `ready` are those of its StateOccasion.

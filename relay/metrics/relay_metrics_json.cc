@@ -1,5 +1,5 @@
-// The same figures as JSON: what the throttle does, in the words of the ORLY plan, then every family by its name, with
-// the values of its labels as members.
+// The figures of /metrics as JSON. First come those of the throttle, in the words of the ORLY plan, then every family
+// under its name, with the values of its labels as members.
 //
 //   {"rate_limit": {"load_level": 0.31, …},
 //    "nostr_client_messages_total": {"EVENT": 12, "REQ": 3, …},
@@ -42,7 +42,7 @@ void WriteValue(const prometheus::MetricFamily& family, const prometheus::Client
   json.Close('}');
 }
 
-// The values of the labels, in their order, are the path to a member; members with the same beginning stand together.
+// Writes a family. The values of the labels, in order, are the path to a member; paths that begin alike are joined.
 void WriteFamily(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Member(family.name);
   if (family.metric.front().label.empty()) return WriteValue(family, family.metric.front(), json);
@@ -62,7 +62,7 @@ void WriteFamily(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Close('}');
 }
 
-// Its labels are information, not a path.
+// Writes a family whose labels are information, not a path.
 void WriteInfo(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Member(family.name).Open('{');
   for (const auto& label : family.metric.front().label) json.Member(label.name).String(label.value);

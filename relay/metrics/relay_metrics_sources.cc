@@ -55,17 +55,17 @@ void AppendServer(const ServerStats& s, MetricFamilies& families) {
 
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
-  families.Gauge("weir_store_disk_bytes", "Disk that the store takes, up to 10 s ago").Add(s.disk_bytes);
+  families.Gauge("weir_store_disk_bytes", "Bytes that the store takes on disk, up to 10 s ago").Add(s.disk_bytes);
 }
 
-// Makes one system call. It waits as long as the file system does, but then so does the store.
+// Makes one system call. The call waits if the file system hangs, but then the store waits, too.
 void AppendDisk(const std::string& data_dir, MetricFamilies& families) {
   struct statvfs disk {};
   if (statvfs(data_dir.c_str(), &disk) != 0) return;
   const uint64_t block = disk.f_frsize;
-  families.Gauge("weir_data_disk_free_bytes", "Free for the relay on the disk of its data directory")
+  families.Gauge("weir_data_disk_free_bytes", "Bytes free for the relay on the disk of its data directory")
       .Add(disk.f_bavail * block);
-  families.Gauge("weir_data_disk_size_bytes", "Size of that disk").Add(disk.f_blocks * block);
+  families.Gauge("weir_data_disk_size_bytes", "Size of the disk of the data directory").Add(disk.f_blocks * block);
 }
 
 void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
@@ -74,14 +74,15 @@ void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
   families.Counter("weir_commit_failed_events_total", "Events whose write failed (disk full, I/O error)").Add(s.failed);
   families.Gauge("weir_commit_waiting_events", "Events that wait for their write").Add(s.waiting);
   families.Counter("weir_bulk_commits_total", "Writes of imports to the store that went well").Add(s.bulk_writes);
-  families.Counter("weir_bulk_commit_events_total", "Events in them, duplicates too").Add(s.bulk_events);
+  families.Counter("weir_bulk_commit_events_total", "Events in writes of imports that went well, duplicates too")
+      .Add(s.bulk_events);
   families.Counter("weir_bulk_commits_failed_total", "Writes of imports that failed; the import waits and tries again")
       .Add(s.failed_bulk_writes);
   families.Gauge("weir_bulk_commits_waiting", "Writes of imports that wait for their turn").Add(s.bulk_waiting);
   families.Counter("weir_expired_events_total", "Events removed because their time had passed").Add(s.expired_removed);
   families.Counter("weir_vanished_events_total", "Events removed because their authors asked to vanish")
       .Add(s.vanished_removed);
-  families.Counter("weir_expiry_sweeps_total", "Searches for what expired or is to vanish, by outcome")
+  families.Counter("weir_expiry_sweeps_total", "Searches for events that expired or are to vanish, by outcome")
       .Add(s.sweeps, {{"outcome", "done"}})
       .Add(s.failed_sweeps, {{"outcome", "failed"}});
 }
@@ -99,9 +100,9 @@ void AppendControllers(const AdaptiveLimiter& limiter, MetricFamilies& families)
        {"write", limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive)},
        {"bulk", limiter.ControllerState(Operation::kWrite, WorkClass::kBulk)}}};
   families.Gauge("weir_throttle_process_variable",
-                 "What a controller controls: 1.0 is where the engine begins to brake");
+                 "Level that a controller controls; at 1.0 the engine begins to brake");
   for (const auto& [name, state] : controllers) families.Add(state.measurement, {{"controller", name}});
-  families.Gauge("weir_throttle_setpoint", "Where a controller holds its process variable");
+  families.Gauge("weir_throttle_setpoint", "Level at which a controller holds its process variable");
   for (const auto& [name, state] : controllers) families.Add(state.setpoint, {{"controller", name}});
   families.Gauge("weir_throttle_term", "The three terms of a controller's output");
   for (const auto& [name, state] : controllers) AppendController(name, state, families);
@@ -110,11 +111,11 @@ void AppendControllers(const AdaptiveLimiter& limiter, MetricFamilies& families)
 }
 
 void AppendView(const LimiterView& view, MetricFamilies& families) {
-  families.Gauge("weir_throttle_level", "Level that limits a class of writes, or is highest while nothing does");
+  families.Gauge("weir_throttle_level", "Level of the signal that limits a class of writes, or would limit it first");
   for (const auto& [name, c] : kClasses) families.Add(view[c].level, {{"class", name}});
   families.Gauge("weir_throttle_open", "1 while nothing limits a class of writes");
   for (const auto& [name, c] : kClasses) families.Add(Flag(view[c].open), {{"class", name}});
-  families.Gauge("weir_throttle_limit_bytes_per_second", "Rate that a class of writes is held to, while it is");
+  families.Gauge("weir_throttle_limit_bytes_per_second", "Limit of a class of writes; absent while nothing limits it");
   for (const auto& [name, c] : kClasses)
     if (!view[c].open) families.Add(view[c].bytes_per_second, {{"class", name}});
   families.Gauge("weir_throttle_limiting", "1 for the signal that limits a class of writes, or reads");
@@ -125,7 +126,8 @@ void AppendView(const LimiterView& view, MetricFamilies& families) {
       .Add(static_cast<double>(view.scans_at_once));
   families.Gauge("weir_throttle_emergency", "1 while memory is beyond the emergency mark").Add(Flag(view.emergency));
   families.Gauge("weir_throttle_sensor_lost", "1 while the engine cannot be measured").Add(Flag(view.sensor_lost));
-  families.Gauge("weir_throttle_signal_level", "What the engine feels; 1.0 is where it begins to brake");
+  families.Gauge("weir_throttle_signal_level",
+                 "Level of a signal of the engine's load; at 1.0 the engine begins to brake");
   for (const Signal& s : view.sample.signals()) families.Add(s.level, {{"signal", s.name}});
   families.Counter("weir_throttle_escapes_total", "Times that the engine braked, or had to help itself")
       .Add(view.sample.escapes);
@@ -144,13 +146,14 @@ void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, Metri
   for (const auto& [name, s] : gates)
     for (const auto& [class_name, c] : kClasses)
       families.Add(s.admitted[c].operations, {{"operation", name}, {"class", class_name}});
-  families.Counter("weir_throttle_admitted_bytes_total", "Their bytes: stored by writes, likely touched by reads");
+  families.Counter("weir_throttle_admitted_bytes_total",
+                   "Bytes of operations that the gate let through: stored by writes, likely touched by reads");
   for (const auto& [name, s] : gates)
     for (const auto& [class_name, c] : kClasses)
       families.Add(s.admitted[c].bytes, {{"operation", name}, {"class", class_name}});
   families.Counter("weir_throttle_delayed_total", "Operations that had to wait");
   for (const auto& [name, s] : gates) families.Add(s.delayed, {{"operation", name}});
-  families.Counter("weir_throttle_delay_seconds_total", "What they waited, all together");
+  families.Counter("weir_throttle_delay_seconds_total", "Total time that operations waited at the gate");
   for (const auto& [name, s] : gates) families.Add(ToSeconds(s.waited), {{"operation", name}});
   families.Counter("weir_throttle_refused_total", "Operations that were refused, by reason");
   for (const auto& [name, s] : gates)
@@ -169,19 +172,24 @@ void AppendEngine(const RocksDbDetails& d, MetricFamilies& families) {
   families.Gauge("weir_rocksdb_immutable_memtables", "Memtables that wait for their flush").Add(d.immutable_memtables);
   families.Gauge("weir_rocksdb_compaction_debt_bytes", "Bytes that wait for compaction").Add(d.debt_bytes);
   families.Gauge("weir_rocksdb_compaction_score", "Highest score of the levels below 0").Add(d.score);
-  families.Gauge("weir_rocksdb_drain_bytes_per_second", "What compactions take out of level 0, as it was written")
+  families
+      .Gauge("weir_rocksdb_drain_bytes_per_second",
+             "Rate at which compactions take bytes out of level 0, measured as originally written")
       .Add(d.drain_bytes_per_second);
-  families.Gauge("weir_rocksdb_flush_bytes_per_second", "What flushes take out of memory, as it was written")
+  families
+      .Gauge("weir_rocksdb_flush_bytes_per_second",
+             "Rate at which flushes take bytes out of memory, measured as originally written")
       .Add(d.flush_bytes_per_second);
-  families.Gauge("weir_rocksdb_background_bytes_per_second", "What flushes and compactions write to disk")
+  families.Gauge("weir_rocksdb_background_bytes_per_second", "Rate at which flushes and compactions write to disk")
       .Add(d.background_bytes_per_second);
-  families.Gauge("weir_rocksdb_delayed_write_bytes_per_second", "Rate that RocksDB itself holds writers to; 0: none")
+  families
+      .Gauge("weir_rocksdb_delayed_write_bytes_per_second", "Rate that RocksDB itself holds writers to; 0: no limit")
       .Add(d.delayed_bytes_per_second);
   families.Gauge("weir_rocksdb_writes_stopped", "1 while RocksDB itself stops writers").Add(Flag(d.writes_stopped));
-  families.Counter("weir_rocksdb_slowdowns_total", "Times that RocksDB slowed writers, or renewed doing so")
+  families.Counter("weir_rocksdb_slowdowns_total", "Times that RocksDB slowed writers, or did so again")
       .Add(d.slowdowns);
-  families.Counter("weir_rocksdb_stops_total", "Times that RocksDB stopped writers, or renewed doing so").Add(d.stops);
-  families.Counter("weir_rocksdb_stalls_total", "The same by RocksDB's causes");
+  families.Counter("weir_rocksdb_stops_total", "Times that RocksDB stopped writers, or did so again").Add(d.stops);
+  families.Counter("weir_rocksdb_stalls_total", "Times that RocksDB slowed or stopped writers, by cause");
   for (const auto& [cause, count] : d.stall_causes) families.Add(count, {{"cause", cause}});
 }
 
@@ -190,7 +198,8 @@ void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
   families.Gauge("weir_memory_target_bytes", "Memory that the whole program may use").Add(d.memory_target_bytes);
   families
       .Gauge("weir_memory_part_bytes",
-             "Parts of it; memtables may be in the block cache's too, what the allocator keeps is beside it")
+             "Parts of the memory in use; memtables may also be counted in the block cache, and what the allocator "
+             "keeps is not in the total")
       .Add(d.block_cache_bytes, {{"part", "block_cache"}})
       .Add(d.pinned_bytes, {{"part", "pinned"}})
       .Add(d.memtable_bytes, {{"part", "memtables"}})
@@ -199,30 +208,33 @@ void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
       .Add(d.memory.kept_bytes(), {{"part", "allocator"}});
   families
       .Gauge("weir_block_cache_limit_bytes",
-             "What the block cache may have now: less than its size while memory is short")
+             "Bytes that the block cache may have now: fewer than its size while memory is short")
       .Add(d.block_cache_limit_bytes);
 }
 
 void AppendPostgres(const PostgresDetails& d, MetricFamilies& families) {
-  families.Gauge("weir_postgres_wal_bytes", "Written to PostgreSQL's log since the redo point of its last checkpoint")
+  families
+      .Gauge("weir_postgres_wal_bytes", "Bytes written to PostgreSQL's log since the redo point of its last checkpoint")
       .Add(d.wal_bytes);
   families.Gauge("weir_postgres_max_wal_bytes", "PostgreSQL's max_wal_size").Add(d.max_wal_bytes);
   families.Gauge("weir_postgres_standbys", "Standbys that stream from the primary").Add(d.standbys);
-  families.Gauge("weir_postgres_replica_lag_bytes", "What the standby that lags most has not replayed")
+  families.Gauge("weir_postgres_replica_lag_bytes", "Bytes that the standby that lags most has not replayed")
       .Add(d.replica_lag_bytes);
-  families.Gauge("weir_postgres_waiting_sessions", "Sessions of PostgreSQL that wait, by what for")
+  families.Gauge("weir_postgres_waiting_sessions", "Sessions of PostgreSQL that wait, by reason")
       .Add(d.lock_waits, {{"for", "lock"}})
       .Add(d.standby_waits, {{"for", "standby"}});
-  families.Counter("weir_postgres_requested_checkpoints_total", "Checkpoints that did not come by the clock")
+  families.Counter("weir_postgres_requested_checkpoints_total", "Checkpoints that were requested, not timed")
       .Add(d.requested_checkpoints);
 }
 
 void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
-  families.Gauge("weir_siblings_reads", "1: what other relays save in the same database can be read")
+  families.Gauge("weir_siblings_reads", "1 while what other relays save in the same database can be read")
       .Add(s.reads ? 1.0 : 0.0);
-  families.Counter("weir_siblings_events_total", "Of these, that were handed to this relay's subscribers")
+  families
+      .Counter("weir_siblings_events_total",
+               "Events that other relays saved and that were handed to this relay's subscribers")
       .Add(s.events);
-  families.Gauge("weir_siblings_bus_up", "1: they are reached by the bus").Add(s.bus.is_up ? 1.0 : 0.0);
+  families.Gauge("weir_siblings_bus_up", "1 while the bus reaches the other relays").Add(s.bus.is_up ? 1.0 : 0.0);
   families.Counter("weir_siblings_ephemeral_total", "Ephemeral events that went over the bus")
       .Add(s.bus.sent, {{"direction", "out"}})
       .Add(s.bus.received, {{"direction", "in"}});
@@ -232,7 +244,7 @@ void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
 }
 
 void AppendTraces(const TraceStats& s, MetricFamilies& families) {
-  families.Counter("weir_trace_spans_total", "Spans of traces, by what became of them")
+  families.Counter("weir_trace_spans_total", "Spans of traces, by result")
       .Add(s.exported.sent, {{"result", "sent"}})
       .Add(s.exported.rejected, {{"result", "rejected"}})
       .Add(s.exported.failed, {{"result", "failed"}})

@@ -79,7 +79,7 @@ void AddThrottle(const AdaptiveLimiter& limiter, const LoadMonitor* monitor, Pag
                                                   Signal(view.read_reason, view.read_level)
                                             : "open; level " + Two(view.read_level));
   page.Line("emergency", view.emergency_holds ? "yes: bulk work is held, scans are refused"
-                         : view.emergency     ? "yes: bulk work has its least, scans run one at a time"
+                         : view.emergency     ? "yes: bulk work runs at its lowest rate, scans run one at a time"
                                               : "no");
   std::string signals;
   for (const auto& s : view.sample.signals())
@@ -153,8 +153,8 @@ void AddQueues(const MetricSources& sources, Page& page) {
                             std::to_string(sources.work_waiting()) + " tasks wait for a worker");
   }
   if (sources.ledger != nullptr) {
-    page.Line("clients", "make it hold " + ReadableBytes(sources.ledger->bytes()) +
-                             ", one address of them the most: " + ReadableBytes(sources.ledger->heaviest_bytes()));
+    page.Line("clients", "make the relay hold " + ReadableBytes(sources.ledger->bytes()) +
+                             ", the heaviest address: " + ReadableBytes(sources.ledger->heaviest_bytes()));
   }
 }
 

@@ -1,15 +1,15 @@
 // StatePage: the state of a relay or gate at one moment, as a page of text for people. It is written to the log at
-// SIGUSR1, and when an emergency of memory begins.
+// SIGUSR1, and when a memory emergency begins.
 //
 //   state, asked for by SIGUSR1: ready
 //     program      weir 1.2.3, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 files open
 //     interactive  held to 2.10 MB/s by l0 at 0.91 (setpoint 0.85), drain 5.90 MB/s
 //     …
 //
-// Making a page costs as much as a request of /metrics. A page has some forty lines, of which at most kMostOfParts are
+// Making a page costs as much as a request for /metrics. A page has some forty lines, of which at most kMostOfParts are
 // about the RelayParts.
 //
-// Threads: any.
+// Threads: all functions may be called from any thread.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ uint32_t Hex4(const char* at) {
   return value;
 }
 
-// Returns the character that the escape at `*at` stands for, and moves `*at` behind it.
+// Returns the character that the escape at `*at` means, and moves `*at` behind the escape.
 uint32_t ReadEscape(const char** at) {
   const char letter = (*at)[1];
   if (letter != 'u') {
@@ -61,7 +61,7 @@ uint32_t ReadEscape(const char** at) {
   return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
 }
 
-// Appends `raw`; `append` writes the character of each escape.
+// Appends `raw`, and calls `append` with the character of each escape in place of the escape.
 template <typename Append>
 void ReplaceEscapes(std::string_view raw, std::string* out, Append append) {
   const char* at = raw.data();

@@ -1,10 +1,10 @@
-// Writes strings and JSON in the canonical form, which is the form that NIP-01 hashes: seven characters are written as
-// \n \" \\ \r \t \b \f, and every other character stands for itself.
+// Writes strings and JSON in the canonical form, which NIP-01 hashes. In this form seven characters are escaped, as
+// \n \" \\ \r \t \b \f, and every other character is written verbatim.
 //
-// NIP-01 says "verbatim" for a control character without such a short form, but implementations differ. Most events on
-// the network come from libraries that write an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Some
-// libraries hash the bare byte, as NIP-01 says. weir accepts both forms. This is safe because the two forms never give
-// the same text for two different events, so a hash fits only one event.
+// This includes control characters without such a short escape, but implementations differ. Most events on the network
+// come from libraries that write an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Other libraries hash
+// the bare byte, as NIP-01 says. weir accepts both forms. This is safe because two different events never have the same
+// text in either form, so a hash fits only one event.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace weir {
 
-// How the canonical form writes a control character without a short form: as \u001f, or as the bare byte.
+// The way to write a control character without a short escape: as an escape such as \u001f, or as the bare byte.
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
 
-// Returns true if `c` is one of the seven characters that NIP-01 writes as a backslash and one more character.
+// Returns true if `c` is one of the seven characters that NIP-01 escapes with a backslash and one more character.
 bool HasShortEscape(char c);
 
-// Appends the text that a JSON string stands for. `raw` is the string between its quotes, as JsonScanner read it
-// (JsonString::raw); its escapes must be valid.
+// Appends the value of a JSON string, with its escapes replaced by their characters. `raw` is the text between the
+// quotes (JsonString::raw); its escapes must be valid.
 void AppendUnescaped(std::string_view raw, std::string* out);
 
-// Appends `json` in canonical form: its strings as described above, no white space between tokens, everything else
-// unchanged. `json` must be valid JSON.
+// Appends `json` in canonical form: with its strings in the form above, without white space between tokens, and with
+// everything else unchanged. `json` must be valid JSON.
 void AppendCanonical(std::string_view json, ControlForm form, std::string* out);
 
 }  // namespace weir

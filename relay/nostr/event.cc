@@ -14,7 +14,7 @@ std::string Text(const JsonString& string) {
   return text;
 }
 
-// Reads the tag at the scanner and adds it to `found` if it has this name.
+// Reads the tag at the scanner's position, and adds it to `found` if its name is `name`.
 void ReadTagNamed(std::string_view name, JsonScanner* in, std::vector<std::vector<std::string>>* found) {
   std::vector<std::string> tag;
   bool first = true;

@@ -1,16 +1,16 @@
-// A Nostr event in the form that all code after the parser uses: one immutable string, the record.
+// Event: a Nostr event in the form that all code after the parser uses, which is one immutable string, the record.
 //
 // The store keeps the record, filters match it, and the relay sends its JSON to subscribers. A record has a fixed head,
 // then the tags that filters can ask for, then the event's JSON in minimal form (event_parser.h). So the relay parses
-// and writes each event only once.
+// each event and writes its JSON only once.
 //
 //   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's offset in the JSON 4 | tag bytes 4
 //   | tags: { letter 1 | length 4 | value } … | JSON
 //
-// The numbers above are sizes in bytes; numbers in a record are little-endian. The record's tags are those of the
-// event's tags that have a value and whose name is one letter (a-z, A-Z). The value is the text that the JSON string
-// stands for, without escapes. Only EventParser (event_parser.h) makes records, after it has checked the event's shape
-// and id. It does not check the signature; VerifySignature (signature.h) does.
+// The numbers above are sizes in bytes; numbers in a record are little-endian. A record has only those tags of the
+// event that have a value and a name of one letter (a-z, A-Z). A tag's value is in the record without JSON's escapes.
+// Only EventParser (event_parser.h) makes records, after it has checked the event's form and id. It does not check the
+// signature; VerifySignature (signature.h) does.
 #pragma once
 
 #include <array>
@@ -43,13 +43,13 @@ struct TagView {
   std::string_view value;
 };
 
-// The four classes of kinds in NIP-01. They decide how relays store an event: a regular event is kept, a replaceable
-// one only in its newest version for an author and kind, an addressable one only in its newest version for an author,
-// kind and "d" tag, and an ephemeral one not at all.
+// The four classes of kinds in NIP-01, which decide what a relay stores: every regular event, only the newest
+// replaceable event of each author and kind, only the newest addressable event of each author, kind and "d" tag, and no
+// ephemeral event.
 enum class KindClass : uint8_t { kRegular, kReplaceable, kEphemeral, kAddressable };
 KindClass ClassOf(uint16_t kind);
-// Returns true if `kind` is replaceable or addressable: a newer event replaces the older one at the same address, which
-// is the author and the kind, and for addressable kinds the value of the "d" tag, too.
+// Returns true if `kind` is replaceable or addressable. A newer event of such a kind replaces the older event at the
+// same address. The address is the author and the kind and, for addressable kinds, the value of the "d" tag.
 inline bool HasAddress(uint16_t kind) {
   const KindClass kind_class = ClassOf(kind);
   return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
@@ -67,14 +67,14 @@ struct RecordLayout {
   static constexpr size_t kTagBytes = 88;
   static constexpr size_t kTags = 92;
   static constexpr size_t kTagHead = 5;      // bytes of a tag's letter and length
-  static constexpr uint16_t kProtected = 1;  // bit of the flags: the event has the tag ["-"]
+  static constexpr uint16_t kProtected = 1;  // the bit of the flags that is set if the event has the tag ["-"]
 };
 
-// Reads a record that the caller keeps alive and unchanged. The record must be well-formed (WellFormed below); a view
-// does not check it. Views and references that the functions return point into the record. Copies are cheap.
+// EventView: reads a record that the caller keeps alive and unchanged. The record must be well-formed (WellFormed
+// below); the view does not check that. Returned views and references point into the record. Copies are cheap.
 class EventView {
  public:
-  // Goes through the tags of a record, in the order that they have in the event.
+  // Visits the tags of a record, in the order that they have in the event.
   class TagIterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -113,16 +113,16 @@ class EventView {
   };
 
   explicit EventView(std::string_view record) : record_(record) {}
-  // Returns true if the lengths in `record` fit together, so that a view of it reads only its own bytes. Use it for
-  // records that were read from disk. It does not parse the JSON and does not check id or signature.
+  // Returns true if the lengths in `record` are consistent, so that a view of it reads no bytes outside it. Use it for
+  // records that were read from disk. It does not parse the JSON, and does not check the id or the signature.
   static bool WellFormed(std::string_view record);
 
   const EventId& id() const { return *reinterpret_cast<const EventId*>(record_.data()); }
   const PublicKey& pubkey() const { return *reinterpret_cast<const PublicKey*>(record_.data() + 32); }
   // Seconds since 1970.
   uint64_t created_at() const { return Head<uint64_t>(RecordLayout::kCreatedAt); }
-  // The second since 1970 from which the event is expired (NIP-40); 0: it never expires. For an event whose tag says 0,
-  // this is 1.
+  // The second since 1970 at which the event expires (NIP-40); 0 if it never expires. For an event whose expiration tag
+  // has the value 0, this is 1.
   uint64_t expiration() const { return Head<uint64_t>(RecordLayout::kExpiration); }
   uint16_t kind() const { return Head<uint16_t>(RecordLayout::kKind); }
   // Returns true if the event has the tag ["-"] (NIP-70).
@@ -132,7 +132,7 @@ class EventView {
     return TagRange(record_.substr(RecordLayout::kTags, Head<uint32_t>(RecordLayout::kTagBytes)));
   }
   // Returns the value of the first tag with this letter. If there is no such tag, the result is empty and its data() is
-  // null; an empty value has a data() that is not null.
+  // null; if the tag's value is empty, data() is not null.
   std::string_view FirstTag(char letter) const;
   // Returns the event's JSON in minimal form.
   std::string_view json() const {
@@ -155,7 +155,7 @@ class EventView {
   std::string_view record_;
 };
 
-// Owns a record and shares it between all copies. Many threads may read it at once. The record must not be null.
+// Event: owns a record, which all copies share. Many threads may read it at once. The record must not be null.
 class Event {
  public:
   explicit Event(std::string record) : record_(std::make_shared<const std::string>(std::move(record))) {}
@@ -170,8 +170,8 @@ class Event {
 
 inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), bytes.size()); }
 
-// Returns all tags named `name`, each with all its items, without escapes; the first item is the name. Names may be of
-// any length. Reads the event's JSON, which is slow, so use it only for the few events whose meaning is in such tags
+// Returns all tags named `name`, each with all its items, without escapes; the first item is the name. The name may be
+// longer than a letter. Parses the event's JSON, which is slow, so use it only for the few events that need such tags
 // (AUTH, requests to vanish, proof of work).
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name);
 

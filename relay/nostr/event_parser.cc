@@ -17,9 +17,9 @@
 namespace weir {
 namespace {
 
-constexpr size_t kMostRecordBytes = size_t{1} << 31;  // lengths in a record have four bytes
+constexpr size_t kMostRecordBytes = size_t{1} << 31;  // so that lengths in a record fit into four bytes
 
-// Hashes NIP-01's [0,pubkey,created_at,kind,tags,content]; `tags` and `content` come in the form that is hashed.
+// Hashes NIP-01's [0,pubkey,created_at,kind,tags,content]. `tags` and `content` must be in canonical form.
 EventId HashCanonical(const EventFields& fields, std::string_view tags, std::string_view content,
                       Sha256Hasher* hasher) {
   std::array<char, 128> head;
@@ -63,7 +63,7 @@ struct EventParser::Buffers {
   std::string Record(std::string_view json, const EventFields& fields) const;
 };
 
-// Returns the claimed id if it is right, else the id that the event should have.
+// Returns the event's own id if it is right, else the id that it should have.
 EventId EventParser::Buffers::Hash(const EventFields& fields) {
   const EventId id = fields.canonical ? HashCanonical(fields, fields.tags, fields.content.quoted(), &hasher)
                                       : HashRewritten(fields, ControlForm::kEscaped, &canonical, &hasher);

@@ -1,17 +1,20 @@
-// Parses JSON text into an Event, exactly as NIP-01 says, without building a tree of the JSON.
+// EventParser: parses JSON text into an Event, exactly as NIP-01 says, without building a tree of the JSON.
 //
-// EventParser checks, cheapest first: the text is valid UTF-8 and one JSON object; it has each of the seven fields of
-// NIP-01 once, with the right type and form (lower-case hex, whole numbers without fraction or exponent, kind 0 to
-// 65535, tags of strings); it is within the limits (EventLimits); the id is the SHA-256 of the canonical form
-// (canonical.h). It does not check the signature, which costs most: a caller first looks whether the event is stored
-// already, then calls VerifySignature (signature.h).
+// EventParser checks, cheapest first, that
+//  * the text is valid UTF-8 and one JSON object,
+//  * it has each of the seven fields of NIP-01 once, with the right type and form (lower-case hex, whole numbers
+//    without fraction or exponent, kind 0 to 65535, tags of strings),
+//  * it is within the limits (EventLimits), and
+//  * the id is the SHA-256 of the canonical form (canonical.h).
+// EventParser does not check the signature, which costs most. A caller should first check whether the event is already
+// stored, and then call VerifySignature (signature.h).
 //
-// EventParser also refuses some texts that JSON's grammar allows: \u0000 and halves of surrogate pairs, a field given
-// twice, an empty tag (NIP-01: one string or more), escapes in hexadecimal fields, created_at beyond 2^63-1, unknown
-// fields nested deeper than 32. It accepts both forms in which a control character may have been hashed (canonical.h).
+// EventParser also refuses some texts that JSON's grammar allows: \u0000, halves of surrogate pairs, a field given
+// twice, an empty tag (NIP-01 requires a string), escapes in hexadecimal fields, created_at beyond 2^63-1, and unknown
+// fields nested more than 32 deep. It accepts both forms in which a control character may be hashed (canonical.h).
 //
 // The JSON in the record is in minimal form: the received text without white space between tokens and without fields
-// that NIP-01 does not know. Values, escapes and the order of the fields stay as they were.
+// that NIP-01 does not define. Values, escapes and the order of the fields are as received.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +27,12 @@
 
 namespace weir {
 
-// The largest sizes of an event that the parser accepts.
+// The largest sizes that an event may have.
 struct EventLimits {
-  size_t max_bytes = 128 * 1024;  // JSON in minimal form, escapes as written; never more than 2 GiB
+  size_t max_bytes = 128 * 1024;  // the JSON in minimal form, with its escapes; never more than 2 GiB
   size_t max_tags = 2000;
-  size_t max_tag_bytes = 16 * 1024;       // a single string of a tag, without escapes
-  size_t max_content_bytes = 128 * 1024;  // without escapes
+  size_t max_tag_bytes = 16 * 1024;       // each string of a tag, without escapes
+  size_t max_content_bytes = 128 * 1024;  // the content without escapes
 };
 
 // Only one thread at a time may use a parser. A parser keeps its buffers, so use the same parser for many events.
@@ -39,9 +42,9 @@ class EventParser {
   ~EventParser();
   EventParser(EventParser&&) noexcept;
 
-  // Returns the event, which does not refer to `json`, or an error. The error's message is the text of the relay's
-  // answer to the client without NIP-01's prefix ("invalid: "), such as "kind must be a whole number from 0 to 65535,
-  // not 1.5". `json` needs no padding behind its end.
+  // Returns the event, which does not refer to `json`, or an error. The error's message is the text for the client,
+  // without NIP-01's prefix "invalid: ". An example is "kind must be a whole number from 0 to 65535, not 1.5". `json`
+  // needs no padding behind its end.
   Result<Event> Parse(std::string_view json);
 
  private:
@@ -50,9 +53,9 @@ class EventParser {
   std::unique_ptr<Buffers> buffers_;
 };
 
-// Returns the 64 hexadecimal digits of the first field "id" that has them, for the OK message that refuses an event.
-// Returns an empty view if there is no such field. `json` need not be a valid event; the digits may be of either case.
-// The view points into `json`.
+// Returns the value of the first field "id" that consists of 64 hexadecimal digits of either case, for the OK message
+// that refuses an event. Returns an empty view if there is no such field. `json` need not be a valid event. The view
+// points into `json`.
 std::string_view FindId(std::string_view json);
 
 }  // namespace weir

@@ -13,7 +13,7 @@ enum Field : size_t { kId, kPubkey, kCreatedAt, kKind, kTags, kContent, kSignatu
 constexpr std::array<std::string_view, kFields> kNames = {"id",   "pubkey",  "created_at", "kind",
                                                           "tags", "content", "sig"};
 
-// Returns kFields if NIP-01 knows no field of this name.
+// Returns the number of the field, or kFields if NIP-01 defines no field of this name.
 size_t FieldOf(std::string_view name) {
   size_t field = 0;
   while (field < kFields && kNames[field] != name) ++field;
@@ -60,7 +60,7 @@ bool EventReader::ReadFields() {
       gaps_.push_back({before, in_.at()});
       continue;
     }
-    if (seen == 0 && before != begin) {  // the comma after a field that was left out
+    if (seen == 0 && before != begin) {  // leaves out the comma behind an omitted field
       const auto gap = gaps_.erase(gaps_.begin() + gaps_before, gaps_.begin() + gaps_at_name);
       gaps_.insert(gap, {before, begin});
     }
@@ -81,7 +81,7 @@ bool EventReader::ReadField(size_t field) {
     case kPubkey:
       return ReadHex(field, fields_->pubkey.data(), fields_->pubkey.size(), &fields_->pubkey_hex);
     case kSignature: {
-      Signature signature;  // not kept: the record has it only in its JSON
+      Signature signature;  // not kept, because the record has the signature only in its JSON
       return ReadHex(field, signature.data(), signature.size(), &fields_->signature_hex);
     }
     case kCreatedAt:
@@ -170,7 +170,7 @@ bool EventReader::ReadTagItem(size_t index, size_t item_index, JsonString* item)
               " bytes long, not " + std::to_string(Meaning(*item).size()));
 }
 
-// `value.raw` has no data if the tag has no value.
+// `value.raw.data()` is null if the tag has no value.
 void EventReader::NoteTag(const JsonString& name, const JsonString& value) {
   const std::string_view text = Meaning(name);
   if (text == "-") fields_->is_protected = true;
@@ -184,7 +184,7 @@ void EventReader::NoteTag(const JsonString& name, const JsonString& value) {
   tag_bytes_.append(meaning);
 }
 
-// The first tag with a number counts. A value that is no number does not make the event invalid.
+// Uses the first expiration tag whose value is a number. Ignores other values, which do not make the event invalid.
 void EventReader::NoteExpiration(const JsonString& value) {
   if (fields_->expiration != 0) return;
   const std::string_view digits = Meaning(value);
@@ -203,7 +203,7 @@ bool EventReader::ReadContent() {
               std::to_string(Meaning(fields_->content).size()));
 }
 
-// Returns the text without escapes. The view is valid until the next call.
+// Returns the string without escapes. The view is valid until the next call.
 std::string_view EventReader::Meaning(const JsonString& string) {
   if (!string.escaped) return string.raw;
   scratch_.clear();

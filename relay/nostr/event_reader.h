@@ -1,4 +1,4 @@
-// EventReader: the first half of EventParser (event_parser.h). It reads the fields of an event from JSON and checks
+// EventReader: the first half of EventParser (event_parser.h), which reads the fields of an event from JSON and checks
 // them. EventParser itself checks the UTF-8, EventLimits::max_bytes and the id.
 #pragma once
 
@@ -19,25 +19,25 @@ struct EventFields {
   std::string_view pubkey_hex;
   std::string_view signature_hex;
   uint64_t created_at = 0;
-  uint64_t expiration = 0;  // the same as EventView::expiration
+  uint64_t expiration = 0;  // see EventView::expiration
   uint16_t kind = 0;
   bool is_protected = false;
   std::string_view tags;  // the JSON array
   JsonString content;
-  bool canonical = true;  // tags and content are written in canonical form (canonical.h)
-  bool controls = false;  // JsonString::controls is true for the content or for a string of a tag
+  bool canonical = true;  // true if tags and content are written in canonical form (canonical.h)
+  bool controls = false;  // true if JsonString::controls is true for the content or for a string of a tag
 };
 
-// Reads one event; make a reader for each.
+// Make one reader for each event.
 class EventReader {
  public:
-  // `json` must be valid UTF-8. Read appends the tags to `tag_bytes`, in the record's form (event.h), and to `gaps` the
-  // pieces of `json` that the minimal form leaves out. All four arguments must outlive the reader.
+  // `json` must be valid UTF-8. Read appends the tags, in the form of a record (event.h), to `tag_bytes`. It appends to
+  // `gaps` the pieces of `json` that the minimal form omits. All four arguments must outlive the reader.
   EventReader(std::string_view json, const EventLimits& limits, std::string* tag_bytes, std::vector<JsonGap>* gaps)
       : limits_(limits), tag_bytes_(*tag_bytes), gaps_(*gaps), in_(json, gaps) {}
 
-  // Fills `fields` and returns true, or returns false if the event is refused: then error() says why, and `fields`,
-  // `tag_bytes` and `gaps` hold only a part. Call it once.
+  // Fills `fields` and returns true. If the event is refused, returns false; then error() says why, and `fields`,
+  // `tag_bytes` and `gaps` are incomplete. Call it once.
   bool Read(EventFields* fields);
   const std::string& error() const { return error_; }
 

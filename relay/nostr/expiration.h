@@ -1,5 +1,5 @@
-// Decides whether an event has expired (NIP-40). The relay uses this one rule when it accepts, stores, finds and
-// delivers events.
+// Decides whether an event has expired (NIP-40). The relay uses this rule whenever it accepts, stores, finds or
+// delivers an event.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Returns true from the second that the event's expiration tag names; always false for an event without a valid tag.
-// `now_seconds` counts from 1970.
+// Returns true if `now_seconds` is at or after the time in the event's expiration tag. Returns false if the event has
+// no valid expiration tag. `now_seconds` counts from 1970.
 inline bool IsExpired(EventView event, uint64_t now_seconds) {
   return event.expiration() != 0 && event.expiration() <= now_seconds;
 }

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kBlockBytes = 24;  // malloc's header of a memory block, and its rounding up
+constexpr uint64_t kBlockBytes = 24;  // malloc's header of a memory block, and the bytes by which it rounds up
 const size_t kInlineText = std::string().capacity();
 
 template <typename List, typename Value>

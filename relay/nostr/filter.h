@@ -1,5 +1,5 @@
-// Filter: one of the filters of a client's REQ or COUNT (NIP-01). An event matches if it meets every condition that the
-// filter has.
+// Filter: one of the filters of a client's REQ or COUNT (NIP-01). An event matches a filter if it meets all its
+// conditions.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// The condition "#e": […] of a filter. An event meets the condition if it has a tag with this letter and one of these
-// values.
+// A condition such as "#e": […] of a filter. An event meets the condition if it has a tag with this letter and one of
+// these values.
 struct TagCondition {
   char letter;
   std::vector<std::string> values;  // sorted, each once
@@ -23,7 +23,7 @@ struct TagCondition {
 };
 
 // A list that is present but empty matches no event; a list that is absent (nullopt) matches every event. Code that
-// builds a Filter must sort its lists and name each value once, as ParseFilter does.
+// makes a Filter must sort its lists and remove repeated values, as ParseFilter does.
 struct Filter {
   std::optional<std::vector<EventId>> ids;
   std::optional<std::vector<PublicKey>> authors;
@@ -31,14 +31,14 @@ struct Filter {
   std::vector<TagCondition> tags;  // sorted by letter; an event must meet all of them
   uint64_t since = 0;              // seconds since 1970, inclusive
   uint64_t until = UINT64_MAX;     // seconds since 1970, inclusive
-  std::optional<uint64_t> limit;   // the most stored events that an answer has, the newest ones; matching ignores it
+  std::optional<uint64_t> limit;   // the most stored events in an answer (the newest ones); matching ignores it
 
   bool Matches(EventView event) const;
-  // Returns true if `event` meets all conditions except those about tags, which are not checked.
+  // Returns true if `event` meets all conditions other than `tags`.
   bool MatchesButTags(EventView event) const;
   // Returns the tag condition with the fewest values. `tags` must not be empty.
   const TagCondition& FewestTags() const;
-  // Returns the bytes of memory that the filter takes, with the spare capacity of its lists and strings and with
+  // Returns the bytes of memory that the filter takes, including the spare capacity of its lists and strings and
   // malloc's overhead.
   uint64_t MemoryBytes() const;
   // Returns true if the conditions exclude every event: a list is present but empty, or `since` is after `until`.
@@ -48,11 +48,11 @@ struct Filter {
 };
 
 struct FilterLimits {
-  size_t max_values = 5000;  // the total of all lists of one filter, repeated values included
+  size_t max_values = 5000;  // the number of values in all lists of a filter together, including repeated values
 };
 
-// Returns the filter in `json`, which may have nothing else, or an error. The error names the field, if it is about
-// one: `unknown field "search"`, `kinds[2] must be …`.
+// Returns the filter in `json`, or an error if `json` is anything but one valid filter. An error about a field names
+// the field: `unknown field "search"`, `kinds[2] must be …`.
 Result<Filter> ParseFilter(std::string_view json, const FilterLimits& limits = {});
 std::string ToJson(const Filter& filter);
 

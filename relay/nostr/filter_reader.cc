@@ -127,7 +127,7 @@ bool FilterReader::ReadList(std::string_view name, std::string_view expected, Re
   }
 }
 
-// Numbers beyond 2^64-1 count as 2^64-1: no event is that late, and no relay has that many events.
+// Numbers beyond 2^64-1 count as 2^64-1, because no event is that late, and no relay has that many events.
 bool FilterReader::ReadNumber(std::string_view name, uint64_t* number) {
   return in_.ReadWhole(number) || Fail(std::string(name) + " must be a whole number, 0 or more, not " + in_.Found());
 }

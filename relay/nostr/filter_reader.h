@@ -1,5 +1,5 @@
-// FilterReader: reads one filter at the position of a JsonScanner, which may stand in a longer text. ParseFilter and
-// ParseClientMessage use it.
+// FilterReader: reads one filter at the position of a JsonScanner, whose text may hold more than the filter.
+// ParseFilter and ParseClientMessage use it.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class FilterReader {
   FilterReader(JsonScanner* in, const FilterLimits& limits) : in_(*in), limits_(limits) {}
 
   // Reads the object at the scanner's position into `filter`, moves the scanner behind it and returns true. Returns
-  // false if the object is no valid filter: then error() says why, and `filter` holds only a part.
+  // false if the object is not a valid filter; then error() says why, and `filter` is incomplete.
   bool Read(Filter* filter);
   const std::string& error() const { return error_; }
   // Returns true if Read failed because the filter has an unknown field.
@@ -37,7 +37,7 @@ class FilterReader {
 
   JsonScanner& in_;
   const FilterLimits& limits_;
-  size_t values_ = 0;  // number of values in all lists that were read so far
+  size_t values_ = 0;  // the number of values read so far, in all lists together
   std::string error_;
   bool unsupported_ = false;
 };

@@ -1,6 +1,6 @@
-// Decides to whom a gift wrap (NIP-59) belongs. Its author signs it with a key that is then thrown away. So a gift wrap
-// belongs to its recipients (its "p" tags) as well as to its author: each of them may delete it, and the relay removes
-// it when one of them asks to vanish (NIP-62).
+// Decides to which keys a gift wrap (NIP-59) belongs. The author signs a gift wrap with a key that is not used again.
+// So a gift wrap belongs to its recipients (its "p" tags) as well as to its author: each of them may delete it, and the
+// relay removes it when one of them asks to vanish (NIP-62).
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace weir {
 
 inline constexpr uint16_t kGiftWrapKind = 1059;
 
-// Returns true if `event` is a gift wrap and names `pubkey_hex` as a recipient. `pubkey_hex` is in lower-case
+// Returns true if `event` is a gift wrap and `pubkey_hex` is one of its recipients. `pubkey_hex` must be in lower-case
 // hexadecimal.
 inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   if (event.kind() != kGiftWrapKind) return false;
@@ -20,9 +20,9 @@ inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   return false;
 }
 
-// Calls `visit(key)` for each key to which `event` belongs: first its author's, then those of its recipients if the
-// event is a gift wrap. A key that the event names more than once is visited more than once. "p" tags without a valid
-// key are skipped.
+// Calls `visit(key)` for each key to which `event` belongs: first for its author's key and then, if the event is a gift
+// wrap, for the keys of its recipients. Visits a key as often as the event names it. Skips "p" tags without a valid
+// key.
 template <typename Visit>
 void ForEachOwner(EventView event, Visit visit) {
   visit(event.pubkey());

@@ -14,10 +14,11 @@ namespace {
 constexpr uint64_t kEach = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-// Returns a word with the high bit set in each zero byte; bytes after the first such byte may be marked wrongly.
+// Returns a word whose bytes have the high bit set where `word` has a zero byte. Bytes after the first of these may
+// have the bit set wrongly.
 uint64_t ZeroBytes(uint64_t word) { return (word - kEach) & ~word & kHighBits; }
 
-// Returns the first quote, backslash or control character, or `end`. Looks at eight bytes at a time.
+// Returns the first quote, backslash or control character, or `end` if there is none. Reads eight bytes at a time.
 const char* FindSpecial(const char* at, const char* end) {
   for (; end - at >= 8; at += 8) {
     uint64_t word;
@@ -35,16 +36,16 @@ const char* FindSpecial(const char* at, const char* end) {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// True for characters that end a number, true, false or null.
+// Returns true for the characters that end a number, true, false or null.
 bool IsDelimiter(char c) { return IsSpace(c) || std::strchr(",:[]{}\"", c) != nullptr; }
 
-// The size of the UTF-8 character that begins here; if it is cut off, the bytes that are left.
+// Returns the size of the UTF-8 character that begins at `at`; if the text ends within it, the bytes that are left.
 size_t CharacterSize(const char* at, const char* end) {
   const auto byte = static_cast<unsigned char>(*at);
   return std::min<size_t>(byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4, static_cast<size_t>(end - at));
 }
 
-// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+// Returns true if `word` matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 bool IsNumber(std::string_view word) {
   const auto digits = [&word] {
     size_t count = 0;
@@ -68,7 +69,7 @@ bool IsNumber(std::string_view word) {
   return word.empty();
 }
 
-// Reads four hexadecimal digits; returns -1 if they are not there.
+// Returns the value of the four hexadecimal digits at `at`, or -1 if there are no four digits.
 int ReadHex4(const char* at, const char* end) {
   if (end - at < 4) return -1;
   int value = 0;
@@ -83,7 +84,7 @@ int ReadHex4(const char* at, const char* end) {
 }  // namespace
 
 std::string Shown(std::string_view text) {
-  constexpr size_t kMostBytes = 70;  // an id fits
+  constexpr size_t kMostBytes = 70;  // enough for an id
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -145,7 +146,7 @@ bool JsonScanner::ReadString(JsonString* string) {
   return true;
 }
 
-// Moves `*at` from a backslash to behind the escape. A surrogate pair is one escape.
+// Moves `*at` from a backslash past its escape. A surrogate pair counts as one escape.
 bool JsonScanner::ReadEscape(const char** at, JsonString* string) {
   string->escaped = true;
   const char* p = *at + 1;

@@ -1,5 +1,5 @@
-// JsonScanner: reads JSON from left to right in one pass and builds no tree. It checks the grammar, and its caller
-// learns which bytes each string and value has in the text.
+// JsonScanner: reads JSON from left to right in one pass and builds no tree. Checks the grammar, and tells the caller
+// where each string and value is in the text.
 #pragma once
 
 #include <cstddef>
@@ -10,54 +10,55 @@
 
 namespace weir {
 
-// A string of the text. Its escapes are valid, without \u0000 and without halves of surrogate pairs.
+// A string of the text. Its escapes are valid; none is \u0000 or half of a surrogate pair.
 struct JsonString {
   std::string_view raw;   // the bytes between the quotes; points into the text
-  bool escaped = false;   // `raw` has a backslash
-  bool canonical = true;  // `raw` is in the canonical form (canonical.h), with \u001f for other control characters
-  bool controls = false;  // `raw` has an escaped control character for which NIP-01 has no short form
+  bool escaped = false;   // true if `raw` has a backslash
+  bool canonical = true;  // true if `raw` is in canonical form with ControlForm::kEscaped (canonical.h)
+  bool controls = false;  // true if `raw` has an escaped control character that has no short escape (canonical.h)
 
   // Returns the string with its quotes.
   std::string_view quoted() const { return {raw.data() - 1, raw.size() + 2}; }
 };
 
-// A piece of the text that the minimal form (event_parser.h) leaves out.
+// A piece of the text that the minimal form (event_parser.h) omits.
 struct JsonGap {
   const char* begin;
   const char* end;
 };
 
-// Returns `text` in a form that fits into an error message: at most about 70 bytes, then "…" if more follow; control
-// characters are written as \x0a.
+// Returns `text` in a form that fits into an error message: about its first 70 bytes, with "…" behind them if it is
+// longer, and with control characters written as escapes such as \x0a.
 std::string Shown(std::string_view text);
 
-// A scanner has a position in its text, which the functions below move forward. Functions that return bool return false
-// on failure; then error() says why, except after Take, AtEnd and ReadWhole, which set no error. A later success does
-// not clear the error.
+// A scanner has a position in its text, which the functions below move forward. A function that returns bool returns
+// false if it fails; then error() says why, except after Take, AtEnd and ReadWhole, which set no error. A later success
+// does not clear the error.
 class JsonScanner {
  public:
   // The result of NextItem: another item, the closing bracket, or an error.
   enum class Step : uint8_t { kItem, kEnd, kError };
-  static constexpr int kMaxDepth = 32;  // the most nested arrays and objects in a value that SkipValue skips
+  static constexpr int kMaxDepth = 32;  // the deepest nesting of arrays and objects that SkipValue accepts
 
-  // `text` must be valid UTF-8 (simdjson::validate_utf8) and needs no padding behind its end. `gaps` may be null;
-  // otherwise the scanner appends each run of white space between tokens to it. They must outlive the scanner.
+  // `text` must be valid UTF-8 (simdjson::validate_utf8) and needs no padding behind its end. If `gaps` is not null,
+  // the scanner appends to it each run of white space between tokens. `text` and `gaps` must outlive the scanner.
   explicit JsonScanner(std::string_view text, std::vector<JsonGap>* gaps = nullptr)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), gaps_(gaps) {}
 
-  // Moves past white space and returns the next character, without moving past it. Returns NUL at the end of the text.
+  // Moves past white space and returns the next character, but does not move past that. Returns NUL at the end of the
+  // text.
   char Peek() {
     if (at_ != end_ && static_cast<unsigned char>(*at_) > ' ') return *at_;
     SkipSpace();
     return at_ == end_ ? '\0' : *at_;
   }
-  // Moves past the next character and returns true if it is `c`, white space aside. Otherwise returns false.
+  // Moves past white space. If the next character is `c`, moves past it and returns true; otherwise returns false.
   bool Take(char c) {
     if (Peek() != c) return false;
     ++at_;
     return true;
   }
-  // Does the same as Take, but fails with an error that names what is there instead.
+  // Does the same as Take, but on failure also sets an error that says which token was found instead.
   bool Expect(char c);
   // Returns true if only white space is left.
   bool AtEnd() {
@@ -65,26 +66,26 @@ class JsonScanner {
     return at_ == end_;
   }
   const char* at() const { return at_; }
-  // Moves to a position that at() returned earlier. Gaps that were appended since then stay.
+  // Moves back to a position that at() returned earlier. Gaps that were appended since then are not removed.
   void BackTo(const char* at) { at_ = at; }
 
   // Moves to the next item of the array or object that the scanner is in (kItem), or past its closing bracket `close`
   // (kEnd). The caller sets `*first` to true before the first item; NextItem sets it to false.
   Step NextItem(char close, bool* first);
-  // Reads the next token, which must be a string. The error has no subject, so that the caller can put one before it:
+  // Reads the next token, which must be a string. The error has no subject; the caller puts one before it. Example:
   // "has a control character that is not escaped".
   bool ReadString(JsonString* string);
   // Reads a field's name and the colon behind it.
   bool ReadName(JsonString* name);
-  // Reads a whole number that is written without sign, point, exponent or leading zeros. A number beyond 2^64-1 is read
-  // as 2^64-1. If the function returns false, the scanner has moved past white space at most.
+  // Reads a whole number without sign, point, exponent or leading zeros. A number beyond 2^64-1 is read as 2^64-1. If
+  // the function returns false, the scanner has moved past no more than white space.
   bool ReadWhole(uint64_t* number);
-  // Moves past the next value, whatever it is, and checks its grammar. Callers do not pass `depth`, which is the number
-  // of arrays and objects around the value.
+  // Moves past the next value, of whatever type, and checks its grammar. Callers leave out `depth`, the number of
+  // arrays and objects around the value.
   bool SkipValue(int depth = 0);
 
-  // Returns a short description of the next token, for an error message: `1.5`, `"abc"`, `an array`. Moves past white
-  // space at most.
+  // Returns a short description of the next token for an error message, such as `1.5`, `"abc"` or `an array`. Moves
+  // past no more than white space.
   std::string Found();
   // Sets the error and returns false.
   bool Fail(std::string error);

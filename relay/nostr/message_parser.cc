@@ -30,7 +30,7 @@ class MessageReader {
   ClientMessage Read();
 
  private:
-  // Returns null for a verb in kVerbs, whose message is then still to be read; else the finished message.
+  // Reads the verb. Returns nullopt if it is in kVerbs, so that the rest is still to be read; else the whole message.
   std::optional<ClientMessage> ReadVerb();
   ClientMessage ReadOther(const std::string& name);
   ClientMessage ReadEvent();
@@ -83,7 +83,7 @@ ClientMessage MessageReader::ReadOther(const std::string& name) {
   return Negentropy{.subscription = std::move(subject_), .wants_answer = name != "NEG-CLOSE"};
 }
 
-// Leaves the text between the comma and the last bracket to EventParser, which refuses anything but a single object.
+// Does not check the text between the comma and the last bracket: EventParser refuses all but a single object.
 ClientMessage MessageReader::ReadEvent() {
   const auto bad = [this](std::string reason) {
     const char* const object = std::find(in_.at(), text_.data() + text_.size(), '{');

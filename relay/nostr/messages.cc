@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Returns `["LABEL","subscription or id"`, with which most messages begin.
+// Returns the beginning of most messages, `["LABEL","subscription or id"`.
 std::string Begin(std::string_view label, std::string_view subject, size_t reserve = 0) {
   std::string message;
   message.reserve(label.size() + subject.size() + reserve + 8);

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Fetched once: fetching it for each hash, as SHA256() does, costs more than hashing an event.
+// Fetches the method only once: to fetch it for each hash, as SHA256() does, costs more than to hash an event.
 const EVP_MD* Sha256Method() {
   static const EVP_MD* const method = EVP_MD_fetch(nullptr, "SHA2-256", nullptr);
   return method;

@@ -26,7 +26,7 @@ const secp256k1_context* SigningContext() {
 }  // namespace
 
 bool VerifySignature(EventView event) {
-  // Verifying needs no tables of its own, so all threads use the library's constant context.
+  // Verification needs no precomputed tables, so all threads use the library's constant context.
   const secp256k1_context* const context = secp256k1_context_static;
   secp256k1_xonly_pubkey pubkey;
   if (secp256k1_xonly_pubkey_parse(context, &pubkey, event.pubkey().data()) != 1) return false;

@@ -1,28 +1,28 @@
-// Verifies and makes Schnorr signatures over secp256k1 (BIP-340). To verify one is the largest single cost of accepting
-// an event.
+// Verifies and makes Schnorr signatures over secp256k1 (BIP-340). Verifying the signature is the largest cost of
+// accepting an event.
 #pragma once
 
 #include "relay/nostr/event.h"
 
 namespace weir {
 
-// Returns true if the event's signature is its author's signature of its id. Does not check that the id is the hash of
-// the event (EventParser does). Thread-safe; takes 39 µs.
+// Returns true if the event's author has signed the event's id with the event's signature. Does not check that the id
+// is the hash of the event (EventParser does). Thread-safe; takes 39 µs.
 bool VerifySignature(EventView event);
 
-// Makes signed events for tests, load generators and clients. Do not use it for keys that matter: a key follows from a
-// small seed, and signing draws no fresh randomness. Many threads may use a signer at once.
+// Signer: makes signed events for tests, load generators and clients. Do not use it for keys that matter: it computes
+// the key from a small seed, and signs without fresh randomness. Many threads may use a signer at once.
 class Signer {
  public:
-  // Makes the key pair that belongs to `seed`, which may be any number: the same seed always gives the same key.
+  // Makes the key pair for `seed`, which may be any number. The same seed always gives the same key.
   explicit Signer(uint64_t seed);
   ~Signer();
   Signer(Signer&&) noexcept;
 
   const PublicKey& pubkey() const;
   Signature Sign(const Bytes32& message) const;
-  // Returns the JSON of a whole event with its id and signature, with its fields in NIP-01's usual order. `tags_json`
-  // must be a JSON array of arrays of strings; throws std::invalid_argument if it is no JSON.
+  // Returns the JSON of an event, with its id and signature and with the fields in the order of NIP-01. `tags_json`
+  // must be a JSON array of arrays of strings; throws std::invalid_argument if it is not JSON.
   std::string SignedEvent(uint64_t created_at, uint16_t kind, std::string_view tags_json,
                           std::string_view content) const;
 

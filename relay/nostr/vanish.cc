@@ -9,7 +9,7 @@ namespace {
 
 struct RelayAddress {
   std::string host;
-  std::string port;  // empty: 443, 80 or none given
+  std::string port;  // empty for 443, for 80 and if the address names no port
   std::string path;
 
   bool operator==(const RelayAddress&) const = default;
@@ -31,7 +31,7 @@ std::optional<RelayAddress> ParseRelayAddress(std::string_view url) {
   const std::string_view authority = url.substr(0, url.find_first_of("/?#"));
   std::string_view path = url.substr(authority.size());
   while (path.ends_with('/')) path.remove_suffix(1);
-  // An IPv6 address has its colons in brackets.
+  // The colons of an IPv6 address are in brackets.
   const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
   if (bracket == std::string_view::npos) return std::nullopt;
   const size_t colon = std::min(authority.find(':', bracket), authority.size());

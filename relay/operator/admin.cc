@@ -29,14 +29,14 @@ namespace {
 
 constexpr uint16_t kHttpAuthKind = 27235;
 constexpr uint64_t kMostSecondsOld = 60;
-// Allows for clocks that differ. For as long after a start no proof is good: it could have been used before.
+// Allows for clocks that differ. A proof that is dated up to this long after a start could have been used before it.
 constexpr uint64_t kMostSecondsAhead = 5;
 constexpr uint64_t kRememberSeconds = kMostSecondsOld + kMostSecondsAhead;
 constexpr size_t kMostRemembered = 4096;
 // NIP-98's event has some 400 bytes; a long query makes it longer.
 constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
 
-// Headers which show that a request was made by a browser's page, or passed on by a proxy. A name that ends with a
+// Headers that show that a request was made by a browser's page, or passed on by a proxy. A name that ends with a
 // hyphen stands for all names that begin with it.
 constexpr std::array<std::string_view, 15> kOfSomebodyElse = {
     "origin",         "referer",     "sec-fetch-", "forwarded",   "via",
@@ -87,12 +87,12 @@ bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::strin
 std::string WhyNotFromHere(const HttpRequest& request, bool or_own_page = false) {
   for (const std::string& address : {request.peer, request.address})
     if (!IsLoopback(address))
-      return "it comes from " + (address.empty() ? "nowhere known" : address) + ", which is not this machine";
+      return "it comes from " + (address.empty() ? "an unknown address" : address) + ", which is not this machine";
   for (const auto& [name, value] : request.headers)
     if (IsOfSomebodyElse(name) && !(or_own_page && IsOfOwnPage(request, name, value)))
-      return "it has " + Printable(name) + ": somebody else is behind it";
+      return "its header " + Printable(name) + " shows that it comes from a web page or through a proxy";
   const std::string_view host = request.Header("host");
-  if (host.empty()) return "it has no Host";
+  if (host.empty()) return "it has no Host header";
   if (!IsLoopbackName(host)) return "its Host is " + Printable(host) + ", which is not a name of loopback";
   return "";
 }
@@ -112,7 +112,7 @@ std::string FromBase64(std::string_view text) {
   return bytes;
 }
 
-// An address in its parts. A WebSocket's is that of the same place: ws counts as http, wss as https.
+// The parts of an address. In a WebSocket's address, ws counts as http and wss as https.
 struct Url {
   std::string scheme;
   std::string host;
@@ -144,7 +144,7 @@ std::string PortInName(const HttpRequest& request) {
              : "";
 }
 
-// Takes a time that does not reveal how much of it is right.
+// Takes a time that does not reveal how much of the text is right.
 bool AreEqual(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -199,15 +199,15 @@ bool Admin::IsToken(std::string_view offered) const { return !token_.empty() && 
 
 std::optional<HttpResponse> Admin::RefusalOfToken(std::string_view offered) const {
   if (token_.empty())
-    return Answer(403, token_is_set_ ? "nobody has a token: WEIR_ADMIN_TOKEN is not set"
-                                     : "this relay could not write a token, so nobody has one");
+    return Answer(403, token_is_set_ ? "there is no token: WEIR_ADMIN_TOKEN is not set"
+                                     : "there is no token, because this relay could not write one");
   if (IsToken(offered)) return std::nullopt;
   return Answer(401, token_is_set_ ? "this is not the token of WEIR_ADMIN_TOKEN"
-                                   : "this is not the token; it is another one after each start of the relay");
+                                   : "wrong token; each start of the relay makes a new one");
 }
 
 std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, std::string_view base64) const {
-  if (key_.empty()) return Answer(403, "nobody has a key for it: WEIR_RELAY_ADMIN_PUBKEY is not set");
+  if (key_.empty()) return Answer(403, "there is no key: WEIR_RELAY_ADMIN_PUBKEY is not set");
   const Result<Event> parsed = EventParser(kLimits).Parse(FromBase64(base64));
   if (!parsed.ok()) return Answer(401, "Authorization has no event in base64: " + parsed.status().message());
   const EventView event = parsed.value().view();
@@ -266,15 +266,15 @@ std::string Admin::RefusalOfUse(const EventId& id, uint64_t now) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
   if (seen_.contains(id)) return "it was used already";
-  // Forgetting one would let it be used again.
-  if (seen_.size() >= kMostRemembered) return "as many were used in the last minute as are remembered; wait a minute";
+  // A forgotten event could be used again.
+  if (seen_.size() >= kMostRemembered) return "too many proofs were used in the last minute; wait a minute";
   seen_.emplace(id, now);
   return "";
 }
 
 std::string Admin::TokenHint() const {
-  if (token_is_set_) return token_.empty() ? "… (WEIR_ADMIN_TOKEN is not set)" : "<what WEIR_ADMIN_TOKEN is>";
-  return std::string("<what is in admin.token in the relay's data directory>") +
+  if (token_is_set_) return token_.empty() ? "… (WEIR_ADMIN_TOKEN is not set)" : "<the value of WEIR_ADMIN_TOKEN>";
+  return std::string("<the content of admin.token in the relay's data directory>") +
          (token_.empty() ? " (there is none: it could not be written)" : "");
 }
 
@@ -342,7 +342,7 @@ bool Admin::IsSession(std::string_view session) const {
          AreEqual(session, SessionUntil(end.value()));
 }
 
-// Returns when the session ends, and a proof of the token for that.
+// Returns the time at which the session ends, followed by a proof of the token for this time.
 std::string Admin::SessionUntil(uint64_t end) const {
   const std::string text = std::to_string(end);
   const std::string signed_text = "weir live session " + text + " " + std::to_string(ended_sessions_);

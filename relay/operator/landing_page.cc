@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Everything that comes from settings or the request is escaped on its way in.
+// Everything that comes from settings or the request is escaped when it is inserted.
 constexpr std::string_view kPage = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -105,8 +105,8 @@ socket.onclose = () => state('connection closed; reload to connect again');
 </html>
 )html";
 
-// Returns the address that is set, else the host that was asked for: with TLS if the request came so or a proxy says
-// so.
+// Returns the address that is set, else that of the host that was asked for: a wss address if the request came by TLS
+// or a proxy says so.
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
@@ -115,7 +115,7 @@ std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& reque
 
 constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
 
-// Returns true if the browser sees the link to /live. Admin decides who may see that page.
+// Returns true if the page shows the link to /live. Admin decides who may see that page.
 bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
   if (!request.Cookie(OperatorCookie(request)).empty()) return true;
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);

@@ -26,7 +26,7 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
   json.Member("max_limit").Number(s.max_limit);
   json.Member("default_limit").Number(s.default_limit);
   json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
-  // The NIP counts characters and weir bytes: longer content is refused in any case.
+  // The NIP counts characters and weir counts bytes: longer content is refused in any case.
   json.Member("max_content_length").Number(s.max_content_bytes);
   json.Member("max_event_tags").Number(s.max_event_tags);
   json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);

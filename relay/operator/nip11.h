@@ -1,4 +1,4 @@
-// The relay information document (NIP-11): it tells clients who runs this relay and what its limits are.
+// The relay information document (NIP-11), in which clients read who runs this relay and what its limits are.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@
 namespace weir {
 
 struct RelayConfiguration {
-  std::string data_dir = "./data";  // the database is in its directory events/
+  std::string data_dir = "./data";  // the database is in its subdirectory events/
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   RelaySettings relay;

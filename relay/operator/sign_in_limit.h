@@ -3,8 +3,8 @@
 //
 // A token cannot be guessed. For tokens the limit keeps guesses from filling the log, and a client with the right token
 // never has to wait. A signature takes time to verify, so a client that has to wait is refused before its signature is
-// verified. Memory is bounded: if there are more than kMostClients clients, the limit forgets the one that would be
-// free of it first.
+// verified. Memory is bounded: if there are more than kMostClients clients, the limit forgets the client whose wait
+// would end first.
 //
 // Threads: any thread may call any function.
 #pragma once
@@ -32,7 +32,7 @@ class SignInLimit {
   std::optional<Duration> Wait(uint64_t client) const;
   // Notes that the client sent a wrong token or signature.
   void NoteWrong(uint64_t client);
-  size_t clients() const;  // clients that are remembered
+  size_t clients() const;  // number of clients that are remembered
 
  private:
   const Clock& clock_;

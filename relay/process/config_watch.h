@@ -16,14 +16,14 @@ namespace weir {
 class ConfigWatch {
  public:
   // Reads the files and returns a function that puts their content into effect. The function must not be empty; it is
-  // called next, unless a file changed while they were read: then the files are read once more, later. Both run on the
+  // called next, unless a file changed while the files were read; then they are read again later. Both run on the
   // watch's own thread and must not throw.
   using Read = std::function<std::function<void()>()>;
 
-  // Starts the thread, which looks at the files once in every interval. The caller has read them before, with
-  // FileWatch::ReadWhole of `file`.
+  // Starts the thread, which looks at the files once in every interval. The caller must have read them before, with
+  // `file`'s ReadWhole.
   ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read);
-  // Waits until a reading under way has ended, then ends the thread.
+  // Waits until a running Read has ended, then ends the thread.
   ~ConfigWatch();
 
   // Has the files read at once, changed or not. Returns without waiting for that. May be called from any thread.
@@ -34,7 +34,7 @@ class ConfigWatch {
 
   const std::chrono::milliseconds interval_;
   const Read read_;
-  FileWatch file_;  // used by thread_ alone
+  FileWatch file_;  // used only by thread_
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool wanted_ = false;  // ReadSoon was called; protected by mutex_

@@ -1,5 +1,5 @@
 // FileMark and FileWatch tell whether files have changed, without reading them, and when their writer seems to be done,
-// so that no half-written file is taken for the whole.
+// so that a half-written file is not taken for a whole one.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ struct FileMark {
   bool operator==(const FileMark&) const = default;
 };
 
-// Returns the mark of the file at `path` now; exists is false if there is none, or if it cannot be looked at.
+// Returns the mark of the file at `path` now; exists is false if there is no file, or if it cannot be looked at.
 inline FileMark MarkOf(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -42,11 +42,11 @@ class FileWatch {
 
   explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
   explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
-  // Watches a list that may change. `paths` is called at every look; a file more or fewer is a change too.
+  // Watches a list that may change. `paths` is called at every look; an added or removed file is a change, too.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Returns true if the files have changed since ReadWhole last returned true, and have not changed since the last call
-  // of Look, so that their writer seems to be done. The first call returns false.
+  // Returns true if the files have changed since ReadWhole last returned true, and have not changed since the previous
+  // call of Look, so that their writer seems to be done. The first call returns false.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;

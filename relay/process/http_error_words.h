@@ -8,10 +8,10 @@
 namespace weir {
 
 // Returns the whole message of {"error":{"code":"…","message":"…"}}; nullopt if the body has another form. The message
-// may hold any characters, line breaks too.
+// may contain any characters, even line breaks.
 std::optional<std::string> ErrorMessageIn(std::string_view body);
 // Returns the first line of that message, or of the body if the body has another form: at most `most_bytes` of it,
-// without blanks around it. The text is the other server's, so it may hold characters that are unsafe to show.
+// without blanks around it. The text is the other server's, so it may contain characters that are unsafe to show.
 std::string ErrorWordsIn(std::string_view body, size_t most_bytes = 1000);
 
 }  // namespace weir

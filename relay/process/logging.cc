@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Lines that wait for the reader of standard error: about 2 MB of memory, taken at start.
+// The most lines that wait for the reader of standard error. They take about 2 MB of memory, from the start.
 constexpr size_t kLongestQueue = 4096;
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {

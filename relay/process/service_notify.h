@@ -1,5 +1,5 @@
-// Tells systemd the state of the service, as sd_notify does: by a datagram to the socket that the environment variable
-// NOTIFY_SOCKET names.
+// Tells systemd the state of the service, as sd_notify does: with a datagram to the socket that the environment
+// variable NOTIFY_SOCKET names.
 #pragma once
 
 #include <string_view>

@@ -21,7 +21,7 @@ struct Serving {
   std::function<void()> at_once;  // for each SIGINT or SIGTERM after the first
   std::function<void()> hang_up;  // for SIGHUP; may be empty
   std::function<void()> tell;     // for SIGUSR1; may be empty
-  std::string closing;            // logged for such a signal while the server is being destroyed
+  std::string closing;            // logged for a SIGINT or SIGTERM while the server is being destroyed
 };
 
 // The longest time that Shutdown waits: for clients to take their last answers, and for a slow store to write the
@@ -38,7 +38,7 @@ void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Servin
   NotifyService("READY=1\nSTATUS=listening on " + serving.url);
 
   const char* signal = signals.Wait();
-  spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
+  spdlog::info("{}: stopping, within {} s at most; a second signal stops at once", signal, kLongestShutdown.count());
   NotifyService("STOPPING=1");
   signals.BeginOrderly(std::move(serving.at_once));  // from here on, SIGHUP and SIGUSR1 are only logged
   server->Shutdown(kLongestShutdown);

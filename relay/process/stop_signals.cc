@@ -80,7 +80,7 @@ void StopSignals::HangUp() {
 
 void StopSignals::Tell() {
   std::lock_guard lock(mutex_);
-  if (!tell_) return spdlog::info("SIGUSR1: there is nothing to tell yet, or no more");
+  if (!tell_) return spdlog::info("SIGUSR1: the program is starting or stopping, so there is no state to report");
   tell_again_ = telling_;
   if (telling_) return;
   if (teller_.joinable()) teller_.join();
@@ -98,26 +98,26 @@ void StopSignals::Tell() {
     });
     telling_ = true;
   } catch (const std::system_error& e) {
-    spdlog::error("SIGUSR1: no thread could be made that tells how it is: {}", e.what());
+    spdlog::error("SIGUSR1: no thread could be made to write the state: {}", e.what());
   }
 }
 
 void StopSignals::EndAtOnce(int signal, std::string_view why) {
-  spdlog::warn("{} {}", NameOf(signal), why);
+  spdlog::warn("{}: ended at once, because {}", NameOf(signal), why);
   StopLogging();
   _exit(128 + signal);
 }
 
 void StopSignals::Take(int signal) {
   std::lock_guard lock(mutex_);
-  if (!again_) EndAtOnce(signal, "before there was anything to stop in order");
+  if (!again_) EndAtOnce(signal, "the program is still starting");
   if (first_ == 0) {
     first_ = signal;
     changed_.notify_all();
     return;
   }
-  if (waits_for_page_) EndAtOnce(signal, "while the page that SIGUSR1 asked for does not end: nothing stops in order");
-  // Called under the lock: once BeginOrderly has returned, no thread runs what it replaced, so that may be destroyed.
+  if (waits_for_page_) EndAtOnce(signal, "the page for SIGUSR1 is not finished");
+  // Called under the lock: once BeginOrderly has returned, no thread runs a replaced function, so it may be destroyed.
   again_();
 }
 

@@ -7,6 +7,6 @@
 namespace weir {
 
 std::string_view Version();    // "1.2.3", set in CMakeLists.txt
-std::string RocksDbVersion();  // "9.0.0": of the RocksDB that the program was compiled with
+std::string RocksDbVersion();  // "9.0.0", of the RocksDB with which the program was compiled
 
 }  // namespace weir

@@ -12,17 +12,17 @@
 namespace weir {
 namespace {
 
-// A connection is closed at this many bad messages. Each good message forgives one, and so does each kForgivenAfter
-// that passes.
+// The count of bad messages at which a connection is closed. Each good message subtracts one from the count, and so
+// does each passing kForgivenAfter.
 constexpr uint32_t kMostBadMessages = 100;
 constexpr Duration kForgivenAfter = std::chrono::seconds(10);
 
-// Work on the I/O thread beyond what every frame costs: a message is read here, entered or answered, and maybe logged.
+// The work on the I/O thread beyond that of every frame: parsing a message, entering or answering it, perhaps logging.
 constexpr Work kRequestWork = 3'000;
 constexpr Work kRequestByteWork = 8;
 
 constexpr std::string_view kShuttingDown = "error: the relay is shutting down";
-// Begins with NIP-77's prefix for a refusal, on which clients act at once.
+// Begins with NIP-77's prefix for a refusal, to which clients react at once.
 constexpr std::string_view kNoNegentropy = "blocked: negentropy is not supported here; use REQ";
 
 Verb VerbOf(const ClientMessage& message) {
@@ -126,7 +126,7 @@ void Client::VerifyAuth(const std::string& json, const std::string& challenge) {
                     });
 }
 
-// Returns the refusal; empty if the AUTH is good.
+// Returns the reason for a refusal; empty if the AUTH is good.
 std::string Client::JudgeAuth(const std::string& json, const std::string& challenge, PublicKey* key) const {
   EventParser parser(EventLimitsOf(context_.settings));
   const Result<Event> parsed = parser.Parse(json);
@@ -152,7 +152,8 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
   GoOnWhenIdle();
 }
 
-// Answers OK true if `refusal` is empty. Without an id no OK is possible, so it answers with a NOTICE.
+// Answers OK true if `refusal` is empty, else OK false. If `id_hex` is empty, answers with a NOTICE, because an OK
+// needs an id.
 void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
   if (!refusal.empty()) {
     context_.counters.CountRefusal(PrefixOf(refusal));
@@ -167,15 +168,15 @@ void Client::OnLastText(std::function<void()> done) {
   GoOnWhenIdle();
 }
 
-// Every event that came gets its OK, but no subscription a CLOSED: clients would take that as the relay's last word,
-// and not subscribe again after they reconnect.
+// Answers every event that has arrived with an OK, but sends no CLOSED for subscriptions: a client would take a CLOSED
+// as final, and not subscribe again when it reconnects.
 void Client::OnShutdown(std::function<void()> done) {
   shutting_down_ = true;
   shutdown_done_ = std::move(done);
   GoOnWhenIdle();
 }
 
-// Calls the `done` of OnLastText and OnShutdown once everything that came is answered.
+// Calls the `done` of OnLastText and OnShutdown once every message that has arrived is answered.
 void Client::GoOnWhenIdle() {
   if (verifies_auth_ || (!last_text_done_ && !shutdown_done_)) return;
   window_->WhenIdle([self = shared_from_this()] {

@@ -11,14 +11,14 @@
 namespace weir {
 namespace {
 
-// Work that a lane may do before another lane of its I/O thread has its turn.
+// The work that a lane may do before another lane of its I/O thread has its turn.
 constexpr Work kLaneWork = kTurnWork / 4;
-// Work per event up to which an address's subscriptions are matched in the shared lane.
+// The work per event up to which an address's subscriptions are matched in the shared lane.
 constexpr Work kSharedWork = kTurnWork / 4;
-// Bytes of events that may wait in an address's own lane: those of some commits, so that a burst does not end the lane.
+// The bytes of events that may wait in an address's own lane: enough for several commits, so a burst does not end it.
 constexpr uint64_t kMostBehindBytes = 16 << 20;
-constexpr uint64_t kWaitingBytes = 128;  // beside the record of a waiting event
-constexpr Work kEventWork = 500;         // base cost of an event, wanted or not
+constexpr uint64_t kWaitingBytes = 128;  // the memory of a waiting event besides its record
+constexpr Work kEventWork = 500;         // the base cost of an event, whether a subscriber wants it or not
 constexpr Work kFreePlaceWork = 10;
 
 void Spend(Work work, Work* left) { *left -= std::min(*left, work); }
@@ -29,7 +29,7 @@ void Spend(Work work, Work* left) { *left -= std::min(*left, work); }
 struct Delivery::Lane {
   struct Waiting {
     LiveEvent event;
-    std::shared_ptr<const LiveBatch> batch;  // keeps its share of the budget; null in an address's own lane
+    std::shared_ptr<const LiveBatch> batch;  // keeps the batch's bytes of the budget; null in an address's own lane
   };
   static uint64_t BytesOf(const LiveEvent& event) { return event.event.record()->size() + kWaitingBytes; }
 
@@ -59,15 +59,15 @@ struct Delivery::Lane {
 
   LiveIndex index;
   std::deque<Waiting> waiting;
-  bool has_begun = false;   // the first of them is being matched
-  bool was_wanted = false;  // a subscriber wants the first of them
-  bool in_ring = false;     // the lane has something to do
+  bool has_begun = false;   // the first waiting event is being matched
+  bool was_wanted = false;  // a subscriber wants the first waiting event
+  bool in_ring = false;     // the lane has work to do
 
   // The members below are used in an address's own lane only.
   std::shared_ptr<Account> account;
   uint64_t bytes_behind = 0;
-  bool ends = false;      // it was too far behind; its subscriptions are being ended
-  size_t ends_place = 0;  // in the index; subscriptions before it were told
+  bool ends = false;      // the lane's subscriptions are being ended
+  size_t ends_place = 0;  // the index's place at which this goes on; subscribers before it were told
 };
 
 struct Delivery::IoThread {
@@ -77,7 +77,7 @@ struct Delivery::IoThread {
     if (!std::exchange(lane.in_ring, true) && &lane != &shared) ring.push_back(&lane);
   }
   bool has_more() const { return shared.in_ring || !ring.empty(); }
-  // The shared lane has every other turn, however many addresses have a lane of their own.
+  // Gives the shared lane every other turn, however many addresses have a lane of their own.
   Lane& Next() {
     shared_is_next = shared.in_ring && (ring.empty() || !shared_is_next);
     return shared_is_next ? shared : *ring.front();
@@ -98,7 +98,7 @@ struct Delivery::IoThread {
   Lane shared;
   std::unordered_map<uint64_t, Work> shared_work;  // by address, for its subscriptions in the shared lane
   std::unordered_map<uint64_t, std::unique_ptr<Lane>> own_lanes;
-  std::deque<Lane*> ring;       // own lanes that have something to do
+  std::deque<Lane*> ring;       // addresses' own lanes that have work to do
   bool shared_is_next = false;  // the latest turn went to the shared lane
   bool turn_is_posted = false;
   std::vector<LiveIndex::Hit> hits;
@@ -129,7 +129,7 @@ void Delivery::Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> b
   }
 }
 
-// A record that waits for many subscribers, in lanes, behind stored events or as output, exists only once.
+// Counts each record once, however many subscribers it waits for in lanes, behind stored events or as output.
 void Delivery::CountAsOwn(LiveBatch& batch) const {
   if (!count_own_bytes_) return;
   for (LiveEvent& live : batch.events) {
@@ -156,7 +156,7 @@ size_t Delivery::subscriptions() const {
 Delivery::Subscription Delivery::Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                                            std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber) {
   IoThread& thread = *threads_[io_thread];
-  // Sequentially consistent: a saver that does not see this count has saved before the query was made.
+  // Sequentially consistent: a thread that does not see this count has saved its event before the query was made.
   thread.subscriptions.fetch_add(1);
   Subscription subscription{.address = address, .shared_work = LiveIndex::MostWork(filters)};
   Lane* lane = &thread.shared;
@@ -217,7 +217,7 @@ void Delivery::Enter(IoThread& thread, Lane& lane, const std::shared_ptr<const L
   thread.PutInRing(lane);
 }
 
-// The subscriptions are ended in turns, because there may be many.
+// Ends the subscriptions in turns, because there may be many.
 void Delivery::End(IoThread& thread, Lane& lane) {
   lane.DropWaiting();
   lane.ends = true;
@@ -251,7 +251,7 @@ void Delivery::TakeTurn(IoThread& thread) {
   boost::asio::post(thread.executor, [this, &thread] { TakeTurn(thread); });
 }
 
-// Returns false if the lane has nothing more to do.
+// Returns false if the lane has no more work to do.
 bool Delivery::GoOn(IoThread& thread, Lane& lane, Work* left) {
   while (lane.ends ? lane.index.size() > 0 : !lane.waiting.empty()) {
     if (*left == 0) return true;
@@ -269,7 +269,7 @@ void Delivery::DeliverFirst(IoThread& thread, Lane& lane, Work* left) {
     lane.index.Begin(view);
     lane.has_begun = true;
   }
-  // Subscribers are told only after they were found: a subscriber that is told may leave the index.
+  // Calls the subscribers only after Next has returned, because a subscriber may leave the index when it is called.
   thread.hits.clear();
   const bool done = lane.index.Next(left, &thread.hits);
   for (const LiveIndex::Hit& hit : thread.hits)

@@ -1,24 +1,24 @@
-// Delivery: brings the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads. It
-// brings answers to the senders of events, and new events to the live subscribers, which are the clients with an open
-// REQ. Each call of Deliver posts at most one task to each I/O thread.
+// Delivery: brings the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads. The
+// senders of events get answers, and the live subscribers, which are the clients with an open REQ, get new events. Each
+// call of Deliver posts at most one task to each I/O thread.
 //
 // An I/O thread sends answers first. It then matches events with its subscriptions, in slices of about a millisecond of
-// work (kTurnWork), and looks at its sockets between the slices. Each I/O thread keeps queues of events that are still
-// to be matched, called lanes:
+// work (kTurnWork), and serves its sockets between the slices. Each I/O thread has several lanes. A lane has
+// subscriptions, and a queue of events that are still to be matched with its subscriptions.
 //
-// - All addresses share one lane. Events that wait there keep their bytes of the byte budget
+// - All addresses share one lane. Events that wait in it keep their bytes of the byte budget
 //   (relay/account/byte_budget.h), so clients that write faster than the relay can match are slowed down.
 // - The subscriptions of one address must not slow down the clients of others. So the shared lane takes subscriptions
-//   of an address until they may cost a quarter of a slice for each event. Further ones go to a lane that only this
-//   address has. Events that wait in such a lane do not hold the byte budget; their bytes count for the address's
-//   account (relay/account/ledger.h). If they are more than the address may hold, the subscriptions in the lane end.
+//   of an address only until they may cost a quarter of a slice for each event. Further subscriptions enter a lane of
+//   the address's own. Events that wait in such a lane do not hold the byte budget; their bytes count for the address's
+//   account (relay/account/ledger.h). If they exceed the bytes that the address may hold, the lane's subscriptions end.
 //
 // The lanes take turns while they have events. Every other turn goes to the shared lane, and the other lanes share the
 // rest evenly.
 //
-// A subscriber misses no event between the stored events of its REQ and its live events, if it subscribes before its
-// query is made: an event that the query misses was saved later, so Delivery brings it. An event may come both ways;
-// the subscriber recognizes it by its serial (requests.h).
+// A subscriber that subscribes before its query is made misses no event between the stored events of its REQ and its
+// live events: an event that the query misses was saved later, so Delivery brings it. If both bring the same event, the
+// subscriber recognizes it by its serial (requests.h).
 #pragma once
 
 #include <atomic>
@@ -44,47 +44,47 @@ namespace weir {
 // A new event for the live subscribers.
 struct LiveEvent {
   Event event;
-  Serial serial;       // its number is 0 if the event is not stored (ephemeral events)
-  TimePoint received;  // when its message came to this relay
+  Serial serial;       // Serial::number is 0 if the event is not stored (ephemeral events)
+  TimePoint received;  // the time at which this relay received the event
 };
 
-// The owner of a subscription. Delivery calls it on the I/O thread on which it subscribed. During a call it may
-// unsubscribe itself, but no other subscriber.
+// LiveSubscriber: the owner of a subscription. Delivery calls it on the I/O thread on which it subscribed. During a
+// call it may unsubscribe itself, but no other subscriber.
 class LiveSubscriber {
  public:
   virtual ~LiveSubscriber() = default;
-  // Called once for each event that matches a filter of the subscription, in the order of Deliver; never for an event
-  // that has expired. An event that was saved shortly before the subscription began may come, too. `by_query` is
-  // true if one of the filters of the subscription's query matches the event (LiveIndex::Add).
+  // Called once for each event that matches a filter of the subscription, in the order of the calls of Deliver; never
+  // for an event that has expired. May also be called for an event that was saved shortly before the subscription
+  // began. `by_query` is true if a filter of the subscription's query matches the event (LiveIndex::Add).
   virtual void OnLive(const LiveEvent& event, bool by_query) = 0;
   // Called if new events come faster than they can be matched with all subscriptions of the subscriber's address, or if
-  // the address has to free memory. The subscriber must unsubscribe before it returns.
+  // the address has to free memory. The subscriber must call Unsubscribe before OnTooCostly returns.
   virtual void OnTooCostly() = 0;
 };
 
 struct Answer;
 
-// The connection that sent an event and gets the answer.
+// EventSender: the connection that sent an event and gets the answer.
 class EventSender {
  public:
   virtual ~EventSender() = default;
   // Returns the index of the sender's I/O thread. May be called from any thread.
   virtual size_t io_thread() const = 0;
-  // Called on the sender's I/O thread, with one or more answers, all for this sender. It may move from them.
+  // Called on the sender's I/O thread, with one or more answers, all for this sender. May move from the answers.
   virtual void OnAnswers(std::span<Answer> answers) = 0;
 };
 
 // The answer to one event.
 struct Answer {
   std::shared_ptr<EventSender> sender;
-  std::string message;  // an OK message, or a NOTICE if no id could be read
+  std::string message;  // an OK message, or a NOTICE if the event's id could not be read
   bool is_notice = false;
   std::string refusal = {};  // the reason with its prefix; empty if the event was accepted
-  bool wants_auth = false;   // the sender has to be asked for AUTH before it gets the message
-  TimePoint received;        // when the event's message came
+  bool wants_auth = false;   // true if the sender must be sent a challenge for AUTH before the message
+  TimePoint received;        // the time at which the relay received the event
 };
 
-// Events that are delivered together. When the last owner drops the batch, its bytes go back to the budget.
+// Events that are delivered together. When its last owner drops it, the batch gives its bytes back to the budget.
 struct LiveBatch {
   explicit LiveBatch(ByteBudget& from) : budget(from) {}
   ~LiveBatch() { budget.GiveBack(bytes); }
@@ -98,19 +98,20 @@ struct LiveBatch {
 
 class Delivery {
  public:
-  // `io_threads` has the executor of each I/O thread; the index is the number of the thread. `count_own_bytes`, if
-  // given, is called with the bytes of each event that is delivered while there are subscribers, and with the same
-  // number below 0 when the last owner drops the event, on whatever thread that is. The delivery must outlive the tasks
-  // that it posts and the events that it has delivered.
+  // `io_threads` has the executor of each I/O thread, in the order of their numbers. `count_own_bytes`, if given, is
+  // called with the bytes of each event that is delivered while there are subscribers. When the last owner drops the
+  // event, it is called with the negative number, on that owner's thread. The delivery must outlive the tasks that it
+  // posts and the events that it has delivered.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
   ~Delivery();
 
   // Posts each answer to the I/O thread of its sender, and the events to each I/O thread that has subscriptions. Calls
-  // no sender and no subscriber itself. `answers` may be empty, and `batch` may be null. May be called from any thread.
+  // senders and subscribers only from the posted tasks. `answers` may be empty, and `batch` may be null. May be called
+  // from any thread.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
   // Returns true if there is any subscription. May be called from any thread. If the caller has just saved an event,
-  // the answer includes every subscription whose query misses this event.
+  // the result takes into account every subscription whose query misses this event.
   bool HasSubscribers() const;
   // Returns the number of subscriptions on all I/O threads. May be called from any thread.
   size_t subscriptions() const;
@@ -119,16 +120,16 @@ class Delivery {
   struct Subscription {
     LiveIndex::Key key = 0;  // 0: no subscription
     uint64_t address = 0;
-    Work shared_work = 0;  // its share of the work of its address in the shared lane
+    Work shared_work = 0;  // its part of its address's work in the shared lane
     bool own_lane = false;
   };
   // Adds a subscription of a client with this `address` (Connection::group()) and this `account`. `filters` and
-  // `of_query` are those of LiveIndex::Add. Must be called on the I/O thread with the index `io_thread`. `subscriber`
-  // must stay alive until Unsubscribe.
+  // `of_query` are passed to LiveIndex::Add. Must be called on the I/O thread with the number `io_thread`. `subscriber`
+  // must live until Unsubscribe.
   Subscription Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                          std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber);
-  // Removes a subscription; the subscriber is not called after that. Must be called once for each Subscribe, on the
-  // same thread.
+  // Removes a subscription; its subscriber is not called any more. Must be called once for each Subscribe, on the same
+  // thread.
   void Unsubscribe(size_t io_thread, const Subscription& subscription);
 
  private:

@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kHaveIt = "duplicate: already have this event";
 constexpr Duration kFailureLasts = std::chrono::seconds(10);
-// The most of its address's debts that one event pays: as much as a write, so that it is not refused for it.
+// The most debt of its address that an event is charged: the work of one write, so that the gate does not refuse it.
 constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
 constexpr size_t kMostDebtors = 4096;
-// After its wait an event is only handed on or answered.
+// The work after an event's wait at the gate, which is only to pass the event on or to answer it.
 constexpr Work kAfterWaitWork = kDeliveryWork;
-constexpr uint64_t kSiblings = 0;  // takes the bytes of other relays' events; no address is 0
+constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
   uint64_t tags = 0;
@@ -37,8 +37,8 @@ std::string FaultText(const std::exception& fault) {
 
 }  // namespace
 
-// An event that was read, until its answer. Its bytes go back to the budget and its admission to the gate when it is
-// destroyed, whatever happens.
+// Flight: an event that was parsed, until it is answered. When it is destroyed, it gives its bytes back to the budget
+// and its admission back to the gate, whatever happens.
 struct EventPipeline::Flight final : Submission {
   Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
       : Submission(e, batch.party, SavingWorkOf(e.view())),
@@ -57,18 +57,18 @@ struct EventPipeline::Flight final : Submission {
   const TimePoint received;
   uint64_t budget_bytes;
   ByteBudget& budget;
-  Work debt = 0;  // the part of its address's debts that it pays
+  Work debt = 0;  // the part of its address's debt that the event is charged
   std::optional<Admission> admission;
   Span span;
-  Span stage;  // part of the span: at the gate, or being saved
+  Span stage;  // a part of `span`: the wait at the gate, or the commit
 };
 
-// Results of a task for its events.
+// The results of a task for its events.
 struct EventPipeline::Judged {
   std::vector<Answer> answers;
   std::vector<std::shared_ptr<Submission>> submissions;
   std::shared_ptr<LiveBatch> live;
-  uint64_t settled_bytes = 0;  // to be given back to the budget
+  uint64_t settled_bytes = 0;  // bytes that Finish gives back to the budget
 
   void Live(Flight& flight) {
     if (live == nullptr) live = std::make_shared<LiveBatch>(flight.budget);
@@ -80,7 +80,7 @@ struct EventPipeline::Judged {
 void EventPipeline::Debts::Add(const Party& party, Work work) {
   if (work == 0) return;
   const std::lock_guard lock(mutex_);
-  // Only an attack brings so many debtors at once. All debts are forgotten then, which bounds the memory.
+  // Only an attack makes this many debtors at once. All debts are then forgotten, which bounds the memory.
   if (of_groups_.size() >= kMostDebtors) of_groups_.clear();
   of_groups_[GroupOf(party)] += work;
 }
@@ -163,7 +163,7 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   };
   try {
     if (context_.settings.auth_required && batch.identity->empty())
-      return refuse("auth-required: this relay takes events from those it knows only");
+      return refuse("auth-required: this relay takes events only from authenticated clients");
     if (*parser == nullptr) *parser = TakeParser();
     const Result<Event> parsed = (*parser)->Parse(text);
     if (!parsed.ok()) return refuse("invalid: " + parsed.status().message());
@@ -178,8 +178,9 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   }
 }
 
-// A stored event need not be verified again. But while removals for requests to vanish are owed, only the commit thread
-// knows whether this event is to be removed.
+// Answers stored events, verifies the others and passes them to the gate. While requests to vanish are not fully
+// carried out, also verifies stored events and passes them on, because only the commit thread knows if they are to be
+// removed.
 void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
@@ -231,7 +232,7 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   if (flight->admission->admitted()) return Admitted(flight, judged);
   if (flight->admission->refused()) return RefusedByGate(*flight, judged);
   if (flight->stage) flight->stage.Set("weir.reason", flight->admission->reason());
-  // From here on the flight, which owns the admission, may belong to another thread.
+  // Once OnSettled is called, another thread may use the flight, which owns the admission.
   flight->admission->OnSettled([this, flight = flight]() mutable {
     const Party party = flight->party;
     context_.pool.Submit(Urgency::kFair, party, kAfterWaitWork,
@@ -239,7 +240,8 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   });
 }
 
-// An event that is not stored is still matched with the subscriptions and delivered.
+// Returns the work of storing the event or, for an ephemeral event, of matching it with subscriptions and delivering
+// it.
 Work EventPipeline::GateWorkOf(EventView event) const {
   if (ClassOf(event.kind()) != KindClass::kEphemeral) return StoringWorkOf(event);
   return kDeliveryWork + event.record().size() * kParsedByteWork + TagsOf(event) * kTagVisitWork +
@@ -294,7 +296,7 @@ void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& st
       Settle(flight, {false, FaultText(fault)}, &judged);
     }
   }
-  // A deletion that took several writes does not tell how long one write takes.
+  // A deletion that took several writes does not show how long one write takes.
   const auto usual = std::ranges::find_if(settled, [](const auto& s) { return s->result.tags_done == 0; });
   if (usual != settled.end()) {
     const TimePoint received = static_cast<const Flight&>(**usual).received;
@@ -351,14 +353,14 @@ EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
     case SaveOutcome::kDeleted:
       return {false, "blocked: its author deleted it"};
     case SaveOutcome::kVanished:
-      return {false, "blocked: its author, or whom it is for, asked to vanish from here"};
+      return {false, "blocked: its author or recipient asked to vanish from this relay"};
     case SaveOutcome::kExpired:
       return {false, "invalid: the event has expired"};
   }
   return {false, "error: the store gave no answer"};
 }
 
-// Without an id no OK is possible, so the answer is a NOTICE.
+// Returns a NOTICE if `id_hex` is empty, because an OK needs an id.
 Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,
                                const Verdict& verdict) {
   Answer answer{.sender = std::move(sender), .is_notice = id_hex.empty(), .received = received};

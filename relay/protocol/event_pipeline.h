@@ -1,11 +1,11 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
-// A worker parses the event, which checks its id, applies the rules of policy.h, looks whether the event is stored
-// already, and verifies the signature last, because it costs most. The event then passes the write gate, which lets
-// through as much as the database can carry (throttle/adaptive_limiter.h). An ephemeral event goes to the live
-// subscribers at once. The commit thread saves every other event, together with those of other clients
-// (relay/store/group_commit.h). The answers to the events of one write, and the events that it saved, go to Delivery
-// together.
+// A worker parses the event and checks its id, applies the rules of policy.h, checks whether the event is stored
+// already, and verifies the signature last, because that costs most. The event then passes the write gate, which admits
+// as much as the database can carry (throttle/adaptive_limiter.h). An ephemeral event is then sent to the live
+// subscribers. The commit thread saves every other event, together with events of other clients
+// (relay/store/group_commit.h). The answers to the events of one write, and the events that the write saved, are passed
+// to Delivery together.
 //
 // Every event gets exactly one answer, whatever happens: an OK message, or a NOTICE if no id could be read.
 //
@@ -32,17 +32,17 @@
 
 namespace weir {
 
-// Events of one sender that one task of a worker checks.
+// Events of one sender, which one task of a worker checks.
 struct EventBatch {
-  // The most events of a batch. At 50 µs each, the task takes 0.2 ms. With 8 events, a turn of the senders took twice
-  // as long in the benchmark scenario `storm`.
+  // The most events of a batch. At 50 µs for each, the task takes 0.2 ms. With 8 events, a round of the senders' turns
+  // took twice as long in the benchmark scenario `storm`.
   static constexpr size_t kMost = 4;
 
   std::shared_ptr<EventSender> sender;
   Party party;
-  std::shared_ptr<const Identity> identity = Identity::Nobody();  // keys that the sender had proved when they came
+  std::shared_ptr<const Identity> identity = Identity::Nobody();  // the keys proved by the sender before the events
   TimePoint received;
-  std::string texts;                   // the JSON of the events, one after the other
+  std::string texts;                   // the JSON of all events, without separators
   std::array<uint32_t, kMost> ends{};  // the end of each event in `texts`
   size_t count = 0;
 
@@ -56,7 +56,7 @@ struct EventBatch {
     return std::string_view(texts).substr(begin, ends[i] - begin);
   }
   // Returns the bytes that the caller must take from the byte budget (ByteBudget::Take) before Submit. The pipeline
-  // calls GiveBack for them; the sender calls Answered when it gets the answers.
+  // passes them to ByteBudget::GiveBack; the sender passes them to ByteBudget::Answered when it gets the answers.
   uint64_t budget_bytes() const { return texts.size() + count * kOverheadBytes; }
   static constexpr uint64_t kOverheadBytes = 512;
 };
@@ -68,27 +68,27 @@ class EventPipeline {
   // Calls Stop.
   ~EventPipeline();
 
-  // Queues the events for a worker.
+  // Queues the batch for a worker.
   void Submit(std::shared_ptr<const EventBatch> batch);
 
-  // Delivers events that came to another relay on the same store to the live subscribers of this one. Takes their bytes
-  // from the byte budget first, so they wait while the subscribers are behind. Calls `done` once, after the events were
-  // passed to Delivery: during the call if the bytes were free, otherwise on the thread that gives bytes back to the
-  // budget. Never calls `done` if ByteBudget::ForgetWaiting drops the wait.
+  // Delivers events that another relay on the same store has received to the live subscribers of this relay. Takes the
+  // events' bytes from the byte budget first, so the events wait while subscribers are behind. Calls `done` once, after
+  // it has passed the events to Delivery. If the bytes are free, that is before DeliverShared returns; otherwise it is
+  // later, on the thread that gives bytes back. Never calls `done` if ByteBudget::ForgetWaiting drops the request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
-  // Saves events of an import, as GroupCommit::SaveBulk does, and returns its status. Saved events are counted in the
-  // metrics but not delivered to live subscribers, who would get more history than they can use.
+  // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Counts the saved events in the
+  // metrics but does not deliver them to live subscribers, who want new events and not history.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
-  // Saves the events that wait to be saved, and ends the commit thread. Events that come later and would have to be
-  // saved are answered "error: could not be stored: …"; all others are answered as before. The workers may still have
-  // tasks of this pipeline: before its owner destroys it, the pool must have run all its tasks.
+  // Saves the events that wait to be saved, and ends the commit thread. Later events that would have to be saved are
+  // answered "error: could not be stored: …"; all others are answered as before. The workers may still have tasks of
+  // this pipeline; the pool must have run all of them before the pipeline is destroyed.
   void Stop();
 
-  // Returns the error of the newest write if it failed within the last 10 seconds, else success. The error is forgotten
-  // because /readyz shows it: a relay that is not ready may get no events, and only a write shows that it is ready
-  // again.
+  // Returns the error of the newest write if it failed within the last 10 seconds, else success. Older errors do not
+  // count because /readyz uses this status: a relay that is not ready may get no events, and then no write could show
+  // that it is ready again.
   Status LastWrite() const;
   // Describes the newest write that failed, and how long ago it was, for the operator; "none" if none has failed.
   std::string LastFailure() const;
@@ -101,12 +101,12 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  // Work of removals that was done for each address and has not been charged yet. It is added to the cost of the
-  // address's next events at the write gate. Thread-safe.
+  // The work of removals that was done for each address and is not charged yet. The write gate charges it with the
+  // address's next events. Thread-safe.
   class Debts {
    public:
     void Add(const Party& party, Work work);
-    // Subtracts and returns the debt of the party's address, but at most what one event may be charged.
+    // Subtracts and returns the debt of the party's address, but at most as much as one event may be charged.
     Work Take(const Party& party);
 
    private:
@@ -147,7 +147,7 @@ class EventPipeline {
   mutable std::mutex write_mutex_;
   Status last_write_;
   Status failure_;            // the status of the newest write that failed; ok if none has failed
-  TimePoint last_failure_{};  // when it failed
+  TimePoint last_failure_{};  // the time at which it failed
 
   GroupCommit commit_;  // the last member, because its thread uses the others
 };

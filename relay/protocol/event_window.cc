@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// An event in flight exists as text and as record; before that, only as text.
+// The copies of an event in flight: its text and its record. A queued event has only its text.
 constexpr uint64_t kCopies = 2;
 
 }  // namespace
@@ -40,7 +40,7 @@ void EventWindow::Flush() {
 
 void EventWindow::SubmitWhatFits() {
   while (!queued_.empty() && !waits_for_budget_ && in_flight_ + queued_.front()->count <= most_in_flight()) {
-    // The callback does not hold the batch: it may wait for long, and the connection may be gone by then.
+    // The callback does not own the batch, because it may wait for long, and the connection may end meanwhile.
     const uint64_t bytes = queued_.front()->budget_bytes();
     const auto granted = [self = shared_from_this(), bytes] {
       boost::asio::post(self->peer_->executor(), [self, bytes] { self->OnGranted(bytes); });
@@ -78,7 +78,7 @@ void EventWindow::OnAnswers(std::span<Answer> answers) {
     if (!answer.refusal.empty()) peer_->LogRefusal(Verb::kEvent, answer.refusal);
     peer_->Say(answer.is_notice ? RelayVerb::kNotice : RelayVerb::kOk, std::move(answer.message));
   }
-  // Gives back the mean size of the events under way; exact when none is left.
+  // Gives back the mean size of the events in flight for each answer, and the whole rest after the last one.
   GiveBack(in_flight_bytes_ / in_flight_ * answers.size() +
            (answers.size() == in_flight_ ? in_flight_bytes_ % in_flight_ : 0));
   in_flight_ -= answers.size();

@@ -1,10 +1,10 @@
-// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and bounds how many of them have no
-// answer yet.
+// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and bounds the number of them that are
+// not answered yet.
 //
-// It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection are in the pipeline
+// Events are passed in batches. At most max_events_in_flight events (RelaySettings) of a connection are in the pipeline
 // at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h). Events that
-// do not fit wait here. The socket is not read meanwhile, until no event waits and half of the window is free, so TCP
-// holds the sender back. So only the events of one read can wait here.
+// do not fit wait here. The socket is then not read until no event waits and half of the window is free, so TCP slows
+// the sender down, and only the events of one read can wait here.
 //
 // The bytes of all these events count for the connection's account (relay/account/ledger.h), from the message to the
 // answer.
@@ -29,12 +29,12 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   EventWindow(RelayContext& context, EventPipeline& pipeline, std::shared_ptr<Peer> peer);
   ~EventWindow() override;
 
-  // Adds an event to the batch that is being gathered, and passes the batch on if it is full.
+  // Adds an event to the open batch, and flushes the batch if it is full.
   void Add(std::string_view event_json);
-  // Passes on the batch that is being gathered; called after each read.
+  // Closes the open batch and queues it for the pipeline. Called after each read.
   void Flush();
-  // Flushes, then calls `callback` once when every event has been answered: during the call if that is so already, else
-  // after the last answer. A later call replaces a callback that still waits. Not called after End.
+  // Flushes, then calls `callback` once when every event has been answered. If all are answered already, calls it
+  // before WhenIdle returns. A later call replaces a callback that still waits; End drops the callback.
   void WhenIdle(std::function<void()> callback);
   // Drops the events that wait here and the callback of WhenIdle, because the connection is gone. The pipeline still
   // handles the events that it has.
@@ -54,12 +54,12 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   RelayContext& context_;
   EventPipeline& pipeline_;
   const std::shared_ptr<Peer> peer_;
-  std::shared_ptr<EventBatch> gathered_;            // null if it has no event
+  std::shared_ptr<EventBatch> gathered_;            // the open batch; null if it has no event
   std::deque<std::shared_ptr<EventBatch>> queued_;  // batches that wait for the window or the byte budget
   size_t in_flight_ = 0;                            // events in the pipeline
-  uint64_t in_flight_bytes_ = 0;                    // their bytes of the byte budget
-  bool waits_for_budget_ = false;                   // the first queued batch waits for the byte budget
-  bool paused_ = false;                             // the connection is not read
+  uint64_t in_flight_bytes_ = 0;                    // bytes of the byte budget that these events have
+  bool waits_for_budget_ = false;                   // true while the first queued batch waits for the byte budget
+  bool paused_ = false;                             // true while the connection is not read
   std::function<void()> when_idle_;
 };
 

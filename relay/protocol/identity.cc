@@ -11,7 +11,7 @@ namespace {
 constexpr uint16_t kAuthKind = 22242;
 constexpr uint64_t kMostSecondsApart = 600;
 
-// Returns true if a tag of this name has a value that `good` accepts.
+// Returns true if a tag with this name has a value that `good` accepts.
 template <typename Good>
 bool HasTag(EventView event, std::string_view name, const Good& good) {
   for (const std::vector<std::string>& tag : TagsNamed(event, name))
@@ -88,7 +88,7 @@ std::string HostOf(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find_first_of("/?#"));
   if (const size_t user = url.rfind('@'); user != std::string_view::npos) url.remove_prefix(user + 1);
-  // An IPv6 address has its colons in brackets.
+  // The colons of an IPv6 address are in brackets.
   const size_t port = url.find(':', url.starts_with('[') ? std::min(url.find(']'), url.size()) : 0);
   std::string host(url.substr(0, port));
   if (host.ends_with('.')) host.pop_back();

@@ -1,5 +1,5 @@
-// Identity: the public keys that a client has proved to own on one connection, by signing the relay's challenge
-// (NIP-42). This header also has the checks of such a signed event (AUTH) and the functions for addresses that they
+// Identity: the public keys that a client has proved to own, on one connection, by signing the relay's challenge
+// (NIP-42). This header also has the checks of the signed event (AUTH), and functions for addresses that the checks
 // need.
 #pragma once
 
@@ -13,22 +13,22 @@
 
 namespace weir {
 
-// An immutable set of keys, shared between threads. So a worker judges a message by the keys that were known when it
-// came.
+// An immutable set of keys, which threads share. So a worker judges a message by the keys that were known when the
+// message came.
 class Identity {
  public:
-  // The most keys of a connection; each search goes through all of them. The caller of With has to check it.
+  // The most keys of a connection. The number is bounded because a search reads all keys. The caller of With checks it.
   static constexpr size_t kMostKeys = 64;
 
   // Returns the identity without keys.
   static const std::shared_ptr<const Identity>& Nobody();
-  // Returns a copy of `identity` that has `key`, too.
+  // Returns a copy of `identity` to which `key` is added.
   static std::shared_ptr<const Identity> With(const Identity& identity, const PublicKey& key);
 
   bool empty() const { return keys_.empty(); }
   size_t size() const { return keys_.size(); }
   bool Has(const PublicKey& key) const;
-  // Does the same for a key in lower-case hexadecimal.
+  // Does the same as Has, for a key in lower-case hexadecimal.
   bool HasHex(std::string_view hex) const;
 
  private:
@@ -38,28 +38,28 @@ class Identity {
 
 // The values that an AUTH event must have.
 struct AuthExpectation {
-  std::string_view challenge;  // empty: the relay has sent no challenge, and every AUTH is refused
-  std::string_view relay;      // the relay's URL or host; only its host is compared; empty: every AUTH is refused
+  std::string_view challenge;  // if empty, the relay has sent no challenge, and every AUTH is refused
+  std::string_view relay;      // the relay's URL or host, of which only the host counts; if empty, AUTH is refused
   uint64_t now_seconds = 0;    // seconds since 1970
 };
 
-// Returns why `event` is no valid answer to the challenge, with NIP-01's prefix; empty if it is one. created_at may
-// differ from now by 10 minutes. Does not check the signature.
+// Returns the reason why `event` is not a valid answer to the challenge, with NIP-01's prefix; empty if it is valid.
+// created_at may differ from now by 10 minutes. Does not check the signature.
 std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
 // Returns a new challenge: 128 random bits in hexadecimal.
 std::string MakeChallenge();
 
 // Returns true if `host` is localhost or an IP address that is loopback, private or link-local. `host` may be a URL or
-// have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts this Host header. Any other
-// Host header may come from a machine between client and relay that wants to use the client's AUTH for itself.
+// have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts such a Host header. Any
+// other Host header may come from a machine between client and relay that wants to use the client's AUTH for itself.
 bool IsNearby(std::string_view host);
 
-// Returns the host of a URL in lower case, without user, port and a dot at its end: "relay.example" for
+// Returns the host of a URL in lower case, without user, port and final dot: "relay.example" for
 // "wss://Relay.Example:443/path". An IPv6 address keeps its brackets.
 std::string HostOf(std::string_view url);
 
-// Returns the host and port by which a program on this machine reaches a server that listens on `listen`, such as
+// Returns the host and port at which a program on this machine reaches a server that listens on `listen`, such as
 // "127.0.0.1:3334" or "[::1]:3334". If the server listens on all addresses, the host is the loopback address.
 std::string HostAndPort(std::string listen, uint16_t port);
 

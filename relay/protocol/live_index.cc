@@ -19,30 +19,30 @@ struct Entry {
   uint32_t place;
 };
 using Entries = boost::container::small_vector<Entry, 2>;
-// Anybody can choose what an event contains, so the keys are mixed with a secret seed.
+// The keys are mixed with a secret seed, because clients choose the values in their events.
 using Buckets = std::unordered_map<uint64_t, Entries>;
 
 struct Place {
   Buckets::value_type* bucket;
   uint32_t position;
-  uint32_t filter;    // the first filter that is entered there
-  bool more = false;  // a later filter is entered there, too
+  uint32_t filter;    // the first filter with this entry
+  bool more = false;  // true if a later filter has this entry, too
 };
 
 struct FilterState {
-  uint64_t looked_in = 0;  // the round that looked at it last
+  uint64_t looked_in = 0;  // the last round in which the filter was matched
   uint32_t first_key = 0;  // index of the filter's first key in the slot's tag_keys
 };
 
 struct Slot {
-  LiveIndex::Key key = 0;  // 0: free
+  LiveIndex::Key key = 0;  // 0 if the slot is free
   void* subscriber = nullptr;
   size_t of_query = 0;
   std::vector<Filter> filters;
   std::vector<FilterState> states;  // one for each filter
   std::vector<uint64_t> tag_keys;   // keys of the values of all tag conditions, in their order
   std::vector<Place> places;
-  uint64_t matched_in = 0;  // the round that found it last
+  uint64_t matched_in = 0;  // the last round in which the subscription was found
 };
 
 struct Tag {
@@ -50,13 +50,13 @@ struct Tag {
   TagView tag;
 };
 
-constexpr int kSlotBits = 24;  // bits of a key for the slot; the rest tells the slot's uses apart
-// Bytes of an unordered_map's node and its share of the table, with malloc's, and of the place.
+constexpr int kSlotBits = 24;  // bits of a key for the slot's index; the other bits count the slots' uses
+// The bytes of an unordered_map's node and its share of the table, with malloc's overhead, and of the place.
 constexpr uint64_t kEntryBytes = 80 + sizeof(Place);
-constexpr Work kLookUpWork = 40;   // a bucket looked up
-constexpr Work kTagHashWork = 20;  // a tag entered into the event's table
+constexpr Work kLookUpWork = 40;   // looking up a bucket
+constexpr Work kTagHashWork = 20;  // entering a tag into the event's table
 constexpr size_t kHashedBytesForWork = 4;
-// A value looked up among the tags costs as much as a step of a binary search among the values.
+// A search of a tag in a condition's values costs this many look-ups of a value among the tags.
 constexpr size_t kSearchSteps = 8;
 
 enum class Field : uint64_t { kId = 1, kAuthor, kKind, kTag, kAll };
@@ -124,19 +124,19 @@ struct LiveIndex::Rep {
   size_t size = 0;
   uint64_t uses = 0;
 
-  // The event that is being matched, and how far matching has come.
+  // The event that is being matched, and the progress of matching it.
   uint64_t round = 0;
   EventView event{std::string_view()};
   std::vector<Tag> tags;            // each once
-  std::vector<uint32_t> tag_table;  // open addressing: the tag's index plus 1; 0: free
+  std::vector<uint32_t> tag_table;  // a hash table with open addressing: each tag's index plus 1, or 0 if free
   std::vector<uint64_t> look_ups;   // keys of buckets
-  size_t look_up = 0;               // index of the current one
-  size_t position = SIZE_MAX;       // in the current bucket: entries below it are still to be visited
+  size_t look_up = 0;               // index of the current bucket in look_ups
+  size_t position = SIZE_MAX;       // entries of the current bucket below this index are still to be visited
   Work spent = 0;
 };
 
-// Multiplies every 16 bytes with secret seeds: std::hash has collisions that anybody can look up, and all tags of an
-// event could then fall on one place.
+// Multiplies every 16 bytes with secret seeds. Collisions of std::hash are publicly known, so with it a client could
+// make all tags of an event fall on one place.
 uint64_t LiveIndex::Rep::KeyOf(char letter, std::string_view value) const {
   uint64_t hash = seed + static_cast<uint64_t>(letter);
   uint64_t words[2];
@@ -156,7 +156,7 @@ void LiveIndex::Rep::Enter(uint32_t slot_index, uint32_t filter, uint64_t bucket
   Buckets::value_type& bucket = *buckets.try_emplace(bucket_key).first;
   Entries& entries = bucket.second;
   std::vector<Place>& places = slots[slot_index].places;
-  // No other subscription enters meanwhile, so an entry of this one would be the last.
+  // If this subscription has an entry in the bucket, it is the last, because no other subscription enters meanwhile.
   if (!entries.empty() && entries.back().slot == slot_index) {
     places[entries.back().place].more = true;
     return;
@@ -188,7 +188,7 @@ void LiveIndex::Rep::EnterFilter(uint32_t slot_index, uint32_t filter_index) {
   }
 }
 
-// The last entry fills the gap. It was visited if any was, because matching goes from the last to the first.
+// Moves the bucket's last entry into the gap. That misses no entry, because Walk visits the last entry first.
 void LiveIndex::Rep::Leave(const Place& place) {
   Entries& entries = place.bucket->second;
   const Entry last = entries.back();
@@ -258,7 +258,7 @@ bool LiveIndex::Rep::Matches(const Slot& slot, size_t filter_index) {
   return true;
 }
 
-// A filter with many values may be found in many buckets, but is matched only once.
+// Matches a filter only once for an event, although a filter with many values may be found in many buckets.
 bool LiveIndex::Rep::MatchesEntered(Slot& slot, const Place& place, size_t* filter) {
   const size_t end = place.more ? slot.filters.size() : place.filter + 1;
   for (*filter = place.filter; *filter < end; ++*filter) {

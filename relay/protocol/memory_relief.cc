@@ -14,7 +14,7 @@ void Wait(std::shared_ptr<Timer> timer, std::function<void()> on_beat) {
   Timer& waits = *timer;
   waits.async_wait([timer = std::move(timer), on_beat = std::move(on_beat)](boost::system::error_code error) {
     if (error) return;
-    Wait(timer, on_beat);  // first: on_beat may run out of memory
+    Wait(timer, on_beat);  // before on_beat, which may throw if memory runs out
     on_beat();
   });
 }
@@ -27,7 +27,7 @@ void MemoryRelief::Start(const boost::asio::any_io_executor& executor) {
 
 void MemoryRelief::OnBeat() {
   const bool emergency = limiter_.View().emergency;
-  // First, so that the page that `tell` logs shows who held most.
+  // Called first, so that the page that `tell` logs shows which addresses held most.
   NoteEmergency(emergency);
   if (!emergency || ledger_.heaviest_bytes() < kWorthwhile) return;
   ledger_.AskHeaviest(kAtOnce);

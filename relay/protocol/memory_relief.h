@@ -1,9 +1,9 @@
-// MemoryRelief: makes the client address that holds most of the relay's memory free some of it, while memory is short
-// (LimiterView::emergency of throttle/adaptive_limiter.h). Requests of that address end and its connections close, with
-// a reason; the clients of all other addresses are served as before.
+// MemoryRelief: makes the client address that holds the most of the relay's memory free some of it, while memory is
+// short (LimiterView::emergency of throttle/adaptive_limiter.h). Requests of that address are ended and its connections
+// closed, with a reason; the clients of all other addresses are served as before.
 //
 //   MemoryRelief relief(limiter, ledger);
-//   relief.Start(executor);   // looks every kBeat from now on, as long as the executor runs
+//   relief.Start(executor);   // checks the memory every kBeat from now on, as long as the executor runs
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,12 +21,12 @@ namespace weir {
 
 class MemoryRelief {
  public:
-  // The time from one look at the memory to the next.
+  // The time from one check of the memory to the next.
   static constexpr std::chrono::milliseconds kBeat{250};
-  // Bytes that the heaviest address is asked for at each look. They are a few connections; the next look shows whether
-  // that was enough.
+  // The bytes that the heaviest address is asked to free at each check, which are those of a few connections. The next
+  // check shows whether that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
-  // If every address holds fewer bytes than this, the addresses are not why memory is short, and none is asked.
+  // If every address holds fewer bytes than this, clients are not the cause of the shortage, and no address is asked.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
   // The least time between two calls of `tell`, because emergencies may begin and end again and again.
@@ -40,9 +40,10 @@ class MemoryRelief {
                const Clock& clock = Clock::System())
       : limiter_(limiter), ledger_(ledger), tell_(std::move(tell)), clock_(clock) {}
 
-  // Calls OnBeat every kBeat on `executor`, for as long as the executor's context runs. The object must outlive that.
+  // Calls OnBeat every kBeat on `executor`, as long as the executor's context runs. The object must outlive the
+  // context.
   void Start(const boost::asio::any_io_executor& executor);
-  // Looks at the memory once: calls `tell` or asks the heaviest address, if it is time for it.
+  // Checks the memory once. In an emergency, asks the heaviest address to free memory, and calls `tell` if it is due.
   void OnBeat();
 
  private:
@@ -52,10 +53,10 @@ class MemoryRelief {
   Ledger& ledger_;
   const Tell tell_;
   const Clock& clock_;
-  // The members below are used in OnBeat only.
+  // Only OnBeat uses the members below.
   bool was_emergency_ = false;
   uint64_t untold_ = 0;               // emergencies that began since the last call of `tell`
-  std::optional<TimePoint> told_at_;  // the last call of `tell`
+  std::optional<TimePoint> told_at_;  // the time of the last call of `tell`
 };
 
 }  // namespace weir

@@ -12,7 +12,8 @@
 namespace weir {
 namespace {
 
-// Each prefix has a limit of its own for the whole process, so that a flood of one kind does not hide the others.
+// Returns the limit of a prefix. Each prefix has a limit of its own for the whole process, so that a flood of one kind
+// of refusal does not hide the others.
 LogLimit& LimitOf(std::string_view prefix) {
   static constexpr std::array<std::string_view, 9> kPrefixes = {
       "invalid", "unsupported", "rate-limited", "restricted", "blocked", "auth-required", "pow", "replaced", "error"};

@@ -1,8 +1,9 @@
-// Peer: the client at the other end of a connection, as Client, EventWindow, Requests and Request see it. They share
-// one Peer and send their messages through it; Peer counts the messages. It may outlive the connection; sending then
-// does nothing. It also has the keys that the client has proved to own (identity.h).
+// Peer: the client at the other end of a connection, for Client, EventWindow, Requests and Request. These share one
+// Peer and send their messages through it; Peer counts the messages. A Peer may outlive the connection; sending then
+// does nothing. It also has the keys that the client has proved (identity.h).
 //
-// Threads: the functions run on the connection's I/O thread; those that are marked may be called from any thread.
+// Threads: the functions run on the connection's I/O thread, except the first five, which may be called from any
+// thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -24,8 +25,8 @@ class Peer {
   // Uses `connection` until End. `counters` must outlive the peer.
   Peer(Connection& connection, RelayCounters& counters);
 
-  // The five functions below may be called from any thread, and after the connection's end, too. The party's group is
-  // the address's, never 0.
+  // The five functions below may be called from any thread, also after the connection's end. The party's group is that
+  // of the client's address and is never 0.
   Party party() const { return party_; }
   size_t io_thread() const { return io_thread_; }
   const boost::asio::any_io_executor& executor() const { return executor_; }
@@ -34,20 +35,20 @@ class Peer {
 
   // Returns true once the connection has ended.
   bool gone() const { return connection_ == nullptr; }
-  // Drops the connection, because it has ended.
+  // Stops the use of the connection. Called when the connection has ended.
   void End() { connection_ = nullptr; }
 
-  // The functions from here to pending_bytes send nothing, and call no callback, once the connection is gone.
+  // The functions from here to pending_bytes do nothing, and call no callback, once the connection has ended.
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
   // Sends CLOSED, counts the refusal and logs it. `reason` begins with one of NIP-01's prefixes.
   void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
-  // Logs a refusal for the operator, who would otherwise see clients fail without a reason. At most ten refusals a
-  // second with the same prefix are logged in the whole process (relay/server/log_limit.h).
+  // Logs a refusal, so that the operator sees why clients fail. At most ten refusals a second with the same prefix are
+  // logged in the whole process (relay/server/log_limit.h).
   void LogRefusal(Verb refused, std::string_view reason) const;
-  // Makes a challenge and sends it, unless this was done before: clients answer every challenge that they get.
+  // Makes a challenge and sends it. Does nothing if it was called before, because clients answer every challenge.
   void AskForAuth();
-  // The functions below are those of Connection (relay/server/connection.h).
+  // The functions below call those of Connection (relay/server/connection.h).
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();
@@ -59,7 +60,7 @@ class Peer {
   const std::shared_ptr<const Identity>& identity() const { return identity_; }
   // Adds a key that the client has proved.
   void Know(const PublicKey& key) { identity_ = Identity::With(*identity_, key); }
-  // Returns the challenge; empty before AskForAuth.
+  // Returns the challenge; empty if none was sent yet.
   const std::string& challenge() const { return challenge_; }
 
  private:

@@ -30,8 +30,7 @@ uint64_t LeadingZeroBits(const EventId& id) {
   return bits;
 }
 
-// Returns the difficulty that the author aimed for, by the nonce tag (NIP-13): `bits` if the tag names no target, 0 if
-// there is no such tag.
+// Returns the target difficulty in the nonce tag (NIP-13); `bits` if the tag has no target, 0 if there is no such tag.
 uint64_t CommittedDifficulty(EventView event, uint64_t bits) {
   for (const std::vector<std::string>& tag : TagsNamed(event, "nonce")) {
     if (tag.size() <= 2 || tag[2].empty()) return bits;
@@ -72,7 +71,7 @@ std::string Meaning(const JsonString& string) {
   return text;
 }
 
-// Moves to the value of this field of the object at the scanner.
+// Moves the scanner to the value of the field `name` of the object at its position.
 bool FindField(JsonScanner* in, std::string_view name) {
   bool first = true;
   if (!in->Take('{')) return false;
@@ -85,7 +84,7 @@ bool FindField(JsonScanner* in, std::string_view name) {
   return false;
 }
 
-// Reads past the value at the scanner, which should be an event's tags. Returns false if it is no JSON.
+// Reads past the value at the scanner's position, which should be an event's tags. Returns false if it is not JSON.
 bool PassTags(JsonScanner* in, bool* is_protected) {
   if (in->Peek() != '[') return in->SkipValue();
   in->Take('[');
@@ -105,8 +104,8 @@ bool PassTags(JsonScanner* in, bool* is_protected) {
   return step == JsonScanner::Step::kEnd;
 }
 
-// Reads the whole object, because readers differ about which of two fields of one name counts. Returns false if it is
-// no JSON.
+// Reads past an event, to its end: if a name occurs twice, some readers use the first field and some the second.
+// Returns false if it is not JSON.
 bool PassEvent(JsonScanner* in, bool* is_protected) {
   bool first = true;
   in->Take('{');
@@ -119,8 +118,8 @@ bool PassEvent(JsonScanner* in, bool* is_protected) {
   return step == JsonScanner::Step::kEnd && in->AtEnd();
 }
 
-// A repost has the whole event as its content. Even an invalid event gives away what it says, so content that begins
-// like an event is refused if it cannot be read to its end.
+// Refuses a repost whose content is a protected event. Content that begins like an event but is not valid JSON is also
+// refused, because it could still reveal a protected event.
 std::string RefusalOfRepost(EventView repost) {
   JsonScanner outer(repost.json());
   JsonString content;
@@ -134,11 +133,11 @@ std::string RefusalOfRepost(EventView repost) {
   return readable ? "" : "invalid: the content of this repost begins like an event and is no JSON";
 }
 
-// Only the relays that a request to vanish (NIP-62) names may store it: to accept it means to be one of them.
+// Refuses a request to vanish (NIP-62) that does not name this relay, because only relays that it names may store it.
 std::string RefusalOfVanishing(EventView request, const std::string& url) {
   if (AsksToVanishFrom(request, std::span(&url, 1))) return "";
   return url.empty() ? "error: this relay does not know its own address (WEIR_RELAY_URL)"
-                     : "invalid: names another relay";
+                     : "invalid: the request names another relay";
 }
 
 bool NamesPrivate(const Filter& filter) { return filter.kinds && std::ranges::any_of(*filter.kinds, IsPrivate); }

@@ -1,5 +1,5 @@
-// Decides which events this relay accepts, and which clients may see an event. The rules here need only an event or a
-// filter, the settings, and the keys that the client has proved (identity.h).
+// Decides which events this relay accepts, and which clients may see an event. The rules here use only an event or
+// filters, the settings, and the keys that the client has proved (identity.h).
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace weir {
 
-// Returns why the event is refused, with NIP-01's prefix; empty if the rules accept it. Checks its kind, its times, the
-// tag ["-"] (NIP-70), reposts, requests to vanish (NIP-62) and proof of work (NIP-13). Does not check its signature,
-// nor whether it is stored already.
+// Returns the reason to refuse the event, with NIP-01's prefix; empty if the rules accept it. Checks its kind, its
+// times, the tag ["-"] (NIP-70), reposts, requests to vanish (NIP-62) and proof of work (NIP-13). Does not check the
+// signature, nor whether the event is stored already.
 std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const Identity& sender,
                            uint64_t now_seconds);
 
@@ -28,22 +28,21 @@ bool IsPrivate(uint16_t kind);
 bool IsPartyTo(EventView event, const Identity& identity);
 // Returns true if every filter names kinds, and all of them are private.
 bool AsksOnlyForPrivate(std::span<const Filter> filters);
-// Returns true if a client without AUTH should be asked for it before its answer: a filter that can match events names
-// a private kind, perhaps among others. A filter without kinds does not count, because a challenge makes browsers ask
-// their user, and some clients ignore an EOSE while a challenge is unanswered.
+// Returns true if a client without AUTH should be asked for AUTH before it gets its answer, because a filter that can
+// match events names a private kind, perhaps among others. Ignores filters without kinds: a challenge makes browsers
+// ask their user, and some clients ignore an EOSE while a challenge is unanswered.
 //
-// This function and MayWithhold look at the filters only, never at stored events. Otherwise a stranger could learn who
-// writes to whom.
+// This function and MayWithhold use only the filters, never stored events. Otherwise a stranger could learn which keys
+// write to each other.
 bool MayWantAuth(std::span<const Filter> filters);
-// Returns true if some matching events may be private ones to which `identity` is no party, so that the relay leaves
-// them out.
+// Returns true if the filters can match private events to which `identity` is not a party, which the relay leaves out.
 bool MayWithhold(std::span<const Filter> filters, const Identity& identity);
 
-// Returns the reason for a client whose work a gate refused: "rate-limited: …; try again in 2 s".
+// Returns the reason that a client gets if a gate has refused its work: "rate-limited: …; try again in 2 s".
 std::string RateLimited(const Admission& admission);
 
-// Returns the part of `text` before the first colon: "rate-limited" for "rate-limited: l0". Returns all of `text` if it
-// has no colon.
+// Returns the part of `text` before its first colon: "rate-limited" for "rate-limited: l0". Returns the whole `text` if
+// it has no colon.
 std::string_view PrefixOf(std::string_view text);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// RelayContext: the objects that all connections and the event pipeline of a running relay share. It must outlive them.
+// RelayContext: the objects that all connections and the event pipeline of a running relay share. Must outlive these.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct RelayContext {
   RelayCounters& counters;   // metrics
   Delivery& delivery;
   ByteBudget& budget;              // bytes of the events that all connections have under way
-  uint64_t max_pending_bytes = 0;  // the server ends a connection whose client lets more bytes of output wait
+  uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
   // Sends an ephemeral event to the other relays that share the store (relay/siblings/siblings.h). Called on workers.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
-  Tracer* tracer = nullptr;  // null: nothing is traced
+  Tracer* tracer = nullptr;  // null if tracing is off
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

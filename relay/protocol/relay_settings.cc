@@ -7,13 +7,14 @@ constexpr NumberRange kSeconds{.min = 0, .max = 10'000'000'000, .unit = "s"};
 
 void DeclareIdentity(SettingTable& table, RelaySettings& s) {
   table.Add("RELAY_NAME", &s.name, "name that clients show");
-  table.Add("RELAY_DESCRIPTION", &s.description, "what this relay is for, in a sentence or a few");
-  table.Add("RELAY_CONTACT", &s.contact, "how to reach whoever runs it: mailto:… or https://…");
-  table.Add("RELAY_ADMIN_PUBKEY", &s.admin_pubkey, "public key of whoever runs it, 64 hex digits");
+  table.Add("RELAY_DESCRIPTION", &s.description, "purpose of this relay, in one or a few sentences");
+  table.Add("RELAY_CONTACT", &s.contact, "how to reach the operator: mailto:… or https://…");
+  table.Add("RELAY_ADMIN_PUBKEY", &s.admin_pubkey, "the operator's public key, 64 hex digits");
   Declare(table, s.admin_from_loopback);
   table.Add("RELAY_ICON", &s.icon, "address of a square picture");
   table.Add("RELAY_URL", &s.url,
-            "wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it");
+            "this relay's address as clients know it, such as wss://relay.example; AUTH and requests to vanish need it "
+            "if clients use a public name");
 }
 
 void DeclareEventLimits(SettingTable& table, RelaySettings& s) {
@@ -23,7 +24,7 @@ void DeclareEventLimits(SettingTable& table, RelaySettings& s) {
   table.Add("MAX_CONTENT_BYTES", &s.max_content_bytes, {.min = 1, .max = 1 << 26, .unit = "bytes"},
             "largest content of an event");
   table.Add("CREATED_AT_PAST_S", &s.created_at_past_s, kSeconds, "events older than this are refused; 0: any age");
-  table.Add("CREATED_AT_FUTURE_S", &s.created_at_future_s, kSeconds, "events dated further ahead are refused");
+  table.Add("CREATED_AT_FUTURE_S", &s.created_at_future_s, kSeconds, "events dated further in the future are refused");
   table.Add("MIN_POW_DIFFICULTY", &s.min_pow_difficulty, {.min = 0, .max = 256, .unit = "bits"},
             "leading zero bits that an event's id must have (NIP-13)");
   table.Add("AUTH", &s.auth,
@@ -31,13 +32,14 @@ void DeclareEventLimits(SettingTable& table, RelaySettings& s) {
   table.Add("AUTH_REQUIRED", &s.auth_required, "whether nothing is taken or served without AUTH (NIP-42)");
   table.Add(
       "EOSE_COMPLETENESS", &s.eose_completeness,
-      "whether EOSE has a third element that says if all matches were sent (NIP-67); several clients take no EOSE "
+      "whether EOSE has a third element that says if all matches were sent (NIP-67); several clients reject an EOSE "
       "that has one");
 }
 
 void DeclareConnectionLimits(SettingTable& table, RelaySettings& s) {
   table.Add("MAX_EVENTS_IN_FLIGHT", &s.max_events_in_flight, {.min = 1, .max = 100'000, .unit = "events"},
-            "events of a connection between frame and OK; with more its socket is not read");
+            "events of one connection that are read but not yet answered with OK; at this number its socket is not "
+            "read");
   table.Add("MAX_SUBSCRIPTIONS", &s.max_subscriptions, {.min = 1, .max = 100'000, .unit = "subscriptions"},
             "open subscriptions of a connection");
   table.Add("MAX_FILTERS", &s.max_filters, {.min = 1, .max = 10'000, .unit = "filters"}, "filters of a REQ or COUNT");
@@ -57,8 +59,9 @@ void Declare(SettingTable& table, AdminFromLoopback& trust) {
   table.Add<AdminFromLoopback>(
       "ADMIN_FROM_LOOPBACK", &trust,
       {{"false", AdminFromLoopback::kFalse}, {"true", AdminFromLoopback::kTrue}, {"auto", AdminFromLoopback::kAuto}},
-      "whether requests from this machine may import, export and administer quotas without token or key: only where no "
-      "proxy, tunnel or forwarder passes on others' requests from here; auto, of earlier versions, means false");
+      "whether requests from this machine may import, export and administer quotas without token or key. Use true only "
+      "if no proxy, tunnel or forwarder on this machine passes on requests of others; auto, of earlier versions, means "
+      "false");
 }
 
 void Declare(SettingTable& table, RelaySettings& s) {
@@ -66,11 +69,11 @@ void Declare(SettingTable& table, RelaySettings& s) {
   DeclareEventLimits(table, s);
   DeclareConnectionLimits(table, s);
   table.Add("WORKER_THREADS", &s.worker_threads, {.min = 0, .max = 1024, .unit = "threads"},
-            "threads that verify signatures and scan; 0: one for each core");
+            "threads that verify signatures and scan; 0: one for each core, and with PostgreSQL at least "
+            "WEIR_POSTGRES_CONNECTIONS");
   table.Add("MAX_BYTES_IN_FLIGHT_MB", &s.max_bytes_in_flight_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
-            "events of all connections between frame and OK, and no more than a quarter of RATE_LIMIT_OWN_BUDGET_MB; "
-            "with more no "
-            "socket that brings events is read");
+            "bytes of events in flight from all connections together, at most a quarter of RATE_LIMIT_OWN_BUDGET_MB; "
+            "at this limit, sockets that bring events are not read");
 }
 
 EventLimits EventLimitsOf(const RelaySettings& s) {

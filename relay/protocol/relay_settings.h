@@ -1,5 +1,5 @@
-// RelaySettings: the settings of the relay's protocol: its identity, its rules and its limits. The settings of the
-// network are in relay/server/server_settings.h, those of the store in relay/storage/storage.h.
+// RelaySettings: the settings for the relay's identity, rules and limits. The settings of the network are in
+// relay/server/server_settings.h, and those of the store are in relay/storage/storage.h.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@
 
 namespace weir {
 
-// Whether requests from programs on this machine have the rights of the operator (relay/operator/admin.h). kAuto was
-// the default of earlier versions and means kFalse.
+// The setting whether requests from programs on this machine have the operator's rights (relay/operator/admin.h). kAuto
+// was the default of earlier versions and means kFalse.
 enum class AdminFromLoopback { kFalse, kTrue, kAuto };
-// Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive it.
+// Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive the table.
 void Declare(SettingTable& table, AdminFromLoopback& trust);
 
 struct RelaySettings {
@@ -23,33 +23,33 @@ struct RelaySettings {
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;  // the operator's public key in hexadecimal; empty: none
+  std::string admin_pubkey;  // the operator's public key in hexadecimal; empty if there is none
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
   std::string icon;  // URL of a square picture
-  std::string url;   // wss://relay.example, as clients know it; AUTH by a public name and requests to vanish need it
+  std::string url;   // the public URL, wss://relay.example; AUTH by a public name and requests to vanish need it
 
-  // Rules for what the relay accepts and serves.
+  // Rules for the events that the relay accepts and serves.
   uint64_t max_event_bytes = 128 << 10;
   uint64_t max_event_tags = 2000;
   uint64_t max_content_bytes = 128 << 10;
-  uint64_t created_at_past_s = 0;      // events that are older, in seconds, are refused; 0: any age
-  uint64_t created_at_future_s = 900;  // events dated further ahead, in seconds, are refused
+  uint64_t created_at_past_s = 0;      // the largest age of an event, in seconds; 0: any age
+  uint64_t created_at_future_s = 900;  // the most seconds by which an event may be dated ahead
   uint64_t min_pow_difficulty = 0;     // leading zero bits that an id must have (NIP-13)
-  bool auth_required = false;          // no event is accepted or served without AUTH (NIP-42)
-  bool auth = true;                    // kinds 4, 1059 and 21059 are served only to their parties, after AUTH
-  bool eose_completeness = false;      // EOSE says whether all matching events were sent (NIP-67)
+  bool auth_required = false;          // true if no event is accepted or served without AUTH (NIP-42)
+  bool auth = true;                    // true if kinds 4, 1059 and 21059 are served only to their parties, after AUTH
+  bool eose_completeness = false;      // true if EOSE says whether all matching events were sent (NIP-67)
 
   // Limits of a connection.
-  uint64_t max_events_in_flight = 64;       // events whose answer (OK) is still due
-  uint64_t max_subscriptions = 300;         // REQs and COUNTs that are open
+  uint64_t max_events_in_flight = 64;       // events that are not answered yet
+  uint64_t max_subscriptions = 300;         // open REQs and COUNTs
   uint64_t max_filters = 200;               // filters of one REQ or COUNT
-  uint64_t max_filter_values = 5000;        // values of all lists of one filter
+  uint64_t max_filter_values = 5000;        // values in all lists of one filter together
   uint64_t max_subscription_id_bytes = 64;  // length of a subscription's id
   uint64_t default_limit = 500;             // stored events for a filter without a limit
   uint64_t max_limit = 5000;                // stored events for a filter, whatever its limit
 
-  uint64_t worker_threads = 0;           // 0: one for each core
-  uint64_t max_bytes_in_flight_mb = 32;  // MiB of events under way, over all connections (byte_budget.h)
+  uint64_t worker_threads = 0;           // 0: one for each core, or for each connection to PostgreSQL if these are more
+  uint64_t max_bytes_in_flight_mb = 32;  // MiB of events under way, of all connections (byte_budget.h)
 };
 // Adds the settings to `table`, which writes to `settings`.
 void Declare(SettingTable& table, RelaySettings& settings);

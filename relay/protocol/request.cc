@@ -15,15 +15,15 @@
 namespace weir {
 namespace {
 
-// Limit of a COUNT: about four seconds of a worker, two million events.
+// The most work of a COUNT: about four seconds of a worker, or two million events.
 constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
-// Limit of a REQ: its filters may match few of the events that the store has to look at.
+// The most work of a REQ. It is more than for a COUNT, because a REQ's filters may match few of the visited events.
 constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
 
-// A first slice gets the work that is expected, because small requests go first, but at least this much.
+// The least work that a first slice may do. Otherwise it may do as much work as the request is expected to need.
 constexpr Work kLeastSlice = kTurnWork / 16;
 
-// Bytes of a request besides its filters and what it holds: itself, its query, its places in lists and tables.
+// The bytes of a request, of its query and of its places in lists and tables, without its filters and held events.
 constexpr uint64_t kRequestBytes = 1024;
 constexpr size_t kSmallAnswer = 8 << 10;
 
@@ -33,7 +33,7 @@ uint64_t MemoryOf(const std::vector<Filter>& filters) {
   return bytes;
 }
 
-// Returns the text as one that counts as the program's own memory until its last holder lets go of it.
+// Returns the text in an object that counts as the program's own memory until its last owner drops it.
 std::shared_ptr<const std::string> Seal(std::string text, const CountOwnBytes& count) {
   const auto bytes = static_cast<int64_t>(text.capacity());
   std::shared_ptr<const std::string> sealed(new const std::string(std::move(text)),
@@ -59,7 +59,7 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_pt
       filters_(std::move(filters)),
       span_(BeginSpan(context.tracer, is_count ? "COUNT" : "REQ", SpanKind::kServer, received_)) {}
 
-// A subscription's filters exist twice while its query waits and runs.
+// Counts a subscription's filters twice, because the query has a copy of them while it waits and runs.
 std::string Request::TakeMemory() {
   const std::shared_ptr<Account>& account = peer_->account();
   const uint64_t filter_bytes = MemoryOf(filters_);
@@ -68,9 +68,9 @@ std::string Request::TakeMemory() {
       HeldBytes::Try(account, kRequestBytes + live_bytes, is_count_ ? Memory::kWaiting : Memory::kOwn);
   std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes, Memory::kWaiting);
   if (!memory || !filter_memory) {
-    return "rate-limited: what your address makes this relay hold (requests, answers not yet taken, events under way) "
-           "may be " +
-           std::to_string(account->most_address_bytes()) + " bytes; CLOSE some requests or ask for less";
+    return "rate-limited: this relay holds at most " + std::to_string(account->most_address_bytes()) +
+           " bytes for one address (requests, answers not yet taken, events under way); CLOSE some requests or ask for "
+           "less";
   }
   memory_ = std::move(*memory);
   filter_memory_ = std::move(*filter_memory);
@@ -90,8 +90,8 @@ void Request::Start() {
   AskGate();
 }
 
-// Leaves out filters that no future event can match: every event would be matched with them in vain. The filters of the
-// query come first.
+// Subscribes with the filters that a future event can match; to match events with the others would be useless work. The
+// filters of the query come first.
 void Request::EnterLive() {
   const uint64_t now = context_.wall_clock.NowSeconds();
   const uint64_t past = context_.settings.created_at_past_s;
@@ -154,7 +154,7 @@ bool Request::TakeTurn() {
   return turn_ != nullptr;
 }
 
-// Returns true if the gate let it in for as much as it has read.
+// Returns true if the cost at which the gate admitted the request covers the work that its query has done.
 bool Request::IsCovered() const { return CostOfWalk(query_->work()).bytes <= cost_.bytes; }
 
 void Request::GoOn() {
@@ -194,7 +194,7 @@ Work Request::RunSlice() {
       spdlog::error("a request could not be answered: {}", e.what());
     }
   }
-  // Given back here and now, because the report may have to wait for its thread.
+  // Gives the query back at once, because the report may have to wait for the I/O thread.
   if (report.done || !report.refusal.empty() || state_ == State::kOver) GiveBackQuery();
   boost::asio::post(peer_->executor(),
                     [self = shared_from_this(), report = std::move(report)] { self->OnReport(report); });
@@ -234,7 +234,8 @@ void Request::Walk(Report* report) {
 void Request::OnReport(const Report& report) {
   const std::shared_ptr<Requests> owner = owner_.lock();
   if (!owner) return;
-  // The request kept its place while a worker had a slice, so closing and asking again does not get around the limit.
+  // A closed request keeps its place until its worker has reported, so a client that closes requests and sends new ones
+  // cannot have more than kMostAtOnce at work.
   if (state_ == State::kOver) return owner->ReturnPlace();
   if (stage_) stage_.Set("weir.events", static_cast<int64_t>(report.ends.size()));
   stage_.End();
@@ -286,7 +287,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   SayHeld();
 }
 
-// Sends what fits into a turn; the rest follows in the next turns.
+// Sends as many held events as fit into a turn; the others follow in the next turns.
 void Request::SayHeld() {
   for (Work left = kTurnWork; left > 0 && state_ == State::kCatchesUp; left -= kDeliveryWork) {
     if (before_eose_ == 0 && !std::exchange(said_eose_, true))
@@ -312,7 +313,7 @@ void Request::OnLive(const LiveEvent& event, bool by_query) {
   if (held_.empty()) held_memory_ = HeldBytes(peer_->account(), 0, Memory::kShared);
   const std::shared_ptr<Requests> owner = owner_.lock();
   if (!owner->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))
-    return Refuse("error: more new events than this connection takes while it is sent the stored ones");
+    return Refuse("error: too many new events arrived while the stored events were being sent");
   owner->Hold(held.bytes());
   held_.push_back(held);
 }
@@ -331,7 +332,7 @@ void Request::SayLive(const LiveEvent& event, bool by_query) {
       {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }
 
-// If `refusal` is empty, the request was answered.
+// Sets the outcome "ok" if `refusal` is empty, else the prefix of `refusal`.
 void Request::EndSpan(std::string_view refusal) {
   if (!span_) return;
   stage_.End();
@@ -348,7 +349,7 @@ void Request::Refuse(std::string_view reason) {
 
 void Request::Stop() {
   const State was = state_.exchange(State::kOver);
-  if (was == State::kReads || was == State::kOver) return;  // the worker and its report give everything back
+  if (was == State::kReads || was == State::kOver) return;  // in kReads, RunSlice and OnReport give everything back
   GiveBackQuery();
   if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) owner_.lock()->ReturnPlace();
 }
@@ -376,8 +377,8 @@ void Request::GiveBackQuery() {
   turn_.reset();
 }
 
-// Returns a callback for the end of a wait, for any thread: it takes the step on the I/O thread if the request still
-// waits.
+// Returns a callback for the end of a wait, which any thread may call. It calls `step` on the I/O thread if the request
+// is then still in `state`.
 std::function<void()> Request::Later(State state, void (Request::*step)()) {
   return [weak = weak_from_this(), executor = peer_->executor(), state, step] {
     boost::asio::post(executor, [weak, state, step] {

@@ -1,6 +1,6 @@
-// Request: one REQ or COUNT of a client. It waits in its connection's queue, sends the stored events, says EOSE and
-// then sends live events; a COUNT ends with its number. It reads the store in slices of about a millisecond, on
-// workers.
+// Request: one REQ or COUNT of a client. A REQ waits in its connection's queue, sends the stored events, sends EOSE,
+// and then sends live events. A COUNT waits too, sends its number and ends. A request reads the store in slices of
+// about a millisecond, on workers. Its states are:
 //
 //   kQueued     other requests of its connection run
 //   kAtGate     it waits at the scan gate, which limits the reads of all clients (throttle/adaptive_limiter.h)
@@ -11,21 +11,21 @@
 //   kLives      it sends live events as they come
 //   kOver       it was answered, refused or closed
 //
-// From kAtGate to kInLine a request has one of its connection's places (requests.h). While it waits in these states,
-// its query keeps only a key, from which it can continue. In kPaused and kInLine the request also returns its admission
-// at the gate and its turn, so that clients that read slowly do not keep them. Memory that a query holds between two
-// slices counts for the client's account (relay/account/ledger.h).
+// In the states from kAtGate to kInLine a request has one of its connection's places (requests.h). While it waits in
+// these states, its query keeps only a key from which it can continue. In kPaused and kInLine the request also returns
+// its admission at the gate and its turn, so that clients that read slowly do not keep these. Memory that a query holds
+// between two slices counts for the client's account (relay/account/ledger.h).
 //
-// If an event is replaced while the answer is being sent, the query may find neither version: the old one is gone, and
-// the query has passed the place of the new one. So new versions that come live before EOSE are sent before EOSE, for
-// clients that close the subscription there.
+// If an event is replaced while the answer is being sent, the query may find neither version: the old version is gone,
+// and the query has passed the place of the new one. So new versions that arrive live before EOSE are sent before EOSE,
+// for clients that close the subscription at EOSE.
 //
 // The scan gate admits a request at its probable cost. If the request turns out to cost more, it must pass the gate
 // again at the higher cost.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
-// the members from `admission_` to `found_` belong to the worker. Memory, admission and turn are returned at the
-// latest when the last owner drops the request.
+// the members from `admission_` to `found_` belong to the worker. The request returns its memory, admission and turn at
+// the latest when its last owner drops it.
 #pragma once
 
 #include <atomic>
@@ -49,26 +49,28 @@ class Requests;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
-  // `name` is the subscription's id. `owner` holds the request and must be alive when a function below is called. Must
-  // be made as a shared_ptr, because workers share it.
+  // `name` is the subscription's id. `owner` owns the request, and must be alive when a function below is called. The
+  // request must be made as a shared_ptr, because workers share it.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
           std::vector<Filter> filters, bool is_count);
 
   const std::string& name() const { return name_; }
   bool is_count() const { return is_count_; }
 
-  // Counts the memory of the request for the client's account. Returns why the account does not allow it, with NIP-01's
-  // prefix; empty if the memory was taken.
+  // Counts the memory of the request for the client's account. If the account does not allow it, returns the reason
+  // with NIP-01's prefix; otherwise returns an empty string.
   std::string TakeMemory();
-  // Ends the trace span of the request, if it is traced. `refusal` is the reason with its prefix; empty: answered.
+  // Ends the trace span of the request, if it is traced. `refusal` is the reason of a refusal with its prefix; empty if
+  // the request was answered.
   void EndSpan(std::string_view refusal);
   // Begins to answer the request. Requests calls it once, when it has given the request a place.
   void Start();
-  // Sends CLOSED with `reason`, which begins with NIP-01's prefix, and removes the request from its owner, which ends
-  // it. The request may be destroyed when the function returns.
+  // Sends CLOSED with `reason`, which begins with NIP-01's prefix, and has the owner remove and end the request. The
+  // request may be destroyed before the function returns.
   void Refuse(std::string_view reason);
-  // Moves to kOver and returns the admission, the turn and the connection's place. If a worker is reading, it returns
-  // the first two, and its report returns the place. Live events are ignored from now on. May be called more than once.
+  // Moves to kOver and returns the admission, the turn and the connection's place. In kReads, the worker returns the
+  // admission and the turn, and OnReport returns the place. Live events are ignored from now on. May be called more
+  // than once.
   void Stop();
   // Stops, removes the request from the live index and returns its memory. Called once, by Requests::Remove.
   void End();
@@ -80,17 +82,17 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   enum class State : uint8_t { kQueued, kAtGate, kReads, kPaused, kInLine, kCatchesUp, kLives, kOver };
   // The result of one slice.
   struct Report {
-    std::string refusal;                      // the reason with its prefix; if it is set, no other member counts
-    bool done = false;                        // this was the last slice
-    std::shared_ptr<const std::string> text;  // whole EVENT messages, one after the other; null if there are none
+    std::string refusal;                      // the reason with its prefix; if not empty, no other member counts
+    bool done = false;                        // true if this was the last slice
+    std::shared_ptr<const std::string> text;  // whole EVENT messages, without separators; null if there are none
     std::vector<uint32_t> ends;               // the end of each message in `text`
-    bool complete = false;                    // all stored matches were found (Query::complete)
+    bool complete = false;                    // true if all stored matches were found (Query::complete)
     Moment moment;                            // the query's moment (relay/store/serial.h), if `done`
     uint64_t bytes() const { return ends.empty() ? 0 : ends.back(); }
   };
   // A live event that waits until the stored events are sent.
   struct Held {
-    static constexpr uint64_t kBytes = 128;  // memory besides the event's record
+    static constexpr uint64_t kBytes = 128;  // its memory besides the event's record
     LiveEvent event;
     bool by_query;
     uint64_t bytes() const { return event.event.record()->size() + kBytes; }
@@ -124,15 +126,15 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const TimePoint received_;
   const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
   std::atomic<State> state_{State::kQueued};
-  HeldBytes memory_;           // for the request itself and its place in the live index
-  HeldBytes filter_memory_;    // for its filters, until its query is over
-  bool may_withhold_ = false;  // the answer may lack matches that the client may not see or did not ask for (limit 0)
+  HeldBytes memory_;           // the memory of the request itself and of its place in the live index
+  HeldBytes filter_memory_;    // the memory of its filters, until its query is over
+  bool may_withhold_ = false;  // true if matches may be left out: private events, or those of a filter with limit 0
 
   Delivery::Subscription live_;
-  Moment moment_;  // the query's moment; known when the stored events are sent
+  Moment moment_;  // the query's moment, known once the stored events are sent
   Completeness completeness_ = Completeness::kUnknown;
   std::deque<Held> held_;
-  size_t before_eose_ = 0;  // number of events at the front of held_ that are sent before EOSE
+  size_t before_eose_ = 0;  // the number of events at the front of held_ that are sent before EOSE
   bool said_eose_ = false;
   HeldBytes held_memory_;
 
@@ -142,9 +144,9 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   std::vector<Filter> filters_;  // empty once the query is made
   QueryOptions options_;
   std::unique_ptr<Query> query_;
-  Work slice_work_ = kTurnWork;  // the most work of the slice that is being read
+  Work slice_work_ = kTurnWork;  // the most work that the current slice may do
   HeldBytes query_memory_;
-  uint64_t found_ = 0;  // events that the query has found so far
+  uint64_t found_ = 0;  // the number of events that the query has found so far
 
   Span span_;   // ends when the answer is sent
   Span stage_;  // a child of span_: the wait at the gate, or a slice

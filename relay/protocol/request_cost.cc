@@ -5,12 +5,12 @@
 namespace weir {
 namespace {
 
-// The mean event of a public relay has 0.7 KB. A range begins in an index block of 4 KiB, and three of four such blocks
-// are in a cache.
+// The mean event of a public relay has 0.7 KB. To begin a range is to read an index block of 4 KiB, and three of four
+// such blocks are in a cache.
 constexpr uint64_t kEventBytes = 700;
 constexpr uint64_t kRangeBytes = 1024;
 
-// Guesses how many events one value of a condition leads to, for filters that do not say.
+// Estimates of the number of events that match one value of a condition.
 constexpr uint64_t kOfId = 1;
 constexpr uint64_t kOfAuthorAndReplaceableKind = 1;
 constexpr uint64_t kOfAuthorAndKind = 30;
@@ -19,12 +19,12 @@ constexpr uint64_t kOfTag = 40;
 constexpr uint64_t kOfKind = 20'000;
 constexpr uint64_t kOfAll = 100'000;
 
-// Conditions that no index serves together make the store look at more than it finds.
+// The factor by which the store visits more events for each condition that the chosen index does not serve.
 constexpr uint64_t kVisitsPerExtraCondition = 4;
 
 struct Shape {
-  uint64_t ranges = 1;  // in an index
-  uint64_t events = 0;  // in all of them together
+  uint64_t ranges = 1;  // the number of ranges of an index
+  uint64_t events = 0;  // the number of events in all these ranges
 };
 
 uint64_t EventsOfAuthor(const std::vector<uint16_t>& kinds) {
@@ -53,7 +53,7 @@ Shape ShapeOf(const Filter& filter) {
   return {1, kOfAll};
 }
 
-// Counts the conditions that the shape's index does not serve: they are checked event by event.
+// Counts the conditions that the shape's index does not serve, so that the store checks them event by event.
 uint64_t ExtraConditions(const Filter& filter) {
   if (filter.ids) return 0;
   const uint64_t tags = filter.tags.size();

@@ -1,6 +1,6 @@
-// Estimates how many bytes of the store a request will read, from its filters alone. The scan gate
+// Estimates from a request's filters how many bytes of the store the request will read. The scan gate
 // (throttle/adaptive_limiter.h) admits the request at this cost. The estimate is small if an index leads straight to
-// the events (ids, the newest of one author), and large if the request may read everything.
+// the events (events by id, the newest events of one author), and large if the request may read the whole store.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace weir {
 // Returns the estimate for a REQ. `default_limit` and `max_limit` are those of QueryOptions
 // (relay/store/event_store.h).
 Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint64_t max_limit);
-// CostOfWalk returns the cost of a query that has done this much work, and WalkOf the work that a cost stands for. To
-// visit, fetch and match an event is about 2,800 of work, and to find the beginning of an index range is 4,000.
+// CostOfWalk returns the cost of a query that has done this much work; WalkOf returns the work of a query of this cost.
+// To visit, fetch and match an event takes about 2,800 units of work; to find the beginning of an index range, 4,000.
 constexpr uint64_t kWalkWorkPerByte = 4;
 constexpr Cost CostOfWalk(Work work) { return Cost{work / kWalkWorkPerByte}; }
 constexpr Work WalkOf(Cost cost) { return cost.bytes * kWalkWorkPerByte; }

@@ -9,12 +9,12 @@
 namespace weir {
 namespace {
 
-// Requests of one connection that run at once. One would let a long scan hold up the short ones; with many, a
+// The most requests of one connection that run at once. With one, a long scan would delay short requests; with many, a
 // connection would have many turns.
 constexpr size_t kMostAtOnce = 4;
-// Pending output above which nothing more is read from the store (Enough), and below which reading goes on (Little):
-// this many bytes, and at most this part of the output at which the server ends the connection. So a slice never
-// reaches that.
+// The store is not read while more than kEnoughPending bytes of output wait, until less than kLittlePending bytes wait.
+// Both bounds are also at most max_pending_bytes (at which the server ends the connection), divided by kEnoughPart or
+// kLittlePart. So a slice never makes the output reach max_pending_bytes.
 constexpr uint64_t kEnoughPending = 256 << 10;
 constexpr uint64_t kEnoughPart = 16;
 constexpr uint64_t kLittlePending = 64 << 10;
@@ -29,7 +29,7 @@ void Requests::Subscribe(Req req) {
   Add(std::move(req.subscription), std::move(req.filters), false);
 }
 
-// The answer to a COUNT is a number, so a limit means nothing.
+// Removes the filters' limits, which have no meaning for a count.
 void Requests::Count(CountReq count) {
   for (Filter& filter : count.filters) filter.limit.reset();
   Add(std::move(count.subscription), std::move(count.filters), true);
@@ -56,7 +56,7 @@ void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count)
 std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
   const RelaySettings& settings = context_.settings;
   if (settings.auth_required && peer_->identity()->empty()) {
-    return "auth-required: this relay answers only those it knows";
+    return "auth-required: this relay answers only authenticated clients";
   }
   if (settings.auth && peer_->identity()->empty() && AsksOnlyForPrivate(filters)) return std::string(kPrivateNeedsAuth);
   if (requests_.size() >= settings.max_subscriptions) {
@@ -76,14 +76,15 @@ void Requests::CloseAll(std::string_view reason) {
   while (!requests_.empty()) requests_.begin()->second->Refuse(reason);
 }
 
-// Removes no request here and now: the connection may have ended while one of them was writing to it.
+// Does not remove the requests before it returns, because the connection may have ended while one of them wrote to it.
 void Requests::End() {
   queue_.clear();
   for (auto& [key, request] : requests_) request->Stop();
   RemoveSomeSoon();
 }
 
-// A request may have thousands of entries in the live index, so other tasks have turns in between.
+// Removes the requests in several tasks: a request may have thousands of entries in the live index, and other tasks of
+// the thread run in between.
 void Requests::RemoveSomeSoon() {
   boost::asio::post(peer_->executor(), [self = shared_from_this()] {
     for (size_t n = 0; n < kMostAtOnce && !self->requests_.empty(); ++n) self->Remove(*self->requests_.begin()->second);
@@ -113,7 +114,7 @@ bool Requests::MayHold(uint64_t bytes) const {
 
 void Requests::StartNext() {
   for (size_t started = 0; !queue_.empty() && running_ < kMostAtOnce && !waits_for_room_; ++started) {
-    if (started == kMostAtOnce) return StartNextSoon();  // requests without a query end at once
+    if (started == kMostAtOnce) return StartNextSoon();  // requests without a query may have ended at once
     if (IsBehind()) {
       waits_for_room_ = true;
       return WhenCaughtUp([weak = weak_from_this()] {

@@ -1,12 +1,12 @@
 // Requests: the open REQs and COUNTs of one connection. Each of them is a Request (request.h).
 //
 // A client gets each event once, stored or live. For this, a subscription enters the live index before its query is
-// made, and it queues live events until the stored ones are sent. From then on it drops live events that its query has
-// found already; these are the events that were stored at the query's moment (relay/store/serial.h).
+// made, and queues live events until the stored events are sent. From then on it drops live events that its query has
+// found already, which are the events that were stored at the query's moment (relay/store/serial.h).
 //
 // Four requests of a connection may run at once, each in one of the connection's places; the others wait in the order
-// in which they came. While much output waits for the client, no request starts and none reads more of the store, until
-// the client has taken most of the output.
+// in which they came. If much output waits for the client, no request starts or reads the store until the client has
+// taken most of the output.
 //
 // Threads: all functions run on the connection's I/O thread.
 #pragma once
@@ -29,15 +29,15 @@ class Requests : public std::enable_shared_from_this<Requests> {
   // Must be made as a shared_ptr. `context` must outlive it.
   Requests(RelayContext& context, std::shared_ptr<Peer> peer) : context_(context), peer_(std::move(peer)) {}
 
-  // Adds a REQ, or answers CLOSED if it is refused. An open subscription of the same id ends first, without a CLOSED.
+  // Adds a REQ, or answers CLOSED if it is refused. First ends an open subscription with the same id, without a CLOSED.
   void Subscribe(Req req);
   // Adds a COUNT, or answers CLOSED if it is refused. The filters' limits are ignored.
   void Count(CountReq count);
-  // Ends the subscription of this id without an answer; does nothing if there is none. Ends no COUNT.
+  // Ends the subscription with this id, without an answer. Does nothing if no REQ has this id, even if a COUNT has it.
   void Close(const std::string& subscription);
   // Ends all requests, with a CLOSED for each. `reason` begins with NIP-01's prefix.
   void CloseAll(std::string_view reason);
-  // Ends all requests, because the connection is gone. They are stopped at once and removed in later tasks.
+  // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks.
   void End();
 
   // The functions below are for the requests themselves.
@@ -45,14 +45,14 @@ class Requests : public std::enable_shared_from_this<Requests> {
   void Remove(Request& request);
   // Returns a request's place. The next request starts in a later task.
   void ReturnPlace();
-  // Returns true if so much output waits for the client that nothing more is read from the store for it. The output
-  // includes `about_to_be_said`, in bytes.
+  // Returns true if much output waits for the client, so that the store should not be read further for it. Counts
+  // `about_to_be_said` bytes as waiting output, too.
   bool IsBehind(uint64_t about_to_be_said = 0) const;
-  // Calls `callback` once, in a later task, when the client has taken most of its output; not after the connection's
-  // end.
+  // Calls `callback` once, in a later task, when the client has taken most of its output. Does not call it after the
+  // connection has ended.
   void WhenCaughtUp(std::function<void()> callback);
-  // Returns true if the requests may hold `bytes` more of live events. All that they hold and the waiting output must
-  // together not be more than RelayContext::max_pending_bytes.
+  // Returns true if the requests may hold `bytes` more of live events. Their held events and the waiting output
+  // together must not exceed RelayContext::max_pending_bytes.
   bool MayHold(uint64_t bytes) const;
   // Add and subtract bytes of live events that the requests hold.
   void Hold(uint64_t bytes) { held_bytes_ += bytes; }
@@ -70,9 +70,9 @@ class Requests : public std::enable_shared_from_this<Requests> {
   std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
   std::unordered_map<std::string, Request*> by_name_;  // the subscriptions by their ids, without COUNTs
   std::deque<Request*> queue_;                         // requests that have not started
-  size_t running_ = 0;                                 // requests that have a place
-  bool waits_for_room_ = false;                        // no request starts until the client has taken most output
-  bool starts_soon_ = false;                           // a task that calls StartNext is posted
+  size_t running_ = 0;                                 // the number of requests that have a place
+  bool waits_for_room_ = false;                        // true while no request starts because much output waits
+  bool starts_soon_ = false;                           // true while a task that calls StartNext is posted
   uint64_t held_bytes_ = 0;                            // bytes of live events that the requests hold
 };
 

@@ -1,9 +1,9 @@
-// ScanTurns: bounds how many long scans of one client address run at once. A scan is long if its first slice
-// (request.h) did not reach its end. It then needs a turn; while other scans of its address have all turns, it waits,
-// and keeps only the key from which it can continue.
+// ScanTurns: bounds the number of long scans of one client address that run at once. A scan is long if its first slice
+// (request.h) does not reach its end. A long scan needs a turn. While other scans of its address have all turns, it
+// waits, and keeps only the key from which it can continue.
 //
-// This bounds the memory of an address's scans. And if a client asks for 160 counts, they are answered one after the
-// other instead of all at the very end.
+// This bounds the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one by one
+// instead of all at the very end.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -22,8 +22,8 @@ class ScanTurns {
  public:
   static constexpr size_t kMostAtOnce = 4;  // turns of each address
 
-  // A turn that a scan has or waits for. The destructor returns the turn, which goes to the scan of the address that
-  // has waited longest, or ends the wait. The ScanTurns must outlive its places.
+  // Place: a turn that a scan has or waits for. The destructor ends the wait, or returns the turn, which is then given
+  // to the scan of the address that has waited longest. The ScanTurns must outlive its places.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }
@@ -37,16 +37,17 @@ class ScanTurns {
 
     ScanTurns& turns_;
     const uint64_t group_;
-    std::function<void()> on_turn_;  // protected by turns_.mutex_; null once it has its turn
+    std::function<void()> on_turn_;  // protected by turns_.mutex_; null once the scan has its turn
   };
 
   // Returns a turn of the address `group` (Party::group), or null if other scans of the address have all turns.
   std::unique_ptr<Place> TryEnter(uint64_t group);
-  // Returns a place that has a turn or waits for one. Calls `on_turn` once, when it has the turn: during the call if a
-  // turn is free, otherwise on the thread that destroys the place of another scan; not after the place is destroyed.
-  // `on_turn` is called under the mutex of this object, so it must not use the object or a place, and should only post.
+  // Returns a place that has a turn or waits for one. Calls `on_turn` once, when the place has its turn: before Enter
+  // returns if a turn is free, otherwise later, on the thread that destroys another scan's place. Never calls it after
+  // the place is destroyed. `on_turn` runs under the mutex of this object, so it must not use this object or a place;
+  // it should only post to another thread.
   std::unique_ptr<Place> Enter(uint64_t group, std::function<void()> on_turn);
-  // Returns the number of scans that wait for a turn, of all addresses.
+  // Returns the number of scans of all addresses that wait for a turn.
   size_t waiting() const;
 
  private:

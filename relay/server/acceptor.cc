@@ -14,16 +14,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The pause after a failure: a process out of files accepts again when some are closed.
+// The pause after a failure, because a process without free files can accept again once some are closed.
 constexpr milliseconds kBackOff{100};
-// The time for handshakes that the old server's backlog had begun: they end within a round trip.
+// The time for TCP handshakes that began in the old server's backlog. They end within a round trip.
 constexpr milliseconds kRoundTrip{100};
-// Refused sockets that have yet to hang up; beyond this number they are closed without a word.
+// The most connections that get an answer 503 at the same time. Further refused connections are closed without one.
 constexpr uint64_t kMaxRefusing = 512;
-// Sockets that are accepted at once; then the connections of the first thread have a turn.
+// The sockets that are accepted before the connections of the first thread have a turn.
 constexpr int kMostATurn = 64;
 
-// Returns true for the addresses that programs on this machine connect from by default.
+// Returns true for the addresses from which programs on this machine connect by default.
 bool IsHere(const IpAddress& peer) {
   namespace ip = boost::asio::ip;
   return peer == IpAddress(ip::address_v4::loopback()) || peer == IpAddress(ip::address_v6::loopback());
@@ -121,7 +121,7 @@ void Acceptor::Hand(int socket, const IpAddress& peer) {
     accepted.refused.reset(&core_.refusing);
     if (refused >= kMaxRefusing) return;
   }
-  // Ties go round.
+  // Threads with the same load get connections in turn.
   next_ = (next_ + 1) % threads_.size();
   size_t least = next_;
   for (size_t n = 0; n < threads_.size(); ++n)

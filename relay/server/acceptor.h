@@ -1,5 +1,5 @@
-// Acceptor takes connections from the listening socket and hands each to the I/O thread with the fewest sessions. It
-// decides with Places (places.h) whether a connection is served or refused. It runs on the first I/O thread.
+// Acceptor: accepts connections from the listening socket and passes each to the I/O thread with the fewest sessions.
+// Asks Places (places.h) whether a connection is served or refused. Runs on the first I/O thread.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -15,27 +15,27 @@ namespace weir {
 
 class Acceptor {
  public:
-  // `threads` must outlive the acceptor, and is not empty.
+  // `threads` must outlive the acceptor and must not be empty.
   Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& threads);
-  // Call it only when the I/O threads have stopped.
+  // Must be called only when the I/O threads have stopped.
   ~Acceptor();
 
   uint16_t port() const { return listener_.port(); }
 
-  // Call Start, Stop and HurryUp on the first I/O thread.
+  // Start, Stop and HurryUp must be called on the first I/O thread.
 
   // Begins to accept connections.
   void Start();
-  // Stops accepting. First takes the connections in the kernel's backlog; then waits 100 ms for clients whose TCP
-  // handshakes were under way, takes their connections too, closes the listening socket and calls `stopped`, once, on
-  // the first I/O thread.
+  // Accepts the connections in the kernel's backlog. Then waits 100 ms for clients whose TCP handshakes were under way,
+  // and accepts their connections too. Then closes the listening socket and calls `stopped`, once, on the first I/O
+  // thread.
   void Stop(std::function<void()> stopped);
-  // Ends the 100 ms that Stop waits.
+  // Cuts short the 100 ms for which Stop waits.
   void HurryUp() { timer_.cancel(); }
 
  private:
   void Wait();
-  enum class Taken { kAll, kSome, kFailed };  // kFailed: accepting failed, for a reason that may pass
+  enum class Taken { kAll, kSome, kFailed };  // kFailed: accepting failed, perhaps only for a moment
   Taken TakeSome();
   void TakeAll();
   void WaitLater();

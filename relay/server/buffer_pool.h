@@ -1,4 +1,4 @@
-// BufferPool keeps buffers that the connections of one I/O thread borrow while they read or write. A connection that
+// BufferPool: keeps buffers that the connections of one I/O thread borrow while they read or write. A connection that
 // has nothing to read or write holds no buffer.
 #pragma once
 
@@ -17,14 +17,14 @@ class BufferPool {
  public:
   using Piece = std::unique_ptr<char[]>;  // a buffer of kPieceBytes
 
-  // Returns a buffer for input, with any content.
+  // Returns a buffer for input. Its content is undefined.
   Piece TakePiece() {
     if (pieces_.empty()) return Piece(new char[kPieceBytes]);
     Piece piece = std::move(pieces_.back());
     pieces_.pop_back();
     return piece;
   }
-  // Takes a buffer back, to lend it again or to free it.
+  // Takes a buffer back; keeps it for the next TakePiece, or frees it.
   void Return(Piece piece) {
     if (pieces_.size() < kKept) pieces_.push_back(std::move(piece));
   }
@@ -39,7 +39,7 @@ class BufferPool {
     output.reserve(kPieceBytes);
     return output;
   }
-  // Takes a string back, whatever its content. Frees it if it is long or if there are enough.
+  // Takes a string back, whatever its content. Frees it if it is long or if the pool has enough.
   void Return(std::string output) {
     if (output.capacity() > 4 * kPieceBytes || outputs_.size() == kKept) return;
     output.clear();

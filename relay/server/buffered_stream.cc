@@ -102,7 +102,7 @@ size_t BufferedStream::Send(boost::system::error_code& error) {
   return sent;
 }
 
-// Sends records of 16 KiB each, and as many at once as fit into a buffer.
+// Encrypts and sends as many records of 16 KiB at a time as fit into a buffer.
 size_t BufferedStream::SendEncrypted(boost::system::error_code& error) {
   constexpr size_t kMostARound = kPieceBytes / 4 * 3;
   size_t sent = tls_->Flush(error, blocked_);
@@ -134,7 +134,7 @@ size_t BufferedStream::SendPlain(boost::system::error_code& error) {
   return sent;
 }
 
-// A peer that takes a little at a time, while more is appended, must not make the buffer grow by what it has taken.
+// Removes sent bytes, so that the buffer does not grow without end for a peer that takes little while more is appended.
 void BufferedStream::DropSent() {
   if (output_sent_ < kPieceBytes || output_sent_ < plain_bytes()) return;
   output_.erase(0, output_sent_);

@@ -1,9 +1,9 @@
-// BufferedStream is the stream that Beast reads from and writes to. It reads the socket in pieces of 64 KiB into a
-// borrowed buffer, and gathers output until Send, so that Beast's many small reads and writes are copies, not system
-// calls. On a port that speaks TLS it decrypts the input and encrypts the output; Beast sees plain bytes.
+// BufferedStream: the stream from which Beast reads and to which it writes. Reads the socket in pieces of 64 KiB into a
+// borrowed buffer, and gathers output until Send, so that Beast's many small reads and writes are copies instead of
+// system calls. On a port that speaks TLS it decrypts the input and encrypts the output; Beast sees plain bytes.
 //
-// The owner (Session) drives it: waits until the socket is readable, calls Fill, then calls CompleteRead until Beast
-// has read the whole piece. No function blocks. Not thread-safe: all calls come from the connection's I/O thread.
+// The owner (Session) waits until the socket is readable, calls Fill, then calls CompleteRead until Beast has read the
+// whole piece. No function blocks. Not thread-safe: all functions must be called on the connection's I/O thread.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@
 
 namespace weir {
 
-// Holds one completion handler void(error_code, size_t) without allocating memory for it. A connection has a read under
-// way nearly all the time, so it always needs such a place.
+// ReadSlot: holds one completion handler void(error_code, size_t) without allocating memory. A connection waits for a
+// read nearly all the time, so it always has a slot.
 class ReadSlot {
  public:
   ReadSlot() = default;
@@ -39,7 +39,7 @@ class ReadSlot {
 
   bool full() const { return calls_ != nullptr; }
 
-  // Puts a handler in. The slot must be empty.
+  // Puts a handler into the slot, which must be empty.
   template <typename Handler>
   void Set(Handler&& handler) {
     using Held = std::decay_t<Handler>;
@@ -90,18 +90,18 @@ class BufferedStream {
 
   // Makes the connection speak TLS. Must be called before the first byte is read or written.
   void BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2);
-  // Ends TLS, so that later output is sent in plain text: for a client that has spoken HTTP without TLS to a TLS port.
+  // Drops TLS, so that later output is sent in plain text, to a client that has sent HTTP without TLS to a TLS port.
   void DropTls() { tls_.reset(); }
-  TlsStream* tls() const { return tls_.get(); }  // null: the connection does not speak TLS
+  TlsStream* tls() const { return tls_.get(); }  // null if the connection does not speak TLS
 
-  // Input: the piece is what was read from the socket and not yet consumed.
+  // Input. The piece consists of the bytes that were read from the socket and are not yet consumed.
 
-  // Reads from the socket into the piece, which must be empty: at most `most` bytes, which must not exceed kPieceBytes.
-  // Returns the number of bytes. If nothing is there, returns 0 without an error. At the end of the input `error` is
+  // Reads at most `most` bytes from the socket into the piece, which must be empty. `most` must not exceed kPieceBytes.
+  // Returns the number of bytes; 0 without an error if the socket has no input. At the end of the input `error` is
   // asio's eof; for TLS see TlsStream::Read.
   size_t Fill(size_t most, boost::system::error_code& error);
-  // Returns true if the last Fill may have left input. Then call Fill again: the socket may never become readable for
-  // that input.
+  // Returns true if the last Fill may have left input. The caller must then call Fill again, because the socket may
+  // never become readable for this input.
   bool has_more_input() const { return has_more_input_; }
   // The view is valid until Fill, Consume or CompleteRead.
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
@@ -111,36 +111,36 @@ class BufferedStream {
   void EndInput(boost::system::error_code error) { input_error_ = error; }
   const boost::system::error_code& input_error() const { return input_error_; }
 
-  // Completes Beast's read: with bytes from the piece, or with the error of EndInput if the piece is empty. Calls
-  // Beast's handler before it returns. Returns false, and does nothing, if Beast does not read or there is nothing to
-  // give.
+  // Completes Beast's read with bytes from the piece or, if the piece is empty, with the error of EndInput. Calls
+  // Beast's handler before it returns. Returns false, and does nothing, if Beast does not read, or if there are neither
+  // bytes nor an error.
   bool CompleteRead();
   // Drops Beast's read, if there is one, without calling its handler.
   void DropRead() { read_.Clear(); }
 
-  // Output: the bytes that were written and that the socket has not taken.
+  // Output. It consists of the bytes that were written and that the socket has not taken.
 
-  // Returns the number of these bytes, whether they are encrypted yet or not.
+  // Returns the number of bytes of output, both encrypted and not yet encrypted.
   size_t output_bytes() const { return plain_bytes() + (tls_ ? tls_->output_bytes() : 0); }
-  // Returns the output that is not encrypted yet; without TLS all output. The view is valid until the output changes.
+  // Returns the output that is not yet encrypted; without TLS, all output. The view is valid until the output changes.
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void Append(std::string_view text);
   // Removes the last bytes of output().
   void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
-  // Sends as much as the socket takes, but not much more than kMostASend. If the socket takes nothing or only a part,
-  // that is no error; blocked() is true then. Returns the number of bytes that the socket took.
+  // Sends as much as the socket takes, but not much more than kMostASend. Returns the number of bytes that the socket
+  // took. It is no error if the socket takes only a part or nothing; blocked() is then true.
   size_t Send(boost::system::error_code& error);
-  // Returns false if Send would send nothing, because the TLS handshake has to go on first.
+  // Returns false if Send would send nothing because the TLS handshake needs input first.
   bool may_send() const { return !tls_ || tls_->ready() || tls_->output_bytes() > 0; }
-  // Writes the end of TLS, if the connection speaks TLS. Must be called after the last output was sent; Send then sends
-  // the end.
+  // Writes TLS's close_notify, if the connection speaks TLS. Must be called after the last output was sent; the next
+  // Send sends it.
   void EndOutput() {
     if (tls_) tls_->WriteEnd();
   }
-  bool blocked() const { return blocked_; }              // at the last Send, the socket did not take all
+  bool blocked() const { return blocked_; }              // true if the socket did not take all at the last Send
   static constexpr size_t kMostASend = 4 * kPieceBytes;  // bytes
 
-  // The functions that Beast calls. A read is kept until CompleteRead. A write appends to the output and never fails.
+  // The functions that Beast calls. A read waits for CompleteRead. A write appends to the output and never fails.
   executor_type get_executor() { return socket_.get_executor(); }
 
   template <typename Buffers, typename Handler>
@@ -218,13 +218,13 @@ class BufferedStream {
   size_t output_sent_ = 0;
   bool blocked_ = false;
   bool has_more_input_ = false;
-  std::unique_ptr<TlsStream> tls_;                      // null: no TLS
-  std::array<boost::asio::mutable_buffer, 2> targets_;  // Beast's buffers for the read: two, as its own is a ring
+  std::unique_ptr<TlsStream> tls_;                      // null if the connection does not speak TLS
+  std::array<boost::asio::mutable_buffer, 2> targets_;  // Beast's buffers for the read; two, because Beast has a ring
   ReadSlot read_;
 };
 
-// Beast calls these to end the stream below it. They do nothing: the owner closes the socket itself, when the last
-// output is sent.
+// The functions that Beast calls to end the stream below it. They do nothing, because the owner closes the socket when
+// the last output is sent.
 // NOLINTBEGIN(readability-identifier-naming): Beast's names
 template <typename Handler>
 void async_teardown(boost::beast::role_type, BufferedStream& stream, Handler&& handler) {

@@ -18,7 +18,7 @@ std::optional<IpAddress> ParseAddress(std::string_view text) {
   return Unmapped(address);
 }
 
-// Proxies write 1.2.3.4, 1.2.3.4:567, ::1, [::1] and [::1]:567.
+// Parses an address as proxies write it: 1.2.3.4, 1.2.3.4:567, ::1, [::1] or [::1]:567.
 std::optional<IpAddress> ParseForwarded(std::string_view text) {
   text = TrimBlanks(text);
   if (text.starts_with('[')) {
@@ -46,7 +46,7 @@ bool SamePrefix(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, un
   return rest == 0 || (a[whole] >> (8 - rest)) == (b[whole] >> (8 - rest));
 }
 
-// SplitMix64's last steps.
+// Returns a hash of `x`, by the last steps of SplitMix64.
 uint64_t Mix(uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27) * 0x94d049bb133111ebULL;

@@ -1,5 +1,5 @@
-// The address of a client, and which addresses count as one client. The address is that of the socket, or the one that
-// a trusted proxy names in a header.
+// Finds the address of a client, and the addresses that count as one client. A client's address is that of the socket's
+// peer, or the address that a trusted proxy names in a header.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -23,29 +23,29 @@ IpAddress Unmapped(const IpAddress& address);
 
 // The addresses that count as one client: an address of IPv4, or a network of IPv6.
 struct ClientNetwork {
-  uint64_t prefix = 0;  // the address of IPv4, or the upper half of an address of IPv6
-  unsigned bits = 32;   // 32 for IPv4; for IPv6 the length of the prefix: 1 to 64, but not 32
+  uint64_t prefix = 0;  // an IPv4 address, or the upper half of an IPv6 address
+  unsigned bits = 32;   // 32 for IPv4; for IPv6 the length of the prefix, from 1 to 64 but not 32
 
   auto operator<=>(const ClientNetwork&) const = default;
   std::string Name() const;  // "192.0.2.1", "2001:db8::/64"
 };
 
-// Returns the client of an address. A client of IPv6 is a /64 by default, because one customer gets that much, with
-// 2^64 addresses.
+// Returns the client of an address. A client of IPv6 is a /64 by default, because a provider gives each customer at
+// least a /64.
 ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits = 64);
 
-// Hashes with a random seed of this process, so that clients cannot choose addresses that collide.
+// ClientNetworkHash: hashes with a random seed of this process, so that clients cannot choose colliding addresses.
 struct ClientNetworkHash {
   size_t operator()(const ClientNetwork& network) const;
 };
 
-// Returns the group of an address: a hash that is the same for all addresses of one client (NetworkOf), and another one
-// in each process.
+// Returns the group of an address, a hash that is the same for all addresses of one client (NetworkOf). Each process
+// has other groups.
 uint64_t GroupOf(const IpAddress& address);
-// Does the same for an address in text form. Returns the group of 0.0.0.0 if the text is no address.
+// Returns the group of an address in text form, or of 0.0.0.0 if the text is not an address.
 uint64_t GroupOf(std::string_view address);
 
-// The proxies whose word about a client's address is believed.
+// TrustedProxies: the proxies whose headers about a client's address are believed.
 class TrustedProxies {
  public:
   // Reads addresses and networks, comma-separated: "127.0.0.1, 10.0.0.0/8, fd00::/8". An empty text means no proxies.
@@ -53,11 +53,12 @@ class TrustedProxies {
 
   bool Contains(const IpAddress& address) const;
 
-  // Returns the address of the client whose request came over a socket from `peer`, by the headers X-Forwarded-For and
-  // X-Real-IP. If the peer is not trusted, the client is the peer. Else the client is the right-most address in
-  // `forwarded_for` that is not trusted, or the left-most one if all are trusted. A word there that is no address ends
-  // the search: the client is then the address to the right of that word, or the peer if there is none. If
-  // `forwarded_for` is empty, the client is `real_ip`, or the peer if that is no address.
+  // Returns the address of the client whose request came over a socket from `peer`. `forwarded_for` and `real_ip` are
+  // the headers X-Forwarded-For and X-Real-IP. If the peer is not trusted, the client is the peer. Otherwise the client
+  // is the right-most address in `forwarded_for` that is not trusted, or the left-most address if all are trusted. A
+  // word in the header that is not an address ends the search: the client is then the address to the right of the word,
+  // or the peer if there is none. If `forwarded_for` is empty, the client is `real_ip`, or the peer if `real_ip` is not
+  // an address.
   IpAddress Client(const IpAddress& peer, std::string_view forwarded_for, std::string_view real_ip) const;
 
  private:
@@ -68,16 +69,17 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-// Bounds how many things of one kind each client may have, such as open watches. Its functions may be called from any
-// thread.
+// AddressSlots: bounds the number of things of one kind, such as open watches, that each client may have. All functions
+// may be called from any thread.
 class AddressSlots {
  public:
   // `most` is the most that one client may have.
   explicit AddressSlots(uint64_t most) : most_(most) {}
 
-  // Counts one more for the client of `address`. Returns false, and counts nothing, if the client has `most` already.
+  // Counts one more thing of the client of `address`. Returns false, and counts nothing, if the client has `most`
+  // already.
   bool Take(const IpAddress& address);
-  // Counts one less. Call it once for each Take that has returned true.
+  // Counts one thing less. Must be called once for each Take that has returned true.
   void Return(const IpAddress& address);
 
  private:

@@ -9,10 +9,10 @@
 
 namespace weir {
 
-// The state that posters share. The session ends before its thread does.
+// Target: the state that posters share. The session is destroyed before its I/O thread.
 struct ExchangeTasks::Target {
   std::mutex mutex;
-  Session* session;  // null when the exchange has ended; changed on the I/O thread
+  Session* session;  // null once the exchange has ended; only the I/O thread changes it
   const Call call;
 };
 
@@ -27,8 +27,8 @@ void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<vo
   const std::lock_guard lock(target->mutex);
   auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
   if (!session) return;
-  // No reference to the session stays here: if the posted one is the last, the session ends on its own thread, and not
-  // under the mutex that its end takes.
+  // The reference to the session is moved into the posted task. So if it is the last one, the session is destroyed on
+  // its own thread, and not under the mutex that its destructor locks.
   auto& context = session->thread().context();
   boost::asio::post(context, [target, session = std::move(session), task = std::move(task)] {
     if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });

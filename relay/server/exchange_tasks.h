@@ -1,5 +1,5 @@
-// ExchangeTasks runs the tasks that are posted to an HTTP exchange (HttpPoster in http_stream.h): on the I/O thread of
-// its session, in the order of the posts, never before Post has returned, and not once the exchange has ended.
+// ExchangeTasks: runs the tasks that are posted to an HTTP exchange (HttpPoster in http_stream.h) on the I/O thread of
+// its session, in the order of the posts. Runs a task only after Post has returned, and only until the exchange ends.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ class ExchangeTasks {
   ExchangeTasks(const ExchangeTasks&) = delete;
   ExchangeTasks& operator=(const ExchangeTasks&) = delete;
 
-  // Returns a function that posts a task. It may be used on any thread, even when this object is gone: then it does
-  // nothing.
+  // Returns a function that posts a task. It may be used on any thread, even after this object is destroyed; it then
+  // does nothing.
   HttpPoster poster() const;
   // Posts a task. May be called from any thread.
   void Post(std::function<void()> task) const { Post(target_, std::move(task)); }
-  // Drops the tasks that have not begun, and all later ones. Call it on the I/O thread; a task may call it.
+  // Drops the tasks that have not begun, and all later tasks. Must be called on the I/O thread; a task may call it.
   void End();
 
  private:

@@ -1,5 +1,5 @@
-// HTTP on the relay's port, for all requests that do not ask for a WebSocket: requests, answers, and the router that
-// finds the handler of a request.
+// HTTP on the relay's port, for all requests that do not ask for a WebSocket: the requests, the answers, and the router
+// that finds the handler of a request.
 #pragma once
 
 #include <cstdint>
@@ -21,50 +21,50 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;    // "GET"
   std::string path;      // decoded, without query
-  std::string raw_path;  // the path as sent: a %2F is no slash here
+  std::string raw_path;  // the path as sent, in which a %2F is not a slash
   std::string query;     // the part after '?', as sent
-  std::string address;   // the client: as a trusted proxy says, else `peer`
-  std::string peer;      // the other end of the socket: the client or a proxy
-  bool secure = false;   // the request came by TLS to this port
+  std::string address;   // the client's address, from a trusted proxy or `peer`
+  std::string peer;      // the address of the other end of the socket, which is the client or a proxy
+  bool secure = false;   // true if the request came over TLS to this port
   std::string body;
   HttpFields headers;                   // names in lower case
   std::vector<std::string> parameters;  // the values of the {…} in the route's path, decoded
   bool over_http2 = false;
 
-  // Returns the value of the first header of that name; empty if there is none.
+  // Returns the value of the first header with this name; empty if there is none.
   std::string_view Header(std::string_view lower_case_name) const;
-  // Returns the value of the first cookie of that name; empty if there is none.
+  // Returns the value of the first cookie with this name; empty if there is none.
   std::string_view Cookie(std::string_view name) const;
 };
 
-// An answer. An error (a status of 400 or more) in plain text is sent as JSON, in the form of http_error.h.
+// An answer. If it is an error (a status of 400 or more) in plain text, it is sent as JSON in the form of http_error.h.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   HttpFields headers;
-  // Fields that are sent after the body: over HTTP/2 only, and only if there is a body. An answer in pieces
-  // (http_stream.h) has the trailers that are passed to HttpExchange::EndWith instead.
+  // Fields that are sent after the body, only over HTTP/2 and only if there is a body. For an answer in pieces
+  // (http_stream.h), the trailers are passed to HttpExchange::EndWith instead.
   HttpFields trailers;
 };
 
 // Answers a request at once, on an I/O thread. Must not block. If the handler throws, the answer is 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
-// Why a handler should not go on with a request.
+// The reason for which a handler should not go on with a request.
 enum class HttpLeft : uint8_t {
   kClient,  // the client or its connection is gone
-  kServer,  // the server shuts down: an answer that is given at once still arrives
+  kServer,  // the server shuts down; an answer that is given at once still arrives
 };
 
-// The means to answer a request later. Copies of an HttpReply stand for the same reply. Call one of them once, on any
-// thread, even when connection and server are gone; later calls do nothing. If all copies are dropped without a call,
-// the answer is 500. Over HTTP/1.1 the connection's next request waits until the answer is given.
+// HttpReply: gives the answer to a request, now or later. All copies of an HttpReply are the same reply. Call one of
+// them once, on any thread, even after the connection and the server have ended; later calls do nothing. If all copies
+// are dropped without a call, the answer is 500. Over HTTP/1.1 the connection's next request waits for the answer.
 class HttpReply {
  public:
   using LeftHandler = std::function<void(HttpLeft why)>;
 
-  // Takes the answer: the server implements this, or code in its place.
+  // Receiver: receives the answer. The server implements this interface; other code, such as grpc_watch.cc, may do so.
   class Receiver {
    public:
     virtual ~Receiver() = default;
@@ -76,20 +76,20 @@ class HttpReply {
 
   // Gives the answer.
   void operator()(HttpResponse response) const { receiver_->Give(std::move(response)); }
-  // Returns true if the client seems to be gone, if its connection has ended, or if the answer was given: then work
-  // that has not begun can be left out. The client may only have closed its sending half and still wait, so an answer
-  // is allowed. A shutdown of the server alone does not make this true.
+  // Returns true if the client seems to be gone, if its connection has ended, or if the answer was given. Work that has
+  // not begun can then be left out. An answer may still be given, because the client may have closed only its sending
+  // half and still wait. A shutdown of the server does not by itself make this true.
   bool abandoned() const { return receiver_->Abandoned(); }
-  // For answers that may take long: calls `handler` when the client has left, or when the server shuts down, whichever
-  // comes first. Call OnLeft at most once. The handler is called at most once, and not after the answer was given,
-  // unless another thread gives the answer at the same moment. It runs on the I/O thread, or within OnLeft if the
-  // client has left or the server shuts down already. It must be quick, and must not throw. It may answer, which is
-  // harmless if no client is left, and it may hold a copy of the reply.
+  // Calls `handler` when the client has left or when the server shuts down, whichever comes first. Meant for answers
+  // that may take long. Call OnLeft at most once. The handler is called at most once, and not after the answer was
+  // given, unless another thread gives the answer at the same moment. It runs on the I/O thread, or within OnLeft if
+  // the client has left already or the server shuts down already. It must be quick, and must not throw. It may give an
+  // answer, which is harmless if the client is gone, and it may hold a copy of the reply.
   //
-  // A client that closes its sending half of the connection counts as gone, because it looks the same as a client that
-  // has closed the whole connection. If it still reads, it gets the answer that is given afterwards. Over HTTP/1.1, if
-  // the client has sent more requests before this one was answered, its end is noticed only when the I/O thread looks
-  // through its connections, within about a second. Over HTTP/2 a client has also left when it has reset the request's
+  // A client that closes its sending half of the connection counts as gone, because it cannot be told from a client
+  // that has closed the whole connection. If it still reads, it gets an answer that is given later. Over HTTP/1.1, if
+  // the client has sent more requests before this one was answered, its end is noticed only at the I/O thread's next
+  // check of its connections, within about a second. Over HTTP/2 a client has also left when it has reset the request's
   // stream.
   void OnLeft(LeftHandler handler) const { receiver_->OnLeft(std::move(handler)); }
 
@@ -97,23 +97,23 @@ class HttpReply {
   std::shared_ptr<Receiver> receiver_;
 };
 // Takes a request that is answered through `reply`, now or later. Called on an I/O thread; must not block. `request` is
-// valid during the call. If the handler throws, the answer is 500.
+// valid only during the call. If the handler throws, the answer is 500.
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
-// Makes the handler of a request whose body comes, or whose answer goes, in pieces (http_stream.h). `head` is the
-// request without its body. Returns a handler, which must not be null, or an answer that refuses the request; after
-// such an answer the connection is closed, over HTTP/2 only the stream. Called on the I/O thread of the connection;
-// must not block. `head` and `exchange` are valid until the handler's OnEnd; after a refusal they must not be used.
+// Makes the handler of a request whose body is received, or whose answer is sent, in pieces (http_stream.h). `head` is
+// the request without its body. Returns a handler, which must not be null, or an answer that refuses the request. After
+// such an answer the connection is closed, or over HTTP/2 only the stream. Called on the connection's I/O thread; must
+// not block. `head` and `exchange` are valid until the handler's OnEnd; after a refusal they must not be used.
 class HttpExchange;
 class HttpStreamHandler;
 using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>(
     const HttpRequest& head, HttpExchange& exchange)>;
 
-// HttpRouter finds the handler of a request. Routes are exact paths, or paths in which whole segments are parameters:
-// "/v1/models/{model}/quota". Exact paths come first. A parameter is never empty. The path of a request has to be in
-// its one plain spelling (DecodePlainPath in config/text/percent.h), except for its parameters. HEAD is answered by the
-// handler of GET. For a path without a route the answer is 404; for a path that has routes for other methods only, it
-// is 405 with Allow. OPTIONS, unless it has a route, is answered 204 and lets pages of any site read (CORS).
+// HttpRouter: finds the handler of a request. Routes are exact paths, or paths in which whole segments are parameters:
+// "/v1/models/{model}/quota". Exact paths take precedence. A parameter is never empty. The path of a request has to be
+// in its one plain spelling (DecodePlainPath in config/text/percent.h), except for its parameters. The handler of GET
+// also answers HEAD. The answer for a path without a route is 404; for a path that has only routes for other methods,
+// it is 405 with Allow. OPTIONS without a route is answered 204, with headers that let pages of any site read (CORS).
 //
 // Routes are added before the server starts; a second route for the same method and path replaces the first. Handlers
 // run on I/O threads, several at once, and must not block.
@@ -121,50 +121,49 @@ class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
   void AddDeferred(std::string method, std::string path, HttpDeferredHandler handler);
-  // Adds a handler for GET and HEAD of any path whose header Accept names `media_type` (NIP-11). It comes before the
-  // routes of Add and AddDeferred. Its answers may be read by pages of any site (CORS).
+  // Adds a handler for GET and HEAD of any path, if the header Accept names `media_type` (NIP-11). It takes precedence
+  // over the routes of Add and AddDeferred. Its answers may be read by pages of any site (CORS).
   void AddForAccept(std::string media_type, HttpHandler handler);
 
-  // Adds a route for requests and answers of any size, in pieces (http_stream.h). `path` has no parameters. These
-  // routes come before all others. HEAD goes to the factory of GET, and its answer ends with the head.
+  // Adds a route for requests and answers of any size, in pieces (http_stream.h). `path` must not have parameters.
+  // These routes take precedence over all others. The factory of GET also gets HEAD, whose answer ends with the head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
   // Adds a handler for paths that become known while the server runs: for GET, HEAD and POST of paths in plain spelling
-  // for which `takes` returns true. `takes` is called on I/O threads. It is not asked about a path whose first segment
-  // is that of a route, so it can take neither the path of a route nor another path that begins like one. It may take
-  // the root, "/"; a route for the root is then used only for requests that accept text/html, such as a browser's. A
-  // second call replaces the first.
+  // for which `takes` returns true. `takes` is called on I/O threads. It is not called for a path that has the same
+  // first segment as a route. It may return true for the root, "/"; a route for the root then gets only requests that
+  // accept text/html, such as a browser's. A second call of AddForOtherPaths replaces the first.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
-  // Returns a function that returns true for a path that AddForOtherPaths never gets, because its first segment is that
-  // of a route. The function considers all routes that were added before it is called. It may be called when the router
-  // is gone, but not while routes are added.
+  // Returns a function that returns true for the paths that the handler of AddForOtherPaths never gets, because a route
+  // has the same first segment. The function considers all routes that were added before it is called. It may be called
+  // after the router is destroyed, but not while routes are added.
   std::function<bool(std::string_view path)> OwnPaths() const;
 
-  // Changes the form of errors that the server itself gives (400, 404, 405, 413, 500, …) for paths that begin with
-  // `prefix`, to that of another protocol. `plain` is the error in plain text. `request` is as much of the request's
-  // head as was read: it may have nothing but `path`, which then is the target as sent. Called on I/O threads.
+  // Changes the form of the errors that the server itself gives (400, 404, 405, 413, 500, …) for paths that begin with
+  // `prefix` to the form of another protocol. `plain` is the error in plain text. `request` is the part of the
+  // request's head that was read; it may have only `path`, which is then the target as sent. Called on I/O threads.
   using Wording = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
   void AddWording(std::string prefix, Wording wording);
-  // Returns the error `plain` in the form that AddWording has set for the path, or else in that of http_error.h.
+  // Returns the error `plain` in the form that AddWording has set for the path, or else in the form of http_error.h.
   HttpResponse Worded(const HttpRequest& request, HttpResponse plain) const;
 
   // The functions below are for the server. They may be called from any thread.
 
   // Finds the handler and sets the request's parameters. Returns the answer of an HttpHandler, or the server's own
-  // (404, 405, OPTIONS), or else the deferred handler to call, which is valid as long as the router.
+  // answer (404, 405, OPTIONS), or the deferred handler that is to be called, which is valid as long as the router.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
   // Returns the factory that AddStream has added for the path as it was sent; null if there is none.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
   // Returns the server's answer (404 or 405, in plain text) to a request without a route, before its body is read.
-  // Returns nullopt if there is a route, if the path is malformed, and for GET, HEAD and OPTIONS. Does not know the
-  // routes of StreamFor, so ask that first.
+  // Returns nullopt if there is a route, if the path is malformed, and for GET, HEAD and OPTIONS. Does not consider the
+  // routes of AddStream, so StreamFor must be called first.
   std::optional<HttpResponse> RefusalFromHead(std::string method, std::string_view raw_path) const;
 
  private:
   using Handler = std::variant<HttpHandler, HttpDeferredHandler>;
   using Methods = std::map<std::string, Handler, std::less<>>;
   struct Pattern {
-    std::vector<std::string> segments;  // an empty one, except the first, is a parameter
+    std::vector<std::string> segments;  // an empty segment behind the first is a parameter
     Methods methods;
   };
   void AddHandler(std::string method, std::string path, Handler handler);

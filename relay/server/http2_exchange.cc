@@ -19,7 +19,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kHandedBytes = 4096;
-// Room that is kept for the next piece when all was sent.
+// The capacity that the answer's buffer keeps for the next piece when all of it was sent.
 constexpr size_t kKeptBytes = 4096;
 
 }  // namespace
@@ -75,7 +75,7 @@ void Http2Exchange::Begin(const HttpResponse& head) {
 void Http2Exchange::Write(std::string_view piece) {
   if (over_) return;
   assert(status_ != 0);
-  // Judges by what is queued already, not by this piece: a writer that checks pending_bytes() first is never too slow.
+  // Checks the bytes that wait already, without this piece, so a writer that checks pending_bytes() is never too slow.
   EndIfTooSlow();
   if (!over_) Append(piece);
 }
@@ -84,7 +84,7 @@ void Http2Exchange::Append(std::string_view piece) {
   if (piece.empty()) return;
   Http2Body& answer = parts_.answer;
   if (answer.rest() == 0) last_taken_ = parts_.session.thread().Now();
-  // Each byte is moved once at most.
+  // Erases only if the sent part is the larger one, so that each byte is moved at most once.
   if (answer.sent > answer.rest()) {
     answer.bytes.erase(0, answer.sent);
     answer.sent = 0;
@@ -162,13 +162,13 @@ void Http2Exchange::OnBodyEnd() {
 void Http2Exchange::ResumeBody() {
   if (pauses_ > 0) --pauses_;
   if (pauses_ > 0) return;
-  last_heard_ = parts_.session.thread().Now();  // the silence was ours
+  last_heard_ = parts_.session.thread().Now();  // the pause does not count as silence of the client
   tasks_.Post([this] { HandOverHeld(); });
 }
 
 void Http2Exchange::HandOverHeld() {
   if (over_ || pauses_ > 0) return;
-  // Hands the held body over in pieces, as it would have come, so that a pause can hold back the rest.
+  // Passes the held body to the handler in pieces, like one that arrives, so that a pause can hold back the rest.
   size_t handed = 0;
   while (handed < held_.size() && !over_ && pauses_ == 0) {
     const std::string piece = held_.substr(handed, kHandedBytes);
@@ -230,7 +230,7 @@ void Http2Exchange::OnFault(std::string_view what) {
   AnswerWhole(std::move(answer));
 }
 
-// Answers in place of the handler.
+// Sends the whole answer in place of the handler.
 void Http2Exchange::AnswerWhole(HttpResponse response) {
   response = core_.router.Worded(head_, std::move(response));
   status_ = response.status;

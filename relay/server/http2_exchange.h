@@ -1,7 +1,7 @@
-// Http2Exchange is an HttpExchange (http_stream.h) over one stream of HTTP/2. The answer waits here until the client's
+// Http2Exchange: an HttpExchange (http_stream.h) over one stream of HTTP/2. The answer waits here until the client's
 // flow-control windows have room for it; the request's body waits here while the handler has paused it.
 //
-// Used on the connection's I/O thread only.
+// All functions run on the connection's I/O thread.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ class Session;
 
 // The bytes of all exchanges of one connection.
 struct Http2ExchangeBytes {
-  size_t pending = 0;  // parts of answers that wait
-  size_t held = 0;     // parts of bodies that wait
+  size_t pending = 0;  // waiting bytes of answers
+  size_t held = 0;     // waiting bytes of bodies
 };
 
-// The objects that an exchange works with. They must outlive the exchange.
+// The objects that an exchange uses. They must outlive the exchange.
 struct Http2ExchangeParts {
   Session& session;
   Http2Frames& frames;
-  Http2ExchangeBytes& all;  // the exchange adds its bytes here
+  Http2ExchangeBytes& all;  // the counts to which the exchange adds its bytes
   Http2Body& answer;        // the body of the stream's answer
   int32_t id;               // the stream's number
 };
@@ -42,8 +42,8 @@ class Http2Exchange final : public HttpExchange {
   Http2Exchange(const Http2ExchangeParts& parts, HttpRequest head);
   ~Http2Exchange() override;
 
-  // Asks the factory for the handler. If the factory refuses the request, returns the answer to send, and the caller
-  // has to destroy the exchange. If the factory throws, the exchange answers 500 itself.
+  // Calls the factory for the handler. If the factory refuses the request, returns the answer to send, and the caller
+  // must destroy the exchange. If the factory throws, the exchange itself answers 500 and returns nullopt.
   std::optional<HttpResponse> Ask(const HttpStreamFactory& factory);
 
   HttpPoster poster() override { return tasks_.poster(); }
@@ -61,22 +61,23 @@ class Http2Exchange final : public HttpExchange {
 
   // The stage (http2_stage.h) calls the functions below.
 
-  // Returns true if the answer has ended or the exchange was dropped. The handler is then called once more, by OnEnd.
+  // Returns true if the answer has ended or the exchange was dropped. The only call that the handler then still gets is
+  // OnEnd.
   bool is_over() const { return over_; }
-  // Takes a piece of the body, or its end. Call them only while the exchange is not over.
+  // Take a piece of the body, and its end. Must be called only while the exchange is not over.
   void OnBody(std::string_view piece);
   void OnBodyEnd();
-  // Drops the part of the body that waits, when the exchange is over.
+  // Drops the waiting part of the body. Called when the exchange is over.
   void DropHeld();
   // Called when `bytes` of the answer have moved to the connection's output.
   void OnSent(size_t bytes);
-  // Called when Stage::OnTick is.
+  // Called by the stage's own OnTick.
   void OnTick(SteadyTime now);
   // Called when the server shuts down or the client has sent GOAWAY.
   void OnShutdown();
   // Called when the client's address holds too much memory. Ends the exchange if a part of its body waits here.
   void OnTooMuchHeld();
-  // Ends the exchange by a reset of the stream with `code`.
+  // Ends the exchange, and resets the stream with `code`.
   void Drop(std::string cause, Http2Code code);
   // Called last, once, when the stream is closed or its connection has ended.
   void OnEnd(std::string_view cause);
@@ -107,11 +108,11 @@ class Http2Exchange final : public HttpExchange {
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  std::string held_;       // the part of the body that waits; at most the stream's window
-  std::string cause_;      // why the exchange ended; empty: it has not, or the client ended it
-  SteadyTime last_heard_;  // when some of the body last came
-  SteadyTime last_taken_;  // when some of the answer was last taken, or began to wait
-  int status_ = 0;         // the status of the answer; 0: the answer has not begun
+  std::string held_;       // the waiting part of the body; at most the stream's window
+  std::string cause_;      // the cause of the end; empty if the exchange has not ended, or if the client ended it
+  SteadyTime last_heard_;  // the time at which a piece of the body last came
+  SteadyTime last_taken_;  // the time at which a part of the answer was last taken, or began to wait
+  int status_ = 0;         // the status of the answer; 0 if the answer has not begun
   uint32_t pauses_ = 0;
   bool body_ended_ = false;
   bool told_body_end_ = false;

@@ -18,16 +18,17 @@ void ThrowIfFailed(int64_t result) {
 
 std::string_view Text(const uint8_t* bytes, size_t size) { return {reinterpret_cast<const char*>(bytes), size}; }
 
-// Returns true if the next answer will have another value: in the table of HPACK it would only push out fields that
-// come again, and be compared in vain. That is a fifth of what a request of /rate costs.
+// Returns true if each answer has another value for this field. In the table of HPACK such a field would push out
+// fields that come again, and the comparisons with it would be useless. That is a fifth of the cost of a request of
+// /rate.
 bool IsOfOneAnswer(std::string_view name) {
   return name == "X-Correlation-ID" || name == "RateLimit" || name == "Retry-After";
 }
 
-// The fields of a header as nghttp2 takes them. One block serves all headers of a connection.
+// FieldBlock: the fields of a header in nghttp2's form. One block serves all headers of a connection.
 class FieldBlock {
  public:
-  // Makes room for the names of all fields, which must not move.
+  // Makes room for the names of all fields, because the names must not move later.
   void Begin(const HttpFields& more) {
     fields_.clear();
     names_.clear();
@@ -37,7 +38,7 @@ class FieldBlock {
     names_.reserve(most + kCommon);
   }
 
-  // nghttp2 copies both. It takes pointers to non-const, but changes nothing.
+  // Adds a field. nghttp2 copies name and value; it takes pointers to non-const but does not change the text.
   void Add(std::string_view name, std::string_view value) {
     const size_t begin = names_.size();
     for (const char c : name) names_ += c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -73,12 +74,12 @@ struct Http2Frames::Rep {
   Listener& listener;
   BufferedStream& output;
   FieldBlock block;
-  std::exception_ptr fault;  // thrown by the listener
+  std::exception_ptr fault;  // the exception that the listener has thrown
   Session session;
 };
 
 struct Http2Frames::Nghttp2 {
-  // Calls `function` and keeps its exception, because none may pass through nghttp2.
+  // Calls `function` and keeps its exception, because an exception must not pass through nghttp2.
   template <typename Function>
   static int Call(void* self, Function function) {
     Rep& rep = *static_cast<Rep*>(self);
@@ -211,7 +212,7 @@ struct Http2Frames::Nghttp2 {
       nghttp2_session_callbacks_set_on_begin_frame_callback(c, OnFrameBegin);
       nghttp2_session_callbacks_set_on_begin_headers_callback(c, OnHeaderBegin);
       nghttp2_session_callbacks_set_on_header_callback(c, OnField);
-      // Without this a malformed field would be skipped.
+      // Without this callback nghttp2 would skip a malformed field.
       nghttp2_session_callbacks_set_on_invalid_header_callback(
           c, [](nghttp2_session*, const nghttp2_frame*, const uint8_t*, size_t, const uint8_t*, size_t, uint8_t,
                 void*) { return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE); });
@@ -232,9 +233,9 @@ Http2Frames::Http2Frames(Listener& listener, BufferedStream& output, uint32_t mo
   nghttp2_session* session = nullptr;
   nghttp2_option* option = nullptr;
   ThrowIfFailed(nghttp2_option_new(&option));
-  // The listener counts resets with the rest; nghttp2 would end the connection at 33 a second.
+  // Lifts nghttp2's own limit of 33 resets a second, because the listener counts resets with other idle frames.
   nghttp2_option_set_stream_reset_rate_limit(option, 1'000'000, 1'000'000);
-  // The windows are opened when a body was taken, not when it has come.
+  // The listener opens the windows when it has used a piece of a body, not when the piece has arrived.
   nghttp2_option_set_no_auto_window_update(option, 1);
   const int made = nghttp2_session_server_new2(&session, Nghttp2::Callbacks(), rep_.get(), option);
   nghttp2_option_del(option);
@@ -309,7 +310,7 @@ void Http2Frames::Answer(int32_t id, const HttpResponse& response, Http2Body* bo
 
 void Http2Frames::GoOn(int32_t id) {
   const int result = nghttp2_session_resume_data(rep_->session.get(), id);
-  // The stream may not have asked for more yet, or be closed.
+  // nghttp2 fails with this error if the stream does not wait for more bytes, or is closed.
   if (result != NGHTTP2_ERR_INVALID_ARGUMENT) ThrowIfFailed(result);
 }
 

@@ -27,20 +27,20 @@
 namespace weir {
 
 struct Http2Stream {
-  // A stream whose answer goes in pieces is due when its header is whole; its body may still come.
+  // A stream that is answered in pieces is due once its header is whole, while its body may still come.
   enum class State : uint8_t { kHeader, kBody, kDue, kAsked, kAnswered };
 
   const int32_t id;
   std::list<Http2Stream>::iterator place;
-  HttpRequest request;  // until it was asked
+  HttpRequest request;  // kept until the handler is called
   SteadyTime begin;
   Http2Body answer;
-  const HttpStreamFactory* factory = nullptr;  // an exchange's, until that is made
+  const HttpStreamFactory* factory = nullptr;  // set for a route of AddStream, until `exchange` is made
   std::unique_ptr<Http2Exchange> exchange;
   size_t header_bytes = 0;
   size_t held_bytes = 0;
-  uint64_t dropped_bytes = 0;  // bytes of a body that is not wanted
-  SteadyTime drops_until;      // when it is reset; set if the answer ended first
+  uint64_t dropped_bytes = 0;  // bytes of the body that were dropped
+  SteadyTime drops_until;      // the time of its reset; set if the answer ended before the body
   State state = State::kHeader;
   bool body_ended = false;
   bool head_only = false;
@@ -50,28 +50,28 @@ struct Http2Stream {
 namespace {
 
 constexpr uint32_t kMostStreams = 128;
-// Bytes that nghttp2 is given at once: it does not stop before their end.
+// The most bytes that are passed to nghttp2 at once, because it does not stop before their end.
 constexpr size_t kSliceBytes = 4096;
-// Header bytes behind kMaxHeaderBytes are looked at and dropped. Beyond this the connection ends: one byte can stand
-// for a field of 4 KB.
+// A header's bytes behind kMaxHeaderBytes are parsed and dropped, up to this bound. Beyond it the connection ends,
+// because one byte can encode a field of 4 KB.
 constexpr size_t kMostDroppedHeaderBytes = 4 * size_t{kMaxHeaderBytes};
-// Frames in a second that ask for nothing and bring nothing: resets of either side, pings, settings, priorities,
-// windows, empty ones; nghttp2 skips unknown ones. A frame of an answer gives some back.
+// The most frames in a second that are idle, which are resets of either side, pings, settings, priorities, windows and
+// empty frames. (nghttp2 skips unknown frames.) Each frame of an answer subtracts kIdleFramesOfAnswer from their count.
 constexpr uint32_t kMostIdleFrames = 1000;
 constexpr uint32_t kIdleFramesOfAnswer = 4;
-// Bytes of answers' bodies that wait for the client or its windows. While there are more, no other request is handled.
+// While more bytes of answers' bodies wait for the client or its windows, no further request is handled.
 constexpr size_t kMostQueuedBytes = size_t{64} << 10;
-// Frames that wait to be sent, without these bodies. While there are more, nothing is read.
+// While more frames than this wait to be sent, bodies left aside, the socket is not read.
 constexpr size_t kMostQueuedFrames = 512;
-// The memory of a stream that waits, here and in nghttp2, and that of an exchange, with what its handler has.
+// The memory of a waiting stream, here and in nghttp2; and the memory of an exchange and its handler.
 constexpr size_t kStreamBytes = 1024;
 constexpr size_t kExchangeBytes = size_t{16} << 10;
-// The work of a header's field, and of a request and its answer, without its bytes. A handler that does more charges
-// that.
+// The work of a field of a header; and the work of a request and its answer, without that of its bytes. A handler that
+// does more work charges the difference.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;
 
-// All values of a header, joined as one list.
+// Returns all values of a header, joined by commas.
 std::string JoinedValues(const HttpRequest& request, std::string_view lower_case_name) {
   std::string joined;
   for (const auto& [name, value] : request.headers) {
@@ -113,7 +113,7 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnBadFrame(int32_t id, std::string_view why) override;
   void OnBodySent(Http2Stream& stream, size_t bytes) override;
   void OnAnswerSent() override { idle_frames_ -= std::min(idle_frames_, kIdleFramesOfAnswer); }
-  // A client can also make us reset its streams.
+  // A client can make the server reset its streams, so resets that are sent count too.
   void OnResetSent() override { CountIdleFrame(); }
   bool OnAnsweredEarly(Http2Stream& stream) override;
   void OnGoAwaySent(const std::string& cause) override;
@@ -144,17 +144,17 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   const std::string peer_;
   const std::shared_ptr<AnswerDesk> desk_;
   Http2ExchangeBytes exchanges_;
-  std::list<Http2Stream> streams_;  // outlive the frames, whose end closes none of them
+  std::list<Http2Stream> streams_;  // outlives frames_, which points to them
   Http2Frames frames_;
-  std::deque<int32_t> due_;  // requests, some of which may be gone
-  size_t queued_bytes_ = 0;  // whole answers' bodies
+  std::deque<int32_t> due_;  // requests that are due; some of their streams may be closed
+  size_t queued_bytes_ = 0;  // bytes of whole answers' bodies
   size_t held_bytes_ = 0;
-  SteadyTime deadline_;   // while there are no streams
-  SteadyTime last_data_;  // when some of what is queued was taken
-  SteadyTime second_;     // in which idle frames are counted
-  SteadyTime pinged_at_;  // last_heard at the last ping
+  SteadyTime deadline_;   // the end of a connection without streams
+  SteadyTime last_data_;  // the time at which a part of the queued bodies was last sent
+  SteadyTime second_;     // the beginning of the second in which idle frames are counted
+  SteadyTime pinged_at_;  // Session::last_heard at the last ping
   uint32_t idle_frames_ = 0;
-  std::string cause_;  // why we sent GOAWAY
+  std::string cause_;  // the reason in the GOAWAY that was sent
   bool broken_ = false;
   bool gone_away_ = false;
   bool stalled_ = false;
@@ -211,7 +211,7 @@ void Http2Stage::OnInput() {
   desk_->HangUp();
   const boost::system::error_code error = session_.stream().input_error();
   if (error != boost::asio::error::eof) return session_.End("connection lost: " + error.message());
-  // Such a client does not open windows any more either.
+  // A client that has closed its sending half cannot open windows any more.
   for (Http2Stream& stream : streams_) {
     EndDropping(stream);
     if (stream.exchange && !stream.exchange->is_over()) stream.exchange->Drop("the client hung up", Http2Code::kCancel);
@@ -243,7 +243,7 @@ Http2Stream& Http2Stage::OnRequestBegin(int32_t id) {
 
 bool Http2Stage::OnField(Http2Stream& stream, std::string_view name, std::string_view value) {
   session_.Charge(kFieldWork + (name.size() + value.size()) * kParsedByteWork);
-  constexpr size_t kBesides = 32;  // added for each field by SETTINGS_MAX_HEADER_LIST_SIZE
+  constexpr size_t kBesides = 32;  // overhead of a field, as for SETTINGS_MAX_HEADER_LIST_SIZE
   stream.header_bytes += name.size() + value.size() + kBesides;
   if (stream.header_bytes > kMostDroppedHeaderBytes) {
     Break("a header far too long");
@@ -263,7 +263,7 @@ bool Http2Stage::OnField(Http2Stream& stream, std::string_view name, std::string
   return true;
 }
 
-// The host is named in one way, or in both alike.
+// Takes the host from :authority or Host. Notes if both are sent and differ.
 void Http2Stage::TakeHost(Http2Stream& stream, std::string_view value) {
   const std::string_view known = stream.request.Header("host");
   if (known.empty() && !value.empty()) stream.request.headers.emplace_back("host", value);
@@ -314,7 +314,7 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
   if (stream.exchange && !stream.exchange->is_over()) return stream.exchange->OnBody(piece);
   std::string& body = stream.request.body;
   if (stream.state == State::kDue) {
-    body += piece;  // at most the stream's window
+    body += piece;  // the body gets no longer than the stream's window
     return NoteHeld(stream);
   }
   if (stream.state != State::kBody) return DropBody(stream, piece.size());
@@ -325,7 +325,7 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
   NoteHeld(stream);
 }
 
-// Drops the rest of the body of a request that is answered.
+// Drops bytes of the body of a request that is already answered.
 void Http2Stage::DropBody(Http2Stream& stream, size_t bytes) {
   stream.dropped_bytes += bytes;
   if (stream.dropped_bytes <= kMostDroppedBodyBytes) return frames_.OpenWindow(stream.id, bytes);
@@ -366,7 +366,7 @@ void Http2Stage::Ask(Http2Stream& stream) {
   stream.request = HttpRequest();
   NoteHeld(stream);
   if (answer) Answer(stream, *std::move(answer));
-  if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is going");
+  if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is shutting down");
 }
 
 void Http2Stage::BeginExchange(Http2Stream& stream) {
@@ -386,7 +386,7 @@ void Http2Stage::BeginExchange(Http2Stream& stream) {
   } else {
     DropBody(stream, begin.size());
   }
-  if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is going");
+  if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is shutting down");
 }
 
 void Http2Stage::EndExchangesSoon() {
@@ -409,7 +409,7 @@ void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
 
 void Http2Stage::Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what) {
   NoteRefusal(session_, counters_.http_errors, response.status, what);
-  // A body that streams has waited with its window closed.
+  // The window was not opened for the waiting bytes of a streamed body.
   const size_t waiting = stream.state == State::kDue && stream.factory ? stream.request.body.size() : 0;
   Answer(stream, core_.router.Worded(stream.request, response));
   DropBody(stream, waiting);
@@ -471,7 +471,7 @@ void Http2Stage::OnTooMuchHeld() {
   }
 }
 
-// Requests that are on their way are ignored: the client knows it, and may ask elsewhere.
+// Ends the connection in order. Later requests are ignored; GOAWAY tells the client so, and it may send them elsewhere.
 void Http2Stage::GoAway(Http2Code code, std::string_view why) {
   if (!cause_.empty() && code == Http2Code::kNone) return;
   cause_ = why;
@@ -506,7 +506,8 @@ void Http2Stage::OnTick(SteadyTime now) {
   if (streams_.empty() && now > deadline_) GoAway(Http2Code::kNone, "nothing more was asked");
 }
 
-// Pings the client: one that is gone without a word would keep what it waits for.
+// Pings a silent client, and ends the connection if it stays silent: otherwise a client that has vanished would keep
+// its streams' memory.
 void Http2Stage::AskForLife(SteadyTime now) {
   const auto silence = core_.settings.ping_interval;
   if (now <= session_.last_heard() + silence) return;
@@ -530,7 +531,7 @@ void Http2Stage::OnShutdown() {
     desk_->Tell(HttpLeft::kServer);
     EndExchangesSoon();
     for (Http2Stream& stream : streams_) EndDropping(stream);
-    return GoAway(Http2Code::kNone, "the server is going");
+    return GoAway(Http2Code::kNone, "the server is shutting down");
   }
   deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
 }

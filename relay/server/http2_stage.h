@@ -1,5 +1,5 @@
-// The stage (stage.h) of a connection that speaks HTTP/2. It handles many requests at once, each on a stream of its
-// own, by the same routes and rules as HTTP/1.1. Http2Frames (http2_frames.h) reads and writes the frames.
+// The stage (stage.h) of a connection that speaks HTTP/2. The stage handles many requests at once, each on its own
+// stream, with the same routes and rules as HTTP/1.1. Http2Frames (http2_frames.h) reads and writes the frames.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\
 
 // Makes the stage. `begin` is the part of the preface that was read already; it may be empty.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view begin);
-// Makes the stage for a client that has asked for HTTP/2 by a request of HTTP/1.1 (h2c), before it sends the preface.
-// `settings` is the decoded header HTTP2-Settings. Takes `request` as the first stream. Returns null if the settings
-// are malformed; then `request` has not changed.
+// Makes the stage for a client that has asked for HTTP/2 in a request over HTTP/1.1 (h2c), and has not sent the preface
+// yet. `settings` is the decoded header HTTP2-Settings. Moves from `request`, which becomes the first stream. Returns
+// null if the settings are malformed; `request` is then unchanged.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view settings, HttpRequest& request);
 
 }  // namespace weir

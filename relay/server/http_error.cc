@@ -56,7 +56,7 @@ std::string InOneLine(std::string_view text) {
 void WriteErrorMember(std::string_view code, std::string_view message, JsonWriter& json) {
   json.Member("error").Open('{');
   json.Member("code").String(code);
-  // The message may quote what a client sent.
+  // The message may quote bytes that a client has sent.
   json.Member("message").String(IsUtf8(message) ? std::string(message) : AsText(message));
   json.Close('}');
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// RFC 6455, 4.2.1: 16 bytes in base64.
+// Returns true if `key` is 16 bytes in base64 (RFC 6455, 4.2.1).
 bool IsWebSocketKey(std::string_view key) {
   namespace base64 = boost::beast::detail::base64;
   if (key.size() != 24 || !key.ends_with("==")) return false;
@@ -34,14 +34,14 @@ std::optional<std::string> DecodeBase64Url(std::string text) {
   return decoded;
 }
 
-// Returns the target without its scheme if it has the form that is meant for proxies, else "".
+// Returns the target without its scheme if it is in absolute form, which is meant for proxies, else "".
 std::string_view AbsoluteForm(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"})
     if (boost::beast::iequals(target.substr(0, scheme.size()), scheme)) return target.substr(scheme.size());
   return {};
 }
 
-// Longer than most heads without the handler's own fields.
+// The room for an answer's head. Most heads without fields of the handler are shorter.
 constexpr size_t kHeadBytes = 256;
 
 // Appends the status line and the headers that all answers have.
@@ -49,7 +49,7 @@ void AppendStart(const HttpResponse& response, std::string* text) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
   text->append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
   if (response.status == 499) {
-    text->append("Client Closed Request");  // nginx's words
+    text->append("Client Closed Request");  // the text that nginx uses
   } else {
     text->append(reason.data(), reason.size());
   }
@@ -77,7 +77,7 @@ std::string_view TargetOf(const BeastRequest& request) {
 
 std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::string_view raw) {
   if (raw.find("\n ") != raw.npos || raw.find("\n\t") != raw.npos)
-    return HttpResponse{.status = 400, .body = "a header must not go on in a second line\n"};
+    return HttpResponse{.status = 400, .body = "a header must not continue on a second line\n"};
   const std::string_view absolute = AbsoluteForm({request.target().data(), request.target().size()});
   if (absolute.empty()) return std::nullopt;
   const std::string_view authority = absolute.substr(0, absolute.find_first_of("/?#"));
@@ -99,7 +99,7 @@ std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request) {
     return HttpResponse{.status = 400, .body = "not a WebSocket handshake: " + std::move(text) + "\n"};
   };
   if (request.method() != http::verb::get) return bad("the method must be GET");
-  if (request.version() < 11) return bad("it takes HTTP/1.1");
+  if (request.version() < 11) return bad("HTTP/1.1 is needed");
   if (!http::token_list(request[http::field::connection]).exists("upgrade")) return bad("no Connection: Upgrade");
   if (request.count(http::field::host) != 1) return bad("one Host header is needed");
   if (request.count(http::field::sec_websocket_version) == 0) return bad("no Sec-WebSocket-Version");
@@ -115,7 +115,7 @@ std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request) {
 HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t max_body_bytes) {
   if (error == http::error::header_limit) return HeaderTooLong();
   if (error == http::error::body_limit) return BodyTooLong(max_body_bytes);
-  if (error == http::error::bad_version) return {.status = 505, .body = "HTTP/1.1 is spoken here\n"};
+  if (error == http::error::bad_version) return {.status = 505, .body = "this server speaks HTTP/1.1\n"};
   return {.status = 400, .body = "not a request: " + error.message() + "\n"};
 }
 
@@ -143,10 +143,10 @@ HttpResponse AddressHoldsTooMuch() {
 std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams) {
   const bool coded = request.count(http::field::transfer_encoding) > 0;
   if (coded && !boost::beast::iequals(JoinedHeader(request, "Transfer-Encoding"), "chunked"))
-    return HttpResponse{.status = 501, .body = "of Transfer-Encoding only chunked is known here, and that once\n"};
+    return HttpResponse{.status = 501, .body = "the only Transfer-Encoding that is accepted is chunked, once\n"};
   const bool has_body = request.method() != http::verb::get && request.method() != http::verb::head;
   if (streams && has_body && !coded && request.count(http::field::content_length) == 0)
-    return HttpResponse{.status = 411, .body = "it takes Content-Length, or Transfer-Encoding: chunked\n"};
+    return HttpResponse{.status = 411, .body = "the request needs Content-Length, or Transfer-Encoding: chunked\n"};
   return std::nullopt;
 }
 
@@ -187,7 +187,7 @@ std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string addr
   return result;
 }
 
-// RFC 7540, 3.2: exactly one such header, which Connection names too.
+// RFC 7540, 3.2, requires exactly one such header, which the header Connection must also name.
 std::optional<std::string> Http2SettingsOf(const BeastRequest& request) {
   constexpr std::string_view kSettings = "HTTP2-Settings";
   if (request.version() < 11 || request.count(kSettings) != 1) return std::nullopt;

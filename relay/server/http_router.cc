@@ -31,7 +31,7 @@ bool Accepts(const HttpRequest& request, std::string_view media_type) {
   return false;
 }
 
-// A page of any site may read what this answers, and only read.
+// Returns the answer to OPTIONS that lets pages of any site read, but not write (CORS).
 HttpResponse Preflight() {
   return {.status = 204,
           .content_type = "",
@@ -63,10 +63,10 @@ std::vector<std::string_view> Segments(std::string_view path) {
   }
 }
 
-// Returns "/v1" for "/v1/models".
+// Returns the first segment of a path: "/v1" for "/v1/models".
 std::string_view FirstSegment(std::string_view path) { return path.substr(0, path.find('/', 1)); }
 
-// Returns true if a path as it was sent matches the pattern, in which an empty segment behind the first is a parameter.
+// Returns true if `path`, as it was sent, matches `pattern`, whose empty segments behind the first are parameters.
 bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size() || !path[0].empty()) return false;
   for (size_t n = 1; n < path.size(); ++n) {

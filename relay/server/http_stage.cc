@@ -26,9 +26,9 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// Bytes of answers that wait for the client; requests sent ahead are read when it has taken some.
+// While more bytes of answers than this wait for the client, requests that were sent ahead are not read.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
-// The work of a request and its answer, without its bytes; a handler that does more charges that
+// The work of a request and its answer, without that of its bytes. A handler that does more work charges the difference
 // (account/turn_meter.h).
 constexpr Work kRequestWork = 20'000;
 
@@ -91,23 +91,23 @@ class HttpStage final : public Stage {
   ServerCore& core_;
   ThreadCounters& counters_;
   std::optional<RequestParser> parser_;
-  std::optional<HttpResponse> problem_;        // the answer to its header, if that is refused
-  const HttpStreamFactory* stream_ = nullptr;  // for the request whose header has come
-  std::string rest_;                           // left of an earlier piece: the parser could not use it alone
-  std::string peer_text_;                      // from the first request on: writing it costs a tenth of a request
+  std::optional<HttpResponse> problem_;        // the answer that refuses the request by its header, if any
+  const HttpStreamFactory* stream_ = nullptr;  // the factory for the request whose header has come; null if none
+  std::string rest_;                           // bytes of earlier pieces that the parser could not use without more
+  std::string peer_text_;                      // set at the first request; making it costs a tenth of a request
   SteadyTime deadline_;
-  std::shared_ptr<AnswerDesk> desk_;  // from the first request on
-  uint64_t asked_ = 0;                // requests
-  uint64_t most_body_bytes_ = 0;      // for the request whose header has come
-  size_t preface_bytes_ = 0;          // bytes of HTTP/2's that have come
+  std::shared_ptr<AnswerDesk> desk_;  // set at the first request
+  uint64_t asked_ = 0;                // the number of requests so far
+  uint64_t most_body_bytes_ = 0;      // the bound for the request whose header has come
+  size_t preface_bytes_ = 0;          // the number of bytes of HTTP/2's preface that have come
   bool may_be_http2_ = true;
-  bool keep_alive_ = false;  // after the answer to the latest request
-  bool head_only_ = false;   // likewise
-  bool waits_ = false;       // for the answer to the latest request
-  bool answered_ = false;    // at least one request
+  bool keep_alive_ = false;  // true if the connection stays open after the latest answer
+  bool head_only_ = false;   // true if the latest request is a HEAD
+  bool waits_ = false;       // true while the answer to the latest request is due
+  bool answered_ = false;    // true if at least one request was answered
   bool continued_ = false;
   bool stalled_ = false;
-  bool handed_on_ = false;  // to another stage
+  bool handed_on_ = false;  // true once another stage has the connection
 };
 
 void HttpStage::OnInput() {
@@ -129,7 +129,7 @@ void HttpStage::OnInput() {
     session_.EndAfterOutput("the client hung up");
 }
 
-// Looks at the connection's first bytes: returns true if they are HTTP/2's preface, or a part of it.
+// Returns true if the connection's first bytes are HTTP/2's preface, or a part of it.
 bool HttpStage::MayBeHttp2() {
   if (!may_be_http2_) return false;
   const std::string_view piece = session_.stream().piece();
@@ -147,7 +147,7 @@ bool HttpStage::MayBeHttp2() {
   return true;
 }
 
-// Returns true if there is a whole request, or the header of one whose body is for another stage.
+// Returns true if there is a whole request, or the header of a request whose body is for another stage.
 bool HttpStage::Parse() {
   if (!parser_) {
     parser_.emplace();
@@ -174,7 +174,7 @@ bool HttpStage::Parse() {
   }
   session_.Charge(used * kParsedByteWork);
   const bool done = parser_->is_done() || stream_ != nullptr;
-  // Bytes behind a whole request stay in the piece: they may belong to the next stage.
+  // Bytes behind a whole request stay in the piece, because they may belong to the next stage.
   if (done && used >= from_earlier) {
     session_.stream().Consume(used - from_earlier);
     rest_.clear();
@@ -211,7 +211,7 @@ void HttpStage::OnHeader(std::string_view raw, boost::system::error_code& error)
   parser_->eager(true);
 }
 
-// Bytes of a body that is on its way: they count as held for the client's address.
+// Returns the bytes of an incomplete request, which count as held for the client's address.
 size_t HttpStage::held_bytes() const {
   const size_t bytes = rest_.capacity() + (parser_ ? parser_->get().body().capacity() : 0);
   return bytes > kUncountedBytes ? bytes : 0;
@@ -229,7 +229,7 @@ bool HttpStage::HasWebSocketsAt(std::string_view raw_path) const {
 void HttpStage::OnRequest() {
   session_.Charge(kRequestWork);
   if (stream_ != nullptr) return BeginStream();
-  // HTTP/1.0 knows no chunks: a proxy may have passed them on and read the body's end otherwise.
+  // HTTP/1.0 has no chunks, so a proxy may have passed them on and taken another place for the end of the body.
   const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
   keep_alive_ = framed_alike && parser_->keep_alive();
   BeastRequest request = parser_->release();
@@ -243,7 +243,7 @@ void HttpStage::OnRequest() {
   auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
   if (!asked) return Fail(request, BadTarget(), "bad target");
   asked->secure = IsSecure();
-  // Over TLS, HTTP/2 is agreed upon in the handshake.
+  // Over TLS, the handshake chooses HTTP/2.
   if (const auto settings = Http2SettingsOf(request); settings && !IsSecure() && UpgradeToHttp2(*settings, *asked))
     return;
   head_only_ = asked->method == "HEAD";
@@ -251,7 +251,7 @@ void HttpStage::OnRequest() {
   waits_ = true;
 }
 
-// Returns true while the answer has not come. Until then the client's input stays where it is.
+// Returns true while the latest request has no answer. Until then the client's input is not parsed.
 bool HttpStage::StillWaits() {
   if (const auto answers = desk_->Take(); !answers.empty()) {
     waits_ = false;
@@ -277,13 +277,13 @@ void HttpStage::BeginStream() {
   session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
 }
 
-// Returns nullopt if the answer comes later.
+// Calls the handler, and returns its answer, or nullopt if the answer comes later.
 std::optional<HttpResponse> HttpStage::Ask(HttpRequest& request) {
   if (!desk_) desk_ = std::make_shared<AnswerDesk>(session_);
   return desk_->Ask(core_.router, request, ++asked_);
 }
 
-// Returns false if HTTP/2 is not possible; then the request is answered as if it had not asked for it.
+// Returns false if HTTP/2 is not possible; the request is then answered as if it had not asked for HTTP/2.
 bool HttpStage::UpgradeToHttp2(const std::string& settings, HttpRequest& request) {
   auto stage = MakeHttp2Stage(session_, settings, request);
   if (stage == nullptr) return false;
@@ -330,13 +330,12 @@ void HttpStage::Refuse(Refusal refusal) {
   const std::string most =
       std::to_string(total ? core_.settings.max_connections : core_.settings.max_connections_per_address);
   (total ? counters_.refused_limit : counters_.refused_address_limit).Add(1);
-  // Not 429, which programs take for a limit of their requests.
+  // The status is not 429, because programs take a 429 for a limit on their requests.
   HttpResponse response{.status = 503, .headers = {{"Retry-After", "10"}}};
-  response.body = total
-                      ? "all the " + most +
-                            " connections that are taken here are open, but for those that are kept for addresses with "
-                            "fewer than yours; try again later\n"
-                      : "your address has all the " + most + " connections that one may have\n";
+  response.body = total ? "all the " + most +
+                              " connections of this server are in use, except those kept for addresses with fewer "
+                              "connections than yours; try again later\n"
+                        : "your address has all the " + most + " connections that one address may have\n";
   LogLimit& log = total ? core_.logs.refused : core_.logs.address_limit;
   if (const auto line = log.Take(session_.thread().Now())) {
     spdlog::info("{}: refused, {} connections are open (WEIR_MAX_CONNECTIONS{}){}", session_.peer().to_string(), most,
@@ -345,7 +344,8 @@ void HttpStage::Refuse(Refusal refusal) {
   AnswerUnread(session_, response);
 }
 
-// If requests were sent ahead, nothing is read, so the end behind them would not be seen.
+// Checks whether the client has hung up if requests were sent ahead: these are not read, so reading cannot show the
+// end.
 void HttpStage::NoticeEnd() {
   if (session_.stream().piece().empty() || !desk_->is_to_be_told()) return;
   if (session_.PeerHasHungUp()) desk_->HangUp();
@@ -376,7 +376,7 @@ void HttpStage::OnShutdown() {
   if (waits_) return desk_->Tell(HttpLeft::kServer);
   const SteadyTime now = session_.thread().Now();
   const bool had_its_chance = answered_ || now > deadline_ - core_.settings.handshake_timeout + kLastChance;
-  if (had_its_chance && !InRequest()) return session_.EndAfterOutput("the server is going");
+  if (had_its_chance && !InRequest()) return session_.EndAfterOutput("the server is shutting down");
   deadline_ = std::min(deadline_, now + kLastChance);
 }
 

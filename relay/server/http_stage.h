@@ -1,5 +1,5 @@
-// The stage (stage.h) that every connection begins in. It speaks HTTP/1.1, until a request asks for a WebSocket or has
-// a route that streams, or the client asks for HTTP/2; then it hands the connection to another stage.
+// The first stage (stage.h) of every connection. It speaks HTTP/1.1 until a request asks for a WebSocket or has a route
+// of HttpRouter::AddStream, or the client asks for HTTP/2. Then another stage replaces it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace weir {
 
 class Session;
 
-// Makes the stage. With a refusal, the stage answers 503 with the reason and ends the connection.
+// Makes the stage. If `refusal` is not kNone, the stage answers 503 with the reason and ends the connection.
 std::unique_ptr<Stage> MakeFirstStage(Session& session, Refusal refusal);
 
 }  // namespace weir

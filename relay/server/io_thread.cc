@@ -20,12 +20,12 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// The bytes of a connection that the kernel may keep unsent. More waits here, where it is counted. Without that bound
-// the kernel keeps 4 MB for each client that takes nothing; copying it for 150 of them held a thread for 0.2 s.
+// The most unsent bytes of a connection that the kernel may keep. Further bytes wait here, where they are counted.
+// Without this bound the kernel keeps 4 MB for each client that takes nothing; to copy these for 150 clients took a
+// thread 0.2 s.
 constexpr int kMostUnsentBytes = 128 << 10;
 
-// Returns a beat by which no timeout is overrun by more than a quarter; 10,000 connections are looked through in 0.1
-// ms.
+// Returns an interval at which no timeout is exceeded by more than a quarter. To check 10,000 connections takes 0.1 ms.
 milliseconds Beat(const ServerSettings& s) {
   const milliseconds shortest = std::min(s.handshake_timeout, s.ping_interval);
   return std::clamp(shortest / 4, milliseconds(10), milliseconds(1000));
@@ -46,7 +46,7 @@ void IoThread::Start() {
   });
 }
 
-// Catches a fault for which no session could be blamed: most likely from a task that was posted from above.
+// Runs the thread. Logs exceptions that belong to no session, most likely those of tasks that handlers have posted.
 void IoThread::Run() {
   for (;;) {
     try {
@@ -93,8 +93,8 @@ void IoThread::Adopt(Accepted accepted) {
   });
 }
 
-// Calls `take`. If it throws, because there is no memory for the session or no room in the kernel, the session counts
-// no more; its socket is closed.
+// Calls `take`. If it throws, because there is no memory for the session or no room in the kernel, subtracts the
+// session from the load; its socket is closed.
 template <typename Do>
 void IoThread::OrOneLess(Do take) {
   try {
@@ -111,7 +111,7 @@ std::shared_ptr<Session> IoThread::Begin(Accepted accepted) {
   const int given = accepted.socket.get();
   setsockopt(given, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(given, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
-  // The family does not matter to a socket that is only waited for.
+  // The address family does not matter, because Asio only waits for this socket.
   BufferedStream::Socket socket(context_.get_executor());
   socket.assign(asio::ip::tcp::v4(), given);
   accepted.socket.Take();
@@ -132,7 +132,7 @@ void IoThread::BeginLinger() {
 
 void IoThread::Remove(Session& session) {
   const size_t index = session.index;
-  if (index >= sessions_.size() || sessions_[index].get() != &session) return;  // it was given up before it began
+  if (index >= sessions_.size() || sessions_[index].get() != &session) return;  // the session has never begun
   std::swap(sessions_[index], sessions_.back());
   sessions_[index]->index = index;
   sessions_.pop_back();
@@ -153,8 +153,8 @@ void IoThread::TurnSoon(std::shared_ptr<Session> session, Work expected) {
   if (!std::exchange(runs_turns_, true)) asio::post(context_, [this] { RunTurns(); });
 }
 
-// The context looks at its sockets between two tasks that are posted to it, so a client that sends now is in the line
-// after one long turn of others.
+// Runs turns until they have cost kMostATurn, then posts itself. The context checks its sockets between two posted
+// tasks, so a client that sends now has to wait for only one long turn of others before it is in the line.
 void IoThread::RunTurns() {
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();
@@ -174,7 +174,7 @@ void IoThread::RunTurns() {
 
 void IoThread::Tick() {
   const SteadyTime now = Now();
-  // Sets the timer first: a session's tick may run out of memory.
+  // Sets the timer before the sessions' ticks, which may throw if memory runs out.
   timer_.expires_at(now + beat_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) Tick();

@@ -1,5 +1,5 @@
-// IoThread is one thread that serves connections: an Asio context, the sessions that live on it (session.h), the queue
-// in which they wait for their turns, and a timer that looks through them, at least once a second, for silent or late
+// IoThread: one thread that serves connections. Has an Asio context, the sessions that live on it (session.h), the
+// queue in which they wait for their turns, and a timer that checks them, at least once a second, for silent or late
 // clients.
 #pragma once
 
@@ -24,30 +24,30 @@ class IoThread {
  public:
   // `index` is the thread's number in the server, from 0. `core` must outlive the thread.
   IoThread(ServerCore& core, size_t index);
-  // If the thread was started, call StopAndJoin before.
+  // If the thread was started, StopAndJoin must be called before.
   ~IoThread();
 
   // Starts the thread.
   void Start();
-  // The next three are called on another thread. EndAll ends the sessions at once, and Shutdown asks every session to
-  // finish; both return before that is done. StopAndJoin ends the thread and waits for its end; call it when the
-  // sessions are gone.
+  // The next three functions must be called on another thread. EndAll ends the sessions at once, and Shutdown asks
+  // every session to finish; both return before that is done. StopAndJoin ends the thread and waits for its end; it
+  // must be called when all sessions have ended.
   void EndAll();
   void StopAndJoin();
   void Shutdown();
 
-  // Makes a session of a connection, later, on this thread. If that fails, for example without memory, closes the
-  // socket. May be called from any thread.
+  // Makes a session for a connection, later, on this thread. If that fails, for example because memory runs out, closes
+  // the socket. May be called from any thread.
   void Adopt(Accepted accepted);
 
-  // Returns the number of sessions, with those that Adopt has yet to make. May be called from any thread.
+  // Returns the number of sessions, including those that Adopt has yet to make. May be called from any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
   // Returns the number of sessions that have sent all output and only wait for the client to close. May be called from
   // any thread.
   size_t lingering() const { return lingering_.load(std::memory_order_relaxed); }
 
-  // The functions below are called on this thread, but core, index and context().get_executor() on any, and counters on
-  // any to read them.
+  // The functions below must be called on this thread. Any thread may call core, index and context().get_executor(),
+  // and may read the counters.
   boost::asio::io_context& context() { return context_; }
   ServerCore& core() { return core_; }
   size_t index() const { return index_; }
@@ -58,7 +58,7 @@ class IoThread {
   // Queues a session for a turn: Session::OnTurn is called later. The session must not be in the queue already.
   // `expected` is the work that the turn will probably cost.
   void TurnSoon(std::shared_ptr<Session> session, Work expected);
-  // Counts one more session as lingering, until Remove is called for it.
+  // Counts a session as lingering, until Remove is called for that session.
   void BeginLinger();
   // Drops the thread's reference to a session that has ended.
   void Remove(Session& session);
@@ -84,7 +84,7 @@ class IoThread {
   ServerCore& core_;
   const size_t index_;
   ThreadCounters counters_;
-  BufferPool buffers_;  // outlives the context, whose operations hold sessions
+  BufferPool buffers_;  // outlives the context, whose operations own sessions
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
@@ -93,7 +93,7 @@ class IoThread {
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
   GroupTurns<Due> line_;     // the sessions that wait for their turns
-  bool runs_turns_ = false;  // RunTurns is posted, or runs
+  bool runs_turns_ = false;  // true while RunTurns is posted or runs
   std::thread thread_;
 };
 

@@ -32,7 +32,7 @@ std::optional<Endpoint> ParseEndpoint(const ServerSettings& settings) {
   return Endpoint(address, static_cast<uint16_t>(settings.port));
 }
 
-// Returns a bound socket, or -1 and errno.
+// Returns a bound socket, or -1 with errno set.
 int Bind(const Endpoint& endpoint, bool share) {
   const int socket = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return -1;
@@ -86,8 +86,8 @@ Result<Listener> Listener::Open(const ServerSettings& settings, bool take_over) 
         " is not an address; set it to 127.0.0.1, 0.0.0.0, [::], localhost or an address of this machine");
   }
   if (!take_over && endpoint->port() != 0) {
-    // Our own socket shares its port, so that a successor can take over. This probe finds out whether the port is in
-    // use.
+    // The real socket shares its port, so that a successor can take over. So this probe, which does not share, finds
+    // out whether the port is in use.
     const int probe = Bind(*endpoint, false);
     if (probe < 0) return CannotListen(*endpoint, errno, take_over);
     close(probe);
@@ -112,9 +112,9 @@ int Listener::AcceptOne(IpAddress* peer) {
 }
 
 void Listener::LetTheYoungerHaveNew() {
-  // The kernel numbers the sockets that share a port by age, without gaps: ours is 0, a successor's is 1. If there is
-  // none, 1 names no socket, and the choice falls on ours as without a filter. The filter stays with the port: when a
-  // second successor listens, new connections wait in its backlog.
+  // The kernel numbers the sockets that share a port by age, without gaps: this socket has 0, a successor's has 1. If
+  // there is no successor, no socket has 1, and the kernel chooses this socket, as without a filter. The filter stays
+  // with the port: when a second successor listens, its socket gets the new connections.
   sock_filter code[] = {{.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 1}};
   const sock_fprog program{.len = 1, .filter = code};
   if (setsockopt(socket_, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) != 0) {

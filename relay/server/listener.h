@@ -1,4 +1,4 @@
-// Listener is the listening socket of a server. A second server of the same user can listen on the same port and take
+// Listener: the listening socket of a server. A second server of the same user can listen on the same port and take
 // over from the first, so that a new version of the program can replace the old one.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace weir {
 class Listener {
  public:
   // Binds the port of `settings` and listens. With `take_over`, a server of the same user may listen on the port
-  // already; without it, a port in use is an error. The error says what to do.
+  // already; without it, Open fails if the port is in use. The error says what to do.
   static Result<Listener> Open(const ServerSettings& settings, bool take_over);
 
   Listener(Listener&& other) noexcept : socket_(std::exchange(other.socket_, -1)), port_(other.port_) {}
@@ -23,19 +23,19 @@ class Listener {
   ~Listener() { Close(); }
 
   int socket() const { return socket_; }   // -1 after Close
-  uint16_t port() const { return port_; }  // the real one, if the settings have port 0
+  uint16_t port() const { return port_; }  // the port that was bound, even if the settings have port 0
 
-  // Accepts a connection that waits. Returns its socket, which is non-blocking and the caller's to close, and sets
-  // `peer` to the client's address. Returns -1 and sets errno if that fails; errno is EAGAIN if no connection waits.
+  // Accepts a waiting connection. Returns its non-blocking socket, which the caller must close, and sets `peer` to the
+  // client's address. Returns -1 and sets errno if that fails; errno is EAGAIN if no connection waits.
   int AcceptOne(IpAddress* peer);
 
-  // Call it on the older of two servers that share the port, before Close: the system then gives new connections to the
-  // younger one. Otherwise some would come between the last AcceptOne and Close, which resets all connections in the
-  // socket's backlog.
+  // Makes the system give new connections to the younger of two servers that share the port. The older server calls it
+  // before Close. Otherwise connections could come between its last AcceptOne and Close, which resets all connections
+  // in the socket's backlog.
   void LetTheYoungerHaveNew();
-  // Undoes LetTheYoungerHaveNew. The younger server calls it when it begins to accept.
+  // Undoes LetTheYoungerHaveNew. The younger server calls it when it begins to accept connections.
   void TakeNew();
-  // Closes the socket. Does nothing if it is closed.
+  // Closes the socket. Does nothing if the socket is closed already.
   void Close();
 
  private:
@@ -45,10 +45,10 @@ class Listener {
   uint16_t port_;
 };
 
-// Returns how many open files a program with this many connections needs, those of the store and the logs included.
+// Returns the number of open files that a program with this many connections needs, including those of store and logs.
 constexpr uint64_t FilesFor(uint64_t connections) { return connections + 1024; }
-// Raises the process's limit of open files to FilesFor(connections), or as far as the system allows. Logs a warning if
-// that is less. Never lowers the limit.
+// Raises the process's limit of open files to FilesFor(connections). If the system does not allow that, raises it as
+// far as possible and logs a warning. Never lowers the limit.
 void RaiseFileLimit(uint64_t connections);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// LogLimit lets at most ten lines of one kind pass in a second, so that an attack does not fill the disk. The next line
-// that passes says how many were left out.
+// LogLimit: permits at most ten log lines of one kind in a second, so that an attack does not fill the disk. The next
+// line that is permitted says how many lines were left out before it.
 //
 //   if (const auto line = limit.Take(now)) spdlog::info("{} sent no request in time{}", address, line->Suffix());
 #pragma once
@@ -19,7 +19,7 @@ class LogLimit {
 
   // The permission to log one line.
   struct Line {
-    uint64_t left_out = 0;  // the lines that were left out since the last that passed
+    uint64_t left_out = 0;  // the number of lines left out since the last permitted one
     // Returns the text to append to the line: " (and 7 more like it)", or nothing if no line was left out.
     std::string Suffix() const {
       return left_out == 0 ? std::string() : " (and " + std::to_string(left_out) + " more like it)";

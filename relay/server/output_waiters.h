@@ -1,5 +1,5 @@
-// OutputWaiters keeps the callbacks that wait until no more than a certain amount of output is pending: for a
-// connection (Connection::WhenPendingBelow) or for one exchange of it.
+// OutputWaiters: keeps callbacks until no more than a certain amount of output is pending, for a connection
+// (Connection::WhenPendingBelow) or for one HTTP exchange (HttpExchange::WhenPendingBelow).
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace weir {
 
-// Used on the connection's I/O thread only.
+// All functions must be called on the connection's I/O thread.
 class OutputWaiters {
  public:
-  // Posts a function, which is called after Post has returned, if the connection or exchange is still there then.
+  // Posts a function, which is called after Post has returned, unless the connection or exchange has ended by then.
   using Post = std::function<void(std::function<void()>)>;
   explicit OutputWaiters(Post post) : post_(std::move(post)) {}
 
-  // Posts `callback` once: now if `pending`, the bytes of output that wait, is at most `most`; else from OnSent.
+  // Posts `callback` once: at once if `pending`, the bytes of waiting output, is at most `most`; else in OnSent.
   void Add(size_t pending, size_t most, std::function<void()> callback) {
     if (pending <= most) return post_(std::move(callback));
     waiters_.push_back({most, std::move(callback)});

@@ -13,13 +13,13 @@
 
 namespace weir {
 
-// The state that the copies of one reply share.
+// Owed: the state that the copies of one reply share.
 class AnswerDesk::Owed final : public HttpReply::Receiver {
  public:
   Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
-  ~Owed() override { Give({.status = 500, .body = "this request met a fault in the server: nobody answered it\n"}); }
+  ~Owed() override { Give({.status = 500, .body = "this request met a fault in the server, and was not answered\n"}); }
 
   uint64_t number() const { return number_; }
   bool given() const { return given_.load(std::memory_order_relaxed); }
@@ -68,7 +68,8 @@ std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
   return std::exchange(answers_, {});
 }
 
-// Returns the handler that was to be called. It may hold a reply, so it must neither be called nor end under the lock.
+// Removes a request and returns its handler. The handler may own a reply, so the caller must neither call it nor
+// destroy it under the lock.
 HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (asked_ == number) {
@@ -138,7 +139,7 @@ void AnswerDesk::Leave() {
 }
 
 void AnswerDesk::Give(uint64_t number, HttpResponse response) {
-  decltype(owed_)::node_type owed;  // ends without the lock, as in Forget
+  decltype(owed_)::node_type owed;  // destroyed without the lock, see Forget
   const std::lock_guard lock(mutex_);
   owed = owed_.extract(number);
   if (!owed || session_ == nullptr) return;
@@ -148,7 +149,7 @@ void AnswerDesk::Give(uint64_t number, HttpResponse response) {
   }
   answers_.push_back({number, std::move(response)});
   if (answers_.size() > 1) return;
-  // A session whose last owner is gone is about to call Leave.
+  // If the session has no owner any more, it is about to call Leave.
   if (auto session = session_->weak_from_this().lock()) Session::ProcessSoon(std::move(session));
 }
 

@@ -1,8 +1,8 @@
-// AnswerDesk brings answers that come later (HttpReply in http.h) from the code that gives them to the connection that
-// waits for them.
+// AnswerDesk: passes answers that are given later (HttpReply in http.h) to the connection that waits for them.
 //
-// A stage (stage.h) has one desk for all its requests, any number of which may wait. The replies share the desk, and
-// may outlive the stage, the session and the server. The desk knows its session only while the stage exists.
+// A stage (stage.h) has one desk for all its requests, any number of which may wait. The replies own the desk together,
+// and may outlive the stage, the session and the server. The desk has a pointer to its session only while the stage
+// exists.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class Session;
 
 class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
  public:
-  // When an answer has come, the desk calls Session::ProcessSoon: once for all answers that come until Take.
+  // The desk calls Session::ProcessSoon when an answer has come, but only once until the next Take.
   explicit AnswerDesk(Session& session) : session_(&session) {}
 
   // The stage calls the public functions, on the I/O thread.
 
-  // Calls the handler of a request. Returns the answer, or nullopt if it comes later. `number` identifies the request;
-  // the stage uses each number once. If the handler throws, the answer is 500.
+  // Calls the handler of a request. Returns the answer, or nullopt if the answer comes later. `number` identifies the
+  // request; the stage uses each number once. If the handler throws, the answer is 500.
   std::optional<HttpResponse> Ask(const HttpRouter& router, HttpRequest& request, uint64_t number);
   // An answer that has come later, with the number of its request.
   struct Answer {
@@ -35,21 +35,23 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   };
   // Returns the answers that have come since the last call.
   std::vector<Answer> Take();
-  // Called when the client does not want one answer any more. Calls the handler that HttpReply::OnLeft has set.
+  // Called when the client no longer wants the answer `number`. Calls the handler that HttpReply::OnLeft has set for
+  // it.
   void Leave(uint64_t number);
   // Called when the client has closed its sending half and may be gone. Answers may still be given and taken. Calls the
   // handlers that HttpReply::OnLeft has set.
   void HangUp();
   // Calls the handlers that HttpReply::OnLeft has set, each at most once.
   void Tell(HttpLeft why);
-  // Returns true if any such handler is left to be called.
+  // Returns true if HttpReply::OnLeft has set a handler that was not called yet.
   bool is_to_be_told() const;
-  // Called when the stage ends. Calls the handlers; answers that come later are dropped.
+  // Called when the stage ends. Calls the handlers that HttpReply::OnLeft has set; drops answers that are given later.
   void Leave();
 
  private:
   class Owed;
-  // Ask calls Expect, the handler and Defer. Defer returns the answer if it was given meanwhile, which saves a post.
+  // Ask calls Expect, the handler, and Defer. Defer returns the answer if the handler gave it at once; this saves a
+  // post.
   HttpReply Expect(uint64_t number);
   std::optional<HttpResponse> Defer();
   HttpReply::LeftHandler Forget(uint64_t number);
@@ -61,10 +63,10 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
 
   mutable std::mutex mutex_;
   Session* session_;                                           // null once the stage has ended
-  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; an empty handler: none is to be called
+  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; empty if no handler is to be called
   std::optional<uint64_t> asked_;                              // the request between Expect and Defer
-  std::optional<HttpResponse> at_once_;                        // its answer, if it has come
-  std::vector<Answer> answers_;                                // for Take
+  std::optional<HttpResponse> at_once_;                        // the answer to asked_, if it has come
+  std::vector<Answer> answers_;                                // the answers that Take returns
   bool hung_up_ = false;
 };
 

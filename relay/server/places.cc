@@ -5,12 +5,12 @@
 namespace weir {
 namespace {
 
-// A client that is alone gets nine tenths of all.
+// The places that a client may have for each free place. So a client can get nine tenths of all places.
 constexpr uint64_t kPlacesForEachFree = 9;
 
 }  // namespace
 
-// Returns the client's networks, from the widest to its own.
+// Returns the client's networks, from the widest to the client itself.
 std::vector<ClientNetwork> Places::NetworksOf(const IpAddress& client) const {
   if (client.is_v4()) return {NetworkOf(client)};
   return {NetworkOf(client, 48), NetworkOf(client, 56), NetworkOf(client, 64)};
@@ -55,7 +55,7 @@ Refusal Places::TakeUnnamed(std::unique_ptr<TakenPlace>* place) {
 Refusal Places::Name(TakenPlace& place, const IpAddress& client) {
   const std::vector<ClientNetwork> networks = NetworksOf(client);
   const std::lock_guard lock(mutex_);
-  const Refusal refusal = MayHave(networks, free() + 1);  // it has one of the taken places already
+  const Refusal refusal = MayHave(networks, free() + 1);  // plus the place that the connection has already
   if (refusal == Refusal::kNone) Put(place, networks);
   return refusal;
 }
@@ -70,8 +70,9 @@ std::unique_ptr<TakenPlace> Places::TakeOfHere() {
   return made;
 }
 
-// If a holder has more than the newcomer's, one of its connections gives way. If the largest is the newcomer's own
-// network, the networks within it are compared. Connections without a name are one holder together.
+// Ends a connection of the largest holder if that has at least two more connections than the newcomer's holder. If the
+// largest holder is the newcomer's own network, compares the networks within it. All connections without a client count
+// as one holder.
 bool Places::MakeRoom(const std::vector<ClientNetwork>& networks) {
   Holder* holder = &everybody_;
   uint64_t own = taken() - everybody_.connections;
@@ -96,7 +97,7 @@ bool Places::MostSilentGivesWay(std::vector<TakenPlace*>& places) {
   return true;
 }
 
-// If memory runs out, a holder is known neither to holders_ nor to `outer`.
+// Returns the holder, and makes it if there is none. If memory runs out, throws and changes nothing.
 Places::Holder& Places::HolderOf(const ClientNetwork& network, Holder& outer) {
   if (const auto found = holders_.find(network); found != holders_.end()) return *found->second;
   auto made = std::make_unique<Holder>();
@@ -149,8 +150,8 @@ void Places::Remove(TakenPlace& place) {
 }
 
 std::vector<ClientConnections> Places::Heaviest(size_t most, std::vector<uint64_t> groups) const {
-  using Entry = std::pair<uint64_t, ClientNetwork>;  // connections, and whose
-  std::vector<Entry> heaviest;                       // a heap, the least in front
+  using Entry = std::pair<uint64_t, ClientNetwork>;  // the number of connections, and their client
+  std::vector<Entry> heaviest;                       // a heap with the smallest entry in front
   std::vector<Entry> named;
   std::ranges::sort(groups);
   {

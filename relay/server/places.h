@@ -1,25 +1,25 @@
-// Places decides which clients get one of the limited number of connections that a server takes, and which connections
-// are ended to make room for others.
+// Places: decides which clients get one of the limited number of connections of a server, and which connections are
+// ended to make room for others.
 //
 //   Places places(10'000, 200);
 //   std::unique_ptr<TakenPlace> place;
 //   if (places.Take(address, &place) != Refusal::kNone) …   // answer 503
 //   place->OnGiveWay([…] { … post: end the connection … });
-//   place->Heard(now);                                      // whenever the client has sent something
+//   place->Heard(now);                                      // whenever the client has sent input
 //
-// A client is an address of IPv4 or a /64 of IPv6 (client_address.h). A client may have a limited number of places.
-// When places are short, a /56 and a /48 of IPv6 count as one client as well. Three rules leave room for new clients,
-// however many connections come:
+// A client is an IPv4 address or a /64 of IPv6 (client_address.h). A client may have a limited number of places. When
+// places are short, a /56 or a /48 of IPv6 counts as one client, too. Three rules leave room for new clients, however
+// many connections there are:
 //
-//  * The last tenth is for clients with few connections: a client that has nine times as many places as are free, or
-//    more, gets none.
+//  * The last tenth of the places is for clients with few connections: a client that has at least nine times as many
+//    places as are free gets no more.
 //  * If no place is free, the holder with the most connections loses one if the newcomer's holder has at least two
-//  fewer.
-//    Holders are clients of IPv4 and /48s; if the newcomer's own /48 has the most, its /56s are compared, then the /64s
-//    of its own /56. The largest client within the losing holder loses the connection that has been silent longest.
-//  * 127.0.0.1 and ::1 have kMostOfHere places of their own in addition, for health checks and administrators on this
-//    machine. If all of these are taken, the most silent of them is ended for the next. They are for HTTP requests, not
-//    for WebSockets.
+//    fewer. Holders are IPv4 clients and /48s; if the newcomer's own /48 has the most, its /56s are compared, then the
+//    /64s of its own /56. The largest client within the losing holder loses its most silent connection, which is the
+//    one that has sent nothing for the longest time.
+//  * 127.0.0.1 and ::1 have kMostOfHere extra places, for health checks and administrators on this machine. If all of
+//    these are taken, the most silent of their connections is ended for a new one. They are for HTTP requests, not for
+//    WebSockets.
 //
 // A connection of a trusted proxy has a place without a client until a request names its client.
 //
@@ -42,8 +42,8 @@
 
 namespace weir {
 
-// Why a client gets no place. kNone: it gets one. kTotal: too few places are free for a client with so many
-// connections. kAddress: the client has as many as one client may have.
+// The reason why a client gets no place. kNone: it gets a place. kTotal: too few places are free for a client with its
+// number of connections. kAddress: the client has as many places as one client may have.
 enum class Refusal { kNone, kTotal, kAddress };
 
 // A client and the number of its connections.
@@ -64,21 +64,21 @@ class Places {
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // Takes a place for a client, and may end another connection for that. Returns kNone and sets `place`, or returns why
-  // not and leaves `place` as it is.
+  // Takes a place for a client, and may end another connection for it. Returns kNone and sets `place`, or returns the
+  // reason why not and leaves `place` unchanged.
   Refusal Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place);
-  // Does the same for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
+  // Does the same as Take for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
   Refusal TakeUnnamed(std::unique_ptr<TakenPlace>* place);
-  // Gives a place of TakeUnnamed to `client`, once that is known, and ends no other connection. Returns kNone, or why
-  // the client cannot have the place; then the place does not change.
+  // Gives a place of TakeUnnamed to `client`, once the client is known. Ends no other connection. Returns kNone, or the
+  // reason why the client cannot have the place, which then does not change.
   Refusal Name(TakenPlace& place, const IpAddress& client);
-  // Takes one of loopback's own places. Never fails: if all are taken, the most silent one gives way.
+  // Takes one of loopback's own places. Never fails: if all are taken, the most silent connection in them gives way.
   std::unique_ptr<TakenPlace> TakeOfHere();
 
   // Returns the number of places that are taken, without loopback's own.
   uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  // Returns, in no particular order, the clients whose group is in `groups`, and of the others the `most` clients with
-  // the most connections. Clients without a connection are left out. Takes time in proportion to the number of clients.
+  // Returns, in no particular order, the clients whose group is in `groups`, and the `most` other clients that have the
+  // most connections. Leaves out clients without a connection. Takes time in proportion to the number of clients.
   std::vector<ClientConnections> Heaviest(size_t most, std::vector<uint64_t> groups) const;
 
  private:
@@ -86,7 +86,7 @@ class Places {
   // A client or a wider network, with the number of its connections.
   struct Holder {
     ClientNetwork network;
-    Holder* outer = nullptr;  // the next wider network; null: this is everybody_
+    Holder* outer = nullptr;  // the next wider network; null for everybody_
     uint64_t connections = 0;
     std::set<std::pair<uint64_t, Holder*>> inner;  // the next narrower networks, by connections
     std::vector<TakenPlace*> places;               // the places of a client; empty for a wider network
@@ -112,7 +112,7 @@ class Places {
   std::vector<TakenPlace*> of_here_;
 };
 
-// The place of one connection. Destroying it frees the place.
+// TakenPlace: the place of one connection. The destructor frees the place.
 class TakenPlace {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -121,15 +121,15 @@ class TakenPlace {
   TakenPlace(const TakenPlace&) = delete;
   TakenPlace& operator=(const TakenPlace&) = delete;
 
-  // Sets the function that ends the connection when its place is given to another one. `give_way` is called at most
-  // once, on any thread, and never after this object is destroyed. It runs under the mutex of Places, so it must not
-  // call Places or a place; it should only post to another thread. A connection without the function never gives way.
+  // Sets the function that ends the connection when its place is given to another connection. `give_way` is called at
+  // most once, on any thread, and never after this object is destroyed. It runs under the mutex of Places, so it must
+  // not call Places or a place; it should only post to another thread. A connection without it never gives way.
   void OnGiveWay(std::function<void()> give_way);
-  // Notes that the client has sent something. Until the first call the connection counts as the least silent.
+  // Notes that the client has sent input. Until the first call the connection counts as the least silent.
   void Heard(Time now) { heard_.store(now, std::memory_order_relaxed); }
 
-  bool has_name() const { return has_name_; }      // its client is known; false for one of loopback's own
-  bool is_of_here() const { return is_of_here_; }  // one of loopback's own
+  bool has_name() const { return has_name_; }      // true if its client is known; false for loopback's own places
+  bool is_of_here() const { return is_of_here_; }  // true for loopback's own places
 
  private:
   friend class Places;
@@ -140,8 +140,8 @@ class TakenPlace {
   bool has_name_ = false;
   bool is_of_here_ = false;
   // Protected by the mutex of places_.
-  Places::Holder* holder_ = nullptr;  // the client; null: not known, loopback's, or given to another
-  bool counts_ = false;               // the place is this connection's
+  Places::Holder* holder_ = nullptr;  // the client; null if it is not known, or is loopback, or has lost the place
+  bool counts_ = false;               // true while the connection has the place
   std::function<void()> give_way_;
 };
 

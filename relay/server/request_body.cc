@@ -9,7 +9,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// The most bytes of a chunk's extensions, and of all that comes after the last chunk.
+// The most bytes of a chunk's extensions, and of all lines after the last chunk.
 constexpr size_t kMostKept = size_t{16} << 10;
 constexpr std::string_view kLastChunk = "0\r\n";
 
@@ -17,7 +17,7 @@ constexpr std::string_view kLastChunk = "0\r\n";
 
 RequestBody::RequestBody(RequestParser&& header, TakeBody take) : parser_(std::move(header)) {
   parser_.get().body() = std::move(take);
-  parser_.eager(false);  // one part of the body, or one line, at a time
+  parser_.eager(false);  // makes the parser parse one part of the body, or one line, at a time
   parser_.body_limit(boost::none);
 }
 
@@ -29,11 +29,11 @@ size_t RequestBody::Put(std::string_view input, boost::system::error_code& error
     line_ = input.substr(used);
     used = input.size();
   } else {
-    // Take no more than the rest of the line, so that no part of the body is copied.
+    // Takes no more than the rest of the line, so that no part of the body is copied.
     const size_t end = input.find('\n');
     used = end == input.npos ? input.size() : end + 1;
     line_ += input.substr(0, used);
-    // A last chunk that the parser has seen before must have the bytes of an empty trailer when it sees it again.
+    // The parser has seen this last chunk before. It fails if it sees the chunk again without two more bytes behind it.
     if (line_.starts_with(kLastChunk) && line_.size() < kLastChunk.size() + 2) {
       error = {};
       return used;

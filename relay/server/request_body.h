@@ -1,6 +1,6 @@
-// RequestBody parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. It passes it on
-// in pieces as they come, and keeps only an incomplete line of the chunked coding (16 KiB at most; beyond that, an
-// error).
+// RequestBody: parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. Passes the
+// body on in pieces as they arrive. Keeps only an incomplete line of the chunked coding (at most 16 KiB; a longer line
+// is an error).
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -15,24 +15,24 @@
 namespace weir {
 
 using RequestParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-// Takes a piece of the body; the view is valid during the call.
+// Takes a piece of the body; the view is valid only during the call.
 using TakeBody = std::function<void(std::string_view piece)>;
 
 class RequestBody {
  public:
-  // `header` is Beast's parser after it has parsed the whole header and nothing of the body.
+  // `header` is Beast's parser after it has parsed the whole header and no part of the body.
   RequestBody(RequestParser&& header, TakeBody take);
 
   // Returns true if the whole body has come.
   bool done() const { return parser_.is_done(); }
 
-  // Parses some of `input`, which must not be empty, and calls `take` at most once, with a part of it. Returns the
-  // number of bytes that were used, at least 1 unless there is an error; the caller passes the rest to the next call.
-  // Sets `error` if the body is malformed. Must not be called when done() is true.
+  // Parses a part of `input`, which must not be empty, and calls `take` at most once, with a part of `input`. Returns
+  // the number of bytes that it has used, which is at least 1 unless there is an error; the caller passes the rest to
+  // the next call. Sets `error` if the body is malformed. Must not be called when done() is true.
   size_t Put(std::string_view input, boost::system::error_code& error);
 
  private:
-  // A Body, as Beast calls it, whose value is the function that takes the pieces.
+  // Pieces: a Body in Beast's sense, whose value is the function that takes the pieces.
   // NOLINTBEGIN(readability-identifier-naming): Beast's names
   struct Pieces {
     using value_type = TakeBody;
@@ -62,7 +62,7 @@ class RequestBody {
   // NOLINTEND(readability-identifier-naming)
 
   boost::beast::http::request_parser<Pieces> parser_;
-  std::string line_;  // incomplete input: part of a chunk's size line, or of the lines after the last chunk
+  std::string line_;  // an incomplete line: the size of a chunk, or a line after the last chunk
 };
 
 }  // namespace weir

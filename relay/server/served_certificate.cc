@@ -36,7 +36,7 @@ ServedCertificate::ServedCertificate(TlsFiles files, std::shared_ptr<const TlsCe
 Result<std::unique_ptr<ServedCertificate>> ServedCertificate::Open(TlsFiles files, std::chrono::milliseconds look) {
   FileWatch watch({files.certificate, files.key});
   Result<std::shared_ptr<const TlsCertificate>> first = Status::Error("not read");
-  // If a file changes meanwhile, the watch reads them again.
+  // If a file changes while it is read, the watch reads both files again.
   watch.ReadWhole([&] { first = TlsCertificate::Load(files); });
   if (!first.ok()) return first.status();
   WarnOfReaders(files.key);

@@ -1,7 +1,7 @@
-// ServedCertificate holds the TLS certificate that new connections get, and reads it again when its files are renewed.
-// If the new files are no good pair of a certificate and its key, that is logged and the old certificate stays.
+// ServedCertificate: holds the TLS certificate for new connections, and reads it again when its files are renewed. If
+// the new files are not a valid certificate with its key, this is logged and the old certificate stays in use.
 //
-// Threads: all functions may be called from any thread. A thread of its own reads the files.
+// Threads: all functions may be called from any thread. A separate thread reads the files.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@ namespace weir {
 
 class ServedCertificate {
  public:
-  static constexpr std::chrono::milliseconds kLook{5000};  // how often the thread looks whether the files have changed
+  static constexpr std::chrono::milliseconds kLook{5000};  // the interval at which the thread checks for new files
 
-  // Reads the files. Returns an error that says what is wrong if they are no good pair.
+  // Reads the files. If they are not a valid certificate with its key, returns an error that says what is wrong.
   static Result<std::unique_ptr<ServedCertificate>> Open(TlsFiles files, std::chrono::milliseconds look = kLook);
 
   // Returns the certificate for the next connection; never null.
   std::shared_ptr<const TlsCertificate> Now() const;
-  // Has the files read again at once, changed or not. Returns without waiting for that.
+  // Makes the thread read the files again at once, whether they have changed or not. Does not wait for that.
   void ReloadSoon() { watch_->ReadSoon(); }
-  // Adds the numbers of reloads to those in `stats`, and sets when the certificate expires.
+  // Adds the numbers of reloads to `stats`, and sets the certificate's expiry date in it.
   void AddTo(TlsStats& stats) const;
 
  private:

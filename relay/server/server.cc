@@ -14,7 +14,8 @@ namespace weir {
 
 namespace {
 
-// How long peers may take to close when all have been told to. The kernel brings a distant one its close frame later.
+// The time that peers have to close once all have been sent a close frame. The kernel still delivers the close frame to
+// a distant peer after this time.
 constexpr std::chrono::milliseconds kGoodbye{100};
 
 size_t ThreadCount(const ServerSettings& settings) {
@@ -79,13 +80,14 @@ bool Server::AllIsSaid() const {
                      [](const auto& thread) { return thread->load() == thread->lingering(); });
 }
 
-// Waits until the condition is true, the time comes or ForceShutdown is called.
+// Waits until `condition` is true, but not beyond `until`, and not after ForceShutdown was called.
 void Server::Await(SteadyTime until, const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);
   core_->end.wait_until(lock, until, [&] { return core_->forced || condition(); });
 }
 
-// Waits for something that ends within a turn of the I/O threads. A handler that blocks is not waited for longer.
+// Waits for a condition that becomes true within a turn of the I/O threads; at most a second, because a handler may
+// block.
 void Server::AwaitTurn(const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);
   core_->end.wait_for(lock, std::chrono::seconds(1), condition);

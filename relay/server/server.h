@@ -1,14 +1,13 @@
-// Server serves WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2 on one port, all of it with TLS
-// or all without.
+// Server: serves WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2 on one port, either all with
+// TLS or all without.
 //
 //   Server server(settings, router, factory);
 //   if (Status s = server.Listen(); !s.ok()) …  // "127.0.0.1:3334 is in use by another program; set WEIR_PORT …"
 //   server.Accept();
 //   server.Shutdown(std::chrono::seconds(5));   // stops accepting, lets handlers finish, closes all connections
 //
-// Threads: each I/O thread runs an Asio context of its own, and a connection stays on the thread that it was given to.
-// No handler may block there. The functions of Server may be called from any thread but its I/O threads, unless said
-// otherwise.
+// Threads: each I/O thread runs its own Asio context, and a connection stays on its thread. Handlers must not block.
+// The functions of Server may be called from any thread except its I/O threads, unless said otherwise.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,59 +31,59 @@ class IoThread;
 struct ClientConnections;
 struct ServerCore;
 
-// Numbers since the start, but for `connections` and `pending_bytes`, which are those of now.
+// Numbers since the start, except `connections` and `pending_bytes`, which are present values.
 struct ServerStats {
-  uint64_t connections = 0;            // WebSockets that are open
-  uint64_t accepted = 0;               // connections of any kind, the refused ones included
+  uint64_t connections = 0;            // open WebSockets
+  uint64_t accepted = 0;               // connections of any kind, including refused ones
   uint64_t refused_limit = 0;          // connections refused for max_connections
-  uint64_t gave_way = 0;               // connections ended to make room for a client with fewer (places.h)
+  uint64_t gave_way = 0;               // connections ended to make room for another client (places.h)
   uint64_t refused_address_limit = 0;  // connections refused for max_connections_per_address
-  uint64_t handshake_failures = 0;     // requests for a WebSocket that were refused
-  uint64_t http_errors = 0;            // other requests that were malformed, too large or late
+  uint64_t handshake_failures = 0;     // refused requests for a WebSocket
+  uint64_t http_errors = 0;            // other requests that were malformed, too large or too late
   uint64_t too_slow = 0;               // clients disconnected because they did not take their output
   uint64_t policy_closes = 0;          // WebSockets that the server has closed with 1008 or 1003
   uint64_t protocol_errors = 0;        // WebSockets whose client has broken the protocol
-  uint64_t pings_unanswered = 0;       // clients disconnected for that
+  uint64_t pings_unanswered = 0;       // clients disconnected because they did not answer a ping
   uint64_t http_requests = 0;
   uint64_t received_bytes = 0;
   uint64_t sent_bytes = 0;
-  uint64_t pending_bytes = 0;   // output that waits, of all connections
-  std::optional<TlsStats> tls;  // nullopt: the port does not speak TLS, or Listen was not called
+  uint64_t pending_bytes = 0;   // waiting output of all connections
+  std::optional<TlsStats> tls;  // nullopt if the port does not speak TLS, or Listen was not called
 };
 
 class Server {
  public:
-  // `factory` makes the handlers of WebSockets. Without it there are none: a request for a WebSocket is answered as one
-  // that does not ask for it. `ledger` counts the memory that connections make the program hold
-  // (relay/account/ledger.h); if it is null, the server makes its own.
+  // `factory` makes the handlers of WebSockets. If it is null, a request for a WebSocket is answered like any other
+  // HTTP request. `ledger` counts the memory that connections make the program hold (relay/account/ledger.h); if it is
+  // null, the server makes its own ledger.
   Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory,
          std::shared_ptr<Ledger> ledger = nullptr);
   // Shuts down at once, unless Shutdown has ended before.
   ~Server();
 
   // Reads the certificate, binds the port and starts the threads. Returns an error if a setting is wrong or the port
-  // cannot be had. Connections wait in the kernel's backlog until Accept. With `take_over`, the port may be in use by a
-  // running server of the same user (SO_REUSEPORT); without it, a port in use is an error. Call Listen once.
+  // cannot be bound. Connections wait in the kernel's backlog until Accept. With `take_over`, a running server of the
+  // same user may use the port (SO_REUSEPORT); without it, Listen fails if the port is in use. Call Listen once.
   Status Listen(bool take_over = false);
   // Begins to accept connections. Call Listen first.
   void Accept();
 
-  uint16_t port() const { return port_; }  // the real one, if the settings have port 0; 0 before Listen
+  uint16_t port() const { return port_; }  // the port that was bound, even if the settings have 0; 0 before Listen
   bool speaks_tls() const;
-  // Has the certificate's files read again, and returns without waiting for that. Call Listen first.
+  // Makes another thread read the certificate's files again, and does not wait for that. Call Listen first.
   void ReloadCertificate();
   size_t io_threads() const { return threads_.size(); }
   // Returns the executor of an I/O thread; `io_thread` is less than io_threads().
   boost::asio::any_io_executor executor(size_t io_thread);
 
-  // Takes the connections that still wait in the backlog, stops accepting, asks every handler to finish (OnShutdown),
-  // answers the HTTP requests that have begun, and closes each WebSocket with 1001 when its handler has finished. Waits
-  // for that, but for `longest` at most, then ends all connections and threads, which takes longer if a handler blocks.
-  // A client that takes no output for a second is dropped, and the server does not wait for clients to answer its close
-  // frames, because other clients wait for its successor. A second call, while the first one waits, ends the wait as
-  // ForceShutdown does.
+  // Accepts the connections that still wait in the backlog and then no more, asks every handler to finish (OnShutdown),
+  // answers the HTTP requests that have begun, and closes each WebSocket with 1001 when its handler has finished. After
+  // that, or after `longest`, ends all connections and threads; this takes longer if a handler blocks. Drops a client
+  // that takes no output for a second, and does not wait for clients to answer the close frames, because other clients
+  // wait for the server's successor. If Shutdown is called again while the first call waits, the wait ends, as by
+  // ForceShutdown.
   void Shutdown(std::chrono::milliseconds longest);
-  // Makes Shutdown, now or later, end all connections without waiting for handlers. May be called from any thread.
+  // Makes a present or later Shutdown end all connections without waiting for handlers. May be called from any thread.
   void ForceShutdown();
 
   ServerStats Stats() const;
@@ -102,7 +101,7 @@ class Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<Acceptor> acceptor_;
   uint16_t port_ = 0;
-  std::mutex shutdown_mutex_;  // one Shutdown at a time
+  std::mutex shutdown_mutex_;  // held during Shutdown, so that only one call runs at a time
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// ServerCore is the state that the I/O threads of a server share.
+// ServerCore: the state that the I/O threads of a server share.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,8 @@ namespace weir {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// A counter that one I/O thread changes and any thread may read. It needs no atomic read-modify-write instruction.
+// Counter: a number that only one I/O thread changes and any thread may read. So it needs no atomic read-modify-write
+// instruction.
 class Counter {
  public:
   void Add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -36,7 +37,7 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// The counters of one I/O thread, see ServerStats in server.h.
+// The counters of one I/O thread (see ServerStats in server.h).
 struct alignas(64) ThreadCounters {
   Counter connections;
   Counter accepted;
@@ -57,7 +58,7 @@ struct alignas(64) ThreadCounters {
   Counter pending_bytes;
 };
 
-// The limits of the log lines that a client can cause, one for each kind of line.
+// The limits on the log lines that a client can cause, one for each kind of line.
 struct ServerLogs {
   LogLimit refused;
   LogLimit address_limit;
@@ -70,7 +71,7 @@ struct ServerLogs {
   LogLimit memory;
 };
 
-// Owns a socket and closes it, unless Take has passed it on.
+// OwnedSocket: owns a socket, and closes it unless Take was called.
 class OwnedSocket {
  public:
   explicit OwnedSocket(int socket) : socket_(socket) {}
@@ -80,14 +81,14 @@ class OwnedSocket {
   }
 
   int get() const { return socket_; }  // -1 after Take
-  // Returns the socket, which is then the caller's to close.
+  // Returns the socket, which the caller must then close.
   int Take() { return std::exchange(socket_, -1); }
 
  private:
   int socket_;
 };
 
-// A CountedIn points to a number that its maker has raised by one, and lowers the number again when it is destroyed.
+// CountedIn: a pointer to a number to which its maker has added one. Subtracts one when it is destroyed.
 struct TakeOne {
   void operator()(std::atomic<uint64_t>* count) const { count->fetch_sub(1, std::memory_order_relaxed); }
 };
@@ -97,9 +98,9 @@ using CountedIn = std::unique_ptr<std::atomic<uint64_t>, TakeOne>;
 struct Accepted {
   OwnedSocket socket;  // non-blocking
   IpAddress peer;
-  Refusal refusal = Refusal::kNone;   // why it has no place, or only one of loopback's own (places.h)
-  std::unique_ptr<TakenPlace> place;  // null: the connection is to be refused
-  CountedIn refused = nullptr;        // counts it in ServerCore::refusing; null: it has a place
+  Refusal refusal = Refusal::kNone;   // the reason why it has no place, or only one of loopback's own (places.h)
+  std::unique_ptr<TakenPlace> place;  // null if the connection is to be refused
+  CountedIn refused = nullptr;        // counts the connection in ServerCore::refusing; null if it has a place
 };
 
 struct ServerCore {
@@ -110,7 +111,7 @@ struct ServerCore {
         places(s.max_connections, s.max_connections_per_address),
         ledger(std::move(l)) {}
 
-  // Returns the bytes of output that wait, of all connections.
+  // Returns the bytes of waiting output of all connections.
   uint64_t Pending() const {
     uint64_t sum = 0;
     for (const ThreadCounters* thread : counters) sum += thread->pending_bytes.value();
@@ -120,8 +121,8 @@ struct ServerCore {
   const ServerSettings settings;
   const HttpRouter router;
   const ConnectionHandlerFactory factory;
-  TrustedProxies proxies;                          // set before the first connection, as are the next two
-  std::unique_ptr<ServedCertificate> certificate;  // null: the port does not speak TLS
+  TrustedProxies proxies;                          // this and the next two members are set before the first connection
+  std::unique_ptr<ServedCertificate> certificate;  // null if the port does not speak TLS
   std::vector<const ThreadCounters*> counters;     // one for each I/O thread
   Places places;
   const std::shared_ptr<Ledger> ledger;
@@ -129,11 +130,11 @@ struct ServerCore {
 
   std::atomic<uint64_t> next_id{1};   // the next Connection::id
   std::atomic<uint64_t> refusing{0};  // the number of connections that are being refused
-  std::atomic<bool> going{false};     // Shutdown was called
+  std::atomic<bool> going{false};     // true once Shutdown was called
 
   std::mutex end_mutex;
-  std::condition_variable end;  // notified when a session has ended or lingers, and by ForceShutdown
-  bool forced = false;          // ForceShutdown was called; protected by end_mutex
+  std::condition_variable end;  // notified when a session ends or begins to linger, and by ForceShutdown
+  bool forced = false;          // true once ForceShutdown was called; protected by end_mutex
 };
 
 }  // namespace weir

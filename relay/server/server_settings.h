@@ -21,21 +21,22 @@ struct ServerSettings {
   uint64_t max_http_body_bytes = 1024 * 1024;
   uint64_t max_pending_bytes = 4 * 1024 * 1024;        // the most output that may wait for one client
   uint64_t max_address_mb = 32;                        // MiB that one client address may make the relay hold
-  uint64_t max_pending_total_mb = 128;                 // MiB of output for all clients; see Session::OverShare
+  uint64_t max_pending_total_mb = 128;                 // MiB of waiting output of all clients; see Session::OverShare
   std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request, and between requests
-  std::chrono::milliseconds ping_interval{30000};      // silence until a ping; see server_settings.cc
+  std::chrono::milliseconds ping_interval{30000};      // silence before a ping; see server_settings.cc
   std::string trusted_proxies;                         // see TrustedProxies in client_address.h
-  bool compression = false;                            // whether to agree to permessage-deflate
-  TlsFiles tls;                                        // empty: the port does not speak TLS
-  std::string websocket_path = "/";                    // WebSockets are at "/" and here, for a URL of a proxy
+  bool compression = false;                            // true to accept permessage-deflate
+  TlsFiles tls;                                        // empty if the port does not speak TLS
+  std::string websocket_path = "/";                    // the path of WebSockets besides "/", for a proxy's URL
 };
 // Adds the settings to `table`, whose Load sets `settings`.
 void Declare(SettingTable& table, ServerSettings& settings);
 
-// Reads the files and returns an error if they are no good pair. Returns success if there are none.
+// Reads the files, and returns an error if they are not a valid certificate with its key. Returns success if no file is
+// set.
 Status CheckTls(const TlsFiles& files);
 
-// Returns the bounds of memory for each address, without a bound for all together (Ledger::BoundTotal).
+// Returns the bounds of memory for each address, without the total for all addresses (Ledger::BoundTotal).
 Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings);
 
 }  // namespace weir

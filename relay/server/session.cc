@@ -24,14 +24,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A read and a send of a small message; measured with one message in flight.
+// The work of reading and sending a small message, and of sending one; measured with one message in flight.
 constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
-// Bytes that are read for a client whose address has no room. So little does not count if it is kept.
+// The bytes that are read at once for a client whose address has no room. If kept, they are too few to be counted.
 constexpr size_t kLittle = 4096;
 
-// While the server shuts down, a peer that takes nothing for so long is dropped: others wait for the successor.
+// The time after which a peer that takes nothing is dropped during a shutdown, because clients wait for the successor.
 constexpr std::chrono::seconds kPatienceAtShutdown{1};
 
 std::string Lost(const boost::system::error_code& error, const TlsStream* tls) {
@@ -53,7 +53,7 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, Accepted accep
       refusal_(accepted.refusal),
       last_heard_(thread.Now()),
       last_sent_(last_heard_) {
-  // A connection that is refused is answered in HTTP/1.1.
+  // A refused connection is answered in HTTP/1.1, so it is not offered HTTP/2.
   if (const ServedCertificate* served = thread.core().certificate.get())
     stream_.BeginTls(served->Now(), place_ != nullptr);
 }
@@ -62,7 +62,7 @@ Session::~Session() {
   if (account_) GiveBackAll();
 }
 
-// Returns a function that any thread may call.
+// Returns a function that posts a call of `what`. Any thread may call it.
 std::function<void()> Session::Soon(void (Session::*what)()) {
   return [weak = weak_from_this(), &context = thread_.context(), what] {
     asio::post(context, [weak, what] {
@@ -108,7 +108,7 @@ void Session::GiveBackAll() {
 
 void Session::TurnSoon() {
   if (in_line_) return;
-  thread_.TurnSoon(shared_from_this(), expected_);  // may run out of memory
+  thread_.TurnSoon(shared_from_this(), expected_);  // may throw if memory runs out
   in_line_ = true;
 }
 
@@ -136,7 +136,7 @@ Work Session::OnTurn() {
 void Session::ResumeReading() {
   if (pauses_ > 0) --pauses_;
   if (pauses_ > 0 || ended_) return;
-  last_heard_ = thread_.Now();  // the silence was ours
+  last_heard_ = thread_.Now();  // the pause does not count as silence of the client
   if (!processing_) ProcessSoon();
 }
 
@@ -210,8 +210,8 @@ void Session::NotePending() {
   noted_pending_ = pending;
 }
 
-// Counts the input that is kept from turn to turn until its messages are processed, and the rest of a message that was
-// begun. Input that is here already counts even if there is no room. Returns the bytes for which there is none.
+// Counts the input that is kept from turn to turn until its messages are processed, and the rest of an unfinished
+// message. Counts input that was read already even if there is no room. Returns the bytes for which there is no room.
 size_t Session::NoteHeld(size_t piece_bytes) {
   const size_t kept = stage_ ? stage_->held_bytes() : 0;
   const std::optional<size_t> whole = stage_ ? stage_->whole_bytes() : std::nullopt;
@@ -231,7 +231,7 @@ size_t Session::NoteHeld(size_t piece_bytes) {
   return 0;
 }
 
-// Counts no piece: it will be used up in this turn.
+// Does not count the piece, which is used up in this turn.
 bool Session::TakeRoom() {
   const size_t missing = NoteHeld(0);
   if (missing == 0 || reads_always_) {
@@ -249,7 +249,8 @@ void Session::OnRoom() {
   ProcessSoon();
 }
 
-// If its address may hold no more, a connection reads a little at a time, or as much as it has taken room for.
+// If the address has no room for a whole piece, returns the room that the session has taken, or kLittle if that is
+// more.
 size_t Session::MostToRead() const {
   if (account_->HasRoom(kPieceBytes)) return kPieceBytes;
   const size_t held = (stage_ ? stage_->held_bytes() : 0) + (stream_.tls() ? TlsStream::kHeldBytes : 0);
@@ -287,7 +288,7 @@ size_t Session::Fill(boost::system::error_code& error) {
   return bytes;
 }
 
-// Returns true if the client spoke HTTP without TLS; it is answered then.
+// Returns true if the client has sent HTTP without TLS. Then answers in plain text.
 bool Session::AnswersInClear() {
   const TlsStream& tls = *stream_.tls();
   ThreadCounters& counters = thread_.counters();
@@ -312,7 +313,7 @@ void Session::OnReadable() {
   if (ending_) {
     stream_.Consume(bytes);
     input_ended_ = error.failed();
-    // A peer that has only stopped sending may still take our output.
+    // A peer that has only stopped sending may still take the output.
     const bool is_greeted = stream_.tls() == nullptr || stream_.tls()->ready();
     if (error && (error != asio::error::eof || half_closed_ || !is_greeted)) return End(cause_);
     return ReadOn();
@@ -353,10 +354,10 @@ void Session::Process() {
 
 void Session::ReadOn() {
   if (ended_ || read_scheduled_ || input_ended_) return;
-  // Input that a pause left in the piece is processed when the pause ends.
+  // Input that is in the piece when a pause begins is processed when the pause ends.
   if (!ending_ && (paused() || !stream_.piece().empty())) return;
   if (!stream_.has_more_input()) return WaitReadable();
-  // One piece a turn: the other connections of this thread come between.
+  // A turn reads only one piece, so that other connections of this thread have turns in between.
   read_scheduled_ = true;
   readable_ = true;
   TurnSoon();
@@ -385,13 +386,13 @@ void Session::End(std::string cause) {
 
 void Session::EndAfterOutput(std::string cause, Then then) {
   if (ended()) return;
-  // Before the handshake nothing can be sent, so the session ends. One that is refused may still shake hands and be
-  // told.
+  // Before the TLS handshake is done nothing can be sent, so the session ends. But a refused connection may finish its
+  // handshake, so that it gets the answer.
   if (stream_.tls() && !stream_.tls()->ready() && place_ != nullptr) return End(std::move(cause));
   ending_ = true;
   lingers_ = then == Then::kLinger;
   cause_ = std::move(cause);
-  // The piece stays until the stage has returned, which may be in the midst of it.
+  // The piece is consumed in a posted task, because the caller may be a stage that still reads it.
   asio::post(thread_.context(), [self = shared_from_this()] {
     self->stream_.Consume(self->stream_.piece().size());
     self->EndStage();
@@ -432,19 +433,20 @@ void Session::OnTick(SteadyTime now) {
   if (waiting_writable_) {
     NoteTaken(now);
     if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceAtShutdown)
-      return End("took nothing while the server went");
+      return End("took no output while the server was shutting down");
   }
   if (ending_) {
     if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
     return;
   }
   Guard([&] {
-    if (lacks_room_since_) ProcessSoon();  // other addresses may have made room, which is not reported
+    if (lacks_room_since_) ProcessSoon();  // Account::WhenRoom does not report room that other addresses make
     if (stage_) stage_->OnTick(now);
   });
 }
 
-// The system calls a socket writable when a third of its buffer is free, which may take a slow reader minutes.
+// Notes whether the peer has taken output. The system does not call a socket writable before a third of its buffer is
+// free, which may take minutes with a slow reader.
 void Session::NoteTaken(SteadyTime now) {
   int untaken = 0;
   if (ioctl(stream_.socket().native_handle(), SIOCOUTQ, &untaken) != 0) return;

@@ -1,5 +1,5 @@
-// Stage is the protocol that a connection speaks at the moment: HTTP/1.1 first (http_stage.h), later perhaps WebSocket
-// or HTTP/2. A Session (session.h) has one stage at a time and calls it for what happens, on the I/O thread.
+// Stage: the protocol that a connection speaks at the moment. This is HTTP/1.1 at first (http_stage.h), later perhaps
+// WebSocket or HTTP/2. A Session (session.h) has one stage at a time, and calls its functions on the I/O thread.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class Stage {
 
   // Called when there is input in the stream's piece (BufferedStream::piece), when the input has ended, when the
   // session's turn was over at the last call, after Session::ProcessSoon, and as the first call of a new stage. There
-  // may be nothing to do. Consumes the input that it uses. Returns when there is nothing left to do, or when
-  // Session::turn_is_over(): the rest is for the next call.
+  // may be no work to do. Consumes the input that it uses. Returns when no work is left, or when
+  // Session::turn_is_over() is true; the next call does the rest.
   virtual void OnInput() = 0;
   // Called when all output in the stream was sent. Writes more output into the stream, if there is more. Returns the
-  // work of that.
+  // work that it did.
   virtual Work Produce() { return 0; }
   // Called after the session has tried to send, whether or not all output was sent.
   virtual void OnSent() {}
@@ -32,17 +32,18 @@ class Stage {
   virtual size_t held_bytes() const { return 0; }
   // Called when the client's address holds too much memory. The stage should refuse the input and drop it.
   virtual void OnTooMuchHeld() {}
-  // Returns nullopt if the stage cannot wait for room: then OnTooMuchHeld is called as soon as the address has none for
-  // held_bytes. Otherwise returns the bytes of a whole message that has begun to come, as far as its length is known.
-  // The session then counts these, and reads no more until the address has room for them; the stage asks
-  // Session::TakeRoom before it takes more input that is here already.
+  // Returns nullopt if the stage cannot wait for room; OnTooMuchHeld is then called as soon as the address has no room
+  // for held_bytes. Otherwise returns the bytes of the whole unfinished message, as far as its length is known. The
+  // session then counts these bytes, and reads no more until the address has room for them; the stage calls
+  // Session::TakeRoom before it uses more of the input that was read already.
   virtual std::optional<size_t> whole_bytes() const { return std::nullopt; }
   // Called at regular intervals, at least once a second. Ends requests and connections that take too long.
   virtual void OnTick(SteadyTime now) = 0;
-  // Called once, when the server shuts down. A stage that is made later finds ServerCore::going set instead.
+  // Called once, when the server shuts down. A stage that is made later must check ServerCore::going instead.
   virtual void OnShutdown() = 0;
-  // Called when memory is short and the client's address holds most. Returns true if the stage frees what it can, tells
-  // the client why (the text) and ends the session itself. If it returns false, the session ends at once.
+  // Called when memory is short and the client's address holds the most; the text is the reason for the client. Returns
+  // true if the stage frees memory, sends the reason and ends the session itself. If it returns false, the session ends
+  // at once.
   virtual bool OnGiveUp(std::string_view) { return false; }
   // Called once, as the last call, when the session ends. Not called for a stage that SetStage replaces.
   virtual void OnEnd(std::string_view cause) = 0;

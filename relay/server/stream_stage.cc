@@ -84,13 +84,13 @@ class StreamStage final : public Stage, public HttpExchange {
   ServerCore& core_;
   ThreadCounters& counters_;
   const HttpRequest head_;
-  const bool chunked_;  // the answer; else it goes on until the connection closes
+  const bool chunked_;  // true if the answer is sent in chunks; else it ends when the connection closes
   const bool asked_to_continue_;
   RequestBody body_;
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  int status_ = 0;  // the answer's, when it has begun
+  int status_ = 0;  // the status of the answer; 0 if the answer has not begun
   bool body_ended_ = false;
   bool told_to_finish_ = false;
 };
@@ -134,14 +134,14 @@ void StreamStage::Begin(const HttpResponse& head) {
 void StreamStage::Write(std::string_view piece) {
   if (session_.ended()) return;
   assert(status_ != 0);
-  // Judges by what is queued already, not by this piece: a writer that checks pending_bytes() first is never too slow.
+  // Checks the bytes that wait already, without this piece, so a writer that checks pending_bytes() is never too slow.
   EndIfTooSlow();
   if (!session_.ended()) AppendPiece(piece);
 }
 
 void StreamStage::AppendPiece(std::string_view piece) {
   BufferedStream& stream = session_.stream();
-  // An empty chunk would be the last.
+  // An empty chunk would end the answer.
   if (!piece.empty() && chunked_) {
     char size[16];
     const auto end = std::to_chars(size, size + sizeof size, piece.size(), 16).ptr;
@@ -175,13 +175,14 @@ void StreamStage::Abort(std::string cause) {
   Drop(std::move(cause));
 }
 
-// The output so far may reach the client, which sees that the answer lacks its end.
+// Ends the session. Output in chunks may still be sent, because the client sees that the last chunk is missing.
 void StreamStage::Drop(std::string cause) {
   if (chunked_) return session_.EndAfterOutput(std::move(cause), Session::Then::kLinger);
   session_.End(std::move(cause));
 }
 
-// Only a reset shows that an answer which goes on until the connection closes was not whole.
+// Makes the close of the socket a reset, if `on`. For an answer that ends when the connection closes, only a reset
+// shows that the answer was not whole.
 void StreamStage::ResetAtClose(bool on) {
   error_code ignored;
   session_.stream().socket().set_option(asio::socket_base::linger(on, 0), ignored);
@@ -197,7 +198,7 @@ void StreamStage::OnInput() {
   if (session_.ended()) return;
   if (body_.done()) {
     if (!std::exchange(body_ended_, true)) Call([this] { handler_->OnBodyEnd(); });
-    // Drops requests that were sent ahead: the connection ends with this one.
+    // Drops requests that were sent ahead, because the connection ends with this request.
     session_.stream().Consume(session_.stream().piece().size());
   }
   if (session_.input_ended() && !session_.ended()) OnInputEnd();
@@ -227,8 +228,9 @@ void StreamStage::OnMalformed(const error_code& error) {
   Drop("not well-formed: " + error.message());
 }
 
-// A client may close its half to end its body, and wait for the answer. A client that only reads has no body to end: it
-// closes when it has left, and nothing else would show that while there is nothing to write.
+// Drops the client if it seems to have left. A client with a body may close its sending half to end the body, and wait
+// for the answer. A client that only reads has no body to end, so the closed half means that it has left; while there
+// is nothing to write, no other sign would show that.
 void StreamStage::OnInputEnd() {
   const error_code error = session_.stream().input_error();
   if (error != asio::error::eof) return session_.End("connection lost: " + error.message());

@@ -1,4 +1,5 @@
-// The HttpExchange (http_stream.h) over HTTP/1.1: the stage (stage.h) for a request whose body and answer go in pieces.
+// The stage (stage.h) for a request over HTTP/1.1 whose body and answer are passed on in pieces. It is an HttpExchange
+// (http_stream.h).
 #pragma once
 
 #include <memory>
@@ -11,8 +12,9 @@ namespace weir {
 
 class Session;
 
-// Makes the stage and asks the factory for the handler. `parser` has read the header of the request `head` and nothing
-// of its body. If the factory refuses or throws, the stage sends that answer and ends the session.
+// Makes the stage and calls the factory for the handler. `parser` must have read the header of the request `head` and
+// no part of its body. If the factory refuses the request or throws, the stage sends the refusal or a 500 and ends the
+// session.
 std::unique_ptr<Stage> MakeStreamStage(Session& session, RequestParser&& parser, HttpRequest head,
                                        const HttpStreamFactory& factory);
 

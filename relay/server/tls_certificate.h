@@ -1,5 +1,4 @@
-// TlsCertificate is a certificate chain and its key, ready for TLS handshakes. It never changes, and the connections
-// that use it share it.
+// TlsCertificate: a certificate chain and its key, ready for TLS handshakes. Never changes; connections share it.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -17,24 +16,24 @@ namespace weir {
 
 // The names of two files in PEM form.
 struct TlsFiles {
-  std::string certificate;  // the certificate, followed by those between it and its authority
+  std::string certificate;  // the certificate, followed by the intermediate certificates
   std::string key;          // the certificate's key, without a password
 
-  // Returns true if no file is set: TLS is not wanted.
+  // Returns true if no file is set, which means that TLS is not wanted.
   bool empty() const { return certificate.empty() && key.empty(); }
 };
 
 struct TlsStats {
   uint64_t handshakes = 0;
   uint64_t handshake_failures = 0;
-  uint64_t reloads = 0;                // how often new files were put in service
-  uint64_t reload_failures = 0;        // how often new files were no good pair
+  uint64_t reloads = 0;                // the number of times that new files came into use
+  uint64_t reload_failures = 0;        // the number of times that new files were not valid
   int64_t certificate_expires_at = 0;  // seconds since 1970
 };
 
 class TlsCertificate {
  public:
-  // Reads the two files. Returns an error that says which of them is wrong and why, also if one is not set.
+  // Reads the two files. If a file is wrong or not set, returns an error that says which file and why.
   static Result<std::shared_ptr<const TlsCertificate>> Load(const TlsFiles& files);
   ~TlsCertificate();
   TlsCertificate(const TlsCertificate&) = delete;
@@ -42,7 +41,7 @@ class TlsCertificate {
 
   ssl_ctx_st* context() const { return context_; }    // OpenSSL's context for new connections
   int64_t expires_at() const { return expires_at_; }  // notAfter, in seconds since 1970
-  // Returns the work of a whole handshake. One that resumes an earlier session costs a fraction of that.
+  // Returns the work of a full handshake. A handshake that resumes an earlier session costs a fraction of it.
   Work handshake_work() const { return handshake_work_; }
 
  private:

@@ -16,16 +16,16 @@ namespace {
 
 using boost::system::error_code;
 
-// A client's hello has 2 KB at most, and OpenSSL takes the memory that a hello announces.
+// The longest ClientHello. Clients send at most 2 KB, but OpenSSL allocates as much memory as a hello announces.
 constexpr size_t kMostHelloBytes = size_t{16} << 10;
-// The work on input before others have their turn.
+// The work on input after which a Read returns, so that other connections have their turns.
 constexpr Work kMostAtOnce = kTurnWork / 4;
-// Messages in a row that bring nothing: new keys, hellos after the first, which are refused.
+// The most messages in a row without data, which are new keys and refused hellos after the first.
 constexpr uint32_t kMostIdleMessages = 32;
 constexpr Work kIdleMessageWork = 8'000;
 constexpr Work kTlsRecordWork = 1'000;
 constexpr uint64_t kBytesPerWork = 2;
-// A handshake that resumes a session is about half of a whole one's work.
+// The work of a full handshake is divided by this for a handshake that resumes a session.
 constexpr Work kResumptionShare = 2;
 
 template <typename T>
@@ -45,7 +45,8 @@ bool HasProtocol(std::string_view offered, std::string_view name) {
   return false;
 }
 
-// RFC 9113, 9.2.2: of TLS 1.2 only ciphers with ephemeral keys that authenticate what they encrypt.
+// Returns true if HTTP/2 may use the cipher: any of TLS 1.3, but of TLS 1.2 only authenticated encryption with
+// ephemeral keys (RFC 9113, 9.2.2).
 bool IsForHttp2(const SSL* ssl) {
   const SSL_CIPHER* const cipher = SSL_get_pending_cipher(ssl);
   if (SSL_version(ssl) >= TLS1_3_VERSION) return true;
@@ -59,10 +60,10 @@ bool IsForHttp2(const SSL* ssl) {
 void TlsStream::SetUp(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-  // Sessions are kept by the clients, as tickets.
+  // The server keeps no TLS sessions; clients keep them as tickets.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // A connection that waits holds no buffer, and one system call reads more than a record's header. Without AUTO_RETRY
-  // each record that brings nothing comes back to Read, which counts it.
+  // A waiting connection holds no buffer (RELEASE_BUFFERS), and one system call reads more than a record's header (read
+  // ahead). Without AUTO_RETRY, SSL_read_ex returns after each record without data, and Read counts the record.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(context, 1);
@@ -125,7 +126,7 @@ int TlsStream::ChooseProtocol(SSL* ssl, const unsigned char** chosen, unsigned c
   return HasProtocol(names, "http/1.1") ? choose("http/1.1") : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Counts, once the handshake is done, every message of a handshake and every refusal of one.
+// Counts every handshake message that comes after the handshake, and every alert that is sent then.
 void TlsStream::OnMessage(int is_write, int, int type, const void*, size_t, SSL* ssl, void*) {
   auto* const self = static_cast<TlsStream*>(SSL_get_app_data(ssl));
   if (self == nullptr || !self->ready_) return;
@@ -154,7 +155,7 @@ int TlsStream::Receive(char* to, size_t most) {
   return ReceiveSome(to, most);
 }
 
-// Looks at the bytes that must be a ClientHello before OpenSSL sees them.
+// Reads and checks the first bytes, which must begin a ClientHello, before OpenSSL gets them.
 bool TlsStream::ReceiveBegin() {
   while (begin_bytes_ < kBeginBytes) {
     const int bytes = ReceiveSome(begin_.data() + begin_bytes_, kBeginBytes - begin_bytes_);
@@ -237,7 +238,7 @@ bool TlsStream::ShakeHands(error_code& error) {
   const size_t before = output_bytes();
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_);
-  // The server answers the hello with its signature.
+  // Charges the handshake when the server has answered the hello, because the answer has the costly signature.
   if (!charged_ && output_bytes() > before && fault_ == nullptr) {
     charged_ = true;
     work_ += certificate_->handshake_work() / (SSL_session_reused(ssl_) == 1 ? kResumptionShare : 1);

@@ -1,10 +1,10 @@
-// TlsStream encrypts and decrypts for a BufferedStream (buffered_stream.h). It lies between that and the socket.
+// TlsStream: encrypts and decrypts between a BufferedStream (buffered_stream.h) and its socket.
 //
-// It reads the socket itself. All encrypted output, that of the handshake included, gathers in a buffer until Flush, so
-// that reading never waits for writing. The work that a peer causes is counted, and one Read does no more of it than a
+// Reads the socket itself. All encrypted output, including that of the handshake, gathers in a buffer until Flush, so
+// that reading never waits for writing. The work that a peer causes is counted, and one Read does no more work than a
 // session may do in a turn.
 //
-// Not thread-safe: used on the connection's I/O thread.
+// Not thread-safe: all functions must be called on the connection's I/O thread.
 #pragma once
 
 #include <array>
@@ -29,51 +29,50 @@ namespace weir {
 
 class TlsStream {
  public:
-  // The socket must be non-blocking; socket and pool must outlive the stream. With `offers_http2` the client may choose
-  // HTTP/2 in the handshake (ALPN).
+  // `socket` must be non-blocking; `socket` and `pool` must outlive the stream. With `offers_http2` the client may
+  // choose HTTP/2 in the handshake (ALPN).
   TlsStream(std::shared_ptr<const TlsCertificate> certificate, int socket, BufferPool& pool, bool offers_http2);
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  // Goes on with the handshake, then decrypts at most `most` bytes of input into `to`. Returns the number of bytes, 0
-  // if none has come. Sets `error`, perhaps together with bytes, if no more will come:
+  // Goes on with the handshake, then decrypts at most `most` bytes of input into `to`. Returns the number of bytes; 0
+  // if none has arrived. If no more input will arrive, sets `error`, even if it returns bytes, to
   //  * asio's eof if the peer has announced the end (close_notify) or has sent nothing at all,
-  //  * connection_aborted if the input ends otherwise, because an attacker may have cut it off,
-  //  * EPROTO if the input is no TLS; fault() says what is wrong,
+  //  * connection_aborted if the input ends in another way, because an attacker may have cut it off,
+  //  * EPROTO if the input is not TLS; fault() then says what is wrong,
   //  * or the socket's error.
   size_t Read(char* to, size_t most, boost::system::error_code& error);
-  // Returns true if the last Read may have left input. Then call Read again: the socket may never become readable for
-  // that input.
+  // Returns true if the last Read may have left input. The caller must then call Read again, because the socket may
+  // never become readable for this input.
   bool has_more() const { return has_more_; }
-  bool ready() const { return ready_; }              // the handshake is done
-  bool chose_http2() const { return chose_http2_; }  // in the handshake
-  bool spoke_http() const { return spoke_http_; }    // the peer spoke HTTP without TLS
-  const char* fault() const { return fault_; }       // the fault in the peer's TLS; null: none
+  bool ready() const { return ready_; }              // true once the handshake is done
+  bool chose_http2() const { return chose_http2_; }  // true if the client chose HTTP/2 in the handshake
+  bool spoke_http() const { return spoke_http_; }    // true if the peer has sent HTTP without TLS
+  const char* fault() const { return fault_; }       // the fault in the peer's TLS; null if there is none
 
-  // Encrypts `text` into the output. Call it only when ready().
+  // Encrypts `text` into the output. Must be called only when ready() is true.
   void Write(std::string_view text, boost::system::error_code& error);
-  // Writes the end (close_notify) into the output. Does nothing the second time, before the handshake is done, and
-  // after an error.
+  // Writes close_notify into the output. Does nothing after the first call, before the handshake is done, and after an
+  // error.
   void WriteEnd();
   // Returns the bytes of output that the socket has not taken.
   size_t output_bytes() const { return output_.size() - output_sent_; }
-  // Sends as much of the output as the socket takes. Returns the number of bytes that it took, and sets `blocked` if
-  // that is not all because the socket takes no more for now.
+  // Sends as much of the output as the socket takes, and returns the number of bytes that it took. Sets `blocked` if
+  // output is left because the socket takes no more for now.
   size_t Flush(boost::system::error_code& error, bool& blocked);
 
-  // Returns the work done since the last call.
+  // Returns the work that was done since the last call of TakeWork.
   Work TakeWork() { return std::exchange(work_, 0); }
 
-  // Sets up the OpenSSL context of a certificate: the versions of TLS, the protocols to choose from, and the callbacks.
+  // Sets the versions of TLS, the offered protocols and the callbacks in the OpenSSL context of a certificate.
   static void SetUp(ssl_ctx_st* context);
 
   // The bytes of memory that OpenSSL keeps for a connection that waits for input (measured).
   static constexpr size_t kHeldBytes = size_t{15} << 10;
 
  private:
-  // The bytes that are checked before OpenSSL gets them: the header of the first record, and that of the ClientHello in
-  // it.
+  // The bytes that are checked before OpenSSL gets them: the header of the first record and of its ClientHello.
   static constexpr size_t kBeginBytes = 9;
 
   static const bio_method_st* Method();
@@ -98,18 +97,18 @@ class TlsStream {
   size_t output_sent_ = 0;
   size_t left_to_receive_ = 0;  // bytes that this Read may still receive
   Work work_ = 0;
-  uint32_t idle_messages_ = 0;  // messages in a row that brought nothing
+  uint32_t idle_messages_ = 0;  // the number of messages in a row without data
   std::array<char, kBeginBytes> begin_{};
   uint8_t begin_bytes_ = 0;
   uint8_t begin_taken_ = 0;
   const bool offers_http2_;
-  bool charged_ = false;  // the handshake is in work_
+  bool charged_ = false;  // true once the handshake was added to work_
   bool ready_ = false;
   bool chose_http2_ = false;
   bool spoke_http_ = false;
   bool has_more_ = false;
-  bool drained_ = false;  // this Read has found the socket empty
-  bool cut_off_ = false;  // the socket's input has ended
+  bool drained_ = false;  // true if this Read has found the socket empty
+  bool cut_off_ = false;  // true once the socket's input has ended
   bool failed_ = false;
   bool wrote_end_ = false;
 };

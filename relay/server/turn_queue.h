@@ -1,7 +1,7 @@
-// TurnQueue keeps the tasks that Beast posts while a piece of input is read. The loop that reads the piece
-// (WebSocketStage) runs them itself, within the same turn of the session; the io_context does not. Measured with
-// messages of 590 bytes, 16 in flight: a post to the io_context for each message costs 0.3 µs, and output is then sent
-// between two messages of one piece.
+// TurnQueue: keeps the tasks that Beast posts while a piece of input is read. The loop that reads the piece
+// (WebSocketStage) runs them itself, within the same turn of the session; the io_context does not run them. With
+// messages of 590 bytes, 16 in flight, a post to the io_context would cost 0.3 µs for each message, and output would be
+// sent between two messages of one piece.
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -17,21 +17,21 @@ namespace weir {
 // Not thread-safe.
 class TurnQueue {
  public:
-  // `wake` is called within Push when a task comes to an empty queue; it must make sure that RunOne is called soon.
-  // `context` is what Asio's executors have to name; no task goes there.
+  // `wake` is called within Push when a task enters an empty queue; it must make sure that RunOne is called soon.
+  // `context` is only the execution context that an Asio executor must have; it gets no tasks.
   TurnQueue(boost::asio::execution_context& context, std::function<void()> wake)
       : context_(context), wake_(std::move(wake)) {}
 
   boost::asio::execution_context& context() const { return context_; }
 
-  // Adds a task, behind the others.
+  // Adds a task behind the other tasks.
   template <typename Function>
   void Push(Function&& function) {
     tasks_.push_back(std::make_unique<TaskOf<std::decay_t<Function>>>(std::forward<Function>(function)));
     if (tasks_.size() == 1) wake_();
   }
 
-  // Runs the first task. Returns false if there is none. A task may push others.
+  // Runs the first task. Returns false if there is no task. A task may push other tasks.
   bool RunOne() {
     if (next_ == tasks_.size()) return false;
     const std::unique_ptr<Task> task = std::move(tasks_[next_++]);
@@ -68,7 +68,8 @@ class TurnQueue {
   size_t next_ = 0;  // the first task that has not run
 };
 
-// An Asio executor that pushes functions to a TurnQueue. The queue must outlive the operations that use the executor.
+// TurnExecutor: an Asio executor that pushes functions to a TurnQueue. The queue must outlive the operations that use
+// the executor.
 class TurnExecutor {
  public:
   explicit TurnExecutor(TurnQueue* queue) : queue_(queue) {}

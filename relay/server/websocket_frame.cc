@@ -6,17 +6,17 @@ namespace weir {
 namespace {
 
 constexpr uint8_t kLastFragment = 0x80;
-constexpr size_t kShort = 126;  // lengths from here on are written in two bytes, or in eight
+constexpr size_t kShort = 126;  // lengths from 126 are written in two bytes, lengths from kLong in eight
 constexpr size_t kLong = 65536;
 
 }  // namespace
 
-// Uses no context takeover, and windows of 4 KiB: about 40 KB a connection instead of some 300.
+// Uses no context takeover, and windows of 4 KiB, so that a connection takes about 40 KB instead of about 300 KB.
 boost::beast::websocket::permessage_deflate DeflateFor(std::string_view offer) {
   boost::beast::websocket::permessage_deflate deflate;
   deflate.server_enable = true;
   deflate.server_max_window_bits = 12;
-  // Beast declines a client that did not say that it supports a smaller window.
+  // With this option Beast declines clients that have not said that they support a smaller window.
   if (offer.find("client_max_window_bits") != offer.npos) deflate.client_max_window_bits = 12;
   deflate.server_no_context_takeover = true;
   deflate.client_no_context_takeover = true;

@@ -27,18 +27,19 @@ namespace asio = boost::asio;
 namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
-// The time from Close until the peer has answered it, with what was queued before; the ping interval, if that is less.
+// The time that the peer has to take the queued output and to answer a close; the ping interval, if that is less.
 constexpr std::chrono::milliseconds kCloseTimeout{5000};
-// The buffer of a longer message is given back when the message was delivered.
+// The longest message whose buffer is kept after the message was delivered.
 constexpr size_t kKeptMessageBytes = 4096;
-// The bytes that are inflated at once, and those that are deflated at once, which takes 20 ns a byte.
+// The bytes that are inflated, and the bytes that are deflated, in one step.
 constexpr size_t kInflatedAtOnce = size_t{8} << 10;
 constexpr size_t kDeflatedAtOnce = size_t{8} << 10;
 constexpr Work kDeflatedByteWork = 20;
-// The work of handing bytes over to Beast, which may be 250 empty frames; and Beast's for each byte of a message.
+// The work of passing bytes to Beast, which may be 250 empty frames; and the bytes that Beast unmasks for a unit of
+// work.
 constexpr Work kTakeOverWork = 4'000;
 constexpr uint64_t kUnmaskedBytesPerWork = 2;
-// A control frame has room for 123 bytes of reason.
+// The longest reason for which a control frame has room.
 constexpr size_t kMostReasonBytes = 123;
 
 class WebSocketStage final : public Stage, public Connection {
@@ -102,7 +103,7 @@ class WebSocketStage final : public Stage, public Connection {
   void CloseGoing() { Close(CloseCode::kGoingAway, "the relay is going down"); }
   bool closing() const { return close_code_ != 0; }
   bool broken() const { return broken_code_ != CloseCode::kNormal; }
-  // Beast is about to fail the connection, or to answer a close: a few steps, which belong together.
+  // Returns true if Beast is about to fail the connection or to answer a close, which takes a few steps in one turn.
   bool ends() const { return !ws_.is_open() && !close_started_; }
   bool in_message() const { return message_.size() > 0 || !ws_.is_message_done(); }
 
@@ -115,22 +116,22 @@ class WebSocketStage final : public Stage, public Connection {
   websocket::stream<BufferedStream&> ws_;
   boost::beast::flat_buffer message_;
   error_code read_error_;
-  size_t rest_bytes_ = 0;                       // the rest of a message that has begun, as far as it is announced
-  std::optional<SteadyTime> unfinished_since_;  // since when a message is begun and not whole
+  size_t rest_bytes_ = 0;                       // the rest of an unfinished message, as far as its length is known
+  std::optional<SteadyTime> unfinished_since_;  // the time since which a message is unfinished
   bool reading_ = false;
   bool read_done_ = false;
   bool in_input_ = false;
-  bool delivered_ = false;  // since the last OnReadEnd
+  bool delivered_ = false;  // true if a message was delivered since the last OnReadEnd
   bool pinged_ = false;
-  bool over_ = false;  // Beast's stream has ended
+  bool over_ = false;  // true once Beast's stream has ended
   bool asked_to_finish_ = false;
   bool deflates_ = false;
-  CloseCode broken_code_ = CloseCode::kNormal;  // if another, the client has broken the protocol, and Beast gave up
+  CloseCode broken_code_ = CloseCode::kNormal;  // another code if the client has broken the protocol
 
   bool close_started_ = false;
   uint16_t close_code_ = 0;
   std::string close_reason_;
-  SteadyTime since_;  // when the ping or the close was sent
+  SteadyTime since_;  // the time at which the ping or the close was sent
 
   std::deque<TextMessage> queue_;
   size_t queued_bytes_ = 0;
@@ -189,13 +190,13 @@ void WebSocketStage::OnInput() {
   in_input_ = true;
   while (!session_.ended() && (!session_.turn_is_over() || ends()) && Step()) continue;
   in_input_ = false;
-  // Called even if the connection has ended meanwhile: messages before its end count.
+  // Called even if the connection has ended meanwhile, because messages before its end count.
   if (std::exchange(delivered_, false)) handler_->OnReadEnd();
   NoteUnfinished();
   EndIfTooSlow();
 }
 
-// A part of a header does not count: it holds no memory, and a client that answers pings holds its connection as well.
+// Does not count a part of a frame's header as a message, because it holds no memory.
 void WebSocketStage::NoteUnfinished() {
   if (!in_message()) {
     unfinished_since_.reset();
@@ -204,8 +205,8 @@ void WebSocketStage::NoteUnfinished() {
   }
 }
 
-// Makes one step of Beast's, each of which returns before the next begins: so the stack stays flat however many frames
-// a piece has. Returns false if there is nothing to do before more is read.
+// Runs one step of Beast. Each step returns before the next begins, so the stack stays flat however many frames a piece
+// has. Returns false if no step can run before more input is read.
 bool WebSocketStage::Step() {
   if (turn_.RunOne()) return true;
   if (read_done_) {
@@ -224,8 +225,8 @@ bool WebSocketStage::Step() {
   return session_.stream().CompleteRead();
 }
 
-// Reads a part of a message, which costs no more than may be done at once, however much it inflates to. Until there is
-// room for the whole, no more memory is made than for the input that is here.
+// Reads a part of a message, which costs at most kInflatedAtOnce, however long it becomes when inflated. Until there is
+// room for the whole message, allocates no more memory than the available input needs.
 void WebSocketStage::StartRead() {
   reading_ = true;
   size_t most = deflates_ ? kInflatedAtOnce : SIZE_MAX;
@@ -260,7 +261,8 @@ void WebSocketStage::OnRead() {
   if (message_.capacity() > kKeptMessageBytes) message_.shrink_to_fit();
 }
 
-// A compressed message does not announce how much it inflates to: room is asked for as the buffer doubles.
+// Notes the bytes for which room is needed. A compressed message does not announce its inflated length, so its rest
+// counts as long as the part that was read.
 void WebSocketStage::NoteRest() {
   if (!deflates_) {
     rest_bytes_ = ws_.read_size_hint(size_t{1});
@@ -271,7 +273,7 @@ void WebSocketStage::NoteRest() {
 }
 
 void WebSocketStage::OnReadError() {
-  if (close_started_) return;  // the close goes on alone
+  if (close_started_) return;  // the close continues without further reads
   if (read_error_ == websocket::error::closed) {
     over_ = true;
     return session_.EndAfterOutput("closed by the client, code " + std::to_string(ws_.reason().code));
@@ -284,8 +286,8 @@ void WebSocketStage::OnReadError() {
   OnBrokenProtocol();
 }
 
-// Beast has written a close frame without a reason, and writes no more. That frame is taken back: the client first gets
-// what is owed to it, and then the reason.
+// Takes back the close frame without a reason that Beast has written as its last output. The client first gets its
+// outstanding answers, and then a close frame with the reason.
 void WebSocketStage::OnBrokenProtocol() {
   session_.thread().counters().protocol_errors.Add(1);
   if (const auto line = session_.thread().core().logs.protocol.Take(session_.thread().Now())) {
@@ -354,7 +356,7 @@ Work WebSocketStage::Produce() {
   return taken * (deflates_ ? kDeflatedByteWork : 1);
 }
 
-// Beast is needed only for compressed messages; for all others its way costs a live delivery 0.6 µs more.
+// Writes only compressed messages through Beast, because Beast would make a live delivery cost 0.6 µs more.
 error_code WebSocketStage::Write(const TextMessage& message) {
   error_code error;
   if (!deflates_ || broken()) {
@@ -401,7 +403,7 @@ std::string WebSocketStage::ClosedBecause() const {
   return "closed, " + std::to_string(close_code_) + ": " + AsText(close_reason_);
 }
 
-// Does not wait for the peer's answer: the session takes it without this stage.
+// Ends the stage without waiting for the peer's close frame, which the lingering session reads.
 void WebSocketStage::Farewell(std::string cause) {
   over_ = true;
   session_.EndAfterOutput(std::move(cause), Session::Then::kLinger);
@@ -415,14 +417,14 @@ void WebSocketStage::OnTick(SteadyTime now) {
     return;
   }
   if (broken() && now > since_ + std::min(kCloseTimeout, interval)) return CloseBroken();
-  // A client that sends must take its output as well.
+  // A client must take its output even if it keeps sending.
   if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
   EndIfTooSlow();
   if (session_.ended()) return;
   const std::optional<SteadyTime> lacks_room_since = session_.lacks_room_since();
   if (lacks_room_since && now > *lacks_room_since + interval) return OnTooMuchHeld();
   if (session_.paused() || lacks_room_since) {
-    if (unfinished_since_) unfinished_since_ = now;  // the wait is ours
+    if (unfinished_since_) unfinished_since_ = now;  // the pause does not count as slowness of the client
     return;
   }
   if (over_ || broken()) return;
@@ -451,7 +453,7 @@ void WebSocketStage::OnShutdown() {
   handler_->OnShutdown(Later(&WebSocketStage::CloseGoing));
 }
 
-// Returns a function that any thread may call, even when the connection is gone.
+// Returns a callback that posts a call of `function`. Any thread may call it, even after the connection has ended.
 std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) {
   return [this, function, weak = session_.weak_from_this(), executor = executor()] {
     if (weak.expired()) return;
@@ -462,8 +464,8 @@ std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) 
   };
 }
 
-// Drops messages that were not begun first: it is not known when the client would take them. A connection that is
-// closing already had its time.
+// First drops the messages that are still queued, because the client might not take them for long. Returns false for a
+// connection that is closing already, so that it ends at once.
 bool WebSocketStage::OnGiveUp(std::string_view why) {
   if (closing() || over_ || !handler_) return false;
   queue_.clear();

@@ -1,5 +1,5 @@
-// The stage (stage.h) of a WebSocket: the Connection (connection.h) that handlers see, and Beast's WebSocket on the
-// session's stream.
+// The stage (stage.h) of a WebSocket. It is the Connection (connection.h) of the handlers, and runs Beast's WebSocket
+// on the session's stream.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -16,7 +16,7 @@ class Session;
 
 using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
-// The facts about a client that Connection returns.
+// The facts about a client that the functions of Connection return.
 struct ClientIdentity {
   std::string address;
   std::string host;
@@ -24,8 +24,8 @@ struct ClientIdentity {
   bool secure = false;
 };
 
-// Answers 101 to `request`, a proper WebSocket handshake (UpgradeProblem in http_message.h), makes the handler with
-// ServerCore::factory, and returns the stage. An exception from the factory comes out of this.
+// Answers 101 to `request`, which must be a proper WebSocket handshake (UpgradeProblem in http_message.h). Makes the
+// handler with ServerCore::factory, and returns the stage. Throws if the factory throws.
 std::unique_ptr<Stage> MakeWebSocketStage(Session& session, const BeastRequest& request, ClientIdentity client);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// BusWire: the interface to a message service, by which an EventBus (event_bus.h) reaches other relays. A message
-// reaches all relays that are connected to the service, its sender included, or none of them.
+// BusWire: the interface to a message service, through which an EventBus (event_bus.h) reaches other relays. A message
+// reaches either all relays that are connected to the service, including its sender, or none of them.
 //
 // Threads: only one thread at a time may use a BusWire.
 #pragma once
@@ -19,18 +19,19 @@ class BusWire {
  public:
   virtual ~BusWire() = default;
 
-  // Connects, and replaces an existing connection. Gives up if the service does not answer within `patience`.
+  // Connects, and replaces an existing connection. Fails if the service does not answer within `patience`.
   virtual Status Connect(Duration patience) = 0;
-  // Returns a descriptor that becomes readable when messages may have come. Returns -1 if there is no connection, as
-  // before Connect and after most errors.
+  // Returns a descriptor that becomes readable when messages may have arrived. Returns -1 if there is no connection,
+  // which is the case before Connect and after most errors.
   virtual int socket() const = 0;
-  // Sends messages, and waits up to `patience` for the service to accept them. If it fails and socket() is not -1, the
-  // service has refused these messages and the connection can still be used.
+  // Sends messages, and waits up to `patience` for the service to accept them. If it fails but socket() is not -1, the
+  // service has refused these messages, and the connection can still be used.
   virtual Status Send(std::span<const std::string> messages, Duration patience) = 0;
-  // Calls `on_message` for each message that has come; the view is valid during the call. Does not wait for messages.
+  // Calls `on_message` for each message that has arrived; the view is valid only during the call. Does not wait for
+  // messages.
   virtual Status Receive(const std::function<void(std::string_view message)>& on_message) = 0;
   virtual size_t max_message_bytes() const = 0;
-  // Returns the name of the service for log messages: "NOTIFY", "redis://127.0.0.1:6379".
+  // Returns the name of the service for log messages, such as "NOTIFY" or "redis://127.0.0.1:6379".
   virtual std::string name() const = 0;
 };
 

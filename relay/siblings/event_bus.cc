@@ -17,13 +17,13 @@
 namespace weir {
 namespace {
 
-// A message: its sender's token, one of these letters, and the JSON if it is an event.
+// The letters that follow the sender's token in a message. The JSON of an event follows kIsEvent.
 constexpr char kWakes = 'w';
 constexpr char kIsEvent = 'e';
-constexpr char kProbes = 'p';  // comes back to its sender; other relays ignore it
+constexpr char kProbes = 'p';  // a message of a bus to itself; other relays ignore it
 constexpr size_t kSenderBytes = 16;
 
-constexpr std::chrono::milliseconds kConnectEvery{1000};  // between attempts to connect
+constexpr std::chrono::milliseconds kConnectEvery{1000};  // the time between attempts to connect
 constexpr std::chrono::seconds kLongestSilence{10};
 constexpr size_t kSentAtOnce = 256;
 
@@ -112,7 +112,7 @@ Status EventBus::Step() {
     if (Status connected = wire_->Connect(patience_); !connected.ok()) return connected;
     heard_at_ = Clock::System().Now();
     probed_at_.reset();
-    // Relays may have saved events while the bus was down: the store has them.
+    // Other relays may have saved events while the bus was down; the store has them.
     listener_.on_wake();
   }
   if (Status sent = SendAll(); !sent.ok()) return sent;
@@ -124,7 +124,7 @@ Status EventBus::Step() {
   return wire_->Send(std::array{sender_ + kProbes}, patience_);
 }
 
-// Returns false if the bus has to stop.
+// Waits until there is work. Returns false if the bus has to stop.
 bool EventBus::SleepUntilThereIsWork() {
   std::array<pollfd, 2> sockets{pollfd{.fd = wake_up_, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = failed_ ? -1 : wire_->socket(), .events = POLLIN, .revents = 0}};

@@ -7,8 +7,8 @@ constexpr PostgresStatement kNotify{"notify", "SELECT pg_notify('weir', m) FROM 
 
 }  // namespace
 
-// A notification need not survive a crash of the server, because the listeners' connections do not survive it either.
-// Turns synchronous_commit off, so that no commit waits for a disk or for standbys.
+// Turns synchronous_commit off, so that no commit waits for a disk or for standbys: a notification need not survive a
+// crash of the server, because the listeners' connections do not survive it either.
 Status NotifyWire::Connect(Duration patience) {
   if (Status connected = session_->Connect(patience); !connected.ok()) return connected;
   return session_->Ask("SET synchronous_commit = off; SET client_encoding = 'UTF8'; LISTEN weir", patience).status();

@@ -1,5 +1,5 @@
-// NotifyWire: a BusWire over PostgreSQL's LISTEN and NOTIFY. It uses a connection of its own, because PostgreSQL makes
-// commits that notify wait for each other; so commits that save events do not have to wait.
+// NotifyWire: a BusWire over PostgreSQL's LISTEN and NOTIFY. It has a separate connection, because PostgreSQL makes
+// commits that notify wait for each other, and commits that save events should not wait.
 #pragma once
 
 #include "monitors/postgres/postgres_session.h"
@@ -9,7 +9,7 @@ namespace weir {
 
 class NotifyWire final : public BusWire {
  public:
-  // `session` need not be connected yet.
+  // `session` need not be connected.
   explicit NotifyWire(std::unique_ptr<PostgresSession> session) : session_(std::move(session)) {}
 
   Status Connect(Duration patience) override;

@@ -22,12 +22,13 @@ Result<RedisEndpoint> RedisWire::ParseUrl(const std::string& url) {
   return endpoint;
 }
 
-// Says why a connection gave no reply.
+// Returns the error of a connection that gave no reply.
 Status RedisWire::Problem(const Connection& connection) {
   return Status::Error(connection.bound.IsExceeded() ? connection.bound.Problem() : connection.context->errstr);
 }
 
-// Returns the next reply. Unlike redisGetReply it gives up on a reply that exceeds its bound. Null: Problem says why.
+// Returns the next reply, or null on an error, which Problem returns. Unlike redisGetReply, fails if a reply exceeds
+// its bound.
 RedisReply RedisWire::Next(Connection& connection) {
   redisContext* const context = connection.context.get();
   for (int all_is_written = 0; all_is_written == 0;)
@@ -99,8 +100,8 @@ Status RedisWire::Send(std::span<const std::string> messages, Duration patience)
 Status RedisWire::Receive(const std::function<void(std::string_view message)>& on_message) {
   redisContext* const context = subscribed_.context.get();
   if (context == nullptr) return Lost("not connected");
-  // redisBufferRead would wait if there is nothing to read. Messages that came with the answer to SUBSCRIBE were read
-  // already.
+  // Polls first, because redisBufferRead would wait if there is no input. Messages that arrived together with the
+  // answer to SUBSCRIBE were read already.
   pollfd socket{.fd = context->fd, .events = POLLIN, .revents = 0};
   if (poll(&socket, 1, 0) != 0 && redisBufferRead(context) != REDIS_OK) return Lost(context->errstr);
   for (;;) {

@@ -20,11 +20,11 @@ namespace weir {
 
 class RedisWire final : public BusWire {
  public:
-  // `endpoint` comes from ParseUrl. `channel` is the Redis channel that all relays on one store use.
+  // `endpoint` is a result of ParseUrl. `channel` is the Redis channel that all relays on one store use.
   RedisWire(RedisEndpoint endpoint, std::string channel)
       : endpoint_(std::move(endpoint)), channel_(std::move(channel)) {}
-  // Returns the server that the URL names. It is an error if the URL names TLS or more than a single Redis (sentinels
-  // or a cluster).
+  // Returns the server that the URL names. Returns an error if the URL is wrong, asks for TLS, or names sentinels or a
+  // cluster instead of a single Redis.
   static Result<RedisEndpoint> ParseUrl(const std::string& url);
 
   Status Connect(Duration patience) override;

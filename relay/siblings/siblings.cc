@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kByDatabase = "notify";
-// Time between looks at the store if no wake-up comes.
+// The time between two reads of the store if the bus announces no events.
 constexpr std::chrono::milliseconds kLookEvery{250};
 constexpr std::chrono::seconds kSizesLast{10};
 constexpr size_t kEphemeralAtOnce = 256;
@@ -30,8 +30,8 @@ std::unique_ptr<BusWire> MakeWire(const PostgresStore& store, const SiblingsSett
 
 void Declare(SettingTable& table, SiblingsSettings& s) {
   table.AddSecret("BUS", &s.bus,
-                  "how relays that share a PostgreSQL reach each other at once: notify, for which the database "
-                  "suffices (ephemeral events of up to 8 KB), or redis://user:password@host:port",
+                  "how relays that share a PostgreSQL reach each other at once: notify (through the database; "
+                  "ephemeral events of up to 8 KB) or redis://user:password@host:port",
                   WithoutPassword);
 }
 
@@ -114,7 +114,7 @@ void Siblings::Run() {
   }
 }
 
-// Returns false if the thread has to stop.
+// Waits until there are new events or kLookEvery has passed. Returns false if the thread has to stop.
 bool Siblings::SleepUntilThereIsNews() {
   std::unique_lock lock(inbox_->mutex);
   inbox_->changed.wait_for(lock, news_.more() ? std::chrono::milliseconds(0) : kLookEvery,
@@ -123,7 +123,7 @@ bool Siblings::SleepUntilThereIsNews() {
   return !inbox_->stopping;
 }
 
-// Takes only some of them, so that stored events do not wait for as many signatures as strangers like.
+// Takes only some of the events, so that stored events need not wait for any number of strangers' signatures.
 std::vector<std::string> Siblings::TakeEphemeral() {
   const std::lock_guard lock(inbox_->mutex);
   std::vector<std::string> taken;
@@ -137,7 +137,7 @@ std::vector<std::string> Siblings::TakeEphemeral() {
   return taken;
 }
 
-// Verifies each event: being able to write to the bus does not prove who wrote.
+// Verifies each event, because a program that can write to the bus need not be a relay.
 std::vector<SharedEvent> Siblings::ReadEphemeral(const std::vector<std::string>& jsons) {
   std::vector<SharedEvent> events;
   if (!listener_.has_subscribers()) return events;
@@ -155,7 +155,7 @@ Status Siblings::ReadStored() {
   if (!events.ok()) return events.status();
   if (news_.name_is_taken() && !std::exchange(said_name_is_taken_, true))
     spdlog::error(
-        "another process saves as \"{}\" since; this relay saves nothing any more; give every relay a "
+        "another process has taken the name \"{}\"; this relay no longer saves anything; give every relay and import a "
         "WEIR_ORIGIN of its own, and start this one again",
         store_.origin().name);
   const size_t count = events.value().size();
@@ -184,7 +184,7 @@ void Siblings::ReadSizes() {
   const TimePoint now = Clock::System().Now();
   if (now - sized_at_ < kSizesLast) return;
   sized_at_ = now;
-  // If there is no answer, the next reading of news finds the connection lost and says so.
+  // If this fails, the next read of events finds the connection lost and logs that.
   (void)news_.ReadSizes();
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kRocksDb = "rocksdb";
 
-// Members further down use those above them and are destroyed before them.
+// RocksDbStorage: the storage on RocksDB. The order of its members matters: later members use earlier ones, and are
+// destroyed before them.
 class RocksDbStorage final : public Storage {
  public:
   static Result<std::unique_ptr<Storage>> Open(const StorageOptions& options, uint64_t target_bytes) {
@@ -23,8 +24,8 @@ class RocksDbStorage final : public Storage {
     store.path = options.data_dir + "/events";
     store.memory_target_bytes = target_bytes;
     store.settings = settings.rocksdb;
-    // An import writes settled events into its checkpoint, and --resume begins behind them: they have to be on disk
-    // before, whatever WEIR_DB_SYNC allows a relay. This costs one sync for each write of some thousand events.
+    // An import notes in its checkpoint which events are saved, and --resume skips these events. So they must be on
+    // disk before, whatever WEIR_DB_SYNC allows. This costs one sync for each write of some thousand events.
     if (options.for_import) store.settings.sync = SyncMode::kBatch;
     store.for_import = options.for_import;
     store.move_brakes = settings.limiter.ReplacesBrakes();
@@ -64,7 +65,7 @@ class PostgresStorage final : public Storage {
     const StorageSettings& settings = options.settings;
     PostgresStoreOptions store{.conninfo = settings.store, .settings = settings.postgres, .own_urls = options.own_urls};
     if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
-    if (options.for_import) store.settings.origin += "/import";  // a relay beside it may have the name itself
+    if (options.for_import) store.settings.origin += "/import";  // a running relay may use the bare name
     store.is_history = options.for_import;
     Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
     if (!opened.ok()) return opened.status();
@@ -113,7 +114,7 @@ class PostgresStorage final : public Storage {
     return monitor;
   }
 
-  // Returns the same name at every start: the host, and the port, which tells its programs apart.
+  // Returns the same name at every start: the host's name and the port, which distinguishes programs of the host.
   static std::string OriginOf(const StorageOptions& options) {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
@@ -129,7 +130,7 @@ class PostgresStorage final : public Storage {
   std::unique_ptr<Siblings> siblings_;
 };
 
-// For a reader beside a relay, which has a target of its own.
+// The memory of a program that reads while a relay runs. The relay has a target of its own.
 constexpr uint64_t kReadersMemoryBytes = uint64_t{256} << 20;
 
 PostgresStoreOptions Reader(const StorageSettings& settings) {

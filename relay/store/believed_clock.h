@@ -42,7 +42,7 @@ class BelievedClock {
   }
 
  private:
-  // The time during which the wall clock has been ahead of what is believed.
+  // A period during which the wall clock has been ahead of the believed time.
   struct Doubt {
     TimePoint since;
     Duration ahead;  // the smallest lead of the wall clock over the steady one since then

@@ -22,8 +22,8 @@
 namespace weir {
 
 // Returns an error for a RocksDB status that is not ok. It says what failed (`doing`), what helps, and behind
-// kForOperators (event_store.h) what only operators may see: "cannot save: IO error: No space left on device; make room
-// on the disk (RocksDB: While appending to data/events/…)".
+// kForOperators (event_store.h) what only operators may see. An example: "cannot save: IO error: No space left on
+// device; make room on the disk (RocksDB: While appending to data/events/…)".
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
 // Returns true if RocksDB refuses all writes after this error until the database is opened again.
 bool NeedsRestart(const rocksdb::Status& status);
@@ -34,14 +34,14 @@ bool NeedsRestart(const rocksdb::Status& status);
 Status RecogniseDatabase(const std::string& path);
 
 // Returns a sentence for the operator if another version of RocksDB opened the database last. Returns an empty string
-// if it was this version or is not known.
+// if it was this version, or if the version is not known.
 std::string AboutAnotherRocksDb(const std::string& path);
 
 // Threads: all functions may be called from any thread.
 class Database {
  public:
-  // Opens or creates the database. The error says what is wrong and what to do (rocksdb_store.h). For a reader beside a
-  // process that writes, it tries up to 20 times, until no flush came between.
+  // Opens or creates the database. The error says what is wrong and what to do (rocksdb_store.h). For reading beside a
+  // process that writes, it tries up to 20 times, until no flush comes in between.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
@@ -59,7 +59,7 @@ class Database {
 
   // Keeps the last serial that was given, so that queries need not read the counters, which would be a tenth of the
   // cost of a small query. The writer calls SetLastSerial after each write. LastSerialAt returns the serial for a
-  // snapshot with this sequence number, or nullopt if another write came before or after it.
+  // snapshot with this sequence number, or nullopt if SetLastSerial was last called at another one.
   void SetLastSerial(uint64_t serial);
   std::optional<uint64_t> LastSerialAt(rocksdb::SequenceNumber sequence) const;
 

@@ -16,7 +16,7 @@ constexpr std::chrono::hours kRecent{24 * 30};
 // RocksDB writes this when it opens a database: "000015.log: dropping 4096 bytes; Corruption: checksum mismatch".
 constexpr std::string_view kDropping = ".log: dropping ";
 // A log that a crash cut short ends like this, and so does a log that is read beside a relay that writes it. The last
-// write was never acknowledged as on disk.
+// write of such a log was never acknowledged as on disk.
 constexpr std::string_view kTornEnds[] = {"truncated header", "truncated record body", "error reading trailing data"};
 
 bool IsOfATornEnd(std::string_view line) {
@@ -57,7 +57,7 @@ void EngineLog::Append(const std::string& line) {
   if (path_.empty() || !OpenFile()) return;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   std::fprintf(file_, "%s %s\n", FormatTime(now).c_str(), line.c_str());
-  // After a failure the next line begins with a new stream, so nothing half-written stays in its buffer.
+  // After a failure the next line begins with a new stream, so no half-written line stays in the buffer.
   if (std::fflush(file_) != 0 || std::ftell(file_) > kMostBytes) CloseFile();
 }
 

@@ -2,7 +2,7 @@
 // larger than 4 MiB, it is renamed to LOG.old and a new one begins.
 //
 // RocksDB has a logger of its own. But in RocksDB 7.8 as Debian builds it, with assertions, that logger aborts the
-// program if it writes again after a failed write, as on a full disk. This logger loses the line instead.
+// program if it writes again after a failed write, for example on a full disk. This logger loses the line instead.
 //
 // Threads: all functions may be called from any thread.
 #pragma once

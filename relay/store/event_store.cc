@@ -7,8 +7,8 @@
 namespace weir {
 namespace {
 
-// The most work of one write in Save, which has no other writers to care for: it bounds the memory of a batch, and no
-// batch of an import reaches it.
+// The most work of one write in Save. Save has no other writers to care for, so this only bounds the memory of a batch.
+// No batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
 }  // namespace
@@ -46,7 +46,7 @@ Work SavingWorkOf(EventView event) {
   Work of_a_tag = kEntryWork;
   if (event.kind() == kDeletionKind) of_a_tag += kSeekWork + kEntryWork;  // each target is looked up and marked
   for ([[maybe_unused]] const TagView tag : event.tags()) work += of_a_tag;
-  // It is not known before how many events an author has.
+  // It is not known beforehand how many events an author has.
   return event.kind() == kVanishKind ? work + kTurnWork : work;
 }
 

@@ -68,8 +68,8 @@ enum class Progress : uint8_t { kMore, kDone };
 //
 // The answer has no event that was saved after the query's moment. On RocksDB it has all matching events of that
 // moment, even if they are deleted meanwhile. After Suspend, and always on PostgreSQL, it may lack events that were
-// deleted or replaced after the moment, and it has not their new versions either. A caller that also gets live events
-// gets the new versions from there; a count is too low by them.
+// deleted or replaced after the moment, and it does not have their new versions either. A caller that also gets live
+// events gets the new versions in this way; a count misses them.
 //
 // Between slices a query pins no block and no record of the database in memory.
 class Query {
@@ -91,18 +91,18 @@ class Query {
   // Returns the work that was done so far.
   virtual Work work() const = 0;
 
-  // Frees all memory except the filters and the place in the answer; the next Next continues from there. For queries
-  // that have to wait.
+  // Frees all memory except the filters and the place in the answer; the next call of Next continues from there. For
+  // queries that have to wait.
   virtual void Suspend() = 0;
   // Returns the bytes of memory that the query holds between slices, without the filters.
   virtual uint64_t held_bytes() const = 0;
 };
 
 struct QueryOptions {
-  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: none are
+  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: none is left out
   uint64_t default_limit = 500;  // for filters without a limit
-  uint64_t max_limit = 5000;     // for each filter, whatever its limit
-  bool fills_cache = true;       // false for large reads that happen once, so that they do not displace other records
+  uint64_t max_limit = 5000;     // the most matches of each filter, whatever its own limit
+  bool fills_cache = true;       // false: for large reads that happen once, so that they do not displace other records
   // Returns false for events that the client may not see. They are skipped and do not count towards a limit. Null: the
   // client may see all events. It is called on the thread that calls Next.
   std::function<bool(EventView event)> visible;
@@ -117,18 +117,18 @@ class EventStore {
  public:
   virtual ~EventStore() = default;
 
-  // Saves the first of `events` in one atomic write, with their index entries, and removes the events that they replace
-  // or delete. It saves as many events as `most` work allows, but at least one. Returns the number of events that are
-  // settled, which means that they have their outcome; results[i] belongs to events[i]. Their changes are then as
-  // durable as the sync mode of the store says.
+  // Saves the first ones of `events`, as many as `most` work allows but at least one, with their index entries. Removes
+  // the events that they replace or delete, in the same atomic write. Returns the number of events that are settled,
+  // which means that they have their outcome; results[i] belongs to events[i]. Their changes are then as durable as the
+  // sync mode of the store promises.
   //
   // After an error the results are unchanged, and the caller must take none of the events as saved. A write that failed
   // may still have reached the disk, for example if the connection to the server was lost; saving the same events again
   // then finds duplicates.
   //
-  // Returns 0 if the first event is a deletion of so many events that only a part was done. These are gone for good.
-  // The deletion itself is saved with its last part, so the caller must call SaveSome again with it and with its result
-  // as it is. If the process ends before the last part, the deletion is not saved.
+  // Returns 0 if the first event is a deletion of so many events that only some of them were removed. These are gone
+  // for good. The deletion itself is saved with its last part, so the caller must call SaveSome again with the same
+  // event and its unchanged result. If the process ends before the last part, the deletion is not saved.
   //
   // The caller must have checked the signatures. Throws std::logic_error for an ephemeral event, because no store keeps
   // it, and if there is not one result for each event.
@@ -145,7 +145,7 @@ class EventStore {
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);
 
   // Each of these two functions removes one piece of events in one atomic write, of about `most` work: events of
-  // authors who asked to vanish (also before this process began), or events that have expired at `now_seconds`. After
+  // authors who asked to vanish (even before this process began), or events that have expired at `now_seconds`. After
   // an error the next call tries again.
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
@@ -166,7 +166,7 @@ class EventStore {
   // Returns for each event whether it is stored with the same signature, which then need not be verified again.
   virtual Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const = 0;
 
-  // Makes a query for the events that match any of `filters`. It reads in Query::Next, which also reports errors.
+  // Makes a query for the events that match any of `filters`. Query::Next reads, and reports errors.
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 
   // Removes events by id, for operators. Leaves no deletion mark, so the events can be saved again. Returns the number
@@ -192,8 +192,8 @@ class EventStore {
   virtual std::string loss() const { return {}; }
 };
 
-// Returns the result of `work()`, and an error if it throws a std::exception, such as for lack of memory. For threads
-// that must not end.
+// Returns the result of `work()`, or an error if it throws a std::exception, for example for lack of memory. For
+// threads that must not end.
 template <typename Value, typename Do>
 Result<Value> FaultsAsErrors(Do&& work) {
   try {
@@ -211,7 +211,7 @@ inline constexpr std::string_view kForOperators = " (RocksDB: ";
 // Returns an estimate of the work of the thread that saves `event`, from its index entries and the events that it
 // deletes.
 Work SavingWorkOf(EventView event);
-// Returns the same with the event's share of log, flush and compaction. The write gate admits an event at this cost.
+// Returns the same plus the event's share of log, flush and compaction. The write gate admits an event at this cost.
 inline Work StoringWorkOf(EventView event) { return SavingWorkOf(event) + event.record().size() * kStoredByteWork; }
 
 }  // namespace weir

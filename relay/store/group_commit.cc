@@ -7,10 +7,10 @@
 namespace weir {
 namespace {
 
-// Writes of others between two bulk writes, while others wait. A bulk write is as long as two of theirs, so they lose a
-// third of the thread at most, and an import moves on beside any load.
+// Writes of submissions between two bulk writes, while submissions wait. A bulk write is as long as two of those, so
+// submissions lose a third of the thread's time at most, and an import moves on beside any load.
 constexpr uint32_t kWritesBetweenBulk = 4;
-constexpr Work kBulkWrites = 2;  // a bulk write may do the work of this many others
+constexpr Work kBulkWrites = 2;  // a bulk write may do the work of this many other writes
 
 // Time until the gate is asked again whether waiting removals may go on.
 constexpr std::chrono::milliseconds kLookAtGateEvery{5};
@@ -54,8 +54,8 @@ void GroupCommit::Run() {
   Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
 }
 
-// Takes the next write's submissions, or a bulk write, or nothing if only removals are to go on. Returns false when
-// there is nothing left to do.
+// Takes the next write's submissions, or a bulk write, or nothing if only removals have to go on. Returns false when
+// all is done after Stop.
 bool GroupCommit::SleepUntilThereIsWork() {
   const bool may_remove = removals_.MayGoOn();
   std::unique_lock lock(mutex_);
@@ -113,7 +113,7 @@ void GroupCommit::Write() {
     EndTurns(settled);
   }
   ++writes_since_bulk_;
-  // A small author's events are gone before the answer.
+  // If the author has few events, they are gone before the answer.
   if (saved.ok() && std::ranges::any_of(settled, [](const auto& s) { return s->result.vanishes; })) {
     removals_.OweVanishing();
     removals_.GoOnVanishing();
@@ -131,7 +131,7 @@ void GroupCommit::EndTurns(Submissions over) {
     waiting_.End(s->party, s->work, s->work + s->result.removal - std::min(s->result.removal, s->paid));
 }
 
-// Requires the mutex. A submission that had a write pays for that write; only then do others go before it.
+// Requires the mutex. A submission that had a write pays for that write; only then do others come before it.
 void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) {
   const Work pays = had_a_write ? limits_.max_work : 0;
   waiting_.PutBack(s->party, std::shared_ptr(s), s->work, pays);
@@ -199,7 +199,7 @@ void GroupCommit::Settle(BulkWrite* write, Status status) {
   bulk_settled_.notify_all();
 }
 
-// Requires the mutex. Deletions for which there is no memory come later.
+// Requires the mutex. Deletions for which there is no memory are resumed later.
 void GroupCommit::ResumeDeletions() {
   (void)FaultsAsErrors<bool>([this] {
     for (; !begun_.empty(); begun_.pop_back()) PutBackOne(begun_.back(), true);
@@ -213,7 +213,8 @@ void GroupCommit::Tell(Submissions settled, const Status& status) const {
   try {
     done_(settled, status);
   } catch (const std::exception& e) {
-    spdlog::error("{} events were written or refused and nobody could be told: {}", settled.size(), e.what());
+    spdlog::error("{} events were written or refused, but their senders could not be told: {}", settled.size(),
+                  e.what());
   }
 }
 

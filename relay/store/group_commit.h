@@ -1,12 +1,12 @@
 // GroupCommit: the commit thread, which saves the events of all clients in the store. Each write to the database saves
-// all events that wait at that time.
+// the events that wait at that time, up to a limit.
 //
 // The longer a write takes, the more events wait and the larger the next write gets. So under load, events share the
 // cost of making a write durable; without load, no event waits for others.
 //
 // Client addresses take turns by work, and within an address its connections do (relay/account/turns.h). A write is
 // bounded in events, bytes and work. So an address with few events waits for two writes at most, however much the
-// others send. A large deletion takes several writes, and other clients get as much work between them.
+// others send. A large deletion takes several writes, and other clients get as much work done between them.
 //
 // Between the writes the thread removes events of authors who asked to vanish, and expired events, piece by piece
 // (paced_removals.h). Removals that take several pieces pass the write gate as bulk work, so that the database keeps up
@@ -35,8 +35,8 @@
 
 namespace weir {
 
-// An event that is to be saved. Callers derive their own classes from it, with the data that they need when the outcome
-// comes.
+// An event that is to be saved. Callers derive their own classes from it, with the data that they need when they get
+// the outcome.
 struct Submission {
   explicit Submission(Event e, const Party& p = {}, Work w = 0) : event(std::move(e)), party(p), work(w) {}
   virtual ~Submission() = default;
@@ -48,8 +48,8 @@ struct Submission {
   Work paid = 0;      // work of removals that was already charged to the party, if they take several writes
 };
 
-// Limits of one write. With these limits a write can have six hundred events with the usual seven index entries, or
-// three events with 2,000 tags.
+// Limits of one write. With these limits a write can have five hundred events with the usual seven index entries, or
+// one event with 2,000 tags.
 struct GroupCommitLimits {
   size_t max_events = 2048;
   size_t max_bytes = 1024 * 1024;
@@ -74,11 +74,11 @@ struct GroupCommitStats {
 class GroupCommit {
  public:
   using Submissions = std::span<const std::shared_ptr<Submission>>;
-  // Called once after each write that settled submissions, with all of them, on the commit thread. Submissions of one
+  // Called once after each write that settled submissions, on the commit thread, with all of them. Submissions of one
   // party come in the order in which they were submitted, except for a deletion that takes several writes. If
   // `write_status` is an error, none of them may be taken as saved (EventStore::SaveSome), and their results mean
   // nothing. Also called if submissions are refused (Submit, Stop). The function should pass its work to other threads
-  // and return, because no write begins before. An exception from it is logged.
+  // and return, because no write begins before it returns. An exception from it is logged.
   using Done = std::function<void(Submissions settled, const Status& write_status)>;
 
   // Starts the thread. `store` and the clocks must outlive the object. `admit` asks the write gate for removals; if it
@@ -93,10 +93,10 @@ class GroupCommit {
   // down"), on the calling thread, before it returns.
   void Submit(Submissions submissions);
   // Saves the events of an import, in writes that have only them, and returns when all are saved. Such a write begins
-  // when no submission waits, or after four writes of submissions; several callers take turns. Returns the store's
-  // error, or "shutting down" if Stop came first; the events whose results have `settled` set keep their outcomes.
-  // Does not call `done`. May be called from any thread except the commit thread, and must return before this object is
-  // destroyed.
+  // when no submission waits, or after four writes of submissions; several callers are served one after the other.
+  // Returns the store's error, or "shutting down" if Stop came first; the events whose results have `settled` set keep
+  // their outcomes. Does not call `done`. May be called from any thread except the commit thread, and must return
+  // before this object is destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
   // Saves the events that were submitted, calls `done` for them and ends the thread. Refuses callers of SaveBulk that
   // wait, and deletions that need a further write ("shutting down"). May be called more than once.
@@ -139,7 +139,7 @@ class GroupCommit {
   std::vector<std::shared_ptr<Submission>> taken_;
   std::vector<Event> events_;                       // the events of taken_
   std::vector<SaveResult> results_;                 // the results of taken_, with the parts of deletions that are done
-  std::list<BulkWrite*> bulk_;                      // the bulk write that is next: one or none
+  std::list<BulkWrite*> bulk_;                      // the next bulk write, or none
   std::vector<std::shared_ptr<Submission>> begun_;  // deletions that have begun and wait for the write gate
   PacedRemovals removals_;
   uint32_t writes_since_bulk_ = 0;

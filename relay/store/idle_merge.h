@@ -1,10 +1,10 @@
 // IdleMerge: makes RocksDB merge the files of level 0 into level 1 while no files are added there, so that queries have
 // fewer files to search.
 //
-// RocksDB merges level 0 once it has a certain number of files (the trigger): to merge more at a time rewrites less. If
-// little is written, files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time, and merging
-// them takes a second. So if level 0 of a column family has not changed for five looks (one a minute), IdleMerge sets
-// the trigger to 1 until the next look. RocksDB then merges the files in a compaction of its own, at its own pace.
+// RocksDB merges level 0 once it has a certain number of files (the trigger), because merging more at a time rewrites
+// less. If little is written, files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time,
+// and merging them takes a second. So if level 0 of a column family has not changed for five looks (one a minute),
+// IdleMerge sets the trigger to 1 until the next look. RocksDB then merges the files at its own pace.
 //
 // Threads: used only by the thread that saves events (group_commit.h).
 #pragma once
@@ -31,9 +31,9 @@ class IdleMerge {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle = nullptr;
     int usual_trigger = 0;  // the number of files in level 0 at which RocksDB usually merges them
-    int trigger = 0;        // the number that is set now; 0: not known
-    uint64_t files = 0;     // in level 0, at the last look
-    int quiet_looks = 0;    // looks in a row that found the same number of files
+    int trigger = 0;        // the trigger that is set now; 0: not known
+    uint64_t files = 0;     // number of files in level 0 at the last look
+    int quiet_looks = 0;    // number of looks in a row that found the same number of files
   };
   Status Look(Family* family);
   Status SetTrigger(Family* family, int files);

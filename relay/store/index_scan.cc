@@ -103,7 +103,7 @@ void IndexScan::Pop() {
   }
 }
 
-// Puts the next entry of a range that was read into the heap, or the range back to those that must be read.
+// Puts the next entry of a range that was read into the heap, or puts the range back into unfilled_.
 void IndexScan::Settle(uint32_t number) {
   if (!ranges_[number].ahead.empty()) {
     Push(number);
@@ -194,7 +194,7 @@ void IndexScan::UsePlan(Plan plan) {
   plan_ = std::move(plan);
   const uint64_t ranges = std::max<size_t>(1, plan_.ranges.size() + plan_.kind_ranges.size());
   const uint64_t wanted = std::clamp<uint64_t>(wanted_, kLeastChunk, kLargestChunk);
-  // Reads one more, so that the range need not be read again only to find out that it was enough.
+  // Reads one entry more, so that the range need not be read again only to find out that it was enough.
   chunk_ = std::clamp<uint64_t>(2 * wanted / ranges, kLeastChunk, wanted + 1);
 }
 

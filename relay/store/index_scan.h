@@ -22,13 +22,13 @@
 
 namespace weir {
 
-// An event that may match, as its index entry tells it.
+// An event that may match, as read from its index entry.
 struct Candidate {
   uint64_t inverted_time = 0;  // created_at with all bits inverted
   uint64_t serial = 0;
   uint32_t id = 0;  // the first four bytes
 
-  // Returns true if this event comes before `other` in the answer, as far as the first bytes of the ids tell.
+  // Returns true if this event comes before `other` in the answer, as far as the first bytes of the ids decide that.
   bool operator<(const Candidate& other) const {
     if (inverted_time != other.inverted_time) return inverted_time < other.inverted_time;
     if (id != other.id) return id < other.id;
@@ -52,8 +52,8 @@ class IndexScan {
             const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
-  // Reads until head() is the next entry. Returns true if it is, or if there are no more entries; false if the budget
-  // was used up first. Must be called again after each Pop. If it has returned false, it needs a new budget.
+  // Reads until the next entry is known or there are no more. Returns false if the budget was used up first; the next
+  // call then needs a new budget. Returns true otherwise. Must be called again after each Pop.
   Result<bool> Ready(Budget* budget);
   // Returns the next entry, or null if there are no more. Valid only once Ready has returned true. The same event may
   // come several times in a row.
@@ -80,12 +80,12 @@ class IndexScan {
   // The next entry of a range.
   struct Head {
     Candidate candidate;
-    uint32_t range;  // index in ranges_, or the number that stands for points_
+    uint32_t range;  // index in ranges_, or a number that means points_
     // Reversed, so that the front of the heap is the entry that comes first.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };
-  // The phases of a scan: it chooses a plan, looks up the points, opens the ranges, opens those that cover
-  // every kind of event (Plan::kind_ranges), and then returns the entries.
+  // The phases of a scan: it chooses a plan, looks up the points, opens the ranges, opens the ranges of all kinds
+  // (Plan::kind_ranges), and then returns the entries.
   enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
 
   Status Prepare(Budget* budget);
@@ -109,8 +109,8 @@ class IndexScan {
   const rocksdb::ReadOptions& options_;
   const Filter& filter_;
   const uint64_t wanted_;
-  Candidate first_;        // inclusive
-  const uint64_t oldest_;  // inverted, inclusive
+  Candidate first_;        // the beginning of the scan, inclusive
+  const uint64_t oldest_;  // the oldest time that the filter allows, inverted, inclusive
   const uint64_t last_serial_;
   const PlanLimits limits_;
 
@@ -119,7 +119,7 @@ class IndexScan {
   Plan plan_;
   std::optional<Skim> skim_;   // while set, plan_ reads the entries of all authors
   Plan authors_;               // while skim_ is set: the plan that seeks each author
-  size_t chunk_ = 0;           // entries to read in advance in a range
+  size_t chunk_ = 0;           // number of entries to read in advance in each range
   size_t position_ = 0;        // index in the part of the plan that the phase works on
   uint32_t next_kind_ = 0;     // the next kind in the range of all kinds at position_
   bool on_next_kind_ = false;  // the iterator is at the next kind already

@@ -8,8 +8,8 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kMostDeleted = 100;  // deleted entries that are passed over at once
-constexpr Work kStopWork = 80'000;      // passing them, finding the place, and seeking on: 0.8 µs for each
-constexpr int kDeletion = 0;            // a KeyVersion's type; RocksDB's files have it, so it stays
+constexpr Work kStopWork = 80'000;      // passing them, finding the place, and seeking on: 0.8 µs an entry
+constexpr int kDeletion = 0;            // the type of a deleted KeyVersion; RocksDB's files have it, so it stays
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void IndexWalk::Next() {
   Settle(from);
 }
 
-// An iterator that has passed over too many deleted entries does not tell where it is.
+// An iterator that has passed over too many deleted entries does not say where it is.
 void IndexWalk::Settle(std::string_view from) {
   key_.clear();
   if (at_->Valid()) key_ = ToView(at_->key());
@@ -47,11 +47,11 @@ void IndexWalk::Settle(std::string_view from) {
     return;
   key_ = from;
   for (const rocksdb::KeyVersion& version : passed) {
-    if (version.user_key == key_) continue;  // an older one
+    if (version.user_key == key_) continue;  // an older version
     key_ = version.user_key;
-    if (version.type != kDeletion) return;  // a compaction dropped those before it
+    if (version.type != kDeletion) return;  // a compaction dropped the deleted ones before it
   }
-  if (key_ == from) key_.push_back('\0');  // this key alone was deleted as often
+  if (key_ == from) key_.push_back('\0');  // all the deleted entries were versions of this key
 }
 
 Status IndexWalk::status() const {

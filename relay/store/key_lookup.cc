@@ -20,7 +20,7 @@ Status KeyLookup::Run(const Database& database, rocksdb::ColumnFamilyHandle* fam
 }
 
 void KeyLookup::Clear() {
-  // Needed also because RocksDB's slices lose their buffer if they are moved while they pin a block.
+  // The reset is needed also because RocksDB's slices lose their buffer if they are moved while they pin a block.
   for (rocksdb::PinnableSlice& value : values_) value.Reset();
   keys_.clear();
   statuses_.clear();

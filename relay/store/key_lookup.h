@@ -1,6 +1,6 @@
-// KeyLookup: looks up many keys of one column family at once, which costs less than one after the other.
+// KeyLookup: looks up many keys of one column family at once, which costs less than looking them up one by one.
 //
-// Call Add for each key, then Run, then Value; Clear before the next use.
+// Call Add for each key, then Run, then Value. Call Clear before the next use.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace weir {
 
 class KeyLookup {
  public:
-  // Adds a key and returns its slot, for Value.
+  // Adds a key and returns its slot, which Value takes.
   size_t Add(const Key& key) {
     keys_.push_back(key);
     return keys_.size() - 1;

@@ -1,7 +1,7 @@
 // The layout of the RocksDB database: the keys and values of its three column families. This is format 1.
 //
 // Column family `events`: serial 8 → record (relay/nostr/event.h). Serials are given in the order of arrival. Column
-// family `default`: "format" → the version of this layout, as text. Column family `index`, in the table below. The
+// family `default`: "format" → the version of this layout, as text. Column family `index`: see the table below. The
 // numbers in the table are sizes in bytes. Numbers in keys and values are big-endian, so that keys sort like their
 // numbers.
 //
@@ -13,27 +13,27 @@
 //   | k    | kind 2, time 8, id 4, by 4, serial 6                 |                       | kind  | kinds          |
 //   | c    | time 8, id 4, kind 2, by 4, serial 6                 |                       | -     | all else       |
 //   | d    | address 16                                           | time 8, id 4, serial 6| all   | newest version |
-//   | x    | expiration 8, serial 6                               |                       | -     | what expires   |
+//   | x    | expiration 8, serial 6                               |                       | -     | expired events |
 //   | e    | id 32, author 16                                     |                       | all   | deletion mark  |
 //   | r    | address 16                                           | until 8               | all   | deletion mark  |
 //   | v    | author 32                                            | until 8               | all   | vanish mark    |
 //   | w    | author 32                                            | until 8, serial 6     | -     | vanishing begun|
 //   | m    |                                                      | events 8, serial 8    | all   | counters       |
 //
-// `time` is created_at with all bits inverted, so the newest entries come first. `id`, `author` and `by` are the first
-// bytes of the event's id and author; `by` is the author, too. The id makes events of equal age come lowest id first,
-// as NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their events.
+// `time` is created_at with all bits inverted, so the newest entries come first. `id` is the first bytes of the event's
+// id; `author` and `by` are the first bytes of its author. The id makes events of equal age come lowest id first, as
+// NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their events.
 //
 // `value` is the beginning of the SHA-256 of the tag's value. With a weaker hash, an author could choose values that
 // collide with a victim's key, and every query for that key would have to walk through the author's events.
 //
 // `address` is a hash of kind, author and "d" tag. Truncated and hashed parts find too many events, but never too few;
-// a query therefore matches every event against its record. Addresses and marks decide without a record, so they have
-// 16 bytes or more of a cryptographic hash or of a key.
+// a query therefore matches the record of every event that it finds. Addresses and marks decide without a record, so
+// they have 16 bytes or more of a cryptographic hash or of a key.
 //
 // `bloom` is the part of the key that is in the bloom filters. In the entries a and t the kind stands between the
-// author or value and the time. So they serve queries with and without kinds: an author or a tag value has few kinds,
-// and a query seeks from one kind to the next. This costs readers less than a second entry would cost every writer.
+// author or value and the time. So these entries serve queries with and without kinds: an author or a tag value has few
+// kinds, and a query seeks from one kind to the next. This costs readers less than a second entry would cost writers.
 #pragma once
 
 #include <array>
@@ -67,8 +67,8 @@ class Key {
   static constexpr size_t kMostBytes = 56;
 
   explicit Key(char first) { bytes_[size_++] = first; }
-  // Copies a key that was read from the database. A key that is longer than kMostBytes is damaged and is cut; seeking
-  // to the copy still finds every key behind the damaged one.
+  // Copies a key that was read from the database. A key that is longer than kMostBytes is damaged and is cut short;
+  // seeking to the copy still finds every key behind the damaged one.
   static Key Of(std::string_view key) {
     Key copy;
     return copy.Bytes(key.data(), key.size() < kMostBytes ? key.size() : kMostBytes);
@@ -101,15 +101,15 @@ class Key {
   char bytes_[kMostBytes];
 };
 
-// Returns the big-endian number in the first `count` bytes, which are at most 8.
+// Returns the big-endian number in the first `count` bytes; `count` is at most 8.
 inline uint64_t ReadNumber(const char* bytes, size_t count) {
   uint64_t number = 0;
   for (size_t i = 0; i < count; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
   return number;
 }
 
-// Identifies the versions of a replaceable or addressable event, of which only the newest is stored: a hash of the
-// kind, the author and the value of the "d" tag.
+// A hash of the kind, the author and the value of the "d" tag. All versions of a replaceable or addressable event have
+// the same address, and only the newest of them is stored.
 using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
 // Returns the address of a replaceable or addressable event. The "d" value of a replaceable event is empty.
@@ -123,7 +123,7 @@ struct NamedAddress {
 // Returns nullopt if `text` names no address of a replaceable or addressable kind.
 std::optional<NamedAddress> ParseAddress(std::string_view text);
 
-// Returns the hash of a tag's value that the entries t have.
+// Returns the hash of a tag's value, as the entries t have it.
 uint64_t TagHash(std::string_view value);
 
 // The largest serial: keys of the index have 6 bytes for it.
@@ -161,11 +161,11 @@ struct IndexEntry {
   uint32_t by = 0;  // the first four bytes of the author, as a big-endian number
   uint16_t kind = 0;
 };
-// Reads the key of an entry a, t, k or c. `range_size` is the length of the part before `time`, with the kind if that
-// comes before it. Returns false if the key has another letter or the wrong length.
+// Reads the key of an entry a, t, k or c. `range_size` is the length of the part before `time`, including the kind if
+// it comes before `time`. Returns false if the key has another letter or the wrong length.
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
-// These read the value of an entry i or d into those fields of `entry` that it has. They return false if the value has
-// the wrong length.
+// These read the value of an entry i or d into the fields of `entry` that the value has. They return false if the value
+// has the wrong length.
 bool ReadIdValue(std::string_view value, IndexEntry* entry);
 bool ReadAddressValue(std::string_view value, IndexEntry* entry);
 
@@ -177,11 +177,11 @@ struct Counters {
 // Returns the value that is stored for the counters.
 std::string WriteCounters(const Counters& counters);
 // Returns false if the value has the wrong length, or if the counters cannot be right: more events than serials, or a
-// serial beyond kLastSerial. With wrong counters, serials would be given again.
+// serial beyond kLastSerial. With wrong counters, serials would be given twice.
 bool ReadCounters(std::string_view value, Counters* counters);
 
-// Calls add(key, value) for every index entry of the event, which may include the same key more than once. Marks are
-// not included, because they stay when the event is removed. The views are valid during the call.
+// Calls add(key, value) for every index entry of the event; the same key may come more than once. Marks are not
+// included, because they stay when the event is removed. The views are valid during the call.
 template <typename Add>
 void ForEachEntry(EventView event, uint64_t serial, Add&& add);
 

@@ -11,12 +11,12 @@
 
 namespace weir {
 
-// Returns the process that holds the lock file of `directory`, as far as the file tells. Returns nullopt if no process
-// holds it, or if it cannot be opened.
+// Returns the process that holds the lock file of `directory`, as the file describes it. Returns nullopt if no process
+// holds the file, or if it cannot be opened.
 std::optional<LockHolder> HolderOf(const std::string& directory);
 // Returns true if `process` is a process of this machine that has the directory's lock file open. A caller needs this
-// because the process id in the file may be one of another PID namespace (a container), or may belong to a later
-// process. Also returns false if this user may not look at the process.
+// because the process id in the file may come from another PID namespace (a container), or may have been given to a
+// later process. Also returns false if this user may not look at the process.
 bool HasLockOpen(int process, const std::string& directory);
 
 class LockFile {
@@ -24,8 +24,8 @@ class LockFile {
   // Makes an object that holds no lock.
   LockFile() = default;
   // Takes the lock of `directory`, which must exist. The error names the process that holds it: "data/events is in use
-  // by process 1234 (weir relay)". `address` is written into the file: other programs on this machine can reach this
-  // one there (LockHolder::address).
+  // by process 1234 (weir relay)". `address`, at which other programs on this machine can reach this one, is written
+  // into the file (LockHolder::address).
   static Result<LockFile> Take(const std::string& directory, const std::string& address = "");
   // Empties the file and releases the lock. The file stays.
   ~LockFile();

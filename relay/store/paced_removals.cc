@@ -14,7 +14,7 @@ bool PacedRemovals::MayGoOn() {
     if (admission_ && admission_->Poll() == Admission::State::kWaiting) return false;
     admission_.reset();
     if (unpaid_ > 0) admission_.emplace(admit_(CostOf(std::exchange(unpaid_, 0))));
-    return !admission_ || !admission_->waiting();  // a refused one has waited as long as bulk work waits
+    return !admission_ || !admission_->waiting();  // a refused admission has waited as long as bulk work waits
   });
   return !may.ok() || may.value();
 }
@@ -31,7 +31,7 @@ void PacedRemovals::GoOnVanishing() {
   if (vanished_.more && MayGoOn()) Remove(&vanished_);
 }
 
-// If the clock was set back, the next look must not be put off by as much.
+// If the clock was set back, the next look must not be delayed by as much.
 void PacedRemovals::Look() {
   const uint64_t now = clock_.NowSeconds();
   if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;

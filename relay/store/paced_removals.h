@@ -4,8 +4,8 @@
 //
 // It removes events of authors who asked to vanish, and expired events. The two kinds take turns. Once a minute it
 // looks whether there are such events, and calls the store's Upkeep. BelievedClock decides which events have expired.
-// Pieces of large deletions are saved by the owner of this object, GroupCommit (group_commit.h), which charges them
-// here.
+// Pieces of large deletions are saved by the owner of this object, GroupCommit (group_commit.h), which passes their
+// work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
@@ -42,10 +42,10 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Asks the gate for the work that is not charged yet, and returns true if the next piece may be removed now. Must not
-  // be called under a lock, because the gate may wake other threads that then call Submit.
+  // Asks the gate for the work that it was not asked for yet, and returns true if the next piece may be removed now.
+  // Must not be called under a lock, because the gate may wake other threads that then call Submit.
   bool MayGoOn();
-  // Adds the work of a piece of a deletion, to be asked for at the gate.
+  // Adds the work of a piece of a deletion, for which MayGoOn then asks the gate.
   void Charge(Work work) { unpaid_ += work; }
   // Ends the wait at the gate.
   void Stop() { admission_.reset(); }
@@ -63,14 +63,14 @@ class PacedRemovals {
   void AddTo(GroupCommitStats* stats) const;
 
  private:
-  // The work of one piece. It is as small as that of a small write, so that clients' events wait no longer for it.
+  // The work of one piece: that of a small write, so that clients' events wait no longer for a piece than for a write.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
   // One of the two kinds of removals.
   struct Owed {
     const char* what;  // for log messages
     std::function<Result<OwedPiece>()> remove_piece;
-    bool more = true;     // there may be events to remove; at first, because an earlier process may have left some
+    bool more = true;     // there may be events to remove; true at first, because an earlier process may have left some
     bool failed = false;  // the last piece failed
     std::atomic<uint64_t> removed{0};
   };

@@ -9,8 +9,8 @@ namespace weir {
 namespace {
 
 constexpr int kEntriesAStep = 32;
-constexpr Work kKeyWork = 150;  // a tag's value hashed, mostly
-// A plan with so many entries is counted no further; at most 0.3 ms for each plan.
+constexpr Work kKeyWork = 150;  // mostly for hashing a tag's value
+// A plan with this many entries is counted no further; the count takes at most 0.3 ms for each plan.
 constexpr uint64_t kMostEntries = 1024;
 
 const Key& RangeOf(const Plan& plan, size_t range) {
@@ -47,7 +47,7 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
   for (int i = 0; iterator->Valid() && iterator->key().starts_with(start); ++i, iterator->Next()) {
     runner.begun = true;
     runner.resume = Key::Of(ToView(iterator->key()));
-    // Counts at least one, because tiny slices would get nowhere otherwise.
+    // Counts at least one entry, because tiny slices would get nowhere otherwise.
     if (i == kEntriesAStep || (i > 0 && budget->used_up())) return;
     ++runner.entries;
     budget->Visit(kVisitWork);

@@ -1,6 +1,6 @@
 // PlanRace: finds out which of a filter's plans (planner.h) leads to the fewest index entries, by counting entries in
-// the index. Each step counts some entries of the plan for which the fewest were counted so far. A plan wins when it
-// has the fewest and all of its entries are counted, or 1,024 of them.
+// the index. Each step counts some entries of the plan for which the fewest were counted so far. A plan wins when the
+// fewest were counted for it, and these are all of its entries or 1,024.
 //
 // First call MakeNextPlan while has_more_plans(), then Step until decided(), then TakeWinner. If there are fewer than
 // two plans, decided() is true from the beginning, and no Step is needed.
@@ -34,7 +34,7 @@ class PlanRace {
   // Does not keep references to its arguments.
   PlanRace(const Filter& filter, const PlanLimits& limits);
 
-  // Returns true while a plan has not been made. All plans must be made before the first Step, and before TakeWinner.
+  // Returns true while a plan is left to make. All plans must be made before the first Step, and before TakeWinner.
   bool has_more_plans() const { return runners_.size() < choices_.size(); }
   // Makes one plan. `filter` and `limits` must be those of the constructor.
   void MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget);
@@ -42,7 +42,7 @@ class PlanRace {
   // Returns true once a plan has won. Also true at once if there are fewer than two plans.
   bool decided() const { return winner_ != kNobody; }
   // Counts up to 32 more entries of the plan for which the fewest were counted so far, or decides the race. `iterator`
-  // must be one of the index family; it is moved. The caller must check its status after the call.
+  // must be an iterator of the index family; the call moves it. The caller must check its status afterwards.
   void Step(rocksdb::Iterator* iterator, Budget* budget);
   // Returns the winner and frees all plans. Returns an empty plan if the filter can match no event. Must be called
   // once.
@@ -54,7 +54,7 @@ class PlanRace {
   // A plan that is being counted.
   struct Runner {
     Plan plan;
-    uint64_t entries = 0;  // number of entries that were counted; it begins with the plan's points
+    uint64_t entries = 0;  // number of entries that were counted; it begins with the number of the plan's points
     size_t range = 0;      // the range that is being counted: an index into `ranges`, then into `kind_ranges`
     bool begun = false;    // a part of the range was counted
     Key resume{'\0'};      // if `begun`: the key at which the count continues

@@ -30,8 +30,8 @@ Plan IdPlan(const std::vector<EventId>& ids) {
   return plan;
 }
 
-// Returns true if the kind's current versions of all authors can be named, with one key each. Addressable kinds cannot:
-// an event is kept under its first d, but found by every d that it has.
+// Returns true if one key for each author leads to all events of this kind. This does not hold for addressable kinds:
+// an event is kept under its first d tag, but must be found by each of its d tags.
 bool HasAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, size_t points) {
   return ClassOf(kind) == KindClass::kReplaceable && points + filter.authors->size() <= limits.max_points;
 }
@@ -68,7 +68,7 @@ Plan KindPlan(const Filter& filter) {
   return plan;
 }
 
-// Checked before the keys are made: a thousand authors with a thousand kinds are a million keys.
+// This is checked before the keys are made: a thousand authors with a thousand kinds are a million keys.
 bool Fits(size_t values, const Filter& filter, size_t most) {
   return values * (filter.kinds ? filter.kinds->size() : 1) <= most;
 }

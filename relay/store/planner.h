@@ -1,6 +1,6 @@
 // Makes plans for a filter. A plan names the entries of the index (keys.h) that a query has to read to find all events
-// that match the filter. They may lead to other events, too, so the query matches each event it finds. The planner
-// prefers plans that should have few entries:
+// that match the filter. These entries may lead to other events, too, so the query matches each event that it finds.
+// The planner prefers plans that should have few entries:
 //
 //   the filter names                the plan reads
 //   ids                             the entries of the ids
@@ -31,9 +31,9 @@ struct PlanLimits {
 
 struct Plan {
   std::vector<Key> points;       // keys of entries i and d, which are looked up
-  std::vector<Key> ranges;       // beginnings of the keys of entries a, t, k and c, with the kind unless it is c
+  std::vector<Key> ranges;       // beginnings of the keys of entries a, t, k and c, with the kind, except for c
   std::vector<Key> kind_ranges;  // beginnings of the keys of entries a and t, without the kind: all kinds are read
-  // Values of which an entry must have one, sorted; empty: any value.
+  // Values that an entry may have, sorted; empty: any value.
   std::vector<uint32_t> by;     // IndexEntry::by
   std::vector<uint16_t> kinds;  // IndexEntry::kind
 
@@ -47,7 +47,7 @@ struct Plan {
   bool Wants(const IndexEntry& entry) const;
 };
 
-// Names a plan that is not made yet, because to make it may take a thousand hashes.
+// Names a plan that is not made yet, because making it may take a thousand hashes.
 struct PlanChoice {
   enum class Index : uint8_t { kIds, kAuthors, kTag, kKinds, kTime };
   Index index;
@@ -56,7 +56,7 @@ struct PlanChoice {
 
 // Returns the possible plans, of which the first is the best guess. Returns none if the filter can match no event.
 std::vector<PlanChoice> PossiblePlans(const Filter& filter, const PlanLimits& limits = {});
-// Makes one of the possible plans. `filter` and `limits` must be those of PossiblePlans.
+// Makes one of the possible plans. `filter` and `limits` must be those that PossiblePlans got.
 Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& limits = {});
 
 // Returns the plan that reads all entries by time. It replaces a plan whose kind_ranges turn out to have too many

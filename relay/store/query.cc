@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kMostAtOnce = 64;  // events that are fetched together
-// Events of the first fetch, whose size is not known yet: 8 of the largest are a megabyte.
+// Number of events of the first fetch. Their size is not known yet; 8 of the largest are a megabyte.
 constexpr size_t kFirstAtOnce = 8;
 
 }  // namespace
@@ -78,7 +78,7 @@ Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
 
 Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
   bytes_ = 0;
-  // Judges at least one more event: settling its place may have taken all of the slice.
+  // Judges at least one more event, because settling its place may have used up the slice.
   for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
       if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
@@ -126,7 +126,7 @@ void StoreQuery::LetGoOfBlocks() {
     if (part.scan) part.scan->LetGo();
 }
 
-// Ends the parts that need no more looking. Returns true if no part is left.
+// Ends the parts that need no more entries. Returns true if no part is left.
 bool StoreQuery::Finished() {
   const bool collects =
       std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return !part.done && part.left > 0; });
@@ -152,8 +152,8 @@ uint64_t StoreQuery::Wanted() const {
   return wanted;
 }
 
-// Moves the entries of the next places from the scans to found_. Returns false if the budget was used up before. A
-// place is complete when all scans have gone past it.
+// Moves the entries of the next places from the scans to found_. Returns false if the budget was used up first. A place
+// is complete when all scans have gone past it.
 Result<bool> StoreQuery::Collect() {
   const uint64_t wanted = Wanted();
   for (;;) {
@@ -202,8 +202,8 @@ Status StoreQuery::SettlePlace() {
   return {};
 }
 
-// Sorts several events of one moment whose ids begin alike. Each such id takes its author four billion hashes, so they
-// are few; the slice pays for all of them.
+// Sorts several events of the same age whose ids begin alike. Such an id costs its author four billion hashes, so there
+// are few such events; the slice pays for all of them.
 Status StoreQuery::SortById(std::vector<Found>* place) {
   std::vector<std::pair<std::string, Found>> by_id;
   rocksdb::PinnableSlice record;
@@ -221,7 +221,7 @@ Status StoreQuery::SortById(std::vector<Found>* place) {
   return {};
 }
 
-// Returns how many records fit into what is left of the slice, judging by those fetched last.
+// Returns how many records fit into what is left of the slice, judging by the records that were fetched last.
 size_t StoreQuery::AffordableRecords(const Slice& slice) const {
   const auto work =
       static_cast<uint64_t>(std::max<int64_t>(budget_.work, 0)) / (kRecordWork + record_bytes_ * kRecordByteWork) + 1;
@@ -262,7 +262,7 @@ bool StoreQuery::WasJudged(EventView event) const {
 // used up before the event was matched with all parts.
 bool StoreQuery::Judge(const OnMatch& on_match) {
   const size_t end = EndOfEvent(next_found_);
-  // An entry without an event is a finding for `weir check`; it hides nothing from the asker.
+  // An entry without an event is a finding for `weir check`; it hides nothing from the client.
   const std::string_view record = records_.Value(next_record_).value_or("");
   if (EventView::WellFormed(record) && !WasJudged(EventView(record))) {
     const EventView event(record);
@@ -286,7 +286,7 @@ bool StoreQuery::Judge(const OnMatch& on_match) {
   return true;
 }
 
-// Hands the event out to the parts up to `end` that it matches, if one of them has not reached its limit.
+// Hands the event out to the parts up to `end` that it matches, if at least one of them has not reached its limit.
 void StoreQuery::HandOut(EventView event, size_t end, const OnMatch& on_match) {
   bool handed_out = false;
   bool cut_off = false;

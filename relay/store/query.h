@@ -79,7 +79,7 @@ class StoreQuery final : public Query {
   uint64_t judged_at_ = 0;
   EventId judged_id_{};
 
-  // Entries of one place (Candidate::SamePlace); the scans may find more of the same place.
+  // Entries of one place (Candidate::SamePlace); the scans may still find more at this place.
   std::vector<Found> place_;
   // Entries in the order of the answer. If several parts have found the same event, their entries follow each other.
   std::vector<Found> found_;
@@ -89,8 +89,8 @@ class StoreQuery final : public Query {
   // The records of the next events of found_, one for each event; empty between slices.
   RecordLookup records_;
   size_t next_record_ = 0;
-  size_t at_once_;             // number of records that were read last
-  uint64_t record_bytes_ = 0;  // the mean size of those records
+  size_t at_once_;             // number of records that were read together last
+  uint64_t record_bytes_ = 0;  // the mean size of the records that were read last
   uint64_t bytes_ = 0;         // bytes of JSON that were passed to the caller in this slice
   Status failed_;              // the error of the constructor
 };

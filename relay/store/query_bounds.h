@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// Replaces the number of a part that an event was found for, if the event does not match the part's filter.
+// Replaces the number of the part whose scan has found an event, if the event does not match the part's filter.
 inline constexpr uint32_t kNoPart = UINT32_MAX;
 
 // When all limits are reached, a query looks for one more match, to learn whether the answer is complete. After this

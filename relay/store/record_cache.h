@@ -1,9 +1,9 @@
 // RecordCache: caches records (relay/nostr/event.h) that were read from the database, by serial. The records are in
-// RocksDB's block cache, so its size limits them, too.
+// RocksDB's block cache, so the size limit of that cache covers them, too.
 //
 // Without this cache, finding a record in a cached block takes 2 µs, because RocksDB searches every level of its tree
 // and then the block; here it takes 0.2 µs. Records need not be removed when their events are deleted: a serial is
-// given only once and its record never changes, and queries find serials in the index.
+// given only once, its record never changes, and queries look only for serials that are in the index.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -24,7 +24,7 @@ class RecordCache {
   explicit RecordCache(std::shared_ptr<rocksdb::Cache> cache);
 
   // Keeps a record in the cache while the pin lives. The pin is false if the record is not in the cache; then record()
-  // must not be called. The RecordCache must outlive it.
+  // must not be called. The RecordCache must outlive the pin.
   class Pin {
    public:
     Pin() = default;
@@ -52,7 +52,7 @@ class RecordCache {
   void Keep(uint64_t serial, std::string_view record) const;
 
  private:
-  using CacheKey = std::array<char, 16>;  // has the length of RocksDB's keys of blocks
+  using CacheKey = std::array<char, 16>;  // has the length of the block keys of RocksDB
   CacheKey KeyOf(uint64_t serial) const;
 
   std::shared_ptr<rocksdb::Cache> cache_;

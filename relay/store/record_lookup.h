@@ -1,8 +1,8 @@
 // RecordLookup: reads the records (relay/nostr/event.h) of several events at once, from the cache of records
 // (record_cache.h) or from the database. Events that are read together were often saved soon after each other. An
-// iterator reads those of the database, at 0.5 µs each; a single lookup takes 2 µs.
+// iterator reads such events at 0.5 µs for each record; a single lookup takes 2 µs.
 //
-// Call Add for each event, then Run, then Value; LetGo before the next use.
+// Call Add for each event, then Run, then Value. Call LetGo before the next use.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace weir {
 
 class RecordLookup {
  public:
-  // Adds the event with this serial. Returns its slot, for Value.
+  // Adds the event with this serial. Returns its slot, which Value takes.
   size_t Add(uint64_t serial) {
     serials_.push_back(serial);
     return serials_.size() - 1;
@@ -29,8 +29,8 @@ class RecordLookup {
   // Reads all events that were added. Must be called once between two calls of LetGo. Keeps records in the cache of
   // records if `options.fill_cache` is true.
   Status Run(const Database& database, const rocksdb::ReadOptions& options);
-  // Returns the record in the slot, or nullopt if there is none in the database. Must be called only after a successful
-  // Run. The view is valid until LetGo.
+  // Returns the record in the slot, or nullopt if the database has none. Must be called only after a successful Run.
+  // The view is valid until LetGo.
   std::optional<std::string_view> Value(size_t slot) const { return values_[slot]; }
   // Returns the number of events that were added.
   size_t size() const { return serials_.size(); }

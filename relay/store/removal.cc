@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// An index entry may lead to an event that it does not mean, so `wanted` decides.
+// An index entry may lead to an event that must not be removed, so `wanted` decides.
 template <typename Wanted>
 Status RemoveIf(const Database& database, uint64_t serial, RemovalPiece* piece, Wanted wanted) {
   std::string record;
@@ -55,7 +55,7 @@ Result<RemovalPiece> Vanishing::Next(Work most) {
     if (!found.ok()) return found.status();
     if (!found.value()) {
       if (piece.more) return piece;
-      // Requests that came meanwhile may stand before from_.
+      // Requests that came meanwhile may be before from_.
       piece.more = from_ != "w";
       from_ = "w";
       return piece;
@@ -82,8 +82,8 @@ Result<RemovalPiece> Vanishing::Next(Work most) {
   return piece;
 }
 
-// Finds the first request from from_ on, and moves from_ there. Returns null if there are no more, or if `most` was
-// reached before: then piece->more is set.
+// Finds the first request at or behind from_, and moves from_ there. Returns null if there are no more, or if `most`
+// was reached first; then piece->more is set.
 Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, RemovalPiece* piece) {
   IndexWalk at(database_, &piece->looked);
   for (at.Seek(from_); at.Within("w"); at.Next()) {
@@ -109,7 +109,7 @@ Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, Remo
 Status Vanishing::Walk(const Key& range, size_t time_at, Work most, RemovalPiece* piece) {
   IndexWalk at(database_, &piece->looked);
   at.Seek(resume_.empty() ? range.view() : std::string_view(resume_));
-  // Removes at least one, because small pieces would get nowhere otherwise.
+  // Removes at least one event, because small pieces would get nowhere otherwise.
   for (bool first = true; at.Within(range.view()); first = false) {
     const std::string_view key = at.key();
     if (!first && piece->work() >= most) {
@@ -161,7 +161,7 @@ Result<RemovalPiece> Expiry::Next(uint64_t now_seconds, Work most) {
     if (!removed.ok()) return removed;
   }
   if (Status read = at.status(); !read.ok()) return read;
-  // The next sweep begins there, so it need not pass over entries that this one deleted.
+  // The next sweep begins at this key, so it need not pass over entries that this sweep deleted.
   if (!piece.more) resume_ = ExpirationKey(now_seconds, 0).view();
   swept_until_ = now_seconds;
   return piece;

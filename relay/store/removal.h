@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// Reads the record of the event with this serial. Returns false if there is none or if it is damaged, which `weir
-// check` reports.
+// Reads the record of the event with this serial. Returns false if there is no record, or if it is damaged (`weir
+// check` reports that).
 Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
                         const rocksdb::ReadOptions& options = {});
 // Returns options for reading records that may be removed. Such records are not cached, because they will not be read
@@ -54,10 +54,10 @@ struct RemovalPiece {
   Work work() const { return removals.work() + looked; }
 };
 
-// Carries out requests to vanish: removes all events that the author of a request published up to its time, and the
-// gift wraps for that author, but not the request itself. It skips newer events with one seek for each kind.
+// Carries out requests to vanish. It removes all events that the author of a request published up to the request's
+// time, and the gift wraps for that author, but not the request itself. It skips newer events with one seek per kind.
 //
-// The store notes which requests are not done yet (key w in keys.h). So if a piece could not be written, the caller
+// The store records which requests are not done yet (key w in keys.h). So if a piece could not be written, the caller
 // must continue with a new object, which makes the piece again. A new object also continues the work of an earlier
 // process.
 class Vanishing {
@@ -82,7 +82,7 @@ class Vanishing {
   const Database& database_;
   std::string from_ = "w";  // requests before this key are done, or came later and are done in the next round
   Request request_;
-  std::string hex_;  // the author of request_
+  std::string hex_;  // the author of request_, as hex
   Range range_ = Range::kAuthor;
   std::string resume_;  // the key in the range from which Walk continues; empty: the beginning of the range
 };
@@ -91,8 +91,8 @@ class Vanishing {
 class Expiry {
  public:
   explicit Expiry(const Database& database) : database_(database) {}
-  // Returns the next piece of events that have expired at `now_seconds`, of about `most` work. Returns no events if
-  // `now_seconds` is 0. The caller must write the piece before the next call.
+  // Returns the next piece, of about `most` work, of the events that have expired at `now_seconds`. Returns no events
+  // if `now_seconds` is 0. The caller must write the piece before the next call.
   Result<RemovalPiece> Next(uint64_t now_seconds, Work most);
 
  private:
@@ -103,7 +103,7 @@ class Expiry {
 
 // Writes a piece, together with the counters of the store.
 using WritePiece = std::function<Status(RemovalPiece* piece)>;
-// Removes the events with these ids in pieces of about `most` work, each of which `write` writes. Returns the number of
+// Removes the events with these ids in pieces of about `most` work; `write` writes each piece. Returns the number of
 // events that were removed. After an error the pieces that were written before stay removed.
 Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
                              const WritePiece& write);

@@ -39,7 +39,7 @@ class RocksDbEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Returns all changes except those of the counters (keys.h). The edit keeps the batch. Must be called once.
+  // Returns all changes except those of the counters (keys.h). The batch belongs to the edit. Must be called once.
   rocksdb::WriteBatch* Finish();
   // Return the number of events that the edit adds and removes.
   uint64_t added() const { return added_; }

@@ -18,10 +18,10 @@ namespace {
 
 Status ReadOnlyError() { return Status::Error("this database was opened for reading only"); }
 
-// Work of one piece of Delete: as long as a write of others.
+// Work of one piece of Delete: the same as that of a write of clients' events.
 constexpr Work kDeletePieceWork = 8 * kTurnWork;
 
-// Without counters, or with wrong ones, serials would be given again and stored events would be overwritten.
+// Without counters, or with wrong ones, serials would be given twice and stored events would be overwritten.
 Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
   Counters counters;
   std::string value;
@@ -62,8 +62,8 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   return {};
 }
 
-// RocksDB tells whether it can ever go on when it is asked to resume. After a full disk it can, so only the next save
-// asks.
+// RocksDB says whether it can ever go on when it is asked to resume. After a full disk it can, so only the next save
+// asks it.
 Status RocksDbStore::Failed(const rocksdb::Status& status) {
   failed_ = true;
   if (!status.IsNoSpace()) {
@@ -77,8 +77,8 @@ Status RocksDbStore::Stuck() const {
   return stuck_;
 }
 
-// A log whose disk was full takes nothing more, and RocksDB begins a new one when it flushes. So it must always have
-// something to flush, even if that is on disk already (otherwise RocksDB 7.8 goes on with the broken log and aborts).
+// A log whose disk was full takes no more writes, and RocksDB begins a new one when it flushes. So it must always have
+// something to flush, even if it is on disk already (otherwise RocksDB 7.8 goes on with the broken log and aborts).
 bool RocksDbStore::NothingInMemory() const {
   for (rocksdb::ColumnFamilyHandle* family : {database_->index(), database_->events()}) {
     uint64_t entries = 0;
@@ -88,8 +88,8 @@ bool RocksDbStore::NothingInMemory() const {
   return true;
 }
 
-// After an error RocksDB refuses all writes until it has recovered. It tries to by itself every few seconds; a save
-// need not wait for that.
+// After an error RocksDB refuses all writes until it has recovered. It tries to recover by itself every few seconds,
+// but a save need not wait for that.
 Status RocksDbStore::Resume() {
   const rocksdb::Status status = database_->db()->Resume();
   if (status.ok() || status.IsBusy()) {
@@ -111,7 +111,7 @@ Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {
   return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, sync);
 }
 
-// Not synced: if a crash undoes the piece, it is still owed.
+// The piece is not synced: if a crash undoes it, its events are removed after the restart.
 template <typename Job, typename Next>
 Result<OwedPiece> RocksDbStore::DoPiece(std::unique_ptr<Job>* job, Next next) {
   if (options_.read_only) return ReadOnlyError();
@@ -157,13 +157,13 @@ Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t no
                                       std::span<SaveResult> results) {
   if (options_.read_only) return ReadOnlyError();
   RocksDbEdit edit(*database_, next_serial_);
-  // Copied to `results` only when it is written.
+  // Copied to `results` only when the batch is written.
   std::vector<SaveResult> planned(results.begin(), results.end());
   Result<size_t> settled = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
   if (!settled.ok()) return settled.status();
   rocksdb::WriteBatch* batch = edit.Finish();
   if (batch->Count() > 0) {
-    // Serials of a write that failed are not used again: it may be in the log all the same.
+    // The serials of a write that failed are not used again: the write may be in the log all the same.
     next_serial_ = edit.next_serial();
     const uint64_t before = events_;
     const Counters after{.events = before + edit.added() - std::min(before + edit.added(), edit.removed()),

@@ -5,7 +5,7 @@
 //
 // keys.h has the layout. Each call of SaveSome is one atomic WriteBatch and one write to the database, so callers
 // should save many events at once (group_commit.h). Only one process can open a database for writing; a lock file names
-// it (lock_file.h).
+// that process (lock_file.h).
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@
 
 namespace weir {
 
-// When saved events are on disk. A killed process never loses saved events; a machine that fails may lose those that
-// are not on disk yet.
+// The time at which saved events are on disk. A killed process never loses saved events; a machine that fails may lose
+// those that are not on disk yet.
 enum class SyncMode : uint8_t {
   kBatch,     // when SaveSome returns
   kInterval,  // about sync_interval later (wal_sync.h)
@@ -50,7 +50,7 @@ struct StoreOptions {
   bool read_only = false;
   bool create = true;  // false: a missing database is an error
   bool direct_io_for_compaction = false;
-  // Raises the limits at which RocksDB itself slows writes down, because a limiter slows them down before
+  // Raises the limits at which RocksDB itself slows writes down, because a limiter slows them down earlier
   // (rocksdb_options.h). Set it only if there is such a limiter.
   bool move_brakes = true;
   bool for_import = false;  // no client reads meanwhile: keeps more files in level 0, and so rewrites less
@@ -96,7 +96,7 @@ class RocksDbStore final : public EventStore {
 
  private:
   RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters);
-  // Writes the batch and the counters, which are `after` then, as one write.
+  // Writes the batch and the new counters (`after`) as one write.
   Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
   Status Resume();
   Status Failed(const rocksdb::Status& status);
@@ -118,7 +118,7 @@ class RocksDbStore final : public EventStore {
 
   mutable std::mutex stuck_mutex_;
   Status stuck_;
-  std::atomic<bool> owes_vanishing_ = true;  // at first, because an earlier process may have left something
+  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may have left some
   // The counters that were written last.
   std::atomic<uint64_t> events_;
   std::atomic<uint64_t> last_serial_;

@@ -84,7 +84,7 @@ Status SavePlan::LookUp(std::span<const Event> events) {
 // Returns null if only a part of a deletion was done.
 Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Known& known, SaveResult* result) {
   if (ClassOf(event.kind()) == KindClass::kEphemeral) throw std::logic_error("ephemeral events are not stored");
-  work_ += kEntryWork;  // looking it up
+  work_ += kEntryWork;  // looking up the event
   const bool vanished = HasVanished(event);
   if (IsPending(event)) return std::optional(SaveOutcome::kDuplicate);
   if (known.stored && !edit_.IsRemoved(*known.stored)) {
@@ -115,7 +115,7 @@ bool SavePlan::IsPending(EventView event) const {
   return pending != pending_ids_.end() && pending_[pending->second].alive;
 }
 
-// An event that is to vanish may still be stored; of its author's requests only the last one stays.
+// Returns true if this stored event still has to be removed. Only the last request of its author stays.
 Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
   if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
   Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
@@ -174,7 +174,7 @@ void SavePlan::Store(EventView event) {
   pending_.push_back({event, edit_.TakeSerial()});
 }
 
-// Returns false if there is more to do than this plan may; the edit then has the marks of what was done.
+// Returns false if there is more to do than this plan may do; the edit then has the marks of the finished part.
 Result<bool> SavePlan::ApplyDeletion(EventView deletion, SaveResult* result) {
   const Work before = work();
   uint32_t number = 0;
@@ -255,7 +255,7 @@ Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
   return version;
 }
 
-// The mark holds from now on; stored events go later (EventStore::RemoveVanished), pending ones go now.
+// The mark holds from now on. Stored events are removed later (EventStore::RemoveVanished), pending ones now.
 void SavePlan::ApplyVanish(EventView request) {
   std::optional<uint64_t>& until = vanished_[request.pubkey()];
   until = std::max(until.value_or(0), request.created_at());

@@ -7,7 +7,7 @@
 //   kDuplicate   it is stored, or came earlier in this batch, and was not removed since. If it is stored but has to
 //                vanish and is not removed yet, the outcome is kVanished
 //   kExpired     it has expired (NIP-40)
-//   kVanished    its author, or the recipient of a gift wrap, asked to vanish at its time or later (NIP-62)
+//   kVanished    its author, or the recipient of a gift wrap, asked to vanish at the event's time or later (NIP-62)
 //   kDeleted     an owner (gift_wrap.h) deleted its id, or its author deleted its address up to its time or later
 //                (NIP-09)
 //   kSuperseded  a newer version is stored that has not expired; of versions of the same age, the one with the lower
@@ -17,9 +17,9 @@
 // Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. The store keeps a
 // mark for each id and address that is deleted, so the deletion also holds for events that come later.
 //
-// A plan bounds the work of its write, which is saving and removing, and settles as many events as fit. If a deletion
-// does not fit into a write of its own, the plan does the part that fits, with its marks. The deletion itself is saved
-// with its last part. So a deletion that is acknowledged has been done completely.
+// A plan bounds the work of its write (saving and removing), and settles as many events as fit. If a deletion does not
+// fit into a write of its own, the plan does the part that fits, including the marks. The deletion itself is saved with
+// its last part. So a deletion that is acknowledged has been done completely.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ namespace weir {
 
 class SavePlan {
  public:
-  // `urls` are the relay's own addresses: a request to vanish is carried out if it names one of them. `most` is the
-  // most work of the write. `edit` and `urls` must outlive the plan.
+  // `urls` are the relay's own addresses; a request to vanish is carried out if it names one of them or all relays.
+  // `most` is the most work of the write. `edit` and `urls` must outlive the plan.
   SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
       : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}
 
@@ -56,7 +56,7 @@ class SavePlan {
     uint64_t serial;
     bool alive = true;  // false: a later event of the batch removed it
   };
-  // The newest version at an address after the events so far: in this batch, stored, or none.
+  // The newest version at an address after the events so far. It is in this batch or is stored, or there is none.
   struct Version {
     size_t pending = SIZE_MAX;  // index in pending_; SIZE_MAX: not in this batch
     std::optional<StoreEdit::Handle> stored;

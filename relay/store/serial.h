@@ -1,8 +1,8 @@
-// Serial: the number that an event gets when it is stored. Moment: the set of events that were stored at one time, as
-// the last serial of each origin.
+// Serial: the number that an event gets when it is stored. Moment: the set of events that a store has at one time. It
+// is kept as the last serial of each origin.
 //
-// Every process that saves events is an origin, and gives the serials of its own events. They grow in the order in
-// which the events become visible to readers. A RocksDB has one origin, 0; several relays may save in one PostgreSQL.
+// Every process that saves events is an origin, and gives the serials of its own events. The serials of an origin grow
+// in the order in which readers see its events. A RocksDB has one origin, 0; a PostgreSQL has several.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct Serial {
 
 class Moment {
  public:
-  // Returns true if the event with this serial was stored at the moment; always true if its number is 0.
+  // Returns true if the event with this serial is in the moment; always true if its number is 0.
   bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
-  // Returns the number of the last serial of this origin; 0 if it had stored nothing.
+  // Returns the number of the last serial of this origin; 0 if the origin had stored nothing.
   uint64_t NumberOf(uint32_t origin) const {
     const auto found = std::ranges::lower_bound(last_, origin, {}, &Serial::origin);
     return found == last_.end() || found->origin != origin ? 0 : found->number;
@@ -45,7 +45,7 @@ class Moment {
   const std::vector<Serial>& last() const { return last_; }
 
  private:
-  std::vector<Serial> last_;  // about as many as there are relays
+  std::vector<Serial> last_;  // one for each origin, in the order of the origins
 };
 
 }  // namespace weir

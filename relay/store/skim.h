@@ -1,10 +1,10 @@
-// Skim: decides how a scan (index_scan.h) finds the newest events of many authors: by skimming, which means to read the
-// newest entries of all authors and skip those of others, or by seeking the entries of each author.
+// Skim: decides how a scan (index_scan.h) finds the newest events of many authors. Skimming means reading the newest
+// entries of everyone and skipping those of other authors. Otherwise the scan seeks the entries of each author.
 //
-// To seek each of a hundred authors and each of their kinds takes as long as to read ten thousand entries. If these
-// authors write a good part of all events, a few hundred entries have the answer, but it is not known beforehand how
-// much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then goes on for as
-// long as the whole answer, found at the present rate, costs less than the seeks.
+// Seeking each of a hundred authors and each of their kinds takes as long as reading ten thousand entries. If these
+// authors write a good part of all events, a few hundred entries hold the answer, but the scan cannot know beforehand
+// how much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then goes on as
+// long as the whole answer, at the present rate, would cost less than the seeks.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class Skim {
     if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kSeekWithEntries + wanted * kVisitWork;
   }
 
-  // Counts an entry that the scan has read; `found` is true if it is of one of the authors.
+  // Counts an entry that the scan has read; `found` is true if its event is by one of the authors.
   void Pass(bool found) {
     spent_ += kVisitWork;
     if (found) ++found_;
   }
-  // Returns true while the scan should skim. False from the beginning if there are few authors or `wanted` is large.
+  // Returns true while the scan should skim; false from the beginning if there are few authors or `wanted` is large.
   bool Pays() const { return 8 * spent_ < instead_ || spent_ * wanted_ < found_ * instead_; }
 
  private:
@@ -39,7 +39,7 @@ class Skim {
   uint64_t wanted_ = 0;
   Work instead_ = 0;    // work of the seeks and their entries; 0: the scan does not skim
   Work spent_ = 0;      // work of skimming so far
-  uint64_t found_ = 0;  // entries of the authors that were read so far
+  uint64_t found_ = 0;  // number of entries of the authors that were read so far
 };
 
 }  // namespace weir

@@ -35,7 +35,7 @@ struct Sum {
 
   void Add(std::string_view key, std::string_view value) {
     ++entries;
-    // Not linear in either: otherwise values that were swapped would go unnoticed.
+    // Not linear in key or value: otherwise swapped values would go unnoticed.
     uint64_t hash = std::hash<std::string_view>()(key) ^ std::rotl(std::hash<std::string_view>()(value), 32);
     hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15;
     hashes += hash ^ hash >> 32;
@@ -46,7 +46,7 @@ using Sums = std::array<Sum, 128>;  // by letter
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// Returns each entry once: two tags of an event may give one entry.
+// Returns each entry once: two tags of an event may give the same entry.
 Entries EntriesOf(EventView event, uint64_t serial) {
   Entries entries;
   ForEachEntry(event, serial, [&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
@@ -82,7 +82,7 @@ class Checker {
     CheckLogs();
     CheckEvents();
     CheckIndex();
-    // Behind a damaged block nothing was read, so it is not known what is missing.
+    // The entries behind a damaged block were not read, so it is not known which ones are missing.
     if (!findings_.contains(kDamagedFile)) CompareSums();
     if (!failure_.ok()) return Status::Error("cannot read the database: " + failure_.ToString());
     for (auto& [what, finding] : findings_) report_.findings.push_back(std::move(finding));
@@ -95,7 +95,7 @@ class Checker {
     return {.max_bytes = kAny, .max_tags = kAny, .max_tag_bytes = kAny, .max_content_bytes = kAny};
   }
 
-  // Lost events leave no trace but these.
+  // Lost events leave no traces except these.
   void CheckLogs() {
     if (!loss_.empty()) Found("write-ahead log that is damaged", loss_);
     const std::string line = NewestCorruption(db_.GetName(), WallClock::System().Now());

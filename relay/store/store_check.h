@@ -2,8 +2,8 @@
 // entry that it should have and no other, no event is stored that was deleted or that should have vanished, and the
 // counters are right. `weir check` uses it.
 //
-// It reads the events once and the index once and compares sums. Only if the sums differ does it look up, entry by
-// entry, which ones do. It works on a snapshot, so the store may be open for reading only or be written to meanwhile.
+// It reads the events once and the index once and compares sums. Only if the sums differ does it look up which entries
+// differ. It works on a snapshot, so the store may be written to meanwhile; it may also be open for reading only.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weir {
 
 struct CheckOptions {
   bool signatures = false;  // also parses every event again and checks id, record and signature; 50 µs an event
-  size_t examples = 5;      // at most, for each kind of finding
+  size_t examples = 5;      // the most examples for each kind of finding
 };
 
 struct CheckReport {
@@ -41,7 +41,7 @@ Result<CheckReport> CheckStore(const RocksDbStore& store, const CheckOptions& op
 
 // Returns the findings as text for a terminal, one or more lines; empty if there are none.
 std::string FindingsText(const CheckReport& report);
-// Returns the same with a line before it that says how many events, entries and marks were checked.
+// Returns the same text with a line before it that says how many events, entries and marks were checked.
 std::string ToText(const CheckReport& report);
 
 }  // namespace weir

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Entries read at once from each store: 8 MiB if all are as large as they may be.
+// Number of entries that are read at once from each store: 8 MiB if all have the largest size.
 constexpr size_t kGroup = 64;
 
 // One of the two stores, on one shelf.
@@ -35,7 +35,7 @@ class Side {
   const ShelfEntry& entry() const { return entries_[next_]; }
 
  private:
-  // Moves to the next entry that counts.
+  // Moves to the next entry that is not ignored.
   Status Settle() {
     for (;; ++next_) {
       if (next_ == entries_.size()) {
@@ -74,7 +74,7 @@ class Comparer {
   }
 
  private:
-  // Goes along a shelf of both at once. Counts the entries of the first.
+  // Goes along a shelf of both stores at once. Counts the entries of the first store.
   Status Merge(Shelf shelf, const std::string& what, uint64_t* count) {
     Status walked = first_.Begin(shelf);
     if (walked.ok()) walked = second_.Begin(shelf);
@@ -102,7 +102,7 @@ class Comparer {
     return options_.second_let_go(EventView(first_.entry().value));
   }
 
-  // Returns until when the mark holds.
+  // Returns the created_at up to which the mark holds.
   static uint64_t UntilOf(const ShelfEntry& mark) { return ReadNumber(mark.value.data(), mark.value.size()); }
 
   void CompareValues(Shelf shelf) {

@@ -15,14 +15,14 @@
 namespace weir {
 
 struct CompareOptions {
-  // Events that have expired at this time are ignored in both stores, because they may be removed at any time. 0: no
-  // event is ignored.
+  // Events that have expired at this time are ignored in both stores, because a store may remove them at any time. 0:
+  // no event is ignored.
   uint64_t now_seconds = 0;
-  size_t examples = 5;  // at most, for each kind of difference
-  // True if the second store is a copy that is also written to by others. Events and marks that only it has are then
-  // counted in CheckReport::more, but are no findings; nor is a mark of it that reaches further.
+  size_t examples = 5;  // the most examples for each kind of difference
+  // True if others also write to the second store, a copy of the first. Events and marks that only the second store has
+  // are then counted in CheckReport::more and are no findings. Nor are marks that reach further in the second store.
   bool second_may_have_more = false;
-  // Asked for each event that only the first store has. Returns true if the second store lacks it for a good reason;
+  // Called for each event that only the first store has. Returns true if the second store lacks it for a good reason;
   // the event is then counted in CheckReport::more and is no finding. Empty: there is never such a reason.
   std::function<Result<bool>(EventView event)> second_let_go;
 };

@@ -1,10 +1,10 @@
 // StoreEdit: the interface between SavePlan (save_plan.h), which decides what saving a batch of events changes, and a
-// store. SavePlan asks an edit for stored events and marks, and tells it the changes. Each store has its own class of
-// edits (rocksdb_edit.h, postgres/postgres_edit.h), which reads data for many events together and writes all changes
+// store. SavePlan asks an edit for stored events and marks, and passes the changes to it. Each store has its own class
+// of edits (rocksdb_edit.h, postgres/postgres_edit.h), which reads data for many events together and writes all changes
 // together, in one transaction.
 //
-// A mark notes that an event id or an address was deleted (NIP-09), or that an author has vanished (NIP-62). The
-// answers do not reflect the changes of the edit itself, except IsRemoved.
+// A mark records that an event id or an address was deleted (NIP-09), or that an author has vanished (NIP-62). The
+// functions that read the store do not see the changes of the edit itself; only IsRemoved does.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ class StoreEdit {
 
   virtual ~StoreEdit() = default;
 
-  // Looks up these events and authors together. The caller has sized `known` like `events` and `until` like `authors`;
+  // Looks up these events and authors together. `known` must be as long as `events`, and `until` as long as `authors`;
   // `until` gets the created_at up to which each author has vanished. Must be called before the functions below, once
-  // for each group of events, which must outlive the edit.
+  // for each group of events. The events must outlive the edit.
   virtual Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                         std::vector<std::optional<uint64_t>>* until) = 0;
   // The next three functions return nullopt if the store has no such event or mark.
   virtual Result<std::optional<Handle>> Find(const EventId& id) = 0;
   virtual Result<std::optional<Handle>> NewestOf(const Address& address) = 0;
   virtual Result<std::optional<uint64_t>> DeletedUntil(const Address& address) = 0;
-  // Returns true if this stored request to vanish stays when its author's events are removed. Of the requests of an
-  // author only the last one stays.
+  // Returns true if this stored request to vanish stays when its author's events are removed. Only the last request of
+  // an author stays.
   virtual Result<bool> RequestStays(const PublicKey& author, Handle request) = 0;
-  // Reads the record of a stored event. Returns false if it is gone or damaged.
+  // Reads the record of a stored event. Returns false if the record is gone or damaged.
   virtual Result<bool> Read(Handle handle, std::string* record) = 0;
 
   // Returns the serial number for the next event that is added.
@@ -64,7 +64,7 @@ class StoreEdit {
   // Marks all versions at `address` with a created_at up to `until` as deleted.
   virtual void MarkDeleted(const Address& address, uint64_t until) = 0;
   // Marks the events of `author` with a created_at up to `until` as vanished. `request` is the request to vanish, and
-  // `serial` its serial; it is not removed.
+  // `serial` its serial; the request itself is not removed.
   virtual void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) = 0;
 };
 

@@ -16,13 +16,13 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyOptions;
 
 // Small buffers keep the memory of inserts in the processor's caches, and the memory of a burst low. The index has
-// smaller ones: with 4 MiB a batch of 256 events costs 13.9 µs an event, with 8 MiB 15.5.
+// smaller buffers: in a batch of 256 an event costs 13.9 µs with 4 MiB and 15.5 µs with 8 MiB.
 uint64_t WriteBufferBytes(uint64_t target) { return std::clamp<uint64_t>(target / 128, 1 << 20, 8 << 20); }
 
 // Filters and indexes of tables are in the block cache, so that the memory target covers them.
 BlockBasedTableOptions Table() {
   BlockBasedTableOptions table;
-  table.format_version = 5;  // the newest that RocksDB 7.8 reads; the default of later ones is newer
+  table.format_version = 5;  // the newest that RocksDB 7.8 reads; the default of later versions is newer
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.metadata_cache_options.top_level_index_pinning = rocksdb::PinningTier::kAll;
@@ -32,10 +32,10 @@ BlockBasedTableOptions Table() {
 
 // Files in level 0 at which it is compacted.
 constexpr int kUsualTrigger = 4;
-// The deeper L0 and the larger L1, the less is rewritten, but the more a search passes: so this is for records, which
-// are found by their serial, and for imports. A million events of 0.7 KB: 34,000 a second and 47 µs of processor time
-// each with 4 files, 54,000 and 34 with 8, 58,000 and 28 with 32. But after 32 a relay that opens the database has to
-// brake for what is left in L0, and after 8 it does not (level 0.6).
+// The deeper L0 and the larger L1, the less is rewritten, but the more files a search passes. So this is for records,
+// which are found by their serial, and for imports. A million events of 0.7 KB: 34,000 a second at 47 µs of processor
+// time each with 4 files, 54,000 at 34 µs with 8, 58,000 at 28 µs with 32. But a relay that opens the database after an
+// import has to brake for the files left in L0 with 32, and not with 8 (level 0.6).
 constexpr int kDeepTrigger = 8;
 
 // Level compaction. L1 is as large as L0 at its compaction, so that no more is rewritten than is new.
@@ -56,7 +56,7 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   return family;
 }
 
-// The default family has one key, the format. Its tables, too, must have a form that every RocksDB reads.
+// The default family has one key, the format. Its tables, too, must have a form that every version of RocksDB reads.
 ColumnFamilyOptions FormatOptions() {
   ColumnFamilyOptions family = Levels(1 << 20, kUsualTrigger);
   family.compression = rocksdb::kNoCompression;
@@ -64,10 +64,10 @@ ColumnFamilyOptions FormatOptions() {
   return family;
 }
 
-// Serials only grow, so most of a file overlaps nothing. But one deletion of something old makes a file overlap
+// Serials only grow, so most of a file overlaps nothing. But one deletion of an old event makes a file overlap
 // everything in between, and it is rewritten on its way down. Therefore levels that are still to be rewritten are
-// compressed quickly, and those from L2 on well. With 300,000 events by clients, this and the deep L0 save 14 % of an
-// event's processor time and cost 6 % more bytes on disk.
+// compressed quickly, and levels from L2 on are compressed well. With 300,000 events by clients, this and the deep L0
+// save 14 % of an event's processor time and cost 6 % more bytes on disk.
 ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, kDeepTrigger);
   family.compression_per_level = {rocksdb::kLZ4Compression, rocksdb::kLZ4Compression, rocksdb::kZSTD};
@@ -83,7 +83,8 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
   family.compression = rocksdb::kLZ4Compression;
   family.prefix_extractor = NewIndexPrefix();
-  // Entries are inserted in the order of their keys, so the next one is a few steps from the last one of its kind.
+  // Entries are inserted in the order of their keys, so the next one is a few steps from the last one of the same
+  // letter.
   family.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
   family.memtable_prefix_bloom_size_ratio = 0.05;
   BlockBasedTableOptions table = Table();
@@ -99,7 +100,7 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   rocksdb::DBOptions db;
   db.max_background_jobs = 2;
-  // One thread writes, so atomic inserts would only cost.
+  // One thread writes, so atomic inserts would only cost time.
   db.allow_concurrent_memtable_write = false;
   db.max_open_files = 1000;
   db.max_file_opening_threads = kFileOpeningThreads;
@@ -109,7 +110,7 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   db.stats_persist_period_sec = 0;
   db.bytes_per_sync = 1 << 20;
   // After a crash, writes are kept in their order up to the first gap. A flush syncs the logs before it, so no family
-  // is ever ahead of them and atomic flushes are not needed.
+  // is ever ahead of the logs, and atomic flushes are not needed.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   db.use_direct_io_for_flush_and_compaction = options.direct_io_for_compaction;
   if (options.settings.io_mb_per_second > 0) {
@@ -131,12 +132,13 @@ std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
 void Declare(SettingTable& table, StoreSettings& settings) {
   table.Add("DB_SYNC", &settings.sync,
             {{"batch", SyncMode::kBatch}, {"interval", SyncMode::kInterval}, {"off", SyncMode::kOff}},
-            "when events are on disk: before their OK, WEIR_DB_SYNC_INTERVAL_MS later at most, or when the system "
-            "likes");
+            "when an event is on disk: batch: before its OK; interval: at most WEIR_DB_SYNC_INTERVAL_MS later; off: "
+            "when the operating system writes it");
   table.Add("DB_SYNC_INTERVAL_MS", &settings.sync_interval, {.min = 1, .max = 60000, .unit = "ms"},
-            "with WEIR_DB_SYNC=interval: the longest that an acknowledged event waits for the disk");
+            "with WEIR_DB_SYNC=interval: longest time until an acknowledged event is on disk");
   table.Add("DB_IO_MB_PER_S", &settings.io_mb_per_second, {.min = 0, .max = 100000, .unit = "MB/s"},
-            "most that RocksDB's flushes and compactions write, for a disk that other programs need too; 0: no limit");
+            "highest rate at which RocksDB's flushes and compactions write, for a disk that other programs need too; "
+            "0: no limit");
 }
 
 }  // namespace weir

@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// The number of threads with which RocksDB opens files when it opens the database. With 1 it makes no thread of its own
-// for this. With more, it ends the program if it cannot make one of them. It opens at most a quarter of max_open_files
-// then.
+// The number of threads with which RocksDB opens files when it opens the database. With 1, RocksDB makes no other
+// thread for this. With more, it ends the program if it cannot make one of them. At that time it opens at most a
+// quarter of max_open_files.
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);

@@ -1,9 +1,9 @@
 // StoreWalk: reads everything that a store keeps, in the order of its keys, so that stores can be compared or copied.
 // It works for RocksDB and for PostgreSQL (postgres/postgres_walk.h).
 //
-// The content of a store is in four shelves, of which each is read by itself, a piece at a time. The numbers are sizes
-// in bytes. The last three shelves have marks: notes that an id or an address was deleted, or that an author vanished,
-// and up to which created_at.
+// The content of a store is in four shelves. Each shelf is read separately, a piece at a time. The numbers are sizes in
+// bytes. The last three shelves have marks. A mark records that an id or an address was deleted or that an author
+// vanished, and up to which created_at (`until`).
 //
 //   | shelf             | key                           | value                      |
 //   |-------------------|-------------------------------|----------------------------|

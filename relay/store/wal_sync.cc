@@ -31,7 +31,7 @@ void WalSync::Run() {
     lock.unlock();
     const bool synced = db_->SyncWAL().ok();
     lock.lock();
-    // RocksDB reports a disk that fails to the next save; here the sync is only tried again.
+    // The next save gets RocksDB's error if the disk fails; here the sync is only tried again.
     if (!synced && !stop_) written_ = true;
   }
 }

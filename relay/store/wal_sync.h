@@ -15,7 +15,7 @@ class WalSync {
  public:
   // Starts the thread. `db` must outlive the object.
   WalSync(rocksdb::DB* db, std::chrono::milliseconds interval);
-  // Ends the thread. The last writes may not be synced then.
+  // Ends the thread. The last writes may not be synced.
   ~WalSync();
   WalSync(const WalSync&) = delete;
   WalSync& operator=(const WalSync&) = delete;

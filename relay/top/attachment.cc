@@ -70,8 +70,8 @@ std::string Advice(const Result<std::string>& token, const RelayConfiguration& c
     return "The token is that of " + AsText(options.token_file) +
            ", which is read again each time: put there what is in admin.token in the relay's data directory.";
   if (!options.url.empty() && !options.admin_token.empty())
-    return "The token is WEIR_ADMIN_TOKEN, and a relay has another one after each start: --token-file names a file "
-           "with the token, which is read again each time.";
+    return "The token is WEIR_ADMIN_TOKEN, and each start of a relay makes a new one: --token-file names a file with "
+           "the token, which is read again each time.";
   return "The token is that of " + AsText(AdminTokenPath(configuration.data_dir)) + ", which is read again each time.";
 }
 

@@ -33,14 +33,14 @@ std::string FeedFollower::ProblemOf(const HttpAnswer& answer, const Attachment& 
   const std::string origin = attachment.url.Origin();
   const std::string says = origin + " answers " + std::to_string(answer.status);
   if (refused_) return says + ". " + attachment.advice + " It says: " + FirstLine(answer.body);
-  if (answer.status == 404) return says + ": it has no /live, as a relay of this version has";
+  if (answer.status == 404) return says + ": it has no /live, which a relay of this version has";
   if (answer.status >= 300 && answer.status < 400)
-    return says + " and means " + AsText(answer.Header("location").substr(0, 200)) +
-           "; name that by --url, if it is the relay's";
+    return says + " and redirects to " + AsText(answer.Header("location").substr(0, 200)) +
+           "; give that address with --url, if it is the relay's";
   if (answer.status != 200) return says + ": " + FirstLine(answer.body);
   const std::string_view type = answer.Header("content-type");
   if (!type.starts_with(content_type))
-    return "what answers at " + origin + " is no relay of weir (" + AsText(type.substr(0, 60)) + ")";
+    return "the program that answers at " + origin + " is not a weir relay (" + AsText(type.substr(0, 60)) + ")";
   return "";
 }
 

@@ -64,8 +64,8 @@ class FeedFollower {
   void Run(const std::stop_token& stop);
   Status AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop);
   // Follows the events until the connection ends, and returns why it has ended. Sets *heard if more than one event
-  // came. If only one came, something between the relay and here holds events back, because a relay sends one each
-  // second.
+  // came. If only one came, something between the relay and this program holds events back, because a relay sends one
+  // each second.
   std::string Follow(const std::stop_token& stop, bool* heard);
   // Returns what is wrong with the answer, in words without a full stop; empty if nothing is.
   std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type);

@@ -11,11 +11,11 @@ namespace {
 
 using simdjson::dom::element;
 
-// A relay with many parts has twenty.
+// A relay with many parts has twenty tables.
 constexpr size_t kMostTables = 64;
 constexpr size_t kMostTableColumns = 16;
 
-// Takes a value or the result of looking one up. Empty if there is no string.
+// Returns the string in a value, or in the result of looking one up; empty if there is none.
 template <typename Json>
 std::string Text(const Json& value) {
   std::string_view text;

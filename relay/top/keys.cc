@@ -8,10 +8,10 @@ namespace {
 
 using Kind = KeyPress::Kind;
 
-// A longer sequence is no key's.
+// A longer sequence belongs to no key.
 constexpr size_t kLongest = 16;
 
-// ESC [ A and ESC O A; ESC [ 5 ~. With a modifier, ESC [ 1 ; 5 A, it is the same key.
+// The forms are ESC [ A, ESC O A and ESC [ 5 ~. With a modifier (ESC [ 1 ; 5 A) the key is the same.
 constexpr std::array<std::pair<char, Kind>, 6> kByLetter = {{{'A', Kind::kUp},
                                                              {'B', Kind::kDown},
                                                              {'C', Kind::kRight},
@@ -42,7 +42,7 @@ std::vector<KeyPress> KeyReader::Take(std::string_view bytes) {
     } else if (!escaped_) {
       if (c >= 0) keys.push_back({.character = c});
     } else if (sequence_.empty() && c != '[' && c != 'O') {
-      escaped_ = false;  // the Escape key alone, then another key
+      escaped_ = false;  // only the Escape key, then another key
       if (c >= 0) keys.push_back({.character = c});
     } else if (!sequence_.empty() && c >= '@' && c <= '~') {
       TakeSequence(c, &keys);

@@ -20,7 +20,7 @@ struct KeyPress {
 
 class KeyReader {
  public:
-  // Returns the keys that are complete with these bytes. Skips all other keys, Escape among them.
+  // Returns the keys that these bytes complete. Skips keys that KeyPress does not have, such as Escape.
   std::vector<KeyPress> Take(std::string_view bytes);
 
  private:

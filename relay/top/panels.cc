@@ -38,7 +38,7 @@ constexpr std::array<ClassOfWork, 3> kClasses = {{
 
 Ink InkOf(double share, Ink calm) { return share >= 1 ? Ink::kOver : share >= kNearShare ? Ink::kNear : calm; }
 
-// The level as a share of its setpoint: the highest of each five seconds; NaN if unknown.
+// Returns the level as a share of its setpoint, for each five seconds the highest; NaN if it is unknown.
 std::vector<double> Shares(const LiveHistory& history, const ClassOfWork& work, size_t cells) {
   std::vector<double> shares(cells, std::nan(""));
   if (history.size() == 0) return shares;
@@ -55,7 +55,7 @@ std::vector<double> Shares(const LiveHistory& history, const ClassOfWork& work, 
   return shares;
 }
 
-// A full block is a level at its setpoint.
+// A full block means a level at its setpoint.
 void PutSpark(Screen& screen, size_t row, size_t column, const std::vector<double>& shares, Ink calm) {
   static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   for (const double share : shares) {
@@ -68,7 +68,7 @@ void PutSpark(Screen& screen, size_t row, size_t column, const std::vector<doubl
 struct ClassColumn {
   const char* title;
   size_t cells;
-  int rank;  // columns of the highest rank go first when room is short
+  int rank;  // columns of the highest rank are left out first when room is short
   std::string (*text)(const LiveRow& now, const ClassOfWork& work);
 };
 constexpr size_t kSparkBehind = 1;  // index of the column before the sparkline
@@ -94,7 +94,7 @@ struct Columns {
   size_t gap = kGap;
 };
 
-// If room is short, gaps shrink first, then text columns, the widest first; columns of figures do not.
+// If room is short, gaps shrink first, then text columns, the widest first; columns of figures do not shrink.
 Columns ColumnsOf(const LiveTable& table, size_t rows, PanelShape shape) {
   constexpr size_t kFewest = 6;
   Columns columns;

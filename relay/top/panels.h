@@ -18,9 +18,9 @@ struct PanelShape {
 
 // Shows, for writes, bulk and reads, the level and its setpoint, a plot of the last minutes, and what the gates do.
 Screen ClassesPanel(const Watched& watched, PanelShape shape);
-// Shows for each class of work what limits it, or comes nearest to that.
+// Shows for each class of work what limits it, or comes nearest to limiting it.
 Screen ReasonsPanel(const FeedState& state, PanelShape shape);
-// Shows latencies, load and clients, in an entry each.
+// Shows latencies, load and clients, in one entry each.
 Screen FiguresPanel(const FeedState& state, PanelShape shape);
 // Shows at most `rows` of the table's rows, or the text for an empty table.
 Screen TablePanel(const LiveTable& table, PanelShape shape, size_t rows = LiveTable::kMostRows);
@@ -38,7 +38,7 @@ Screen Stacked(const std::vector<Screen>& panels, PanelShape shape);
 // Puts the panels into two columns, or one below the other if the width has no room for two. Each panel must have the
 // width ColumnWidth(shape.width).
 Screen InColumns(const std::vector<Screen>& panels, PanelShape shape);
-// Returns the width of a panel for InColumns, if all of it has `width` cells.
+// Returns the width of a panel for InColumns, if the whole screen has `width` cells.
 size_t ColumnWidth(size_t width);
 
 }  // namespace weir

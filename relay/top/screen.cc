@@ -45,10 +45,10 @@ void AddInAscii(char32_t c, std::u32string* out) {
   out->append(found->second.begin(), found->second.end());
 }
 
-// Includes the soft hyphen, which some terminals show and some do not.
+// Returns true for the soft hyphen, too, which some terminals show and some do not.
 bool IsUnsafe(char32_t c) { return IsUnsafeToShow(c) || c == 0xad; }
 
-// Ends in … or ~ if it is cut.
+// Cuts a text that is too long; it then ends in … or ~.
 std::u32string Cut(std::u32string shown, size_t cells, Charset charset) {
   if (WidthOf(shown) <= cells) return shown;
   const std::u32string more = charset == Charset::kUtf8 ? U"…" : U"~";

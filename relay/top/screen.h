@@ -17,7 +17,7 @@
 namespace weir {
 
 // kAscii shows a character that is not ASCII as a similar one or a few, or as a question mark. kUtf8 needs a locale
-// with UTF-8 (setlocale), because that tells how many cells a character takes.
+// with UTF-8 (setlocale), because the locale decides how many cells a character takes.
 enum class Charset : uint8_t { kUtf8, kAscii };
 
 // The colour and weight of a text, by its meaning.
@@ -36,10 +36,10 @@ enum class Ink : uint8_t {
   kAlarm,
 };
 
-// Returns the characters of a text as they are shown. A control character, an invalid byte of UTF-8 and whatever else
-// is unsafe to show becomes '?'. Characters that take no cell are left out.
+// Returns the characters of a text as they are shown. Control characters, invalid bytes of UTF-8 and all else that is
+// unsafe to show become '?'. Characters that take no cell are left out.
 std::u32string Shown(std::string_view text, Charset charset);
-// Returns the same in UTF-8.
+// Returns the same characters in UTF-8.
 std::string ShownText(std::string_view text, Charset charset);
 // Returns the number of cells that the character, or the text, takes.
 size_t WidthOf(char32_t shown);
@@ -55,9 +55,9 @@ class Screen {
   Charset charset() const { return charset_; }
 
   static constexpr size_t kAll = SIZE_MAX;
-  // Puts a text on the screen, from `column` on, in at most `cells` cells. Text that does not fit into these, or into
-  // the row, is cut and ends in … (~ in ASCII). Returns the column after the text. Does nothing, and returns `column`,
-  // if the row or the column is outside of the screen.
+  // Puts a text on the screen, from `column` on, in at most `cells` cells. Text that does not fit into these cells, or
+  // into the row, is cut and ends in … (~ in ASCII). Returns the column after the text. Does nothing, and returns
+  // `column`, if the row or the column is outside of the screen.
   size_t Put(size_t row, size_t column, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
   // Puts a text so that it ends before the column `end`.
   void PutRight(size_t row, size_t end, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
@@ -69,7 +69,7 @@ class Screen {
 
   // Returns the rows as text, without the blanks at their ends and without line feeds.
   std::vector<std::string> Lines() const;
-  // Returns the bytes that draw the screen on a terminal, over its contents, from the first row on.
+  // Returns the bytes that draw the screen on a terminal, over the terminal's contents, from the first row on.
   std::string Frame(bool colours) const;
 
  private:

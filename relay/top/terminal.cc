@@ -19,16 +19,16 @@ namespace {
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// No user has a larger screen, and it would cost memory.
+// No user has a larger screen, and a larger one would cost memory.
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kMostRows = 500;
 
-// A pipe that takes anything takes at least this much.
+// A pipe that has room takes at least this many bytes.
 constexpr size_t kPieceBytes = 1024;
 constexpr int kMomentMs = 20;
 
-// A terminal may take less than that, and a write to it would block. So it is opened again, with a description that
-// never blocks; that of standard output is left alone, as other programs write to it too.
+// A terminal may take fewer bytes, and a write to it would block. So it is opened again, with a file description that
+// never blocks. That of standard output stays as it is, because other programs write to it, too.
 int Output() {
   static const int own =
       isatty(STDOUT_FILENO) == 1 ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
@@ -74,7 +74,7 @@ Charset RawTerminal::CharsetOfLocale() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" && Term() != "dumb" ? Charset::kUtf8 : Charset::kAscii;
 }
 
-// The keyboard still sends signals, but ^S does not: it would stop the output.
+// Keys such as ^C still send signals, but ^S has no effect: it would stop the output.
 void RawTerminal::Enter() {
   termios now{};
   if (tcgetattr(STDIN_FILENO, &now) == 0) {

@@ -33,7 +33,7 @@ class RawTerminal {
   void Leave();
 
  private:
-  std::optional<termios> before_;  // the settings of standard input before Enter, if that is a terminal
+  std::optional<termios> before_;  // the settings of standard input before Enter, if it is a terminal
   bool entered_ = false;
 };
 
@@ -42,9 +42,9 @@ enum class Written : uint8_t {
   kInterrupted,  // a part of the text may have been written
   kNobodyReads   // the reader of standard output is gone
 };
-// Writes the text to standard output, and waits while that has no room. If there is something to read from the file
-// descriptor `interrupt` during such a wait, returns kInterrupted. The error says why writing failed: "cannot write: No
-// space left on device".
+// Writes the text to standard output, and waits while the output has no room. If there is something to read from the
+// file descriptor `interrupt` during such a wait, returns kInterrupted. The error says why writing failed: "cannot
+// write: No space left on device".
 Result<Written> WriteOut(std::string_view text, int interrupt);
 
 }  // namespace weir

@@ -31,35 +31,35 @@ struct TopFlags {
 
 void AddTo(CommandLine& line, TopFlags& flags) {
   line.Add("--url", &flags.attach.url,
-           "the relay, http://127.0.0.1:3334 or https://relay.example (default: that which has the data directory)")
+           "the relay, such as http://127.0.0.1:3334 or https://relay.example (default: the one that uses the data "
+           "directory)")
       .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
   line.Add("--token-file", &flags.attach.token_file,
-           "a file with the token; read again at each attempt (default: admin.token in the data directory, and with "
-           "--url WEIR_ADMIN_TOKEN, where it is set)");
+           "a file with the token, read at each attempt (default: admin.token in the data directory; with --url, "
+           "WEIR_ADMIN_TOKEN if it is set)");
   line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
   line.Add("--view", &flags.view, "what to show first")
       .OneOf({kTopViewNames.begin(), kTopViewNames.end()})
       .ShowDefault();
   line.Add("--once", &flags.once, "print one view as text, and end");
   line.SetFooter(
-      "On a terminal it draws a screen each second; the last line tells the keys, ? what the figures are. The relay "
-      "may\n"
-      "be started again meanwhile: it connects again, with the token that is there then.\n"
+      "On a terminal it draws a screen each second; the last line lists the keys, and ? explains the figures. If the\n"
+      "relay is restarted, weir top reconnects and reads the new token.\n"
       "\n"
       "Examples:\n"
       "  weir top\n"
-      "  weir top --data-dir /var/lib/weir                the service's, as root\n"
-      "  ssh host cat /var/lib/weir/admin.token >token    one elsewhere\n"
+      "  weir top --data-dir /var/lib/weir                the relay of the service, as root\n"
+      "  ssh host cat /var/lib/weir/admin.token >token    a relay on another machine\n"
       "  weir top --url https://relay.example --token-file token\n"
       "  weir top --once --view imports\n"
-      "  weir top | grep -v ' calm '                      a line a second, of those when something was amiss\n"
+      "  weir top | grep -v ' calm '                      one line a second, only while something is amiss\n"
       "\n"
-      "Columns of the lines where no terminal is, - for what there was none of:\n" +
+      "Columns of the lines when standard output is not a terminal (- means no value):\n" +
       std::string(kPlainColumns) +
       "\n"
       "\n"
-      "Exit status: 0 it was ended, 1 the relay was not reached at first or has refused, or\n"
-      "nothing can be written, 2 wrong flags or settings.");
+      "Exit status: 0 ended by the user or after --once, 1 the relay could not be reached at the start, or refused,\n"
+      "or the output could not be written, 2 wrong flags or settings.");
 }
 
 Look LookOf(const TopFlags& flags) {
@@ -108,8 +108,8 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
 int TopCommand(int argc, char** argv) {
   CommandLine line(
       argv[0],
-      "Shows what a relay does and why, live, as the page at /live does: levels, setpoints and reasons, who\n"
-      "takes most, imports, quotas, keys and endpoints.");
+      "Shows what a relay does and why, live, as the page at /live does: levels, setpoints and reasons, the\n"
+      "clients that take most, imports, quotas, keys and endpoints.");
   TopFlags flags;
   AddTo(line, flags);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;

@@ -21,7 +21,7 @@ namespace {
 sigset_t SignalsOf(bool draws) {
   sigset_t set;
   sigemptyset(&set);
-  // Signals that nohup, or a shell for its background jobs, has ignored stay ignored.
+  // Signals that nohup, or a shell for its background jobs, has set to be ignored stay ignored.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
@@ -96,7 +96,7 @@ void TopSession::TakeSignals(RawTerminal* terminal) {
   }
 }
 
-// Raised again and unblocked, SIGTSTP stops the process, unless there is no shell that could continue it.
+// SIGTSTP, raised again and unblocked, stops the process, unless there is no shell that could continue it.
 void TopSession::Suspend(RawTerminal* terminal) {
   terminal->Leave();
   sigset_t stop;

@@ -1,8 +1,8 @@
-// TopSession: the main loop of `weir top`. It waits for news from the FeedFollower, for keys and for signals, and shows
-// the newest state: on a terminal as a screen that is drawn again, otherwise as a line for each state.
+// TopSession: the main loop of `weir top`. It waits for news from the FeedFollower, for keys and for signals. On a
+// terminal it draws the newest state as a screen; otherwise it prints a line for each state.
 //
-// The constructor blocks signals in its thread, so make the object before the follower's thread starts, which then
-// inherits that. It also makes the process ignore SIGPIPE.
+// The constructor blocks signals in the calling thread. Make the object before the follower's thread starts, so that
+// this thread blocks them, too. The constructor also makes the process ignore SIGPIPE.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ class TopSession {
   Status PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
 
  private:
-  // Waits for news, a signal or, if `keys`, a key, for `time` at most.
+  // Waits for news, a signal or, if `keys` is true, a key, but for `time` at most.
   void Wait(Duration time, bool keys);
   void TakeSignals(RawTerminal* terminal);
   void Suspend(RawTerminal* terminal);

@@ -78,7 +78,7 @@ void PutTitle(Screen& screen, const Watched& watched) {
   if (has_room) screen.PutRight(0, screen.width() - 1, right, Ink::kSoft);
 }
 
-// The first lines: the relay's name and its mood.
+// Draws the first lines: the relay's name and its mood.
 Screen Header(const Watched& watched, const Look& look, TimePoint now) {
   const bool refused = watched.link == Watched::Link::kRefused;
   const bool lost = refused || watched.link == Watched::Link::kLost;
@@ -89,7 +89,7 @@ Screen Header(const Watched& watched, const Look& look, TimePoint now) {
               std::max<size_t>(10, look.width - std::min(look.width, indent + 1)), look.charset);
   const size_t most = lost ? kMostProblemLines : look.height < 16 ? 1 : kMostSummaryLines;
   const size_t shown = std::clamp<size_t>(lines.size(), 1, most);
-  // If there is room, two lines are kept, so that a longer sentence moves nothing.
+  // If there is room, two lines are reserved, so that a longer sentence moves nothing.
   Screen screen(look.width, 1 + std::max<size_t>(shown, look.height < 16 ? 1 : 2), look.charset);
   PutTitle(screen, watched);
   screen.Put(1, 1, badge, lost ? Ink::kAlarm : InkOf(watched.state.mood));
@@ -104,17 +104,19 @@ Screen Help(PanelShape shape) {
   return WordedPanel(
       {{"1 … 5", "the views; Tab, ← and → go from one to the next", Ink::kStrong},
        {"↑ ↓", "scroll by a line, PageUp and PageDown by a screen, Home and End all the way", Ink::kStrong},
-       {"? h", "this, and back", Ink::kStrong},
-       {"q", "ends; so does Ctrl-C", Ink::kStrong},
+       {"? h", "opens and closes this help", Ink::kStrong},
+       {"q", "ends weir top, as Ctrl-C does", Ink::kStrong},
        {"", ""},
-       {"level", "of the signal that limits a class of work, or is highest: at 1.0 the engine would brake by itself",
+       {"level",
+        "the level of the signal that limits this class of work, or else of the highest signal; at 1.0 the engine "
+        "would brake by itself",
         Ink::kSoft},
-       {"of", "the setpoint, where the controller of the class holds the level", Ink::kSoft},
+       {"of", "the setpoint, at which the controller of the class holds the level", Ink::kSoft},
        {"…min", "the level of the last minutes, five seconds a column: a full block is at the setpoint or above",
         Ink::kSoft},
        {"pass/s", "operations that passed the gates in the last second; refused/s those that were refused", Ink::kSoft},
-       {"wait", "how long they waited at the gates on average; waiting: how many do now", Ink::kSoft},
-       {"OK", "from an EVENT to its OK, EOSE from a REQ to it: the median, and p99, of the last ten seconds",
+       {"wait", "mean time that they waited at the gates; waiting: how many wait now", Ink::kSoft},
+       {"OK", "time from an EVENT to its OK, EOSE from a REQ to its EOSE: median and p99 of the last ten seconds",
         Ink::kSoft},
        {"", ""},
        {"more", "relay/OPERATING.md, Watch it live; a browser shows the same at /live, and changes settings",
@@ -140,8 +142,8 @@ Screen Body(const Watched& watched, const Look& look) {
   if (!tables.empty()) panels.push_back(InColumns(tables, shape));
   if (panels.empty()) {
     panels.push_back(WordedPanel({{"",
-                                   "Nobody has asked for a quota of a model, a limit by key, an endpoint that queues "
-                                   "or one of Envoy's rate limits yet."}},
+                                   "No request has asked for a quota of a model, a limit by key, an endpoint that "
+                                   "queues or one of Envoy's rate limits yet."}},
                                  1, shape));
   }
   return Stacked(panels, shape);
@@ -180,7 +182,7 @@ std::string LinkInWords(const Watched& watched, TimePoint now) {
   using Link = Watched::Link;
   if (watched.link == Link::kLive) return "";
   if (watched.link == Link::kPolled)
-    return "Renewed every five seconds: no event comes by itself" +
+    return "The state is read every five seconds, because no events arrive" +
            (watched.problem.empty() ? "" : " (" + watched.problem + ")") + "; something on the way may hold them back.";
   if (watched.link == Link::kRefused) return watched.problem;
   const int64_t silent = std::chrono::floor<std::chrono::seconds>(now - watched.heard).count();

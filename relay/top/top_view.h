@@ -1,5 +1,5 @@
 // Draws what `weir top` shows: turns what is known about a relay (Watched) into a grid of characters (Screen). These
-// functions depend on their arguments alone, and need no terminal.
+// functions depend only on their arguments, and need no terminal.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 5> kTopViewNames = {"overview", "c
 struct Look {
   TopView view = TopView::kOverview;
   bool help = false;   // true: the help is shown instead of the view
-  size_t scroll = 0;   // lines of the view that are above the screen
+  size_t scroll = 0;   // number of lines of the view that are above the screen
   bool keys = true;    // true: the last line lists the keys
   size_t width = 80;   // cells
   size_t height = 24;  // lines
@@ -31,12 +31,12 @@ struct Look {
 
 struct Drawn {
   Screen screen;
-  size_t page = 1;      // lines of the view that the screen has room for
+  size_t page = 1;      // number of lines of the view that fit on the screen
   size_t furthest = 0;  // the value of Look::scroll that shows the last line
 };
 
 // Draws the part of the view that fits on the screen. A `scroll` beyond `furthest` counts as `furthest`. If the screen
-// has fewer than 20 columns or 5 lines, it only says so.
+// has fewer than 20 columns or 5 lines, only a note about that is drawn.
 Drawn Draw(const Watched& watched, const Look& look, TimePoint now);
 
 // Draws the whole view, as high as it is, without the line of keys. Uses at least 20 columns, and ignores the height

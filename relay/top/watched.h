@@ -1,4 +1,4 @@
-// Watched: all that `weir top` knows about the relay that it watches: its state, its history and the connection to it.
+// Watched: the state and history of the relay that `weir top` watches, and the state of the connection to it.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Watched {
   Link link = Link::kLive;
   std::string origin;   // "http://127.0.0.1:3334"
   std::string problem;  // why the link is not kLive, in words; may be empty
-  TimePoint heard;      // when the newest state came
+  TimePoint heard;      // the time at which the newest state came
   FeedState state;
   LiveHistory history;
 };

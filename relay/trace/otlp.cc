@@ -15,7 +15,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr int kStatusError = 2;
-// Bits of Span.flags: W3C's "sampled"; it is known whether the parent is in another process; it is.
+// Bits of Span.flags: W3C's "sampled"; whether the parent is in another process is known; it is in another one.
 constexpr int kSampled = 0x001;
 constexpr int kKnowsWhere = 0x100;
 constexpr int kIsRemote = 0x200;

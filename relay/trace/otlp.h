@@ -25,8 +25,8 @@ struct PartialSuccess {
   uint64_t rejected = 0;  // number of spans that the collector rejected
   std::string message;    // why
 };
-// Returns the partialSuccess in the body of an answer. If it is missing, as from a collector that accepted all spans,
-// or cannot be read, no span is rejected.
+// Returns the partialSuccess in the body of an answer. If it is missing (the collector then accepted all spans) or
+// cannot be read, `rejected` is 0.
 PartialSuccess ReadPartialSuccess(std::string_view body);
 
 }  // namespace weir

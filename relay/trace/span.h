@@ -9,7 +9,7 @@
 //   }
 //   span.Set("weir.outcome", "rate-limited");
 //
-// The functions of an empty span do nothing and cost a branch. No function throws: if memory runs out, a span or an
+// The functions of an empty span do nothing and cost one branch. No function throws: if memory runs out, a span or an
 // attribute is missing. The size of a span is bounded: it has at most 16 children, and texts of at most 64 characters.
 // Names and keys must be literals. Values must be words and numbers of the program and nothing that a client sent,
 // because spans leave this machine.

@@ -42,13 +42,13 @@ class SpanExporter {
 
   using Send = std::function<HttpAnswer(const HttpCall& call)>;
 
-  // `clock` must be the clock of the tracer; `wall_clock` is used to convert its times to dates. The exporter calls
-  // `send` in the thread that calls Step or Flush. The clocks must outlive the exporter.
+  // `clock` must be the clock of the tracer; `wall_clock` serves to convert the tracer's times to dates. The exporter
+  // calls `send` on the thread that calls Step or Flush. The clocks must outlive the exporter.
   SpanExporter(std::shared_ptr<Tracer> tracer, const TraceTarget& target, Send send, const Clock& clock,
                const WallClock& wall_clock);
 
   // Sends a batch if one is due, and blocks up to kCallTimeout for the answer. Returns the time of the next call. A
-  // requested stop ends a call of the collector as a failed try.
+  // requested stop ends a running call to the collector, as a failed try.
   TimePoint Step(const std::stop_token& stop = {});
   // Sends all ended spans once: first a batch that was not accepted before, then the rest. Waits up to `longest` for
   // each of the two answers. After a failure it sends no more.
@@ -72,8 +72,8 @@ class SpanExporter {
   const WallClock& wall_clock_;
 
   HttpCall call_;            // its body is the batch
-  uint64_t spans_ = 0;       // spans in the batch; 0: there is no batch
-  int tries_ = 0;            // tries of the batch so far
+  uint64_t spans_ = 0;       // number of spans in the batch; 0: there is no batch
+  int tries_ = 0;            // number of tries of the batch so far
   Duration pause_ = kEvery;  // longest pause before the next try
   TimePoint due_;            // time of the next try or batch
   std::string problem_;      // problem of the last call; empty: none

@@ -1,5 +1,5 @@
 // Ids of OpenTelemetry's traces and spans, and the header field traceparent, by which a client names the trace and the
-// span that a request belongs to.
+// span to which a request belongs.
 #pragma once
 
 #include <array>

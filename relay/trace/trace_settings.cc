@@ -18,7 +18,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kServiceName = "service.name";
 
-// Reads key=value,key=value with percent-encoded values: W3C's baggage, as OpenTelemetry's variables are written.
+// Reads key=value,key=value with percent-encoded values: W3C's baggage, the form of OpenTelemetry's variables.
 std::optional<Pairs> ReadPairs(std::string_view text) {
   Pairs pairs;
   while (!text.empty()) {
@@ -64,17 +64,18 @@ void Declare(SettingTable& table, TraceSettings& s) {
             "OpenTelemetry collector that takes OTLP over HTTP as JSON, http://127.0.0.1:4318; empty: no traces "
             "(or OTEL_EXPORTER_OTLP_ENDPOINT)");
   table.Add("TRACE_RATIO", &s.ratio, {.min = 0, .max = 1, .unit = "fraction"},
-            "of events, requests, batches of imports and decisions of quotas, how many are traced (or "
+            "share of events, requests, import batches and quota decisions that is traced (or "
             "OTEL_TRACES_SAMPLER_ARG)");
   table.Add("TRACE_SERVICE_NAME", &s.service_name,
             "service.name of the traces; empty: that of TRACE_ATTRIBUTES, or weir (or OTEL_SERVICE_NAME)");
   table.Add("TRACE_ATTRIBUTES", &s.attributes,
-            "more about this process, as key=value,key=value, values percent-encoded (or OTEL_RESOURCE_ATTRIBUTES)");
+            "further attributes of this process, as key=value,key=value, values percent-encoded (or "
+            "OTEL_RESOURCE_ATTRIBUTES)");
   table.AddSecret("TRACE_HEADERS", &s.headers,
                   "header fields for the collector, as key=value,key=value, values percent-encoded (or "
                   "OTEL_EXPORTER_OTLP_HEADERS)");
   table.Add("TRACE_CA_FILE", &s.ca_file,
-            "certificates that the collector's is verified by; empty: the system's (or "
+            "file of CA certificates (PEM) that verify the collector's certificate; empty: the system's (or "
             "OTEL_EXPORTER_OTLP_CERTIFICATE)");
   table.AlsoFrom("TRACE_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT");
   table.AlsoFrom("TRACE_RATIO", "OTEL_TRACES_SAMPLER_ARG");

@@ -1,4 +1,4 @@
-// The settings of traces. A setting that is not set by weir's name (WEIR_TRACE_…) is read from the variable that
+// The settings of traces. A setting that is not set under weir's name (WEIR_TRACE_…) is read from the variable that
 // OpenTelemetry defines (OTEL_…).
 #pragma once
 
@@ -25,7 +25,7 @@ void Declare(SettingTable& table, TraceSettings& settings);
 // Returns an error if `endpoint` is set and ReadTraceTarget would return one.
 Status Check(const TraceSettings& settings);
 
-// The collector and what it is told about this process: the settings, parsed.
+// The parsed settings: the collector, and what it is told about this process.
 struct TraceTarget {
   ServerUrl url;
   std::vector<std::pair<std::string, std::string>> headers;

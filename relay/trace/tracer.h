@@ -1,11 +1,11 @@
-// Tracer: decides which requests are sampled, which means traced, begins their spans (span.h), and keeps the ended
-// spans until they are exported (span_exporter.h).
+// Tracer: decides which requests are sampled (traced), begins their spans (span.h), and keeps the ended spans until
+// they are exported (span_exporter.h).
 //
 // When a request begins, a random choice decides whether it is sampled, together with all its child spans. An HTTP
 // request with a header field traceparent continues a trace of the client: its span becomes a child of the client's
 // span, and it is sampled only if the client has sampled its own. An unknown client must not be able to have everything
-// traced. So of n HTTP requests at most n * ratio + kMostSaved are sampled because of the field; the others that have
-// it are not sampled.
+// traced. So of n HTTP requests at most n * ratio + kMostSaved are sampled because of the field; the others with the
+// field are not sampled.
 //
 // Memory is bounded. SpanBounds limits the number of spans, open and ended ones together, and the bytes of the ended
 // spans. A span beyond a bound is dropped and counted. No thread ever waits for the exporter.
@@ -27,7 +27,7 @@
 namespace weir {
 
 struct SpanBounds {
-  size_t spans = 4096;     // spans that are open, or have ended and are not taken
+  size_t spans = 4096;     // number of spans that are open, or have ended and are not taken
   size_t bytes = 2 << 20;  // bytes of the spans that have ended and are not taken
 };
 
@@ -36,7 +36,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   static constexpr double kMostSaved = 10;
 
   // `ratio` is the share of requests that are sampled, 0 to 1. A shared_ptr must own the tracer, because its spans keep
-  // it alive. The clock must outlive it.
+  // it alive. The clock must outlive the tracer.
   explicit Tracer(double ratio, const Clock& clock = Clock::System(), SpanBounds bounds = {});
 
   // Begins the first span of a new trace, now or at `since`. Returns an empty span if the request is not sampled, or if

@@ -46,7 +46,7 @@ class Traces {
   const std::shared_ptr<Tracer> tracer_;
   SpanExporter exporter_;
 
-  std::stop_source hurry_;  // ends a call of the collector
+  std::stop_source hurry_;  // ends a running call to the collector
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool flushed_ = false;  // true when the thread has sent the last spans

@@ -72,7 +72,7 @@ describe('with a token', () => {
   test('a browser signs in, sees the page, and signs out', async () => {
     const page = await open(relay);
     await signIn(page, 'wrong');
-    assert.match(await page.getByRole('alert').innerText(), /not the token/);
+    assert.match(await page.getByRole('alert').innerText(), /wrong token/);
     await signIn(page, tokenOf(relay));
     await isLive(page);
     assert.equal(await page.title(), 'a "test" <relay>: live');
@@ -214,7 +214,7 @@ describe('at a restart of the relay', () => {
     await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
     await page.getByText(/^signed out since/).waitFor();
     await signIn(page, 'wrong');
-    await page.getByText('This is not the token').waitFor();
+    await page.getByText('Wrong token').waitFor();
     await signIn(page, tokenOf(relay));
     await isLive(page);
     assert.equal(await page.getByRole('heading', { name: 'Sign in again' }).isVisible(), false);
@@ -269,7 +269,7 @@ describe('for everybody', () => {
     const page = await open(relay);
     await isLive(page);
     await page.keyboard.press('Tab');
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'To the content');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to the content');
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'content');
     const reached = new Set();
@@ -289,14 +289,14 @@ describe('for everybody', () => {
     await close(page);
   });
 
-  test('without JavaScript there are tables, made anew, and a form that works', async () => {
+  test('without JavaScript there are tables, which reload, and a form that works', async () => {
     const page = await open(relay, { javaScriptEnabled: false });
     assert.equal(await table(page, 'signals').getByRole('row').count(), 7);
-    assert.match(await page.locator('#connection').innerText(), /made anew every five seconds/);
+    assert.match(await page.locator('#connection').innerText(), /reloads every five seconds/);
     await page.waitForEvent('framenavigated');
-    // The page that is still is not made anew while somebody types.
-    await page.getByRole('link', { name: 'hold it still' }).click();
-    await page.getByRole('link', { name: 'renew it' }).waitFor();
+    // A page that is still does not reload while its user types.
+    await page.getByRole('link', { name: 'stop reloading' }).click();
+    await page.getByRole('link', { name: 'start it again' }).waitFor();
     await page.getByLabel('WEIR_RATE_LIMIT_READ_KI').fill('0.07');
     await fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams({ RATE_LIMIT_READ_KP: '0.4' }) });
     await page.getByRole('button', { name: 'Apply' }).click();
@@ -352,14 +352,14 @@ describe('for everybody', () => {
     await close(page);
   });
 
-  test('where as many follow as may, it says so and asks seldom', async () => {
+  test('at the limit of listeners it says so and asks seldom', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     let asked = 0;
     await page.route('**/live/events', route => route.fulfill({ status: 503, headers: { 'retry-after': '2' } }));
     page.on('request', request => (asked += request.url().endsWith('/live/state')));
     await page.goto(relay.http + '/live');
-    await page.getByText('as many pages follow as may').waitFor();
+    await page.getByText('the limit of listeners is reached').waitFor();
     asked = 0;
     await page.waitForTimeout(3000);
     assert.ok(asked <= 1, `asked ${asked} times in three seconds`);

@@ -158,11 +158,11 @@ describe('the commands', () => {
 
     const stranger = await weir(['quota', 'set', 'm', '--rpm', '7', at], { WEIR_DATA_DIR: directory });
     assert.equal(stranger.code, 2);
-    assert.match(stranger.stderr, /is WEIR_ADMIN_TOKEN set.*WEIR_DATA_DIR has to name/);
+    assert.match(stranger.stderr, /is WEIR_ADMIN_TOKEN set.*set WEIR_DATA_DIR to the relay's data directory/);
     const refused = await weir(
       ['import', '--relay', relay.http, '--data-dir', directory, join(directory, 'events.jsonl')]);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /refuses \(HTTP 401\).*WEIR_DATA_DIR has to name/);
+    assert.match(refused.stderr, /refuses \(HTTP 401\).*set WEIR_DATA_DIR to the relay's data directory/);
     await relay.stop();
   });
 

@@ -137,7 +137,7 @@ TEST(ConfigCommand, SettingsForEmbeddingProgramsStandApart) {
   table.Add("ENABLED", &enabled, "whether it acts");
   table.ForEmbedding("BATCH");
   EXPECT_THROW(table.ForEmbedding("NONE"), std::logic_error);
-  const std::string line = "For programs that embed weir; in weir's own they change nothing:";
+  const std::string line = "Settings for programs that embed weir; they change nothing in weir's own programs:";
   EXPECT_EQ(SettingsAsTable(table.rows()),
             "SETTING       VALUE  UNIT  RANGE       FROM     MEANING\n"
             "WEIR_ENABLED  true         true|false  default  whether it acts\n"

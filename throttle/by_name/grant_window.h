@@ -1,11 +1,11 @@
 // GrantWindow: counts the grants that were made in the present window, and knows which of them can still be given back.
 //
-// A window is cut into slices. A grant counts if it was made in the current slice or, in a sliding window, in one of
-// the kSlices slices before. So any stretch of time as long as the window lies within the slices that count, and the
-// limit holds in each such stretch. A fixed window is one slice; the next window begins where it ends.
+// A sliding window has the length of kSlices slices. A grant counts if it was made in the current slice or in one of
+// the kSlices slices before it. So any stretch of time as long as the window lies within slices that count together,
+// and the limit holds in each such stretch. A fixed window is one slice; when it ends, the next window begins.
 //
 // Threads: only one at a time may use a GrantWindow. Call Advance with the present time before every other function,
-// unless its comment says otherwise.
+// unless the comment of that function says otherwise.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace weir {
 class GrantWindow {
  public:
   static constexpr uint32_t kSlices = 32;
-  // Grants that were given back are remembered as stretches of consecutive numbers, at most so many. Beyond that, the
+  // The most stretches of consecutive numbers that are remembered of the grants that were given back. Beyond that, the
   // oldest grants of the window cannot be given back any more.
   static constexpr size_t kMostGivenBack = 256;
 
@@ -38,15 +38,15 @@ class GrantWindow {
     if (now - slice_start_ >= slice_) [[unlikely]]
       Shift(now);
   }
-  // Changes the length and the kind of the window. Grants that count go on to count for one new window from now; they
-  // cannot be given back any more.
+  // Changes the length and the kind of the window. Grants that count now go on counting for one new window from `now`
+  // on, but cannot be given back any more.
   void Change(TimePoint now, Duration window, WindowKind kind);
   // Begins a fixed window now, in which no grant counts yet.
   void Restart(TimePoint now, Duration window) { *this = GrantWindow(now, window, WindowKind::kFixed, next_); }
 
   // Returns how many grants count.
   uint32_t used() const { return used_; }
-  // Returns what used() would return after Advance(now), without a change. Needs no Advance.
+  // Returns what used() would return after Advance(now), but changes nothing. Needs no Advance.
   uint32_t UsedAt(TimePoint now) const;
   // Adds `count` grants and returns the number of the first.
   uint64_t Add(uint32_t count = 1);
@@ -58,8 +58,8 @@ class GrantWindow {
   TimePoint NextLeaves() const;
   // Returns the end of the slice that was current at the last Advance. Needs no Advance.
   TimePoint slice_end() const { return slice_start_ + slice_; }
-  // Returns how many bytes the window holds beside itself, or will hold soon. GiveBack adds at most kMostGrowth to
-  // them.
+  // Returns how many bytes the window holds, or will hold soon, in addition to this object. GiveBack adds at most
+  // kMostGrowth to them.
   size_t more_bytes() const {
     if (past_ == nullptr) return slides_ ? sizeof(Past) : 0;
     return sizeof(Past) + past_->given_back.size() * kStretchBytes;
@@ -77,7 +77,7 @@ class GrantWindow {
   struct Past {
     std::array<Slice, kSlices + 1> slices;    // for a sliding window: a ring
     uint32_t current = 0;                     // the current slice
-    std::map<uint64_t, uint64_t> given_back;  // stretches: from the first grant to the one after the last
+    std::map<uint64_t, uint64_t> given_back;  // stretches, each from its first grant to the one after its last
   };
 
   void Shift(TimePoint now);

@@ -1,10 +1,11 @@
-// Page: a part of the names that the shards (shards.h) hold, for listings that cost no more than what they show.
+// Page: a part of the names that the shards (shards.h) hold, so that a listing costs no more than the names that it
+// shows.
 //
 //   shards.PageFrom<State>(place, add, done);    // add(shard, its number, page) calls page->Add
 //
 // Names are in no order. A place is a bucket of a shard's hash table. A name that is made or forgotten between two
-// pages may be on neither page or on both; if the table of a shard grows or shrinks between two pages, so may all names
-// of this shard.
+// pages may be on neither page, or on both. If the table of a shard grows or shrinks between two pages, so may all
+// names of this shard.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace weir {
 
-// The place where a page begins; a new one is the beginning of the first page. A client gets further places from
-// Page::next and can only hand them back.
+// The place where a page begins. A PagePlace{} is the beginning of the first page. A client gets further places from
+// Page::next; all it can do with them is to pass them back.
 struct PagePlace {
   uint64_t shard = 0;
   uint64_t bucket = 0;  // in the shard's table
@@ -38,8 +39,8 @@ class Page {
   // Returns the place of the next page; nullopt if this page is the last.
   const std::optional<PagePlace>& next() const { return next_; }
 
-  // Adds names of the shard with the number `shard`, from the place of the page on. Returns true if no name of this
-  // shard is left, so that the next shard may follow; false if the page is full. `names` is an
+  // Adds names of the shard with the number `shard`, beginning at the page's place. Returns true if no name of this
+  // shard is left, so that the next shard may follow; false if the page takes no more. `names` is an
   // unordered_map<std::string, …>; state_of(entry of the map) returns the State.
   template <typename Names, typename StateOf>
   bool Add(size_t shard, Names& names, StateOf state_of) {

@@ -1,6 +1,6 @@
-// Shards: spreads what a limiter holds by name over several shards, by the hash of the name. One thread at a time works
-// on a shard, without a lock (turn.h): if the shard is busy, the thread that is there does the work. No thread waits
-// for another. One thread, or the owner, ticks all shards when they ask for it (ticker.h).
+// Shards: spreads the state that a limiter keeps for each name over several shards, by the hash of the name. One thread
+// at a time works on a shard, without a lock (turn.h): if the shard is busy, a thread leaves its work to the thread
+// that is there. No thread waits for another. A ticker (ticker.h), or the owner, calls Tick when a shard asks for it.
 //
 // A Shard is a class with two functions: Tick(), and NextTick(), which returns when Tick has to be called. To have Tick
 // called sooner, a shard calls the function `wants_tick` that it was made with.
@@ -30,7 +30,7 @@ class Shards {
  public:
   using WantsTick = std::function<void(TimePoint)>;
 
-  // Makes `count` shards, at least 1: make(number of the shard, wants_tick) returns a Shard.
+  // Makes `count` shards, but at least one. make(number of the shard, wants_tick) returns a Shard.
   template <typename Make>
   Shards(size_t count, Make make) {
     for (size_t i = 0; i < std::max<size_t>(1, count); ++i)
@@ -47,7 +47,7 @@ class Shards {
       }
   }
 
-  // Starts a thread that calls Tick, until Stop. Without it the owner calls Tick.
+  // Starts a thread that calls Tick until Stop is called. Without this thread the owner has to call Tick.
   void StartTicking() {
     ticker_ = std::make_unique<Ticker>([this] { return Tick(); });
     ticker_->Start();
@@ -56,17 +56,17 @@ class Shards {
   size_t size() const { return shards_.size(); }
   // Returns which of `count` shards holds the names with that hash.
   static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
-  // Returns a shard, without its turn: only for functions of the shard that any thread may call.
+  // Returns a shard without entering its turn, so only for functions of the shard that any thread may call.
   const Shard& operator[](size_t number) const { return shards_[number]->shard; }
 
-  // Calls piece(shard) once with the shard for that hash: before it returns or, if another thread is at the shard, a
-  // moment later in that thread. In the second case it calls own(), which returns a copy of the piece that owns all its
-  // data.
+  // Calls piece(shard) once with the shard for that hash: before DoAt returns or, if another thread works on the shard,
+  // a moment later in that thread. In the second case DoAt calls own(), which returns a copy of the piece that owns all
+  // its data.
   template <typename Piece, typename MakeOwning>
   void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
     Do(NumberOf(hash, size()), piece, own);
   }
-  // Does the same with the shard of that number.
+  // Does the same with the shard that has that number.
   template <typename Piece, typename MakeOwning>
   void Do(size_t number, Piece&& piece, MakeOwning&& own) {
     InTurn& at = *shards_[number];
@@ -79,8 +79,8 @@ class Shards {
   void DoAtAll(Piece piece) {
     for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
   }
-  // Calls gather(shard) for each shard, which returns a vector<Item>. Then calls `done` once with all items, in no
-  // order, in the thread that was at the last shard.
+  // Calls gather(shard), which returns a vector<Item>, for each shard. Then calls `done` once with all items, in no
+  // order, in the thread that called gather last.
   template <typename Item, typename Gather>
   void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
     struct Gathered {
@@ -104,9 +104,9 @@ class Shards {
     }
   }
 
-  // Makes a page (page.h) that begins at `place`: calls add(shard, its number, page), which calls Page::Add, for one
-  // shard after the other. Then calls `done` once with the page: before PageFrom returns or, if a shard was busy, later
-  // in the thread that was there.
+  // Makes a page (page.h) that begins at `place`: calls add(shard, number of the shard, page), which calls Page::Add,
+  // for one shard after the other. Then calls `done` once with the page: before PageFrom returns or, if a shard was
+  // busy, later in the thread that worked on it.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -117,7 +117,7 @@ class Shards {
     GoOn(place.shard, std::make_shared<Walk>(Walk{Page<State>(place), std::move(add), std::move(done)}));
   }
 
-  // Ticks all shards. Returns when it has to be called again.
+  // Ticks all shards. Returns when Tick has to be called again.
   TimePoint Tick() {
     promised_tick_.store(TimePoint::min());
     wanted_tick_.store(TimePoint::max());
@@ -125,7 +125,7 @@ class Shards {
       shard.Tick();
       WantTick(shard.NextTick());
     });
-    // If a shard asks for an earlier tick meanwhile, either its call finds the promise, or the loop finds its wish.
+    // If a shard asks for an earlier tick meanwhile, WantTick sees promised_tick_, or the loop sees wanted_tick_.
     TimePoint next;
     do promised_tick_.store(next = wanted_tick_.load());
     while (wanted_tick_.load() < next);
@@ -141,13 +141,13 @@ class Shards {
     Shard shard;
   };
 
-  // Goes from shard to shard, in a loop as long as no shard is busy. If another thread is at a shard, that thread does
-  // the rest of the walk from this shard on, within its turn there: other work for this shard waits until the page is
-  // done, or until the walk is left to a third thread at a later shard.
+  // Goes from shard to shard, in a loop as long as no shard is busy. If another thread works on a shard, that thread
+  // does the rest of the walk from this shard on, within its turn there. Other work for this shard waits until the page
+  // is done, or until a third thread takes over at a later shard.
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {
-      std::atomic<bool> half_done{false};  // set by the piece and again after Do: the second of the two goes on
+      std::atomic<bool> half_done{false};  // set by the piece and again after Do; whichever sets it second goes on
       bool to_next = false;
     };
     for (; number < size(); ++number) {
@@ -173,7 +173,7 @@ class Shards {
     if (at < promised_tick_.load() && ticker_ != nullptr) ticker_->Wake();
   }
 
-  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};    // the earliest that a shard has asked for
+  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};    // the earliest time that a shard has asked for
   std::atomic<TimePoint> promised_tick_{TimePoint::max()};  // the time that Tick returned last
   std::vector<std::unique_ptr<InTurn>> shards_;
   std::unique_ptr<Ticker> ticker_;  // last, so that it ends before the shards

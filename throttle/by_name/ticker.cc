@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// A wait until the end of time is more than some systems can count.
+// Some systems cannot count a wait until TimePoint::max().
 constexpr Duration kLongestSleep = std::chrono::hours(1);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Ticker: a thread that calls a function again and again: at the time that the function returned last, or sooner if the
-// ticker is woken.
+// Ticker: a thread that calls a function again and again, each time at the time that the function returned last, or
+// sooner if Wake is called.
 #pragma once
 
 #include <condition_variable>
@@ -20,11 +20,11 @@ class Ticker {
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // Starts the thread, which calls the function at once. May be called once.
+  // Starts the thread, which calls the function at once. May be called only once.
   void Start();
   // Makes the thread call the function now. May be called from any thread.
   void Wake();
-  // Ends the thread; it waits for a call that is running. The function itself must not call Stop.
+  // Ends the thread; waits for a call of the function that is running. The function itself must not call Stop.
   void Stop();
 
  private:

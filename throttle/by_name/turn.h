@@ -7,11 +7,12 @@
 // and returns. Such a piece may run after Do has returned, so Do calls its second argument, which makes a piece that
 // owns all its data. No thread waits for another.
 //
-// A thread that has run about kMostForOthers pieces of others leaves the turn. If pieces are left then, the next call
-// of Do runs them first; the thread's own Do returns false, and its caller has to see to it that Do is called again.
+// A thread that has run about kMostForOthers pieces of other threads leaves the turn. If pieces are left then, the next
+// call of Do runs them first; the thread's own call of Do returns false, and its caller must make sure that Do is
+// called again.
 //
-// Threads: any thread may call Do. A piece may call Do of its own turn; the new piece runs after it. A piece must not
-// throw.
+// Threads: any thread may call Do. A piece may call Do of its own turn; the new piece then runs after the calling one.
+// A piece must not throw.
 #pragma once
 
 #include <atomic>
@@ -28,8 +29,8 @@ class Turn {
 
   Turn() = default;
   Turn(const Turn&) = delete;
-  // Destroys pieces that are left without running them.
   Turn& operator=(const Turn&) = delete;
+  // Destroys the pieces that are left, without running them.
   ~Turn() { Discard(InOrder(left_.load(std::memory_order_acquire) & ~kTaken)); }
 
   // Runs `piece` now, or leaves make_owning() to the thread that is in the turn. Returns false if pieces are left that
@@ -56,7 +57,7 @@ class Turn {
     Piece piece;
   };
 
-  static constexpr uintptr_t kTaken = 1;  // in the same word as the address of the newest piece that was left
+  static constexpr uintptr_t kTaken = 1;  // a bit beside the address of the newest piece that was left
   static Left* AtAddress(uintptr_t address) {
     return reinterpret_cast<Left*>(address);  // NOLINT(performance-no-int-to-ptr): one word for both
   }

@@ -18,15 +18,15 @@ void Count(std::atomic<uint64_t>& counter, uint64_t more = 1) {
 
 constexpr size_t kUsualNameBytes = 96;
 
-// Returns how much of the way from `before` to `after` is beyond the threshold.
+// Returns how many of the hits from `before` to `after` are beyond the threshold.
 uint64_t Beyond(uint64_t threshold, uint64_t before, uint64_t after) {
   return after - std::clamp(threshold, before, after);
 }
 
-// Returns where hits count as near the limit: as the published service computes it, in its precision.
+// Returns the count beyond which hits are near the limit, computed with the precision of the published service.
 uint64_t NearOf(uint64_t limit) { return static_cast<uint64_t>(static_cast<float>(limit) * 0.8F); }
 
-// Returns what is wrong, or an empty text.
+// Returns what is wrong with the request, or an empty text.
 std::string FaultOf(const DescriptorRequest& request) {
   if (request.domain.empty()) return "the domain is empty";
   const size_t descriptors = request.descriptors.size();
@@ -36,8 +36,7 @@ std::string FaultOf(const DescriptorRequest& request) {
   return "";
 }
 
-// Replaces a long name by its digest, and keeps the unit. A client that chooses a value cannot find another with the
-// same digest.
+// Replaces a long name by its digest, and keeps the unit. A client cannot find two values that have the same digest.
 void ShortenName(std::string* name) {
   if (name->size() <= kMostNameBytes) return;
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -48,7 +47,8 @@ void ShortenName(std::string* name) {
 
 }  // namespace
 
-// A request until its last descriptor is charged. If a shard is busy, the piece that is left there keeps this alive.
+// A request, until its last descriptor is charged. If a shard is busy, the piece of work that is left there owns the
+// Call.
 class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> {
  public:
   Call(DescriptorLimiter& limiter, Done done) : limiter_(limiter), done_(std::move(done)) {
@@ -77,12 +77,12 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
  private:
   using Charged = std::optional<DescriptorShard::Charged>;
   struct Part {
-    const DescriptorRules::Limit* rule = nullptr;  // null: it has no limit, or brought its own
+    const DescriptorRules::Limit* rule = nullptr;  // null: the descriptor has no limit, or brought its own
     RuleCounts* counts = nullptr;
     uint64_t hits = 0;
     bool is_charged = false;
-    bool is_new = false;         // its name was not charged yet
-    std::string name;            // by which it is charged
+    bool is_new = false;         // its name was not charged yet in this window
+    std::string name;            // the name under which it is charged
     std::string_view unit_name;  // Limit::unit_name
   };
 
@@ -165,7 +165,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     ChargeNew();
   }
 
-  // Charges the new names after all others: now it is known whether the request is over without them.
+  // Charges the new names after all others, when it is known whether the request is over without them.
   void ChargeNew() {
     missing_ = static_cast<size_t>(std::ranges::count_if(parts_, &Part::is_new));
     if (missing_ == 0) return Judge();

@@ -5,20 +5,20 @@
 //   DescriptorLimiter limiter({.rules = rules});
 //   limiter.Ask({.domain = "messaging", .descriptors = descriptors}, [](DescriptorAnswer answer) { … });
 //
-// Every descriptor that has a limit is charged, even if another one is over its limit. The request is over if one of
-// its descriptors is; those in shadow mode do not count, and those in quota mode count only if all of them are over.
-// Hits beyond the limit are charged too, so a descriptor with 0 hits tells whether its limit is exceeded. Windows
-// follow each other at fixed times (limit_unit.h), so up to twice the limit may pass in a stretch that crosses the edge
-// of two windows.
+// Every descriptor that has a limit is charged, even if another one is over its limit. A request is over if one of its
+// descriptors is over its limit. For this, descriptors in shadow mode do not count, and descriptors in quota mode count
+// only if all of them are over. Hits beyond the limit are charged too, so a descriptor with 0 hits shows whether its
+// limit is exceeded. Windows follow each other at fixed times (limit_unit.h), so up to twice the limit may pass in a
+// stretch across the edge between two windows.
 //
-// No choice of values defeats a limit. A long name is counted by its digest. If the values need more memory than there
-// is room for, some are counted together (descriptor_shard.h), and each of these is refused at its limit or sooner. If
-// a request with several descriptors is over because of earlier charges, its values that are new in their windows are
-// not charged, so they take no memory.
+// No choice of values defeats a limit. A descriptor whose name (kMostNameBytes) is too long is counted by a digest. If
+// the values need more memory than there is room for, some are counted together (descriptor_shard.h), and each of these
+// is refused at its limit or sooner. If a request with several descriptors is over because of earlier charges, its
+// values that are new in their windows are not charged, so they take no memory.
 //
 // Threads: every function may be called from any thread, and none blocks. Names are spread over shards, and one thread
-// at a time works on a shard: if it is busy, a call leaves its work to the thread that is there (by_name/turn.h). So
-// the answer comes before Ask returns, or a moment later in another thread.
+// at a time works on a shard: if the shard is busy, a call leaves its work to the thread that is there
+// (by_name/turn.h). So the answer comes before Ask returns, or a moment later in another thread.
 #pragma once
 
 #include <array>
@@ -45,22 +45,23 @@ class Shards;
 
 struct DescriptorConfig {
   std::shared_ptr<const DescriptorRules> rules = std::make_shared<DescriptorRules>();
-  bool shadow = false;  // count only: a request that is over gets kOk
+  bool shadow = false;  // only counts: a request that is over gets kOk
   // Room for names. Each name takes its own bytes and about 110 more until its window has ended.
   size_t max_bytes = size_t{256} << 20;
   size_t shards = 25;
-  // Called when a value was charged that counts together with others because there is no room. `rule` is the path of
-  // its rule, or kOverrides. Runs in the thread that works on the shard, so it must be quick, and it must not throw.
+  // Called when hits were charged to a value that is counted together with others, because there is no room for its
+  // name. `rule` is the path of the value's rule, or DescriptorRules::kOverrides. Runs in the thread that works on the
+  // shard, so it must be quick, and it must not throw.
   std::function<void(std::string_view domain, std::string_view rule)> on_crowded{};
 };
-// The most descriptors of a request; a request with more is invalid. A client cannot make more by its values: the
+// The most descriptors of a request; a request with more is invalid. A client cannot add descriptors by its values: the
 // program that asks decides how many there are.
 inline constexpr size_t kMostDescriptors = 256;
 // The most bytes of a name, which is made of the unit, the domain and the entries of a descriptor. A longer name is
 // counted by its digest.
 inline constexpr size_t kMostNameBytes = 256;
 
-// The texts of these two need to be valid only while Ask runs.
+// The texts in the next two structs need to be valid only while Ask runs.
 struct AskedDescriptor {
   std::span<const DescriptorEntry> entries;
   std::optional<UnitLimit> limit{};  // replaces the limit of the rules, if they have the domain
@@ -74,7 +75,7 @@ struct DescriptorRequest {
 };
 
 // The state of one descriptor after the charge. A descriptor that has no limit, or whose limit another one replaces,
-// has the values below.
+// keeps the values below.
 struct DescriptorStatus {
   bool over = false;                 // more hits than the limit in this window; never if the rule is in shadow mode
   bool unlimited = false;            // its rule says that it is not limited
@@ -106,8 +107,8 @@ struct DescriptorCounts {
   uint64_t without_limit = 0;                        // descriptors of a known domain that have no limit
   uint64_t let_pass = 0;                             // requests that were over, but passed because of `shadow`
   uint64_t names = 0;                                // names that are held now
-  uint64_t bytes = 0;                                // their memory now
-  uint64_t gave_way = 0;                             // names that were dropped because others needed their room
+  uint64_t bytes = 0;                                // the memory that these names take now
+  uint64_t gave_way = 0;                             // names that were dropped because other names needed their room
 };
 
 class DescriptorLimiter {
@@ -125,7 +126,7 @@ class DescriptorLimiter {
   // Charges the descriptors of the request and calls `done` with the answer.
   void Ask(const DescriptorRequest& request, Done done);
 
-  // Replaces the rules for requests that come from now on. What was charged goes on counting.
+  // Replaces the rules for requests that come from now on. Hits that were charged go on counting.
   void SetRules(std::shared_ptr<const DescriptorRules> rules) {
     const std::lock_guard lock(rules_mutex_);
     rules_.swap(rules);
@@ -151,10 +152,10 @@ class DescriptorLimiter {
   const bool shadow_;
   const std::function<void(std::string_view domain, std::string_view rule)> on_crowded_;
   Counters counters_;
-  // Not std::atomic<std::shared_ptr>: that of g++ 12 has a race.
+  // Not a std::atomic<std::shared_ptr>, because the one of g++ 12 has a data race.
   mutable std::mutex rules_mutex_;
   std::shared_ptr<const DescriptorRules> rules_;
-  std::unique_ptr<Shards<DescriptorShard>> shards_;  // last, so that it ends before the members that it uses
+  std::unique_ptr<Shards<DescriptorShard>> shards_;  // last, so that it is destroyed before the members that it uses
 };
 
 }  // namespace weir

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A mark beside the length of a text: no text is that long.
+// A bit that is set beside the length of a text; no text is that long.
 constexpr size_t kCountsTogether = 0x80000000;
 
 void AppendPart(std::string_view text, size_t kind, std::string* name) {
@@ -66,7 +66,7 @@ DescriptorRules::Node* DescriptorRules::AddDomain(const std::string& domain) {
 Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   if (rule.key.empty()) return Status::Error("a descriptor has no key");
   if (rule.key.find('*') != rule.key.npos)
-    return Status::Error("the key " + rule.key + " can match nothing: a * stands for any text in values alone");
+    return Status::Error("the key " + rule.key + " can match nothing: a * stands for any text only in values");
   const bool is_pattern = rule.value.find('*') != rule.value.npos;
   if (rule.share_threshold && !is_pattern)
     return Status::Error("share_threshold is for values with a *: without one there is nothing to share");
@@ -83,9 +83,10 @@ Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   };
   if (const auto before = std::ranges::find_if(of_key.patterns, hides); before != of_key.patterns.end())
     return Status::Error("the descriptor " + path + " can match nothing: the value " + before->text +
-                         " stands before it and takes all that it is for");
+                         " stands before it and matches everything that it would match");
   if (is_pattern && MatchesAll(rule.value) && of_key.any_value != nullptr)
-    return Status::Error("the descriptor " + path + " leaves nothing to the one without a value, expected one of them");
+    return Status::Error("the descriptor " + path +
+                         " matches everything that the one without a value does; keep one of them");
 
   auto node = std::make_unique<Node>(rules_, domain_, std::move(path));
   Node* added = node.get();

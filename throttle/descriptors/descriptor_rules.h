@@ -1,18 +1,18 @@
 // DescriptorRules: the rules that say which limit a descriptor has. Each domain, which is a name for the rules of one
-// program, has a tree of rules. A descriptor is a list of entries, each a key with a value, and goes down the tree by
-// one level for each entry:
+// program, has a tree of rules. A descriptor is a list of entries, each a key with a value, and each entry leads one
+// level down the tree:
 //
 //   auto rules = std::make_shared<DescriptorRules>();
 //   DescriptorRules::Node* domain = rules->AddDomain("messaging");
 //   Result<DescriptorRules::Node*> type = domain->Add({.key = "message_type", .value = "marketing"});
 //   type.value()->Add({.key = "to_number", .limit = {{.unit = LimitUnit::kPerDay, .requests_per_unit = 5}}});
 //
-// At each level the rule for exactly this value comes first, then the patterns of the key in the order in which they
-// were added, then the rule for the key without a value. The choice at a level is final, even if it has no rule for the
-// next entry. The limit of the descriptor is that of the rule at which its last entry arrives, if that rule has one. In
-// a pattern each * stands for any text, even an empty one.
+// At each level the rule for exactly this value is tried first, then the patterns of the key in the order in which they
+// were added, then the rule for the key without a value. The choice at a level is final, even if the chosen rule has
+// none below it for the next entry. A descriptor has the limit of the rule to which its last entry leads, if that rule
+// has one. In a pattern each * stands for any text, even an empty one.
 //
-// Threads: only one thread while rules are added; any number afterwards.
+// Threads: only one thread may use the rules while rules are added; any number may use them afterwards.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct UnitLimit {
   bool operator==(const UnitLimit&) const = default;
 };
 
-// Counts of the hits that were charged to a rule. They go on when the rules are read again.
+// Counts of the hits that were charged to a rule. They go on counting when the rules are read again.
 struct RuleCounts {
   std::atomic<uint64_t> hits{0};         // all hits
   std::atomic<uint64_t> over{0};         // hits beyond the limit
@@ -64,7 +64,7 @@ struct RuleCounts {
   }
 };
 
-// A limit, and below a rule, as the configuration has them.
+// WrittenLimit and DescriptorRule: a limit and a rule, as the configuration states them.
 struct WrittenLimit {
   LimitUnit unit = LimitUnit::kPerSecond;
   uint32_t requests_per_unit = 0;
@@ -82,21 +82,22 @@ struct DescriptorRule {
   bool share_threshold = false;  // for a pattern: all values that match it are counted together
 };
 
-// Appends `text`, of less than 2 GiB, and its length to *name, so that different lists of texts make different names.
+// Appends the length of `text` (less than 2 GiB) and `text` to *name, so that different lists of texts make different
+// names.
 void AppendToName(std::string_view text, std::string* name);
 
 class DescriptorRules {
  public:
-  // How many rules have counts of their own. Further rules have one count for each domain, under the path kOtherRules.
+  // How many rules have RuleCounts of their own. All further rules of a domain share one, under the path kOtherRules.
   static constexpr size_t kMostCounted = 1000;
   static constexpr std::string_view kOtherRules = "(others)";
   static constexpr std::string_view kOverrides = "(overrides)";
 
+  // The limit of a rule, as it is applied.
   struct Limit {
-    // The limit of a rule, as it is applied.
     const std::string* domain;
     std::string path;       // keys and values from the root on: "message_type_marketing.to_number"
-    std::string unit_name;  // unit, domain and path: names the count that values share if there is no room
+    std::string unit_name;  // unit, domain and path; the name of the count that values share if there is no room
     UnitLimit limit;
     bool unlimited;
     bool shadow_mode;
@@ -112,9 +113,9 @@ class DescriptorRules {
     Node(DescriptorRules& rules, const std::string& domain, std::string path)
         : rules_(rules), domain_(domain), path_(std::move(path)) {}
 
-    // Adds a rule for the next entry below this one, and returns its node, which belongs to the rules. Returns an
-    // error, and adds nothing, if the rule is faulty, is there already, or could match nothing because of a pattern
-    // before it.
+    // Adds a rule below this one, for the next entry, and returns its node, which belongs to the DescriptorRules.
+    // Returns an error, and adds nothing, if the rule is faulty, is there already, or could match nothing because of a
+    // pattern before it.
     Result<Node*> Add(DescriptorRule rule);
 
    private:
@@ -142,8 +143,8 @@ class DescriptorRules {
     std::unordered_map<std::string, OfKey, HashName, SameName> keys_;
   };
 
-  // Makes empty rules. A rule that `before` has too goes on with its counts. `before` must exist until the last rule is
-  // added.
+  // Makes empty rules. A rule that `before` also has goes on with its counts from there. `before` must exist until the
+  // last rule is added.
   explicit DescriptorRules(const DescriptorRules* before = nullptr);
   ~DescriptorRules();
   DescriptorRules(const DescriptorRules&) = delete;
@@ -158,12 +159,12 @@ class DescriptorRules {
     const std::string name;
     Node root;
     const std::shared_ptr<RuleCounts> overrides;
-    std::array<std::string, kLimitUnits.size()> override_names;  // Limit::unit_name, by the unit
+    std::array<std::string, kLimitUnits.size()> override_names;  // Limit::unit_name, indexed by the unit
   };
   // Returns the domain of that name, or null if there is none.
   const Domain* Find(std::string_view domain) const;
-  // Returns the limit of the descriptor, or null if it has none. Appends the entries to *name, so that other
-  // descriptors are counted under other names; if there is no limit, it may append only some of them.
+  // Returns the limit of the descriptor, or null if it has none. Appends the entries to *name, so that different
+  // descriptors are counted under different names; if there is no limit, may append only some of them.
   static const Limit* LimitOf(const Domain& domain, std::span<const DescriptorEntry> entries, std::string* name);
 
   size_t domains() const { return domains_.size(); }
@@ -176,7 +177,7 @@ class DescriptorRules {
  private:
   std::shared_ptr<RuleCounts> CountsOf(const std::string& domain, std::string_view path);
 
-  const DescriptorRules* before_;  // while it is built
+  const DescriptorRules* before_;  // used only while rules are added
   std::unordered_map<std::string, Domain, HashName, SameName> domains_;
   std::deque<Limit> limits_;
   Counted counted_;

@@ -6,10 +6,10 @@
 namespace weir {
 namespace {
 
-// Bytes that a name holds beside its own, if those do not fit in the string: measured, with the table's bucket.
+// Measured bytes that a name takes besides its text, if that exceeds a small string; with the table's bucket.
 constexpr size_t kBytesBesideName = 112;
-// Each look is at four buckets of the table. After kLooksForNoLoss looks a name may give way at a loss: the one with
-// the least loss of those that were looked at.
+// Each look examines four buckets of the table. After every kLooksForNoLoss looks a name may give way even if that
+// raises the rest of its rule; of the names seen, the one that raises it least is chosen.
 constexpr int kLooks = 16;
 constexpr int kLooksForNoLoss = 4;
 
@@ -60,7 +60,7 @@ DescriptorShard::Rule& DescriptorShard::RuleOf(std::string_view name, int64_t nu
   auto found = rules_.find(HashedName(name));
   if (found == rules_.end()) {
     found = rules_.emplace(name, Rule{.unit = UnitOf(name), .rest = {.charged = 0, .number = number}}).first;
-    bytes_.TakeAnyway(BytesOf(name));  // there are only as many as the configuration has limits
+    bytes_.TakeAnyway(BytesOf(name));  // there are only as many rules as the configuration has limits
     if (next_sweep_ == TimePoint::max()) {
       next_sweep_ = surroundings_.clock.Now() + Sweep::kEvery;
       surroundings_.wants_tick(next_sweep_);

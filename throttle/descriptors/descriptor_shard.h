@@ -1,14 +1,14 @@
 // DescriptorShard: counts, for some of the names of a DescriptorLimiter, how many hits each was charged in the current
-// window. A name stands for the descriptor, its domain and its unit of time (limit_unit.h).
+// window. A name is made of a descriptor, its domain and the unit of time of its limit (limit_unit.h).
 //
-// A window that has ended is forgotten. If the clock was set back, so that a window of a name has not begun, its hits
-// count in the current window instead, until that one ends.
+// A window that has ended is forgotten. If the clock was set back, so that the window of a name has not begun yet, its
+// hits count in the current window instead, until the current one ends.
 //
-// The memory for names is bounded, but a name never counts for less than it was charged. Each rule has one more count,
-// its rest, for those of its names that the shard does not hold. When a name is dropped to make room, the rest is
-// raised to the count of that name; a new name begins with the rest. A name may be dropped if its count is at most the
-// rest of its rule, or if its rule holds more bytes than the rule that needs room would. If the shard finds no such
-// name, it charges the hits to the rest.
+// The memory for names is bounded, but the count of a name is never lower than the hits it was charged. Each rule has
+// one more count, its rest, for those of its names that the shard does not hold. When a name is dropped to make room,
+// the rest is raised to the count of that name; the count of a new name begins at the rest. A name may be dropped if
+// its count is at most the rest of its rule, or if its rule holds more bytes than the rule of the new name would hold.
+// If the shard finds no such name, it charges the hits to the rest.
 //
 // Threads: only one at a time may use a DescriptorShard, unless a comment says otherwise; Shards (by_name/shards.h)
 // ensures that.
@@ -46,10 +46,10 @@ class DescriptorShard {
     uint64_t before = 0;       // the count in the current window before the charge
     uint64_t after = 0;        // and after it
     Duration until_reset{};    // until the window ends
-    bool with_others = false;  // the name is new, and its count has hits of other names in it
+    bool with_others = false;  // the name is new, and its count includes hits of other names
   };
-  // Charges hits to the name, whose first byte is the unit; 0 hits only ask. `rule` is Limit::unit_name of the limit
-  // that applies.
+  // Charges hits to the name, whose first byte is the unit; with 0 hits it only asks. `rule` is Limit::unit_name of the
+  // limit that applies.
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }
@@ -63,7 +63,7 @@ class DescriptorShard {
   // Returns when Tick has to be called; TimePoint::max() if there is no name.
   TimePoint NextTick() const { return next_sweep_; }
   // The next three may be called from any thread. names() returns how many names are held, gave_way() how many were
-  // dropped to make room, and bytes() the memory of those that are held.
+  // dropped to make room, and bytes() the memory of the held names and their rules.
   uint64_t names() const {
     const uint64_t gone = gone_.value();
     return made_.value() - gone;
@@ -74,7 +74,7 @@ class DescriptorShard {
  private:
   struct Window {
     uint64_t charged;
-    int64_t number;  // the window's number, counted since 1970 in units
+    int64_t number;  // the window's number, counted in units since 1970
   };
   struct Rule {
     LimitUnit unit;
@@ -97,10 +97,10 @@ class DescriptorShard {
   Window* Make(const HashedName& name, Rule* rule, int64_t now);
   bool MakeRoom(size_t bytes, const Rule& wanting, int64_t now);
   void GiveWay(const Counts::value_type& held);
-  // Makes the window the one with that number. Returns true if it had ended before; then it begins with 0 hits.
+  // Moves the window on to that number. Returns true if the old window had ended; the new one then begins with 0 hits.
   static bool MoveOn(int64_t number, Window* window);
-  // Returns true if the window of the name has ended. Then it has given the name's bytes back, and the caller removes
-  // it.
+  // Returns true if the window of the name has ended. Then it has given back the name's bytes, and the caller must
+  // remove the name.
   bool HasEnded(int64_t now, Counts::value_type* held);
   void GiveBack(const Counts::value_type& held);
 

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// A request that outlives its call.
+// A copy of a request that outlives the call of Take.
 struct OwnRequest {
   OwnRequest(const KeyedRequest& from, std::shared_ptr<KeyedCaller> asker)
       : key(from.key), request(from), caller(std::move(asker)) {}
@@ -40,7 +40,7 @@ KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_p
 KeyedLimiter::~KeyedLimiter() {
   Close();
   shards_->Stop();
-  shared_.reset();  // its last answers go to the shards
+  shared_.reset();  // its last answers still reach the shards
 }
 
 void KeyedLimiter::Ask(uint64_t ask, const LeaseWish& wish) {

@@ -14,7 +14,7 @@ struct KeyedRules::Pattern {
 
 namespace {
 
-// A pattern comes from the configuration, not from a stranger; a megabyte of automaton is plenty, and it is kept.
+// A megabyte for the automaton of a pattern, which stays in memory, is plenty: patterns come from the configuration.
 constexpr int64_t kMostPatternBytes = int64_t{1} << 20;
 
 }  // namespace

@@ -23,7 +23,7 @@ struct KeyedLimits {
   uint32_t max_requests = 100;  // 0: no request passes
   uint32_t max_waiting = 400;   // requests in line; 0: no request waits
   WindowKind kind = WindowKind::kFixed;
-  bool shared = true;  // count together with other processes, if the limiter has SharedWindows and CanBeShared allows
+  bool shared = true;  // count with other processes, if the limiter has SharedWindows and CanBeShared is true
 
   bool operator==(const KeyedLimits&) const = default;
 };
@@ -31,11 +31,11 @@ inline constexpr std::chrono::milliseconds kMinKeyedWindow{1};
 inline constexpr std::chrono::hours kMaxKeyedWindow{24 * 31};
 inline constexpr uint32_t kMostKeyedRequests = 1'000'000'000;
 inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
-// Returns an error that names the limit that is out of range, and the range.
+// Returns an error if a limit is out of range; the error names the limit and the range.
 Status CheckKeyedLimits(const KeyedLimits& limits);
 
-// The least length of a window that is shared. A process asks for its part of it over the network, and the answer has
-// to come within the window.
+// The least length of a window that is shared. A process asks for its part of the grants over the network, and the
+// answer has to come within the window.
 inline constexpr std::chrono::milliseconds kMinSharedWindow{100};
 // Returns true for fixed windows that are long enough. Each process counts other windows by itself.
 inline bool CanBeShared(const KeyedLimits& limits) {
@@ -54,9 +54,9 @@ class KeyedRules {
   // Gives every key the limits `others`.
   explicit KeyedRules(const KeyedLimits& others = {});
   ~KeyedRules();
-  // Returns rules in which a rule for the exact key comes before patterns, and the first pattern that matches before
-  // the others; keys without a rule have the limits `others`. Returns an error if a limit is out of range, a pattern is
-  // no regular expression, or a key has two exact rules.
+  // Returns rules in which an exact rule for a key takes precedence over patterns, and the first pattern that matches
+  // over later ones; keys without a rule have the limits `others`. Returns an error if a limit is out of range, a
+  // pattern is no regular expression, or a key has two exact rules.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
   // Returns the limits of the key. The reference is valid as long as the rules are.

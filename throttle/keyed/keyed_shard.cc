@@ -7,13 +7,13 @@ namespace weir {
 namespace {
 
 constexpr int kIdleWindows = 3;
-// Includes its part of the shard's table; the requests that wait for it have a bound of their own.
+// Bytes of a key without its name, but with its part of the shard's table. Waiting requests have a bound of their own.
 constexpr size_t kBareKeyBytes = 176;
 // Grants in one turn; the next turn, which comes at once, grants the rest.
 constexpr size_t kMostGrantsInTurn = 1024;
 
-// Returns a random number, so that a key that was forgotten and made anew does not repeat its old numbers. From there
-// they are counted up: a program that shows them to strangers enciphers them.
+// Returns a random number, so that a key that was forgotten and made anew does not repeat its old numbers. Later
+// numbers are counted up from it, so a program that shows them to strangers must encipher them.
 uint64_t FirstGrant() {
   thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
   return random() >> 1;
@@ -109,7 +109,7 @@ void KeyedShard::OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer
 void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
   rules_ = std::move(rules);
   ++rules_version_;
-  // Keys for which requests wait get their new limits now; the others get them when they are named.
+  // Keys for which requests wait get their new limits now; the others get theirs when a request next names them.
   const TimePoint now = surroundings_.clock.Now();
   due_ = {};
   for (Named& named : keys_) {
@@ -254,7 +254,7 @@ void KeyedShard::Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller
 }
 
 void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
-  const bool nobody = key->limits.max_requests == 0;  // since its limits changed
+  const bool nobody = key->limits.max_requests == 0;  // the limits changed while requests waited
   for (size_t answered = 0; answered < kMostGrantsInTurn && !key->line->empty(); ++answered) {
     if (!nobody && !key->HasRoom(now)) break;
     const WaitingLine::Waiting next = key->line->Next();
@@ -310,7 +310,7 @@ void KeyedShard::MakeDue(Key* key, TimePoint now) {
       due = key->shared->lease.LookAgainAt(now);
     }
   }
-  // A key that is to be looked at later may have to be looked at now too.
+  // A key with an entry for a later time may need another one for now.
   if (key->dues > (due > now ? 0 : 1)) return;
   ++key->dues;
   due_.emplace(due, key);

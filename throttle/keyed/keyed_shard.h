@@ -1,5 +1,5 @@
-// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them. The functions
-// with the names of those of KeyedLimiter do the same for one shard.
+// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them. Functions
+// that have the same names in KeyedLimiter do the same here for one shard.
 //
 // Threads: only one at a time may use a KeyedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
 // that.
@@ -30,13 +30,13 @@ namespace weir {
 
 class KeyedShard {
  public:
-  // Asks the SharedWindows for a lease. The answer has to come by OnLease, with the same number.
+  // Asks the SharedWindows for a lease. The answer has to be passed to OnLease, with the same number.
   using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
-  // The objects that a shard shares with the others. All must outlive the shard.
+  // The objects that a shard shares with the other shards. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
     NameRoom& keys;                             // the room for keys
-    Bound& waiting;                             // requests in line
+    Bound& waiting;                             // the room for requests in line
     std::function<void(TimePoint)> wants_tick;  // asks for a call of Tick at that time
     Ask ask;                                    // null: no window is shared
     WhenAway when_away = WhenAway::kAlone;
@@ -46,12 +46,13 @@ class KeyedShard {
   void Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   bool GiveBack(const HashedName& name, uint64_t grant);
   void Leave(const HashedName& name, KeyedTicket ticket);
-  // Handles the answer to the lease `ask` for the key.
+  // Handles the answer to the question `ask` for a lease of the key.
   void OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer);
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
 
-  // Grants the requests in line for which there is room now, and forgets some of the keys that were not named for long.
+  // Grants the requests in line for which there is room now, and forgets some of the keys that no request has named for
+  // long.
   void Tick();
   // Returns when Tick has to be called; TimePoint::max() if there is no key.
   TimePoint NextTick() const;
@@ -60,7 +61,7 @@ class KeyedShard {
   std::vector<KeyState> DescribeSome(size_t most) const;
   // Adds keys of this shard, which has the given number, to the page; returns what Page::Add returns.
   bool AddTo(size_t number, Page<KeyState>* page) const;
-  // Adds the counts of events, but not those of keys and waiting requests. May be called from any thread.
+  // Adds the shard's numbers to *counts, except `keys` and `waiting`. May be called from any thread.
   void AddTo(KeyedCounts* counts) const;
 
  private:
@@ -80,10 +81,10 @@ class KeyedShard {
     std::unique_ptr<WaitingLine> line;  // null: no request waits
     std::unique_ptr<Shared> shared;     // null: this process counts the window by itself
     uint32_t refused = 0;
-    uint32_t bytes = 0;  // that the key takes of the room for keys
+    uint32_t bytes = 0;  // how much of the room for keys the key takes
     uint16_t party = NameRoom::kNoParty;
     uint32_t rules : 29 = 0;      // the version of the rules that its limits come from
-    uint32_t dues : 2 = 0;        // how many entries it has in due_; above 0, it is not forgotten
+    uint32_t dues : 2 = 0;        // how many entries it has in due_; if above 0, the key is not forgotten
     bool overridden : 1 = false;  // a request replaced its limits
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
@@ -92,29 +93,29 @@ class KeyedShard {
 
   // Returns the key of that name; makes it if there is none, or returns null if there is no room for it.
   Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
-  // Updates how much the key takes of the room for keys. To be called when the key was made, and when its window
+  // Updates how much the key takes of the room for keys. Call it after the key was made, and after its window was
   // changed or got a grant back.
   void Recount(Named* named);
-  // Gives the key its limits by the current rules, unless a request replaced them.
+  // Gives the key the limits that the current rules state, unless a request replaced them.
   void Refresh(Named* named, TimePoint now);
   void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
   void Override(Named* named, const KeyedRequest& request, TimePoint now);
   // Begins or ends the sharing of the key's window, as its limits say.
   void ShareOrNot(Named* named);
-  // For a request that finds no room now: returns why it may not wait, or nullopt if it may stand in line.
+  // Returns why a request that finds no room now may not wait, or nullopt if it may stand in line.
   std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
   void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
   void LetGoThoseInLine(Key* key, TimePoint now);
-  // Asks for a lease if the key counts alone and the store may answer again.
+  // Asks for a lease if the process counts the key alone and the store may be asked again.
   void GoBackToSharing(Key* key, TimePoint now);
   void AskFor(Key* key, TimePoint now);
-  // Makes sure that a key for which requests wait is looked at again: by an entry in due_, or by a lease.
+  // Makes sure that a key for which requests wait is looked at again: enters it in due_, or asks for a lease.
   void MakeDue(Key* key, TimePoint now);
-  // Returns true if the key is to be forgotten, because no request named it for long. Then its room is given back, and
-  // the rest of its lease is counted as unspent.
+  // Returns true if the key is to be forgotten, because no request has named it for long. In that case gives back its
+  // room, and counts the rest of its lease as unspent.
   bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);

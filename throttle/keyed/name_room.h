@@ -1,8 +1,8 @@
 // NameRoom: bounds the memory for names that clients choose, in bytes, over all shards and threads. Three quarters of
-// the room go to the first that ask. In the last quarter a name gets room only if its party, which is a client or a few
-// of them, then holds at most a 64th of the room that is left. So one party that fills the room leaves a quarter to the
-// others, and a hundred such parties leave a twentieth. Clients are put into 4,096 parties by a hash that no client can
-// choose.
+// the room are given to the first names that come. In the last quarter a name gets room only if its party (one client
+// or a few) then holds at most a 64th of the room that is left. So one party that fills the room leaves a quarter to
+// the others, and a hundred such parties leave a twentieth. Clients are put into 4,096 parties by a hash that no client
+// can influence.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -31,7 +31,8 @@ class NameRoom {
   NameRoom(size_t names, size_t bytes_each)
       : one_name_(bytes_each), reserve_(names / 4 * bytes_each), bytes_(names * bytes_each) {}
 
-  // Returns true if there is room now for a name, or for a name to grow by `bytes`. Another thread may take it first.
+  // Returns true if there is room now for `bytes` bytes, for a new or a growing name. Another thread may take the room
+  // first.
   bool HasRoom(uint16_t party, size_t bytes) const {
     const size_t left = bytes_.left();
     if (bytes > left) return false;

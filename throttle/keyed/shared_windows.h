@@ -2,7 +2,8 @@
 //
 // The windows of a key are fixed: one follows the other, by the store's clock, and each has a number. A process does
 // not ask the store for each grant. It leases several grants, which count for all processes from then on, and gives
-// them to requests by itself while the window lasts. A leased grant that it does not give is lost with the window.
+// them to requests by itself while the window lasts. Leased grants that the process has not given when the window ends
+// are lost.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -25,12 +26,12 @@ struct LeaseWish {
 };
 
 struct LeaseAnswer {
-  bool answered = false;  // false: no answer came; the grants that were asked for may be leased, but are lost
+  bool answered = false;  // false: no answer came; the wished grants may have been leased, but are lost
   int64_t window = 0;     // the window's number
   uint32_t granted = 0;   // how many grants are leased; if fewer than were asked for, this window has no more
   uint32_t used = 0;      // grants of this window that all processes have leased, these included
   // The time that the window had left at some moment after the call of Ask. So the window does not end before the time
-  // of that call plus this, by any clock that runs at the same rate.
+  // of that call plus `remaining`, by any clock that runs at the same rate.
   Duration remaining{};
 };
 
@@ -38,7 +39,7 @@ struct SharedWindowsHealth {
   bool answers = true;    // false: the store does not answer now
   std::string problem;    // the last failure; empty while all is well
   uint64_t failures = 0;  // wishes without an answer
-  uint64_t writes = 0;    // messages to the servers; wishes of the same moment share one
+  uint64_t writes = 0;    // messages to the servers; wishes made at the same moment share one
 };
 
 class SharedWindows {

@@ -1,5 +1,5 @@
 // WaitingLine: the requests that wait for one key, in the order in which they came. A request may also leave from the
-// middle.
+// middle of the line.
 //
 // Threads: only one at a time may use a WaitingLine.
 #pragma once
@@ -29,7 +29,7 @@ class WaitingLine {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Adds a request at the end. Its number must be greater than all before.
+  // Adds a request at the end. Its number must be greater than those of all earlier requests.
   void Join(Waiting waiting) {
     if (!waiting.may_wait) ++hasty_;
     line_.push_back(std::move(waiting));
@@ -89,7 +89,7 @@ class WaitingLine {
   std::vector<Waiting> line_;  // places; those before first_ are empty
   size_t first_ = 0;
   size_t size_ = 0;   // requests in line
-  size_t hasty_ = 0;  // hasty ones among them
+  size_t hasty_ = 0;  // how many of these are hasty
 };
 
 }  // namespace weir

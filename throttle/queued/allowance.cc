@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// The most lateness of a tick that is made up for. A process that was stopped for longer makes up for no more: that
-// would let a burst through.
+// The most lateness of a tick that is made up for. If a process was stopped for longer, making up for all of it would
+// let a burst through.
 constexpr Duration kMostMadeUp = std::chrono::milliseconds(100);
 
 using Algorithm = EndpointConfig::Algorithm;

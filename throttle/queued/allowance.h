@@ -1,4 +1,4 @@
-// Allowance: says whether an endpoint may let a request through now, or else when, by the algorithm of its
+// Allowance: says whether an endpoint may let a request through now and, if not, when, by the algorithm of its
 // configuration (endpoint_config.h).
 //
 // Threads: only one at a time may use an Allowance. Call Advance, with the present time, before every other function.
@@ -20,21 +20,21 @@ class Allowance {
 
   // Moves on to `now`. Returns true if tokens have come back since the last call; only token_window has tokens.
   bool Advance(TimePoint now);
-  // Takes a new configuration. What was let through goes on counting, unless the algorithm counts in another way than
-  // the one before; then the allowance begins anew.
+  // Takes a new configuration. Requests that were let through go on counting, unless the new algorithm counts in
+  // another way than the old one; then the allowance begins anew.
   void Change(const EndpointConfig& config, TimePoint now);
 
   // Returns true if a request with that cost may pass now. The cost is a number of tokens; without token_window every
   // request costs 1.
   bool Holds(uint32_t cost) const;
-  // Counts a request that is let through. `since` is the time since which requests have waited without a break: a
-  // request that is let through late, by up to 100 ms, does not make the next ones late.
+  // Counts a request that is let through. `since` is the time since which requests have waited without a break: if a
+  // request is let through up to 100 ms late, this does not delay the next ones.
   void Take(uint32_t cost, TimePoint since);
   // Returns when more may pass than now.
   TimePoint NextRoom() const;
   // Returns how many requests, or with token_window tokens, may pass at once now.
   uint32_t left() const;
-  // Returns true if a new allowance in its place would let through the same.
+  // Returns true if a new allowance would let through as much as this one.
   bool IsFresh() const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 using Scheduler = EndpointConfig::Scheduler;
 using Algorithm = EndpointConfig::Algorithm;
 
-// Bounds a wait: no request waits longer, and more need not fit into a Duration.
+// Returns a wait as a Duration, with a bound: no request waits longer, and a longer wait might not fit.
 Duration SecondsToWait(double seconds) {
   return FromSeconds(std::clamp<double>(seconds, 0, std::chrono::duration<double>(2 * kMaxEndpointTime).count()));
 }
@@ -40,7 +40,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerRejected(*caller, QueuedCode::kTooLarge, {}, {}, now);
   const auto cost = static_cast<uint32_t>(std::min<uint64_t>(tokens, kMostWindowTokens));
 
-  // Requests that stand aside do not fit; one that fits may pass them.
+  // Requests that stand aside do not fit into this window; a request that fits may pass them.
   const bool is_next = queue().empty() && lines_[kBlocked].empty() && (counts_tokens() || aside().empty());
   if (is_next && allowance_.Holds(cost)) {
     allowance_.Take(cost, now);
@@ -54,13 +54,13 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
   if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
-  // A line before the queue, which has no bound, takes no more places than it leaves to the other endpoints.
+  // The line before the queue has no bound of its own, but takes no more places than it leaves to other endpoints.
   if (queued() >= most && lines_[kBlocked].size() >= surroundings_.waiting.left())
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   Wait(request, cost, caller, now);
-  Serve(now);  // the request stands aside now, not when another comes
+  Serve(now);  // so that the request stands aside now, not when another comes
 }
 
 void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller,
@@ -82,7 +82,7 @@ void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shar
 
 void Endpoint::LetBlockedIn(TimePoint now) {
   TicketLine& blocked = lines_[kBlocked];
-  // A queue whose size was set to 0 still empties.
+  // If the size of the queue was set to 0, requests still leave the line through it.
   while (!blocked.empty() && queued() < std::max(1U, config_->max_queue_size)) {
     const uint32_t slot = blocked.Next();
     blocked.Leave(slot);
@@ -96,7 +96,7 @@ void Endpoint::Advance(TimePoint now) {
 }
 
 void Endpoint::BringBackThoseAside() {
-  // The smaller line joins the larger; mostly one is empty. Both have the same order.
+  // The tickets of the smaller line join the larger; mostly one is empty. Both lines have the same order.
   if (aside().size() > queue().size()) queue_ = 1 - queue_;
   while (!aside().empty()) {
     const uint32_t slot = aside().Next();
@@ -113,7 +113,7 @@ void Endpoint::Serve(TimePoint now) {
     Ticket& ticket = surroundings_.tickets[slot];
     if (allowance_.Holds(ticket.cost)) {
       ServeTicket(slot, now);
-    } else if (ticket.cost > config_->tokens_per_window) {  // since a window has fewer tokens now
+    } else if (ticket.cost > config_->tokens_per_window) {  // a window has fewer tokens now
       RejectTicket(slot, QueuedCode::kTooLarge, now);
     } else {
       queue().Leave(slot);
@@ -187,7 +187,7 @@ bool Endpoint::CanEnd(TimePoint now) {
 }
 
 Duration Endpoint::PredictedWait() const {
-  // A request that comes later may be served before.
+  // A request that comes later may be served first, so no wait is predicted.
   if (config_->scheduler == Scheduler::kLifo || config_->scheduler == Scheduler::kRandom) return {};
   if (counts_tokens()) {
     const uint64_t windows = (tokens_in_line_ + config_->tokens_per_window - 1) / config_->tokens_per_window;

@@ -1,6 +1,7 @@
-// Endpoint: the queue for one path of a QueuedLimiter, with the allowance that lets its requests through. If the queue
-// is full, requests wait in a line before it, if the configuration allows that (kBlock). With token_window, a request
-// that needs more tokens than the window has left stands aside until the next window, so that smaller ones can pass.
+// Endpoint: the queue for one path of a QueuedLimiter, with the allowance that lets its requests through. While the
+// queue is full, requests wait in a line before it, if the configuration allows that (kBlock). With token_window, a
+// request that needs more tokens than the window has left stands aside until the next window, so that smaller ones can
+// pass.
 //
 // Threads: only one at a time may use an Endpoint; Shards (by_name/shards.h) ensures that.
 #pragma once
@@ -23,7 +24,7 @@ namespace weir {
 // The objects that the endpoints of a shard share.
 struct EndpointSurroundings {
   Tickets tickets;       // the tickets of all requests in line at these endpoints
-  Bound& waiting;        // requests in line at all endpoints of the limiter
+  Bound& waiting;        // the room for requests in line at all endpoints of the limiter
   QueuedEvents* events;  // null: events are not kept
   uint32_t shard;        // the number of the shard
   SharedCount served, rejected, waited, left;
@@ -38,7 +39,7 @@ class Endpoint {
   Endpoint(EndpointSurroundings& surroundings, std::string path, std::shared_ptr<const EndpointConfig> config,
            bool dynamic, TimePoint now);
 
-  // Decides on a request, as QueuedLimiter::Take says.
+  // Decides on a request; does what QueuedLimiter::Take says.
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
   // Serves the requests in line that may pass now.
   void Serve(TimePoint now);
@@ -55,7 +56,7 @@ class Endpoint {
   TimePoint NextServe(TimePoint now) const;
   // Returns when a request last came or was served.
   TimePoint last_used() const { return last_used_; }
-  // Returns true if the endpoint may be removed: no request waits, and a new one in its place would not let more
+  // Returns true if the endpoint may be removed: no request waits, and a new endpoint in its place would not let more
   // through.
   bool CanEnd(TimePoint now);
   EndpointState State(TimePoint now);

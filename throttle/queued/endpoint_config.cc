@@ -120,7 +120,7 @@ Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<Endpoin
     if (Status status = CheckPath(rule.path); !status.ok()) return status;
     rule.path = CanonicalPath(rule.path);
   }
-  // An ancestor comes before the paths that inherit from it.
+  // After sorting, an ancestor comes before the paths that inherit from it.
   std::ranges::sort(rules, {}, &EndpointRule::path);
   const auto twice = std::ranges::adjacent_find(rules, {}, &EndpointRule::path);
   if (twice != rules.end()) return Status::Error("path '" + Printable(twice->path) + "' is there twice");

@@ -19,19 +19,19 @@ namespace weir {
 
 struct EndpointConfig {
   enum class Unit : uint8_t { kPerSecond, kPerMinute };
-  // The request that leaves the queue next: the oldest, the newest, the one of the highest priority, or any.
+  // The request that leaves the queue next: the oldest, the newest, the one of the highest priority, or a random one.
   enum class Scheduler : uint8_t { kFifo, kLifo, kPriority, kRandom };
   enum class Algorithm : uint8_t {
-    kStrict,         // one request after the other, at even distances
+    kStrict,         // one request after the other, at even intervals
     kTokenBucket,    // requests at the rate, and after a pause up to burst_size of them at once
-    kSlidingWindow,  // never more than the rate allows in any window; a place gets free up to a 32nd of a window late
+    kSlidingWindow,  // never more than the rate allows in any window; a place becomes free up to a 32nd of it late
     kTokenWindow,    // requests with up to tokens_per_window tokens together in each window
   };
   enum class Overflow : uint8_t {
     kReject,  // a request that finds the queue full is refused
-    kBlock,   // a request that finds the queue full waits before it; such requests enter the queue as they came
+    kBlock,   // a request that finds the queue full waits before it; such requests enter it in the order of arrival
   };
-  // How the configuration spells these values, in their order.
+  // How the configuration spells the values of these enums, in their order.
   static constexpr std::array<std::string_view, 2> kUnits = {"rps", "rpm"};
   static constexpr std::array<std::string_view, 4> kSchedulers = {"fifo", "lifo", "priority", "random"};
   static constexpr std::array<std::string_view, 4> kAlgorithms = {"strict", "token_bucket", "sliding_window",
@@ -50,7 +50,8 @@ struct EndpointConfig {
   Overflow overflow = Overflow::kReject;
   uint32_t burst_size = 0;
   std::chrono::milliseconds window{0};
-  // A request is refused if its predicted wait is longer. 0: no bound. With kLifo and kRandom no wait is predicted.
+  // A request is refused if its predicted wait is longer than this. 0: no bound. With kLifo and kRandom no wait is
+  // predicted.
   std::chrono::milliseconds queue_timeout{0};
   uint32_t tokens_per_window = 0;
   uint32_t default_tokens = 0;  // the cost of a request that brings no tokens, or 0
@@ -58,10 +59,10 @@ struct EndpointConfig {
 };
 
 // The configuration of one path as it is written. A value that is not set comes from the nearest configured path above
-// that has it, then from the defaults: unit rps, scheduler fifo, algorithm strict, max_queue_size 500, overflow reject,
-// no queue_timeout, 1 as default_tokens. The default of burst_size is what the rate lets through in a second; that of
-// window is the unit, or a minute for token_window. For rate, and with token_window for tokens_per_window, there is no
-// default.
+// that sets it, or else from the defaults: unit rps, scheduler fifo, algorithm strict, max_queue_size 500, overflow
+// reject, no queue_timeout, 1 as default_tokens. The default of burst_size is the number of requests that the rate
+// allows in a second; that of window is the unit, or a minute for token_window. There is no default for
+// tokens_per_window with token_window, nor for rate without it.
 struct EndpointRule {
   std::string path;
   std::optional<double> rate;
@@ -84,7 +85,7 @@ inline constexpr uint32_t kMostQueueSize = 1'000'000;
 inline constexpr uint32_t kMostBurstSize = 1'000'000;
 inline constexpr uint32_t kMostWindowTokens = 1'000'000'000;
 inline constexpr std::chrono::milliseconds kMinEndpointWindow{1};
-inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, and to refill a burst
+inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, and the refill of a burst
 
 // Returns the path without slashes at its end: "/api" for "/api/". "/" stays as it is.
 std::string_view CanonicalPath(std::string_view path);
@@ -96,16 +97,16 @@ class QueuedRules {
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
   // Returns the rules, or an error that says what is wrong, with which path, and what is allowed. `max_dynamic` is the
-  // most endpoints that the limiter makes for paths that are not configured. The values of `defaults` take the place of
-  // the defaults above.
+  // most endpoints that the limiter makes for paths that are not configured. Values that `defaults` sets replace the
+  // defaults above.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
                                                          size_t max_dynamic = kUsualDynamic,
                                                          EndpointRule defaults = {});
 
   const Configs& configs() const { return configs_; }
   size_t max_dynamic() const { return max_dynamic_; }
-  // Returns the path and the configuration of the path itself or of the nearest configured path above it; null if there
-  // is none.
+  // Returns the configured path that is nearest, which is `path` itself or a path above it, with its configuration;
+  // null if there is none.
   const Configs::value_type* Nearest(std::string_view path) const;
 
  private:

@@ -1,6 +1,6 @@
-// Pace: says when the next request may be released, so that releases come at even distances, and up to `burst` of them
-// at once after a pause. Its state is the time until which all releases are paid for. So a release that comes late does
-// not make the next ones late.
+// Pace: says when the next request may be released, so that releases come at even intervals, and up to `burst` of them
+// at once after a pause. Each release takes up one interval; the state is the end of all intervals that are taken up.
+// So a release that comes late does not make the next ones late.
 //
 // Threads: only one at a time may use a Pace.
 #pragma once
@@ -18,7 +18,7 @@ class Pace {
   // `burst` is at least 1; the whole burst may be released at once from the beginning.
   Pace(TimePoint now, double per_second, uint32_t burst) : paid_until_(now) { Set(per_second, burst); }
 
-  // Changes the pace. Releases that are not paid for yet stay owed, but at most a burst of them.
+  // Changes the pace. Releases that were made ahead of their intervals still count, but at most a burst of them.
   void Change(TimePoint now, double per_second, uint32_t burst) {
     const double owed = static_cast<double>((paid_until_ - now).count()) / distance_ns_;
     Set(per_second, burst);
@@ -27,7 +27,7 @@ class Pace {
     if (owed > 0) Owe(std::min<double>(owed, burst) * distance_ns_);
   }
 
-  // Returns when the next release may be made, which may be a time that has passed.
+  // Returns when the next release may be made, which may be a time in the past.
   TimePoint Next() const { return paid_until_ - ahead_; }
   // Returns how many releases may be made at the time `now`.
   uint32_t AtOnce(TimePoint now) const {
@@ -35,8 +35,8 @@ class Pace {
     return 1 + static_cast<uint32_t>(
                    std::min<double>(static_cast<double>((now - Next()).count()) / distance_ns_, burst_ - 1));
   }
-  // Counts a release. `since` is the time since which a release could have been made and was wanted: releases that were
-  // possible since then and were not made are still possible.
+  // Counts a release. `since` is the time since which a release was wanted and possible: releases that could have been
+  // made since then may still be made.
   void Take(TimePoint since) {
     if (since > paid_until_) {
       paid_until_ = since;
@@ -63,7 +63,7 @@ class Pace {
   TimePoint paid_until_;
   double part_ = 0;         // the part of a nanosecond beyond paid_until_
   double distance_ns_ = 0;  // between two releases
-  Duration ahead_{};        // how long before paid_until_ a release may be made: a burst less one
+  Duration ahead_{};        // how long before paid_until_ a release may be made: burst − 1 intervals
   uint32_t burst_ = 1;
 };
 

@@ -1,5 +1,5 @@
-// QueuedEvents: a queue of what happened at the endpoints of a QueuedLimiter, for programs that watch it. It holds up
-// to `capacity` events; an event that comes while it is full is dropped, and counted. No thread waits.
+// QueuedEvents: a queue of events at the endpoints of a QueuedLimiter, for programs that watch them. It holds up to
+// `capacity` events; an event that comes while the queue is full is dropped and counted. No thread waits.
 //
 // Threads: any number may push and pop at the same time. The queue is a ring; each cell has a number that says whether
 // it has to be written or read next.
@@ -21,12 +21,12 @@
 namespace weir {
 
 struct QueuedEvent {
-  // kQueued: a request entered the queue. A request that is answered at once is not queued before.
+  // kQueued: a request entered the queue. A request that is answered at once does not cause this event.
   enum class Kind : uint8_t { kQueued, kServed, kRejected };
 
   Kind kind = Kind::kQueued;
   TimePoint at{};
-  std::shared_ptr<const std::string> endpoint;  // its path
+  std::shared_ptr<const std::string> endpoint;  // the path of the endpoint
   Duration waited{};                            // how long the request has waited by then
   uint32_t depth = 0;                           // requests in line at the endpoint afterwards
 };

@@ -9,13 +9,13 @@
 namespace weir {
 namespace {
 
-// A ticket's request that outlives its call.
+// A copy of a request that outlives the call of Take.
 struct OwnTake {
   OwnTake(std::string_view name, const QueuedRequest& from, std::shared_ptr<QueuedCaller> asker)
       : path(name), request(from), caller(std::move(asker)) {}
 
   std::string path;
-  QueuedRequest request;  // but without the path
+  QueuedRequest request;  // its `path` is not valid; `path` above is
   std::shared_ptr<QueuedCaller> caller;
 };
 

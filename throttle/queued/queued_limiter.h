@@ -1,16 +1,17 @@
-// QueuedLimiter: gives each path an endpoint, which has a queue and a rate. A request is served at once or waits in the
-// queue of its endpoint, until the endpoint lets it through.
+// QueuedLimiter: gives each path an endpoint, which has a queue and a rate. A request is served at once, is refused, or
+// waits in the queue of its endpoint until the endpoint lets it through.
 //
 //   QueuedLimiter limiter({.rules = QueuedRules::Make({{.path = "/api", .rate = 10}}).value()});
 //   limiter.Take({.path = "/api/users"}, caller);   // calls caller->OnAnswer: served, or refused and why
 //   limiter.Leave(ticket);                          // if the caller no longer waits
 //
 // A path that is not configured gets an endpoint of its own (a dynamic one) when a request first names it, with the
-// configuration of the nearest configured path above. The endpoint ends when no request has named it for a while. If
-// there are max_dynamic such endpoints already (QueuedRules), the endpoint of the configured path serves the request.
+// configuration of the nearest configured path above it. The endpoint is removed when no request has named its path for
+// a while. If there are max_dynamic such endpoints already (QueuedRules), the endpoint of that configured path serves
+// the request.
 //
 // Threads: every function may be called from any thread, and none blocks. Endpoints are spread over shards, and one
-// thread at a time works on a shard: if it is busy, a call leaves its work to the thread that is there
+// thread at a time works on a shard: if the shard is busy, a call leaves its work to the thread that is there
 // (by_name/shards.h). So callbacks run in the calling thread before the call returns, or a moment later in the other
 // thread. A request in line may also be answered in the thread that calls Tick.
 #pragma once
@@ -41,8 +42,8 @@ struct QueuedConfig {
   std::shared_ptr<const QueuedRules> rules = std::make_shared<QueuedRules>();
   std::shared_ptr<QueuedEvents> events;  // null: events are not kept
   size_t max_waiting = 100'000;          // requests in line, at all endpoints together
-  // How long after its last use a dynamic endpoint ends, if no request waits then and a new endpoint would let through
-  // no more.
+  // How long after its last use a dynamic endpoint is removed, if no request waits then and a new endpoint would not
+  // let more through.
   Duration idle_after = std::chrono::minutes(10);
   size_t shards = 25;
 };
@@ -69,11 +70,11 @@ struct QueuedAnswer {
   uint32_t waiting = 0;    // requests in line at the endpoint now
   uint32_t tokens = 0;     // if kServed with token_window: the tokens that the request consumed
   uint32_t left = 0;       // requests, or with token_window tokens, that can pass at once now
-  Duration until_room{};   // until more can pass than now
-  Duration retry_after{};  // if kTooLongWait, kQueueFull or kTooManyWaiting: the time until a new try; else 0
+  Duration until_room{};   // the time until more can pass than now
+  Duration retry_after{};  // if kTooLongWait, kQueueFull or kTooManyWaiting: the time before a new try; else 0
 };
 
-// Names a request in line, for Leave.
+// Identifies a request in line, for Leave.
 struct QueuedTicket {
   uint32_t shard = 0;
   uint32_t slot = 0;
@@ -85,9 +86,9 @@ struct QueuedTicket {
 class QueuedCaller {
  public:
   virtual ~QueuedCaller() = default;
-  // Called when the request begins to stand in line, before OnAnswer; not if it is answered at once.
+  // Called when the request begins to stand in line, before OnAnswer; not called if it is answered at once.
   virtual void OnWaiting(QueuedTicket /*ticket*/) {}
-  // Called for a request in line just before its answer. If it returns false, the request leaves the line: it consumes
+  // Called for a request in line just before its answer. If it returns false, the request leaves the line and consumes
   // nothing, and OnAnswer is not called.
   virtual bool StillWaits() { return true; }
   // Called once, but not if the request left the line (QueuedLimiter::Leave, StillWaits).
@@ -96,11 +97,11 @@ class QueuedCaller {
 
 struct QueuedRequest {
   std::string_view path;
-  int32_t priority = 0;             // a higher one is served sooner, if the endpoint's scheduler is kPriority
+  int32_t priority = 0;             // requests of higher priority are served sooner, if the scheduler is kPriority
   std::optional<uint64_t> tokens;   // the cost, for token_window; nullopt or 0: the endpoint's default_tokens
   std::optional<Duration> timeout;  // replaces queue_timeout; 0: the request is refused if any wait is predicted
 };
-inline constexpr int32_t kMostPriority = 1'000'000'000;  // priorities beyond this, or its negative, count as these
+inline constexpr int32_t kMostPriority = 1'000'000'000;  // priorities are clamped to this and its negative
 
 struct EndpointState {
   std::string path;
@@ -109,14 +110,14 @@ struct EndpointState {
   uint32_t queued = 0;    // requests in the queue
   uint32_t blocked = 0;   // requests that wait before the queue
   uint32_t left = 0;      // requests, or with token_window tokens, that can pass at once now
-  uint64_t served = 0;    // requests since the endpoint was made
-  uint64_t rejected = 0;  // requests since the endpoint was made
+  uint64_t served = 0;    // requests served since the endpoint was made
+  uint64_t rejected = 0;  // requests refused since the endpoint was made
 };
 
 // Counts of requests since the limiter was made, unless a comment says otherwise.
 struct QueuedCounts {
-  uint64_t served = 0;     // at once or after waiting
-  uint64_t rejected = 0;   // but not with kInvalidPath, and with kClosed only if in line
+  uint64_t served = 0;     // served at once, or after waiting
+  uint64_t rejected = 0;   // refused, but not with kInvalidPath; with kClosed only if in line
   uint64_t waited = 0;     // that stood in line, served or not
   uint64_t left = 0;       // that left the line (Leave, StillWaits)
   uint64_t waiting = 0;    // requests in line now
@@ -134,21 +135,21 @@ class QueuedLimiter {
   ~QueuedLimiter();
 
   // Decides on a request, and keeps `caller` until the answer. Calls caller->OnAnswer; if the request has to stand in
-  // line, calls caller->OnWaiting, and caller->OnAnswer later.
+  // line, calls caller->OnWaiting first, and caller->OnAnswer later.
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller);
-  // Takes a request out of line: it consumes nothing and is not answered. Does nothing if the request is not in line
-  // any more.
+  // Takes a request out of line. The request then consumes nothing and is not answered. Does nothing if the request is
+  // not in line any more.
   void Leave(QueuedTicket ticket);
 
-  // Replaces the rules, also for the endpoints that exist. Requests in line go on waiting by the new rules. They are
-  // answered kUnknownPath if their path is not served any more, and kTooLarge if a window has fewer tokens now than
-  // they cost.
+  // Replaces the rules, also for the endpoints that exist. Requests in line go on waiting under the new rules. They are
+  // answered with kUnknownPath if their path is not served any more, and with kTooLarge if they cost more tokens than a
+  // window has now.
   void SetRules(const std::shared_ptr<const QueuedRules>& rules);
   // Answers all requests in line, and all later ones, with kClosed. Removes all endpoints.
   void Close();
 
-  // Serves the requests in line that may pass now, and removes dynamic endpoints that were not named for long. Returns
-  // when Tick has to be called again; a later request may need it sooner.
+  // Serves the requests in line that may pass now, and removes dynamic endpoints that no request has named for long.
+  // Returns when Tick has to be called again; a later request may need an earlier call.
   TimePoint Tick();
 
   QueuedCounts Counts() const;

@@ -5,9 +5,9 @@
 namespace weir {
 namespace {
 
-// A ticker that wakes more often costs more than it serves; what a late tick left undone is made up for.
+// A ticker that woke more often would cost more than it serves; the allowance makes up for a late tick.
 constexpr Duration kLeastBetweenTicks = std::chrono::microseconds(200);
-// The most in one turn; the rest comes in the next, at once.
+// The most that one turn handles; the next turn, which comes at once, handles the rest.
 constexpr size_t kMostServedInTurn = 1024;
 constexpr size_t kMostEndedInTurn = 256;
 

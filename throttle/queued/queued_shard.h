@@ -1,5 +1,5 @@
-// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them. The functions with the
-// names of those of QueuedLimiter do the same for one shard.
+// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them. Functions that have the
+// same names in QueuedLimiter do the same here for one shard.
 //
 // Threads: only one at a time may use a QueuedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
 // that.
@@ -25,14 +25,14 @@ namespace weir {
 
 class QueuedShard {
  public:
-  // The objects that a shard shares with the others. All must outlive the shard.
+  // The objects that a shard shares with the other shards. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
-    Bound& waiting;                              // requests in line
-    Bound& dynamic;                              // dynamic endpoints
+    Bound& waiting;                              // the room for requests in line
+    Bound& dynamic;                              // the room for dynamic endpoints
     std::function<void(TimePoint)> wants_tick;   // asks for a call of Tick at that time
     std::function<bool(uint64_t hash)> is_mine;  // whether the shard holds the paths with that hash
-    // Takes a request to the endpoint of a configured path above its own, which may be in another shard.
+    // Passes a request to the endpoint of a configured path above the request's own; it may be in another shard.
     std::function<void(std::string_view ancestor, const QueuedRequest&, const std::shared_ptr<QueuedCaller>&)> pass_on;
   };
   QueuedShard(Surroundings surroundings, uint32_t number, const QueuedConfig& config);
@@ -42,8 +42,8 @@ class QueuedShard {
   void SetRules(std::shared_ptr<const QueuedRules> rules);
   void Close();
 
-  // Serves the requests in line that may pass now, and removes some of the dynamic endpoints that were not named for
-  // long.
+  // Serves the requests in line that may pass now, and removes some of the dynamic endpoints that no request has named
+  // for long.
   void Tick();
   // Returns when Tick has to be called; TimePoint::max() if no request waits and no endpoint is dynamic.
   TimePoint NextTick() const;
@@ -52,7 +52,7 @@ class QueuedShard {
   std::vector<EndpointState> DescribeAll();
   // Adds endpoints of this shard, which has the given number, to the page; returns what Page::Add returns.
   bool AddTo(size_t number, Page<EndpointState>* page);
-  // Adds the counts of events, but not those of endpoints and waiting requests. May be called from any thread.
+  // Adds the shard's numbers to *counts, except `endpoints`, `dynamic` and `waiting`. May be called from any thread.
   void AddTo(QueuedCounts* counts) const;
 
  private:
@@ -67,15 +67,15 @@ class QueuedShard {
   using Due = std::pair<TimePoint, Held*>;
   using DueFirst = std::priority_queue<Due, std::vector<Due>, std::greater<>>;
 
-  // Makes an endpoint for the path, and expects its end if it is dynamic.
+  // Makes an endpoint for the path and, if it is dynamic, calls ExpectEnd.
   Held& Make(std::string_view path, const std::shared_ptr<const EndpointConfig>& config, bool dynamic, TimePoint now);
   // Makes the endpoints of the configured paths of this shard that do not exist yet.
   void MakeConfigured(TimePoint now);
   // Enters the endpoint in due_ if requests wait at it.
   void WatchOver(Held* held, TimePoint now);
-  // Enters a dynamic endpoint in idle_: it may be removed at that time.
+  // Enters a dynamic endpoint in idle_, so that its removal is considered at that time.
   void ExpectEnd(Held* held, TimePoint at);
-  // Removes a dynamic endpoint that is out of use, or expects its end later.
+  // Removes a dynamic endpoint that is out of use, or calls ExpectEnd with a later time.
   void EndOrWait(Held* held, TimePoint now);
 
   Surroundings surroundings_;
@@ -86,7 +86,7 @@ class QueuedShard {
   bool closed_ = false;
   Endpoints endpoints_;
   DueFirst due_;   // endpoints at which requests wait, by the time of their next Serve
-  DueFirst idle_;  // dynamic endpoints, each once, by the time at which they may be removed
+  DueFirst idle_;  // dynamic endpoints, each once, by the time of their next EndOrWait
 };
 
 }  // namespace weir

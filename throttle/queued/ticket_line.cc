@@ -31,7 +31,7 @@ void TicketLine::Put(size_t at, const Place& place) {
   tickets_[place.slot].place = static_cast<uint32_t>(at);
 }
 
-// Puts the place where it belongs, beginning at `at`, which is free.
+// Puts the place where it belongs in the heap, beginning the search at `at`, which is free.
 void TicketLine::Settle(size_t at, const Place& place) {
   while (at > 0 && place < places_[(at - 1) / kChildren]) {
     const size_t parent = (at - 1) / kChildren;

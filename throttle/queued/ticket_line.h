@@ -1,5 +1,5 @@
-// TicketLine: holds waiting tickets (tickets.h) and knows which one is next by the scheduler: the oldest, the newest,
-// the one of the highest priority, or any. Every ticket may leave at any time.
+// TicketLine: holds waiting tickets (tickets.h) and chooses the next one by the scheduler: the oldest, the newest, the
+// one of the highest priority, or a random one. Every ticket may leave at any time.
 //
 // A line is a heap in which each ticket knows its place: Join, Leave and Next take at most O(log n), with every
 // scheduler.
@@ -28,9 +28,9 @@ class TicketLine {
   bool empty() const { return places_.empty(); }
   size_t size() const { return places_.size(); }
 
-  // Adds the ticket in that slot, which stands in no line.
+  // Adds the ticket in that slot, which must stand in no line.
   void Join(uint32_t slot);
-  // Removes the ticket in that slot, which stands in this line.
+  // Removes the ticket in that slot, which must stand in this line.
   void Leave(uint32_t slot);
   // Returns the slot of the next ticket, and leaves the ticket in line. The line must not be empty. With kRandom each
   // call chooses anew.
@@ -39,7 +39,7 @@ class TicketLine {
   void SetScheduler(Scheduler scheduler);
 
  private:
-  // The place of a ticket in the heap. The one with the lesser key is next; among equal keys, the one with the lesser
+  // The place of a ticket in the heap. The one with the lowest key is next; among equal keys, the one with the lowest
   // number.
   struct Place {
     uint64_t number;

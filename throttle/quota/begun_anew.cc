@@ -14,13 +14,13 @@
 namespace weir {
 namespace {
 
-// One request for all that meet the same rules. "*" stands for each name that has no rules of its own.
+// One request for all requests that meet the same rules. "*" stands for each name that has no rules of its own.
 struct Sample {
   std::string_view model;
   Requester requester;
 };
 
-// Adds views into the configuration.
+// Adds samples, which are views into the configuration.
 void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
   const auto add = [&](std::string_view model, Requester requester) {
     if (requester.user.empty()) requester.user = kEveryOther;
@@ -42,7 +42,7 @@ void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
     for (const auto& [model, limits] : by_model) add(model, {.api_key = key});
 }
 
-// One count that a sample meets.
+// One counter that a sample meets.
 struct Count {
   std::string kind;  // the tier, the kind of total, and the unit
   std::string name;  // its name in a store, with the model
@@ -57,7 +57,7 @@ std::vector<Count> CountsOf(const TierRules& rules, const Sample& sample, WallTi
   for (size_t i = 0; i < plan.charges().size(); ++i) {
     const TierCharge& charge = plan.charges()[i];
     Limit limit = charge.limit;
-    if (IsOfCalendar(limit)) limit.date = 0;  // the next date is expected
+    if (IsOfCalendar(limit)) limit.date = 0;  // a counter of the next date is expected
     const Tier tier = plan.tier_of(i);
     const std::string_view of = tier == Tier::kTotal ? TierPlan::TotalOf(charge.key) : "";
     std::string words = "tier " + std::string(NameOf(tier)) + ", " + Printable(plan.party_of(i));
@@ -99,8 +99,8 @@ class Warnings {
     std::string text;
     size_t more = 0;
   };
-  std::set<std::string> seen_;                                                  // names of counts that were warned of;
-                                                                                // several samples meet one
+  std::set<std::string> seen_;                                                  // names of counters already warned of;
+                                                                                // several samples may meet one
   std::map<std::tuple<std::string, std::string, std::string>, size_t> places_;  // positions in texts_
   std::vector<Text> texts_;
 };

@@ -1,5 +1,5 @@
-// Computes the amounts that a charge (quota_store.h) asks of the limits, and the amounts that its settlement adds or
-// releases later.
+// Computes the amounts that a charge (quota_store.h) asks for, and the amounts that its settlement adds or releases
+// later.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline Amounts AmountsOf(const Charge& charge) {
 }
 inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return AmountsOf(charge).Of(unit); }
 
-// Returns true if the charge needs a counter for limits of this unit. It does if it asks for such an amount. A
+// Returns true if the charge needs a counter for limits of this unit: if it asks for an amount of the unit. A
 // reservation also needs the counters for tokens and money, even if it reserves none, because its settlement may add
 // some.
 inline bool Needs(const Charge& charge, Limit::Unit unit) {

@@ -24,7 +24,7 @@ struct HoldEnd {
   bool late = false;   // it was settled after its deadline
   int64_t tokens = 0;  // tokens that were used
 
-  // Returns true if it was refunded before it had used anything, and so counts as never made (Charge::token).
+  // Returns true if the reservation was refunded before any use, and so counts as never made (Charge::token).
   bool as_if_never() const { return how == How::kRefunded && tokens == 0; }
 
   static HoldEnd Of(const SettlementAnswer& answer) {
@@ -37,8 +37,8 @@ struct HoldEnd {
 };
 
 // EndsBound: bounds how many ends all models of a store remember together. If there are too many, a model that keeps
-// more than an equal share forgets one of its own first. Otherwise a model with few ends would lose the end that it has
-// just recorded.
+// more than an equal share forgets one of its ends. Without this rule a model with few ends would lose the end that it
+// has just recorded.
 //
 // Threads: any.
 class EndsBound {
@@ -82,15 +82,15 @@ class EndedHolds {
   EndedHolds(const EndedHolds&) = delete;
   EndedHolds& operator=(const EndedHolds&) = delete;
 
-  // Records an end, and replaces the one that was recorded for this token before. Call TakeForgotten afterwards: Add
-  // keeps to no bound.
+  // Records an end, and replaces the one that was recorded for this token before. Call TakeForgotten afterwards,
+  // because Add enforces no bound.
   void Add(const ReservationToken& token, Ended ended);
-  // Returns null if no end is known for this token, or if its time is over at `now`. Valid until the next Add or
-  // TakeForgotten.
+  // Returns null if no end is known for this token, or if its time is over at `now`. The pointer is valid until the
+  // next Add or TakeForgotten.
   Ended* Find(const ReservationToken& token, WallTime now);
   // Removes and returns an end that must be forgotten, so that the caller can unpin its meters: one whose time is over
-  // or, if there are too many of this model or of all models, the one whose time is over first. Returns nothing if all
-  // ends can be kept; call it until then.
+  // or, if there are too many of this model or of all models, the one whose time is over first. Call it until it
+  // returns nothing, which says that all other ends can be kept.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
   // Calls `see` with the Hold of each end.

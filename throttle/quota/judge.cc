@@ -8,7 +8,7 @@ void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAns
     answer->code = code;
     answer->tier = tier;
   }
-  // Rows that other programs have changed may say that it should have fitted already.
+  // Rows that other programs have changed may say that the charge should fit already.
   answer->retry_after = std::max({Duration(1), wait, answer->retry_after.value_or(wait)});
 }
 

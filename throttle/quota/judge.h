@@ -14,19 +14,19 @@
 namespace weir {
 
 // Notes in `answer` that a limit refuses the charge for now. Sets `code` and `tier` if no limit has refused before, so
-// that the answer names the first one. Raises `retry_after` to `wait` (at least 1 ns) if it is shorter, so that it is
-// the longest wait in the end. Does nothing if `code` is kTooLarge. `tier` is the index of the tier in Charge::tiers;
-// empty: a limit of the model's own quota.
+// that the answer names the first one. Raises `retry_after` to `wait` (at least 1 ns) if it was shorter, so that it
+// ends up as the longest wait. Does nothing if `code` is kTooLarge. `tier` is the index of the tier in Charge::tiers;
+// empty: the limit is one of the model's own quota.
 void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAnswer* answer);
 // Notes in `answer` that the charge asks for more than a limit can ever allow. Sets `code` to kTooLarge, sets `tier`
-// and `unit`, and clears `retry_after`: so it replaces what Refuse has noted. Does nothing if `code` is kTooLarge
+// and `unit`, and clears `retry_after`; so it replaces what Refuse has noted. Does nothing if `code` is kTooLarge
 // already, so that the first such limit is named.
 void RefuseTooLarge(Limit::Unit unit, std::optional<size_t> tier, ChargeAnswer* answer);
 
-// The counters that a store has of a charge's model and tiers, as of now. UsedIn… returns the amount that counts,
-// TierFits whether `amount` more fits. Until… returns the time until the day is over, or until `amount` fits if nothing
-// else comes. Judge calls an Until… function only if the amount does not fit now and is not larger than the limit, and
-// UntilTierFits not for limits of calls.
+// The counters that a store has for a charge's model and tiers, as of now. UsedIn… return the amount that counts;
+// TierFits returns whether `amount` more fits. Until… return the time until the day is over, or until `amount` fits if
+// nothing else comes. Judge calls an Until… function only if the amount does not fit now and is not larger than the
+// limit, and never calls UntilTierFits for limits of calls.
 template <typename Counts>
 concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_t amount, size_t tier, Limit limit) {
   { counts.UsedInDay() } -> std::same_as<int64_t>;
@@ -68,8 +68,8 @@ void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& coun
 }
 
 // Checks all limits and sets `code`, `tier`, `unit` and `retry_after` of `answer`, which must have their initial values
-// before. Reads and changes no other field. If everything fits, `code` is kOk, or kUnknownModel without a `quota`, or
-// kUnlimited for a quota without limits.
+// before the call. Reads and changes no other field. If everything fits, `code` is kOk, or kUnknownModel without a
+// `quota`, or kUnlimited for a quota without limits.
 template <CountsOfCharge Counts>
 void Judge(const Charge& charge, const std::optional<ModelQuota>& quota, const Counts& counts, ChargeAnswer* answer) {
   const size_t before = std::min(charge.tiers_before_model, charge.tiers.size());

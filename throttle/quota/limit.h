@@ -1,8 +1,8 @@
-// Limit: one limit of a tier (tier_rules.h). It limits requests, tokens or money: in any window of a given length, from
-// a bucket that is refilled, or in a calendar day or month. Or it limits how many calls are under way at once.
+// Limit: one limit of a tier (tier_rules.h). It limits requests, tokens or money in any window of a given length, by a
+// bucket that is refilled, or in a calendar day or month; or it limits how many calls are under way at once.
 //
-//   window: at most `amount` in any `per`; an entry that was made at t no longer counts at t + per.
-//   bucket: begins full, with `burst`, and gains `amount` in every `per`, continuously, until it is full again.
+//   window: at most `amount` in any period of length `per`; an entry made at t no longer counts at t + per.
+//   bucket: begins full, with `burst`, and gains `amount` in every period `per`, continuously, until it is full again.
 //   day, month: at most `amount` in each calendar day or month; the next one begins at 0.
 //
 // Money is in millionths of the unit of the prices. A call is under way from its reservation until it is settled. A
@@ -27,12 +27,12 @@ struct Limit {
   Unit unit = Unit::kRequests;
   Kind kind = Kind::kWindow;
   int64_t amount = 0;  // 1..kMostAmount
-  // The length: 1 s .. 366 days, in whole milliseconds. A limit of calls has kCallCounts. For a calendar day or month
-  // it is 0 in a configuration; in a charge (quota_store.h) it is the end of the current day or month, as time since
-  // 1970, so that a store needs no calendar.
+  // The length: 1 s .. 366 days, in whole milliseconds. It is kCallCounts for a limit of calls. For a calendar day or
+  // month it is 0 in a configuration; in a charge (quota_store.h) it is the end of the current day or month, as time
+  // since 1970, so that a store needs no calendar.
   Duration per{};
   int64_t burst = 0;  // only for buckets: the amount in a full bucket; >= amount
-  // Only for a tenant or an API key. True: all its users share one counter, and under "*" all models do, too.
+  // Only for a tenant or an API key. True: one counter for all its users and, if under "*", for all models too.
   bool total = false;
   // In a charge, for a calendar day or month: its date (Calendar::Period). Each date has a counter of its own.
   int64_t date = 0;
@@ -47,7 +47,7 @@ inline constexpr Duration kCallCounts = std::chrono::hours(48);
 // The end of a call cannot be predicted, so this is the time after which a caller may ask again if calls are the limit.
 inline constexpr Duration kCallsPause = std::chrono::seconds(1);
 
-// An amount of each unit.
+// One amount for each unit.
 struct Amounts {
   int64_t requests = 0;
   int64_t tokens = 0;
@@ -73,14 +73,14 @@ struct Amounts {
 inline bool IsOfCalendar(const Limit& limit) {
   return limit.kind == Limit::Kind::kCalendarDay || limit.kind == Limit::Kind::kCalendarMonth;
 }
-// Returns "day" or "month". Only for a limit of the calendar.
+// Returns "day" or "month". Only for a limit of a calendar day or month.
 inline std::string_view PeriodOf(const Limit& limit) {
   return limit.kind == Limit::Kind::kCalendarDay ? "day" : "month";
 }
-// Returns the end of the day or month. Only for a limit of the calendar in a charge.
+// Returns the end of the day or month. Only for a limit of a calendar day or month, in a charge.
 inline WallTime EndOfPeriod(const Limit& limit) { return WallTime(limit.per); }
 
-// Returns the most that a single charge can ever get.
+// Returns the largest amount that a single charge can ever get.
 inline int64_t MostAtOnce(const Limit& limit) {
   return limit.kind == Limit::Kind::kBucket ? limit.burst : limit.amount;
 }
@@ -89,13 +89,13 @@ std::string_view NameOf(Limit::Unit unit);  // "requests", "tokens", "money", "c
 // Returns the amount for people: "12.50" for money, a whole number for other units.
 std::string AmountText(Limit::Unit unit, int64_t amount);
 // Returns a name made of the unit, the kind, and the length in ms or the date: "r3600000", "tb60000", "rm202602". It is
-// a part of the name of the limit's counter, and so keeps the counters of a user's or tenant's limits apart. Limits
-// that differ only in the amount have the same counter; so have those of a day or month whose end has moved.
+// a part of the name of the limit's counter, and so keeps the counters of a user's or tenant's limits apart. A limit
+// keeps its counter if its amount changes, or if the end of its day or month moves.
 std::string MeterName(const Limit& limit);
-// Returns the last part of MeterName as a number: the date, or the length in nanoseconds (there in ms).
+// Returns the last part of MeterName as a number: the date, or the length (here in nanoseconds).
 inline int64_t LengthOrDate(const Limit& limit) { return IsOfCalendar(limit) ? limit.date : limit.per.count(); }
-// Returns such as "100 requests in 1 h", "100 tokens/h, at most 200 at once", "12.50 of money in a calendar month" or
-// "5 calls at once".
+// Returns a text such as "100 requests in 1 h", "100 tokens/h, at most 200 at once", "12.50 of money in a calendar
+// month" or "5 calls at once".
 std::string Describe(const Limit& limit);
 
 }  // namespace weir

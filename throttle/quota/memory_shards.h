@@ -1,9 +1,9 @@
-// MemoryShards: the models of a MemoryQuotaStore, by name. They are spread over shards, each with a lock of its own. It
-// keeps the number of models and counters within the bounds of the store, and it sweeps: it deletes counters in which
-// nothing counts any longer, a few at a time, so that no caller waits long for a lock.
+// MemoryShards: the models of a MemoryQuotaStore, by name. They are spread over shards, each with a lock of its own.
+// MemoryShards keeps the number of models and counters within the bounds of the store, and sweeps: it deletes counters
+// in which nothing counts any longer, a few at a time, so that no caller waits long for a lock.
 //
 // Threads: any. A caller that uses a shard, or anything in it, holds the shard's mutex. Functions that take locks
-// themselves say so; their callers must not hold these locks. A thread that needs both locks a shard before
+// themselves say so; their callers must not hold these locks. A thread that needs both mutexes locks the shard's before
 // across_mutex().
 #pragma once
 
@@ -66,7 +66,7 @@ class MemoryShards {
   std::array<Shard, kShards>& all() { return shards_; }
   // Locks all shards, until the result is destroyed.
   std::vector<std::unique_lock<std::mutex>> LockAll();
-  // The counters for all models together: only its meters are used. The caller holds across_mutex().
+  // Returns the counters for all models together, of which only the meters are used. The caller holds across_mutex().
   ModelCounts& across() { return across_; }
   std::mutex& across_mutex() { return across_mutex_; }
   WallTime Now() const { return clock_.Now(); }
@@ -83,8 +83,8 @@ class MemoryShards {
   bool HasRoomForModel() const { return models_.HasRoom(1); }
   bool HasRoomForMeters(size_t count) const { return counts_.meters.HasRoom(count); }
 
-  // Makes the counters of a model that has none. `bounded`: the model has no quota, so it needs one of the max_models
-  // places. Returns null if all of these are taken.
+  // Makes the counters of a model that has no counters yet. `bounded`: the model has no quota, so it needs one of the
+  // max_models places. Returns null if all of these are taken.
   ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now);
   // Brings the counters to `now`. Takes across_mutex() if that expires a reservation with a counter across models.
   void Advance(ModelCounts* counts, WallTime now) {
@@ -108,8 +108,8 @@ class MemoryShards {
   // locks.
   void ExpireAcross();
 
-  // Sweeps a few buckets of a shard. Called whenever a name is new, so that names are deleted as fast as they come. The
-  // caller holds the lock of the shard, but not across_mutex().
+  // Sweeps a few buckets of a shard. Called whenever a name is new, so that names are deleted as fast as they are
+  // added. The caller holds the lock of the shard, but not across_mutex().
   void SweepInPassing(Shard& shard, WallTime now);
   // Sweeps some of the counters across models. Takes across_mutex().
   void SweepAcross(size_t buckets);

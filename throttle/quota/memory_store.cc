@@ -28,7 +28,7 @@ Charge CutDown(Charge charge) {
 
 bool IsNothing(const Charge& charge) { return charge.requests == 0 && charge.tokens == 0 && !charge.holds(); }
 
-// The counts for Judge. Null: nothing counts yet, so everything fits that is no more than its limit.
+// The counters for Judge. Null: nothing counts yet, so every amount that is not above its limit fits.
 class MemoryCounts {
  public:
   MemoryCounts(const ModelCounts* counts, const std::vector<Meter*>& meters, WallTime now)
@@ -66,12 +66,12 @@ class ChargeTurn {
   // Returns false if there was no room for a name; then nothing is charged. The last try reports that in the answer
   // instead and, if forced, charges what it can.
   bool Run(bool last, ChargeAnswer* answer);
-  // How much of a forced charge had no room.
+  // Returns how many parts of a forced charge found no room.
   size_t dropped() const { return dropped_; }
 
  private:
   const std::optional<ModelQuota>& FindCounts();
-  // Returns true if it is a reservation that was made before.
+  // Returns true if the charge is a reservation that was made before.
   bool WasMade(ChargeAnswer* answer);
   bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer);
   bool HasRoom() const;
@@ -131,7 +131,7 @@ const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
   if (counts_) shards_.Advance(counts_, now_);
   if (counts_ && charge_.token != nullptr) counts_->ForgetEnded();
-  // Locked for the whole turn: counts across models are decided together with the model.
+  // Locked for the whole turn, because counters across models are checked together with the model's.
   if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
     across_lock_ = std::unique_lock(shards_.across_mutex());
   for (const TierCharge& tier : charge_.tiers) {
@@ -151,7 +151,7 @@ bool ChargeTurn::HasRoom() const {
   return missing == 0 || (charge_.may_name && shards_.HasRoomForMeters(missing));
 }
 
-// Returns false if not all of it could be entered; nothing was then, unless it was forced.
+// Returns false if not all of the charge could be entered; then nothing was, unless the charge was forced.
 bool ChargeTurn::Enter(ChargeAnswer* answer) {
   const bool force = charge_.forces();
   if (!counts_) {
@@ -171,7 +171,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
     }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
-      // It counts as a new name then, of which no party may have too many.
+      // The reservation counts as a new name then, of which no party may have too many.
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
@@ -221,7 +221,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   }
 }
 
-// Fills one answer and returns it: a move of it costs 4 ns.
+// Fills one answer and returns it, because moving an answer costs 4 ns.
 ChargeAnswer MemoryQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer;
   if (IsAmount(charge.tokens) && IsAmount(charge.requests) && IsAmount(charge.money)) {

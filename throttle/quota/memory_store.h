@@ -1,11 +1,11 @@
 // MemoryQuotaStore: a QuotaStore (quota_store.h) that counts in the memory of this process. No other process shares its
-// counters, and they end with it. YamlQuotaStore (yaml_store.h) is derived from it, and writes them to a file.
+// counters, which are lost with the store. YamlQuotaStore (yaml_store.h) is derived from it, and writes them to a file.
 //
 // Each window of a model has a log of its entries, with a running sum. So an allowed charge costs only the removal of
 // the entries that have left since the last decision, however many the window has. A refusal walks along the entries
 // that must leave until the charge fits, to find retry_after. A log is exact up to kExactEntries (window_log.h); beyond
 // that, entries that are closer than granule(window) become one, with the time of the last of them. All logs together
-// hold max_entry_bytes and a little each (window_log.h). Beyond that bound logs are coarser.
+// hold at most max_entry_bytes, and a little per log (window_log.h). Near that bound logs are coarser.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@ namespace weir {
 class MemoryShards;
 
 struct MemoryStoreOptions {
-  // Models without a quota for which anything counts. Models with a quota always have room.
+  // The most models without a quota for which anything counts. Models with a quota always have room.
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;  // counters of tiers, of all models together
-  // Open reservations, of all models together. The ends of as many reservations are remembered too, and of as many
-  // again that were named (Charge::token).
+  // Open reservations, of all models together. The store also remembers that many ends of reservations, and again that
+  // many of named ones (Charge::token).
   size_t max_reservations = 250'000;
-  // Ends of named reservations that are remembered for each model; for all models together max_reservations.
+  // Ends of named reservations that are remembered for each model; max_reservations is the most for all models.
   size_t max_named_ended = kMostNamedEnded;
   size_t max_entry_bytes = size_t{64} << 20;  // for the entries of windows, except the minutes of models with a quota
 };

@@ -23,7 +23,7 @@ class PeriodCount {
  public:
   PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
 
-  // Takes over the end of the period, which another time zone may have moved.
+  // Takes over the end of the period from `limit`: another time zone may have moved it.
   void Follow(const Limit& limit) { ends_ = EndOfPeriod(limit); }
   void Advance(WallTime now) { now_ = now; }
   int64_t used() const { return used_; }
@@ -83,7 +83,7 @@ class Meter {
     }
     return 0;
   }
-  // Takes back `amount` of the `reserved` that Add added `since` ago, as far as it still counts. `ref` is what Add
+  // Subtracts `amount` of the `reserved` that Add added `since` ago, as far as it still counts. `ref` is what Add
   // returned.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
@@ -138,7 +138,7 @@ class DayCount {
     count_ = AddAmounts(count_, requests);
     return day_;
   }
-  // Takes requests back, if `day` has not ended.
+  // Subtracts requests, if `day` has not ended.
   void GiveBack(Ref day, int64_t requests) {
     if (day != day_ || count_ == 0) return;
     count_ -= std::min(count_, requests);

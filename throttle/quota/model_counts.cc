@@ -164,7 +164,7 @@ void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const Settleme
   ends.Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = kept_until});
 }
 
-// Its meters stay pinned: a late commit charges them.
+// The reservation's meters stay pinned, because a late commit charges them.
 void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
   GiveBack(hold, UnusedOf(hold.charged, hold.used, false));
   const WallTime kept_until = hold.deadline + kExpiredKept;

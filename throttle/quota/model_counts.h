@@ -1,5 +1,5 @@
-// ModelCounts: everything that a memory store counts for one model: its requests and tokens of the minute, its day, the
-// meters of its tiers, and its open and ended reservations. It enters charges, and settles reservations. Whether a
+// ModelCounts: everything that a memory store counts for one model (requests and tokens of the minute, its day, the
+// meters of its tiers), and its open and ended reservations. It enters charges, and settles reservations. Whether a
 // charge fits is decided elsewhere (judge.h).
 //
 // Threads: one at a time; callers hold the lock of the model's shard (memory_shards.h).
@@ -80,8 +80,8 @@ struct CountBounds {
 class ModelCounts {
  public:
   // `bounds` and `across_mutex` must outlive this object. `across_mutex` guards the counters across models, which
-  // MemoryShards has. Functions lock it themselves if a reservation has a part there, so callers must not hold it
-  // unless a function says so. Entries take room of `bounds`, except those of the minute if `has_quota`.
+  // MemoryShards owns. Functions lock it themselves if a reservation has a part there; so callers must not hold it
+  // unless a function says so. Entries take room from `bounds`, except those of the minute if `has_quota`.
   ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
@@ -96,20 +96,20 @@ class ModelCounts {
   ModelCounts& operator=(const ModelCounts&) = delete;
 
   // Brings the minute, the day and the reservations to `now`. Call it before every other function, with the same time.
-  // Reservations whose deadline has come expire, at most kMostExpiredAtOnce of them; returns how many.
+  // Expires reservations whose deadline has come, at most kMostExpiredAtOnce of them; returns how many.
   size_t Advance(WallTime now);
 
-  // Returns the meter of a tier, brought to `now`; null if there is none. It counts by tier.limit from then on.
+  // Returns the meter of a tier, advanced to `now`; null if there is none. The meter counts by tier.limit from then on.
   Meter* FindMeter(const TierCharge& tier, WallTime now);
   // Makes the meters that the charge needs and that `meters` does not have, while there is room. Those of tiers
   // `of_all_models` are made in `across`. Returns how many could not be made; they stay null. If the charge has tiers
   // `of_all_models`, the caller holds `across_mutex`, here and for Enter.
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   // Charges the amounts, whatever the limits, in the model's own counters and in `meters`; a null meter is left out.
-  // With a `token` the charge is an open reservation.
+  // With a `token` the charge becomes an open reservation.
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // Forgets the ends whose time is over, and those that are too many.
+  // Forgets the ends whose time is over, and those beyond the bounds.
   void ForgetEnded();
   // Returns the reservation of this token if it is open, or if it was named and its end is remembered and does not
   // count as never made (HoldEnd::as_if_never); otherwise null. Call ForgetEnded before: a new reservation under the

@@ -1,5 +1,5 @@
-// ModelPattern: a name of models with one '*', which stands for any text, even for none. ModelSet: a set of names and
-// patterns.
+// ModelPattern: a name of models with one '*', which stands for any text, even an empty one. ModelSet: a set of names
+// and patterns.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ class ModelPattern {
   bool Fits(std::string_view name) const {
     return name.size() >= begin_.size() + end_.size() && name.starts_with(begin_) && name.ends_with(end_);
   }
-  // Returns how much of a name the pattern states: its characters besides the '*', then those before it. If several
-  // patterns fit a name, the one with the larger value is used.
+  // Returns how much of a name the pattern states: how many characters besides the '*', then how many before it. If
+  // several patterns fit a name, the one with the larger value is used.
   std::pair<size_t, size_t> stated() const { return {begin_.size() + end_.size(), begin_.size()}; }
 
  private:

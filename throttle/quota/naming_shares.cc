@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 constexpr Duration kHour = std::chrono::hours(1);
-constexpr size_t kMostParties = 1024;  // the rest count as one
+constexpr size_t kMostParties = 1024;  // further parties count as one
 constexpr uint64_t kShare = 10;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // NamingShares: keeps a party that invents names from filling a store. A name is something for which a store begins a
 // counter: a user of a tier, or a model without a quota. A party is the API key, the tenant or the address from which
 // requests come. When a store has little room left for names, a party that has begun more than a tenth of the recent
-// ones gets no new ones, and the others go on. So a party that invents names locks out only itself.
+// names gets no new ones; the others still do. So a party that invents names locks out only itself.
 //
 // It sees only this process, and counts by the hour: a name counts for its party for one to two hours.
 //
@@ -22,11 +22,11 @@ namespace weir {
 
 class NamingShares {
  public:
-  // Returns whether the store was nearly full at the last Learn. Takes no lock, so that decisions need none while there
-  // is room.
+  // Returns whether the store was nearly full as of the last Learn. Takes no lock, so that decisions need none while
+  // there is room.
   bool store_is_nearly_full() const { return nearly_full_.load(std::memory_order_relaxed); }
-  // Returns false if the party began more than a tenth of all names that count. The first time in an hour this also
-  // makes a warning.
+  // Returns false if the party began more than a tenth of all recent names; the first time in an hour, also makes a
+  // warning.
   bool MayName(const std::string& party, TimePoint now);
   // Records that a charge of the party began `new_names` names, and whether the store was nearly full after it.
   void Learn(const std::string& party, uint32_t new_names, bool nearly_full, TimePoint now);

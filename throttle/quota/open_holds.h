@@ -28,9 +28,9 @@ struct Hold {
 
   WallTime deadline;
   Duration hold_for{};  // time to live
-  bool named = false;   // it may be asked for again (Charge::token)
+  bool named = false;   // a caller may ask for it again (Charge::token)
   Amounts charged;
-  Amounts used;                    // reported before its end: tokens and money; use beyond `charged` is charged too
+  Amounts used;                    // tokens and money reported before its end; use beyond `charged` is charged too
   WindowLog::Ref request_ref = 0;  // its entries in the model's own counters, and its day
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
@@ -55,7 +55,7 @@ class OpenHolds {
 
   // Adds a reservation with a new token, whether there is room or not.
   void Add(const ReservationToken& token, Hold hold);
-  // Returns null if there is none with this token. A reservation whose deadline has come is found until it is taken.
+  // Returns null if no reservation has this token. A reservation whose deadline has come is found until it is taken.
   const Hold* Find(const ReservationToken& token) const;
   // Removes and returns the reservation; empty if there is none.
   std::optional<Hold> Take(const ReservationToken& token);
@@ -72,7 +72,7 @@ class OpenHolds {
   std::optional<WallTime> NextDue() const {
     return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
   }
-  // Call this when the clock has stepped back to `now`: shortens deadlines, so that no reservation seems to have been
+  // Call this when the clock has stepped back to `now`. Shortens deadlines, so that no reservation seems to have been
   // made later than `now`.
   void PullBack(WallTime now);
   size_t size() const { return holds_.size(); }

@@ -62,25 +62,26 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
             "counts of tiers (user and model, instance, ...) that are kept at once");
   table.Add(
       "QUOTA_MAX_RESERVATIONS", &settings.max_reservations, {.min = 1, .max = 1e9, .unit = "reservations"},
-      "reservations that are open at once in a memory: or yaml: store, of some 300 bytes each; of as many it knows "
-      "how they ended, and of as many more that had an idempotency key");
+      "reservations open at once in a memory or yaml: store, about 300 bytes each; the store also remembers how as "
+      "many more ended, and as many again that had an idempotency key");
   table.Add("QUOTA_MAX_IDEMPOTENCY_KEYS", &settings.max_idempotency_keys, {.min = 1, .max = 1e9, .unit = "keys"},
-            "idempotency keys of a model that are known for a day, of some 300 bytes each; beyond them the oldest is "
-            "forgotten, with a warning");
+            "idempotency keys of a model that are remembered for a day, about 300 bytes each; for a further one the "
+            "oldest is forgotten, with a warning");
   table.Add("QUOTA_PERSIST_MS", &settings.persist_every, {.min = 0, .max = 3'600'000, .unit = "ms"},
             "how often a yaml: store writes its file when something has changed; 0: only when it ends");
   table.Add("QUOTA_REDIS_TIMEOUT_MS", &settings.redis_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
-            "how long Redis may take for an answer; after that it counts as away");
+            "longest time that Redis may take to answer; after it, Redis counts as away");
   table.Add("QUOTA_REDIS_CONNECT_TIMEOUT_MS", &settings.redis_connect_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
-            "how long connecting to Redis may take");
-  table.Add("QUOTA_REDIS_PREFIX", &settings.redis_prefix, "what the keys in Redis begin with");
+            "longest time that connecting to Redis may take");
+  table.Add("QUOTA_REDIS_PREFIX", &settings.redis_prefix, "text with which the keys in Redis begin");
   table.Add("QUOTA_REDIS_CA_FILE", &settings.redis_ca_file,
-            "certificates (PEM) that a Redis over TLS is trusted by; empty: the system's");
+            "file of CA certificates (PEM) that verify the certificate of a Redis over TLS; empty: the system's");
   table.Add(
       "QUOTA_REDIS_CERT_FILE", &settings.redis_cert_file,
-      "certificate (PEM, with those that lead to its authority) that is shown to a Redis over TLS, which asks for "
-      "one by default (tls-auth-clients); empty: none");
-  table.Add("QUOTA_REDIS_KEY_FILE", &settings.redis_key_file, "private key (PEM) of WEIR_QUOTA_REDIS_CERT_FILE");
+      "file of the certificate (PEM, with its intermediate certificates) that is shown to a Redis over TLS; Redis asks "
+      "for one by default (tls-auth-clients); empty: none");
+  table.Add("QUOTA_REDIS_KEY_FILE", &settings.redis_key_file,
+            "file of the private key (PEM) of WEIR_QUOTA_REDIS_CERT_FILE");
   table.Add("QUOTA_REDIS_VERIFY", &settings.redis_verify, "whether the certificate of a Redis over TLS is checked");
 }
 

@@ -27,9 +27,9 @@ struct QuotaStoreSettings {
   uint64_t max_tier_keys = 1'000'000;               // counters of tiers
   uint64_t max_reservations = 250'000;              // open reservations; only memory and yaml
   uint64_t max_idempotency_keys = kMostNamedEnded;  // keys that are remembered for each model
-  // Only yaml: the pause between two writes of the file; 0: the file is written only at the end.
+  // The pause between two writes of a yaml file; 0: the file is written only at the end.
   std::chrono::milliseconds persist_every{1000};
-  std::chrono::milliseconds redis_timeout{500};  // for an answer; a Redis that takes longer counts as away
+  std::chrono::milliseconds redis_timeout{500};  // for an answer; a slower Redis counts as not answering
   std::chrono::milliseconds redis_connect_timeout{1000};
   std::string redis_prefix = "weir";  // the beginning of all keys
   std::string redis_ca_file;          // certificate authorities (PEM); empty: the system's
@@ -40,15 +40,15 @@ struct QuotaStoreSettings {
 // Adds the settings to a table, which writes into `settings` when it is loaded.
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
 
-// Returns the options for a client of the same Redis, which may keep other data there than quotas.
+// Returns the options for another client of the same Redis, which keeps other data than quotas there.
 RedisClientOptions RedisClientOf(const QuotaStoreSettings& settings);
 
-// Checks the form of a store's name; looks at no file and no server. The error says what is wrong.
+// Checks the form of a store's name, without looking at a file or a server. The error says what is wrong.
 Status CheckQuotaStoreName(const std::string& name);
 // Opens the store that settings.store names. The error says what is wrong with the name, or why the file cannot be
-// used. A Redis that does not answer is no error: the store tries again and again. Nor are TLS files that cannot be
-// used: the store then answers every call with that problem. `must_exist`: a missing file is an error and is not made,
-// for example if the store is only read.
+// used. A Redis that does not answer is no error: the store tries again and again. TLS files that cannot be used are no
+// error either: the store then answers every call with that problem. If `must_exist` is true, a missing file is an
+// error and is not made, for example because the store is only read.
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);
 
 }  // namespace weir

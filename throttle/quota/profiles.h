@@ -21,7 +21,7 @@ struct ProfileEntry {
   std::string_view model;
   ModelQuota quota;
 };
-// Returns the quotas of a provider's models; none for kLocal, because only the owner knows what that hardware can do.
+// Returns the quotas of a provider's models; none for kLocal, because only the owner knows what the hardware can do.
 std::span<const ProfileEntry> ProfileOf(Provider provider);
 
 }  // namespace weir

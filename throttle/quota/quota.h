@@ -1,8 +1,8 @@
 // The vocabulary of the quota limiter (quota_limiter.h): what a model may use, what it has used, and why a request was
 // allowed or refused.
 //
-// Times are wall-clock times (WallTime), because the windows go on when the process is restarted. Amounts are
-// 0..kMostAmount everywhere; a larger one is cut down. A limit that is cut down can only refuse more.
+// Times are wall-clock times (WallTime), because windows continue when the process is restarted. Amounts are
+// 0..kMostAmount everywhere; a larger amount is cut down to kMostAmount. A limit that is cut down can only refuse more.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace weir {
 
-// A quadrillion: far more than any provider sells. JSON and Lua can represent it exactly, and thousands of such amounts
-// fit into 64 bits.
+// A quadrillion: far more than any provider sells. JSON and Lua can represent it exactly, and the sum of thousands of
+// such amounts fits into 64 bits.
 inline constexpr int64_t kMostAmount = 1'000'000'000'000'000;
 
 // Returns the sum of two amounts, at most kMostAmount.
@@ -25,11 +25,10 @@ inline int64_t AddAmounts(int64_t a, int64_t b) { return std::min(kMostAmount, a
 // A name of a model, user, tenant, API key or instance has 1 to 256 bytes of valid UTF-8, without control characters.
 // All other characters are allowed; code that builds keys from names escapes them (EscapeName).
 inline constexpr size_t kMaxNameBytes = 256;
-// Returns an error if `name` is not such a name. `what` ("model") is a word for the error, which does not contain the
-// name.
+// Returns an error if `name` is not such a name. The error begins with `what` ("model"), and does not contain the name.
 Status CheckName(std::string_view what, std::string_view name);
 // EscapeName replaces '%', ':', '{', '}' and '@' by '%' and two hex digits, so that names can be joined with ':'.
-// UnescapeName does the reverse; it returns a text with a wrong escape as it is.
+// UnescapeName does the reverse; it returns a text with a malformed escape unchanged.
 std::string EscapeName(std::string_view name);
 std::string UnescapeName(std::string_view escaped);
 
@@ -57,13 +56,14 @@ struct ModelUsage {
   int64_t rpm = 0;       // requests in the last minute
   int64_t tpm = 0;       // tokens in the last minute
   int64_t rpd = 0;       // requests of the current day
-  WallTime day_start{};  // the start of that day; the epoch: none has begun
+  WallTime day_start{};  // the start of that day; the epoch if no day has begun
   int64_t open_reservations = 0;
 
   bool operator==(const ModelUsage&) const = default;
 };
 
-// Why a request is allowed or refused. The HTTP API, the metrics and the command line show the texts of NameOf.
+// Why a request is allowed or refused. The HTTP API, the metrics and the command line show the names that NameOf
+// returns.
 enum class QuotaCode : uint8_t {
   kOk,
   kUnlimited,         // the model's quota has no limit
@@ -73,7 +73,7 @@ enum class QuotaCode : uint8_t {
   kRpdExceeded,       // the model's requests a day
   kRpmExceeded,       // the model's requests a minute
   kTpmExceeded,       // the model's tokens a minute
-  kTierExceeded,      // a limit of a tier; Decision::tier says of which
+  kTierExceeded,      // a limit of a tier, which Decision::tier names
   kTooLarge,          // more than a limit can ever allow
   kTooManyNames,      // no room for another name (naming_shares.h) or another open reservation
   kStoreUnavailable,  // the store did not answer; QuotaConfig::when_store_away decides

@@ -24,7 +24,7 @@ void NoteError(const YamlValue& at, const Status& status) {
   if (!status.ok()) at.Error(status.message());
 }
 
-// Returns false if something is wrong with it.
+// Notes an error at `at` if `checked` is one. Returns false then.
 bool IsGood(const YamlValue& at, const Status& checked) {
   NoteError(at, checked);
   return checked.ok();

@@ -37,7 +37,7 @@ int64_t CostOf(const ModelPrice& price, const TokenUse& use) {
 struct QuotaLimiter::Rules {
   explicit Rules(QuotaConfig c);
 
-  // Returns null if it has none.
+  // Returns null if the model has no price.
   const ModelPrice* PriceOf(std::string_view model) const;
 
   const QuotaConfig config;
@@ -60,7 +60,7 @@ const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
 // A call on its way to the store. The plan is made only if a tier may be met.
 struct QuotaLimiter::Question {
   explicit Question(Call c) : call(c) {}  // an aggregate would be cleared as a whole, with the room of the plan
-  // Returns false if it is refused without the store; `refusal` then says why.
+  // Returns false if the request is refused without the store; `refusal` then says why.
   bool Prepare(const Rules& rules, const QuotaRequest& request, const WallClock& date, Decision* refusal);
   Charge ChargeOf(const Rules& rules) const;
   Duration HoldFor(const QuotaConfig& config) const {
@@ -257,7 +257,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
   } else if (d.code != QuotaCode::kOk) {
     d.reason =
         refused_unknown
-            ? Printable(question.model) + ": no quota is known for this model, and such are refused"
+            ? Printable(question.model) + ": no quota is known for this model, and unknown models are refused"
             : ReasonOf(question.model, {.tokens = question.tokens, .money = question.cost.value_or(0)}, plan, answer);
   }
   if (!d.allowed && !question.denied) d.retry_after = answer.retry_after;
@@ -273,7 +273,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
 
 std::vector<TierState> QuotaLimiter::StatesOf(const TierPlan& plan, const ChargeAnswer& answer) {
   std::vector<TierState> states;
-  // The answer has fewer if the store is away, because their use is unknown.
+  // The answer has fewer if the store did not answer, because the use of the tiers is unknown then.
   for (size_t i = 0; i < std::min(plan.charges().size(), answer.tiers.size()); ++i) {
     const auto& [key, limit, of_all_models] = plan.charges()[i];
     const int64_t used = answer.tiers[i].used;
@@ -290,8 +290,8 @@ void QuotaLimiter::Observe(const Rules& rules, const Question& question, const D
   if (observer_ != nullptr) observer_->OnDecision(question.call, rules.tiers.ClassOf(question.model), decision);
 }
 
-// Returns something that a requester cannot make up: a key or a tenant of the configuration, or its address. Keys are
-// secrets.
+// Returns a party that a requester cannot invent: a key or a tenant of the configuration, or its address. The text does
+// not contain the key, which is a secret.
 std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester) {
   const TierRulesConfig& tiers = rules.config.tiers;
   if (!requester.api_key.empty() && tiers.api_keys.contains(requester.api_key)) {
@@ -302,7 +302,7 @@ std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester
   }
   if (!requester.tenant.empty() && tiers.tenants.contains(requester.tenant))
     return "tenant " + Printable(requester.tenant);
-  return requester.address.empty() ? "whoever names no tenant or key of the configuration"
+  return requester.address.empty() ? "callers without a tenant or key of the configuration"
                                    : "address " + Printable(requester.address);
 }
 
@@ -339,8 +339,8 @@ Decision QuotaLimiter::RecordUsage(std::string_view model, int64_t prompt_tokens
              {.model = model, .tokens = use.tokens, .requester = requester, .output_tokens = use.output});
 }
 
-// Settles with the tokens that were counted before, if there were any. A settlement that is lost loses no usage: it
-// stays reserved for a day.
+// Settles with the tokens that were counted before, if there were any. A settlement that is lost loses no usage: the
+// usage stays reserved for a day.
 Settlement QuotaLimiter::SettlementOfTake(const Question& question, const ChargeAnswer& answer) {
   return {.reservation = answer.reservation,
           .tokens = answer.again ? answer.again->tokens : question.tokens,

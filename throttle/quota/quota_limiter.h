@@ -1,4 +1,4 @@
-// QuotaLimiter: decides whether a request may go to a model now, and counts what the requests use.
+// QuotaLimiter: decides whether a request may be sent to a model now, and counts what the requests use.
 //
 //   MemoryQuotaStore store;
 //   QuotaLimiter limiter(store, {.providers = {Provider::kOpenAi}});
@@ -8,11 +8,11 @@
 //   const Usage used = CallTheModel();
 //   limiter.Commit(d.reservation, used.prompt_tokens, used.output_tokens);  // or limiter.Refund(d.reservation)
 //
-// Decide only asks, and charges nothing: before the RecordUsage that follows, other callers may ask too, and all of
-// them may go. Use Reserve if possible.
+// Decide charges nothing: before the RecordUsage that follows it, other callers may ask too, and all of them may be
+// allowed. Use Reserve if possible.
 //
-// Threads: any, for every function. Functions that return an answer wait for the store (QuotaStore::Pace). Submit… do
-// not wait if the store is asynchronous (Redis); with any other store they wait as well.
+// Threads: any, for every function. Functions that return an answer wait for the store (QuotaStore::Pace). Submit…
+// functions do not wait if the store is asynchronous (Redis); with any other store they wait as well.
 #pragma once
 
 #include <atomic>
@@ -57,7 +57,7 @@ struct ModelPrice {
 // The tokens of one call, of which `output` are the model's output. If `output` is empty, each token costs the higher
 // of the two prices.
 struct TokenUse {
-  int64_t tokens = 0;  // below 0 if a part that Of got is
+  int64_t tokens = 0;  // below 0 if an argument of Of is
   std::optional<int64_t> output = {};
 
   static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
@@ -70,13 +70,13 @@ struct QuotaConfig {
   // If `providers` and `quotas` are empty and no_profiles is false, Gemini's profile applies.
   std::vector<Provider> providers;
   bool no_profiles = false;
-  // Quotas by model. StateQuotas stores them in the store when they change; the last statement applies to all processes
-  // that share the store. In this process they also apply while the store has none.
+  // Quotas by model. StateQuotas stores them in the store when they change; the quotas stored last apply to all
+  // processes that share the store. In this process these quotas also apply while the store has none.
   std::map<std::string, ModelQuota, std::less<>> quotas;
   // Other names of configured models, and patterns of names with one '*', with the model of each. A request for such a
   // name is a request for that model, and is counted with it (model_names.h). AddAlias fills this.
   std::map<std::string, std::string, std::less<>> aliases;
-  // Prices by the name under which a model is counted; "*" is for all others. A model without a price is free.
+  // Prices by the name under which a model is counted; "*" is for all other models. A model without a price is free.
   std::map<std::string, ModelPrice, std::less<>> prices;
   // Models that are denied to all requesters, whatever their limits: names and patterns. A request is denied if its
   // name, or the name under which it is counted, is here or fits a pattern here. This holds even if the configuration
@@ -87,7 +87,7 @@ struct QuotaConfig {
   bool withdraws_others = false;
   UnknownModels unknown_models = UnknownModels::kAllow;
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  Duration reservation_ttl = std::chrono::minutes(10);  // if the caller names none: 1 s .. 24 h
+  Duration reservation_ttl = std::chrono::minutes(10);  // 1 s .. 24 h; applies if the caller states none
   // Shadow mode: the limiter decides and counts, but refuses only malformed requests (kInvalidTokens, kInvalidName) and
   // reused idempotency keys (kKeyReused). Use beyond a limit is counted too, so that the usage is the real one.
   bool shadow = false;
@@ -97,25 +97,25 @@ struct QuotaConfig {
   std::vector<Provider> ProvidersThatHold() const;
   bool operator==(const QuotaConfig&) const = default;
 };
-// Returns an error for a contradiction, or for a value out of range. Call this before using a configuration from
-// outside.
+// Returns an error for a contradiction, or for a value out of range. Call this before a configuration from outside is
+// used.
 Status CheckQuotaConfig(const QuotaConfig& config);
 // Makes `name`, which may be a pattern, another name of `model`. Fails, and changes nothing, if a name is malformed, if
 // `name` is already a name of a different model, or if both are the same name and no pattern.
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
-// Checks an alias that was added. Call this when all models are in `config`. Fails if no request would be counted by
-// the alias.
+// Checks an alias that was added. Call this when all models are in `config`. Fails if the alias would apply to no
+// request.
 Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
 // Returns true if some limit is counted over all models together.
 bool CountsAcrossModels(const QuotaConfig& config);
 
-// A request to decide on. The views must be valid until the call returns, also that of Submit.
+// A request to decide on. The views must be valid until the function that gets the request returns.
 struct QuotaRequest {
   std::string_view model;
-  // The tokens that the call will use, as an estimate, or has used.
+  // The tokens that the call has used or, as an estimate, will use.
   int64_t tokens = 0;
   Requester requester;
-  std::optional<Duration> reservation_ttl;    // only for Reserve; empty: the configuration's; brought to 1 s .. 24 h
+  std::optional<Duration> reservation_ttl;    // only for Reserve; empty: the configuration's; clamped to 1 s .. 24 h
   std::optional<int64_t> output_tokens = {};  // how many of `tokens` are output (TokenUse)
   // A caller may repeat a take, a reservation or a record with the same key, for the same model, user, tenant and API
   // key; then it is counted once. A key is remembered for a day after the take or record, or after the end of the
@@ -127,7 +127,7 @@ inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
 inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
 inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
 
-// The state of a limit of a tier that a request has met.
+// One limit that a request has met in a tier, and its state.
 struct TierState {
   Tier tier{};
   std::string key;  // the name of the counter, "user:alice"; may contain an API key
@@ -139,17 +139,17 @@ struct TierState {
 struct Decision {
   bool allowed = false;
   QuotaCode code = QuotaCode::kOk;
-  std::string counted_as;  // the configured model, if the request has another name; else empty
+  std::string counted_as;  // the model, if the request is counted under another name than its own; else empty
   std::string reason;      // explains `code` to people; empty for kOk
   bool shadowed = false;   // allowed only because of shadow mode; `code` and `reason` say why it would be refused
   std::optional<Duration> retry_after;  // for a refusal; empty: trying again is useless, or the time is unknown
-  std::optional<Tier> tier;             // the tier that refused; empty: none, or the model's quota
+  std::optional<Tier> tier;             // the tier that refused; empty: no tier did
   std::optional<int64_t> priority;      // the priority of the QoS class; empty: the request has none
   std::optional<ModelQuota> quota;      // the quota that was applied; empty: none is known
   ModelUsage usage;
   std::vector<TierState> tiers;  // the limits that the request has met, if it did not fit or every_tier is set
   std::optional<int64_t> cost;   // in millionths; empty: the model has no price
-  bool again = false;            // it was counted before, by its idempotency key
+  bool again = false;            // the request was counted before, by its idempotency key
   // Only for Reserve: the id of the reservation. Empty if none was made: the request was refused, or it was allowed
   // although the store did not answer.
   std::string reservation;
@@ -163,8 +163,8 @@ struct Settled {
     kUnknownReservation,  // never made, or forgotten
     kInvalidTokens,       // negative; the reservation stays open
     kStoreUnavailable,
-    kSettledOtherwise,  // settled before in another way, which stays: see actual_tokens and refunded
-    kExpired,           // only for extensions: it has expired, and its amounts were released
+    kSettledOtherwise,  // settled before in another way (actual_tokens, refunded), which stays
+    kExpired,           // only for extensions: the reservation has expired, and its amounts were released
   };
   Code code = Code::kSettled;
   std::string reason;
@@ -174,10 +174,10 @@ struct Settled {
   bool refunded = false;
   bool late = false;   // settled after the deadline: what was used is charged as of now
   bool again = false;  // it was settled in the same way before; nothing has changed
-  // The cost in millionths of the tokens that were committed. Empty if the model has no price, for a refund, after a
-  // failure, or if more had been reported before than was committed.
+  // The cost of the committed tokens, in millionths. Empty if the model has no price, for a refund, after a failure, or
+  // if more had been reported before than was committed.
   std::optional<int64_t> cost;
-  Duration time_left{};    // until the deadline, before this call; 0 if it is late, or again
+  Duration time_left{};    // to the deadline as it was before this call; 0 if `late` or `again`
   Duration extended_to{};  // after an extension that succeeded: time from now to the deadline
 
   bool ok() const { return code == Code::kSettled; }
@@ -192,7 +192,7 @@ struct ModelStats {
 struct AllModelStats {
   std::vector<ModelStats> models;  // sorted by name
   // If a part of the store does not answer: the known models that could not be asked, and what is wrong. There may be
-  // other such models, which are not known.
+  // more such models, which are not known.
   std::vector<std::string> unavailable;
   std::string problem;
   std::string next;  // the last model of this answer if there are more models; else empty
@@ -216,14 +216,14 @@ class QuotaObserver {
   virtual void OnStoreAnswer(Duration latency, bool available) = 0;
 };
 
-// Lets time pass for the limiter. Tests give it another one, with virtual time, so that they do not wait.
+// Sleeper: waits for the limiter. Tests pass one with virtual time, so that they do not wait.
 class Sleeper {
  public:
   virtual ~Sleeper() = default;
   // Returns after `d`, or as soon as `stop` is requested.
   virtual void Sleep(Duration d, const std::stop_token& stop) = 0;
 
-  // Returns one that really sleeps.
+  // Returns a Sleeper that really sleeps.
   static Sleeper& System();
 };
 
@@ -232,8 +232,8 @@ class QuotaLimiter {
   using Call = QuotaObserver::Call;
 
   // `store`, `clock`, `observer`, `sleeper` and `date` must outlive the limiter; `observer` may be null. `clock`
-  // measures latency and deadlines, `date` tells the calendar day. CheckQuotaConfig must have accepted `config`. Does
-  // not use the store; StateQuotas does for the first time.
+  // measures latency and deadlines, `date` gives the calendar day. CheckQuotaConfig must have accepted `config`. Does
+  // not use the store; StateQuotas stores the configuration's quotas there.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
                         QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
                         const WallClock& date = WallClock::System());
@@ -247,8 +247,8 @@ class QuotaLimiter {
   bool CanSend(std::string_view model, int64_t tokens) { return Decide({.model = model, .tokens = tokens}).allowed; }
   // Decides and, if the request is allowed, charges it, in one step.
   Decision Take(const QuotaRequest& request);
-  // Does the same as a reservation, which is settled when the real use is known. If it is not settled within its time
-  // to live, it expires: what it has charged is released.
+  // Does the same, but charges by a reservation, which is settled when the real use is known. If it is not settled
+  // within its time to live, it expires, and what it has charged is released.
   Decision Reserve(const QuotaRequest& request);
   // Ends a reservation with its real use. What was reserved and not used is released; use beyond the reservation is
   // charged, whatever the limits. After the deadline the use is charged as of now (Settled::late).
@@ -257,13 +257,13 @@ class QuotaLimiter {
   Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
     return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
   }
-  // Reports what a call that goes on has used so far, in total, and gives it more time, as Extend does. Use beyond the
-  // reservation is charged at once. What was reported stays charged, however the call ends.
+  // Reports what a call still under way has used so far, in total, and gives its reservation more time, as Extend does.
+  // Use beyond the reservation is charged at once. What was reported stays charged, however the call ends.
   Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
   // Ends a reservation of a call that was not made: releases all of it, except use that was reported.
   Settled Refund(std::string_view reservation);
-  // Gives a reservation more time: `ttl` from now, brought to 1 s .. 24 h; empty: the configuration's. A deadline never
-  // becomes earlier. An expired reservation is not extended (kExpired).
+  // Moves a reservation's deadline to `ttl` from now (clamped to 1 s .. 24 h; empty: the configuration's), but never to
+  // an earlier time. An expired reservation is not extended (kExpired).
   Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
   // Charges usage that has already happened, even beyond the limits. `allowed` says whether it was counted, and `code`
   // whether it fitted.
@@ -274,16 +274,16 @@ class QuotaLimiter {
 
   // Does what `call` says (take, reserve or only decide) as soon as there is room: after a refusal it sleeps for
   // exactly retry_after, and asks again. That time presumes that open reservations use what they have reserved: if they
-  // release amounts earlier, the caller sleeps on. There is no queue; of several callers, the one that asks first when
-  // there is room gets it. Returns the last decision if it allows the request, if it has no retry_after, if the next
-  // try would be after `deadline`, or if `stop` is requested.
+  // release amounts earlier, the caller sleeps nevertheless. There is no queue; the first caller that asks once there
+  // is room gets it. Returns the last decision if it allows the request, if it has no retry_after, if the next try
+  // would be after `deadline`, or if `stop` is requested.
   Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
                            std::stop_token stop = {}, Call call = Call::kTake);
 
-  // Do the same, but return without waiting if the store is asynchronous (Redis). `done` is called once: by this thread
-  // before the function returns, or by a thread of the store. It must not block.
+  // The Submit… functions do the same as those above, but return without waiting if the store is asynchronous (Redis).
+  // `done` is called once: by this thread before the function returns, or by a thread of the store. It must not block.
   void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
-  // Commit or, without `use`, Refund.
+  // Does the same as Commit or, without `use`, as Refund.
   void SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
                     std::function<void(Settled)> done);
   void SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
@@ -294,8 +294,8 @@ class QuotaLimiter {
   std::string CountedAs(std::string_view model) const;
   // Returns an error if the name is malformed, or if the store does not answer.
   Result<ModelStats> Stats(std::string_view model);
-  // Returns the statistics of the models that come after `after` in Models(): at most `most` of them, which must be at
-  // least 1. Models that cannot be asked are named in the result; it is an error if no model can be asked.
+  // Returns the statistics of the models that come after `after` in Models(): at most `most` (>= 1) of them. Models
+  // that cannot be asked are named in the result; it is an error if no model can be asked.
   Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
   // Returns all models that the configuration or the store knows, sorted.
   Result<std::vector<std::string>> Models();
@@ -303,32 +303,32 @@ class QuotaLimiter {
   // counted as another model.
   Status Reset(std::string_view model);
   Status ResetAll();
-  // Stores a quota in the store, for all processes that share it. It comes before the configuration's quota.
+  // Stores a quota in the store, for all processes that share it. It takes precedence over the configuration's quota.
   Status SetQuota(std::string_view model, const ModelQuota& quota);
-  // Removes the quota that SetQuota stored: the configuration's applies again, or a profile's.
+  // Removes the quota that SetQuota stored, so that the configuration's applies again, or a profile's.
   Status UnsetQuota(std::string_view model);
   // Adds the profile of a provider to the configuration in use.
   void AddProvider(Provider provider);
 
-  // Stores the configuration's quotas in the store, as far as that was not done yet, and withdraws those that this
-  // limiter stored and that the configuration no longer has. (With withdraws_others also those that another process
-  // stored for a configuration; quotas of SetQuota stay.) Returns warnings for the log, for example about a quota of
-  // another process or of an earlier configuration that was replaced. An error is the store's; the next call does the
-  // rest. The owner of the limiter must call this every few seconds: it costs next to nothing if all is done. After the
-  // store has reconnected, it stores the quotas again that the store has lost, for example because the store came back
-  // empty.
+  // Stores the configuration's quotas in the store, unless that was done before, and withdraws those that this limiter
+  // stored and that the configuration no longer has. (With withdraws_others it also withdraws those that another
+  // process stored for a configuration; quotas of SetQuota stay.) Returns warnings for the log, for example about a
+  // quota of another process or of an earlier configuration that was replaced. An error is the store's; the next call
+  // does the rest. The owner of the limiter must call this every few seconds; a call that has nothing to do costs next
+  // to nothing. After the store has reconnected, a call stores the quotas again that the store has lost, for example
+  // because it came back empty.
   Result<std::vector<std::string>> StateQuotas();
   // Uses `config`, which CheckQuotaConfig must have accepted, from the next call on, with the same store. Then returns
-  // the result of StateQuotas; an error of that leaves `config` in use. The warnings include the limits whose counters
-  // begin at 0 (CountsBegunAnew).
+  // the result of StateQuotas; `config` stays in use even if that is an error. The warnings include the limits whose
+  // counters begin at 0 (CountsBegunAnew).
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
 
-  // Starts a thread that prunes the store after every `interval`. It ends when its stop is requested, or when the
-  // returned object is destroyed, which must be before the limiter is.
+  // Starts a thread that prunes the store after every `interval`. The thread ends when its stop is requested, or when
+  // the returned object is destroyed, which must be before the limiter is.
   [[nodiscard]] std::jthread BackgroundPrune(Duration interval);
 
   QuotaStore& store() { return store_; }
-  // Returns the configuration in use. It does not change when another one replaces it.
+  // Returns the configuration in use. The returned object does not change when another configuration replaces it.
   std::shared_ptr<const QuotaConfig> config() const;
 
  private:
@@ -337,14 +337,14 @@ class QuotaLimiter {
   struct Waiting;
 
   void Use(QuotaConfig config);
-  static ModelQuota CutDown(const ModelQuota& quota);  // its amounts to kMostAmount
+  static ModelQuota CutDown(const ModelQuota& quota);  // reduces the amounts to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
   bool HasPrices() const;
   std::optional<ModelPrice> PriceOf(std::string_view model) const;  // `model` is the name under which it is counted
   Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;
-  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // adds the configured ones; sorted
+  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // adds the configured models, sorts
 
   Decision Ask(Call call, const QuotaRequest& request);
   static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
@@ -381,7 +381,7 @@ class QuotaLimiter {
   const WallClock& date_;
 
   const uint64_t id_;               // unique among all limiters that ever were in this process
-  std::atomic<uint64_t> epoch_{0};  // version of rules_: a thread's copy of them is good for one epoch
+  std::atomic<uint64_t> epoch_{0};  // version of rules_; a thread's copy of rules_ is good for one epoch
   mutable std::mutex rules_mutex_;
   std::shared_ptr<const Rules> rules_;
 
@@ -395,7 +395,7 @@ class QuotaLimiter {
   std::map<std::string, ModelQuota, std::less<>> stated_;
   bool looked_at_store_ = false;       // whether LookAtStore has found the quotas of earlier configurations
   uint64_t reconnects_seen_ = 0;       // StoreHealth::reconnects when lost quotas were last looked for
-  std::vector<std::string> warnings_;  // not returned yet
+  std::vector<std::string> warnings_;  // warnings not returned yet
 };
 
 }  // namespace weir

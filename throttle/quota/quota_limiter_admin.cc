@@ -16,9 +16,9 @@
 namespace weir {
 namespace {
 
-constexpr size_t kAskedAtOnce = 256;  // models, of a store that answers later
+constexpr size_t kAskedAtOnce = 256;  // models, if the store answers later
 
-// Waits a day at most at a time: a wait that ends after the last moment of the clock would not wait at all.
+// Waits at most a day at a time, because a wait that ends after the clock's last moment would not wait at all.
 class SystemSleeper final : public Sleeper {
  public:
   void Sleep(Duration d, const std::stop_token& stop) override {
@@ -30,7 +30,7 @@ class SystemSleeper final : public Sleeper {
   }
 };
 
-// Checks that limits and prices are under names as which requests are counted.
+// Checks that limits and prices are under names under which requests are counted.
 Status CheckCountedNames(const QuotaConfig& config) {
   const ModelNames names(config);
   const auto check = [&](std::string_view model) { return model == kAnyModel ? Status() : names.CheckCounted(model); };
@@ -254,8 +254,8 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
-// Finds what earlier configurations left in the store, to be withdrawn as if this limiter had stated it. Quotas that
-// this configuration has too are known as a configuration's from now on, even if the store did not know that yet.
+// Finds quotas that earlier configurations left in the store, to be withdrawn as if this limiter had stated them.
+// Quotas that this configuration has too count as a configuration's from now on, even if the store did not know it.
 Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   const Result<std::vector<std::string>> by_configuration = store_.StatedByConfiguration();
   if (!by_configuration.ok()) return by_configuration.status();
@@ -277,7 +277,7 @@ Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
 }
 
 // States again the quotas that the store has lost. A different quota is the last word of another process or an
-// administrator, and stays: it may have been so before, or have come first to a store that came back empty.
+// administrator, and stays: it may have been there before, or have been the first in a store that came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
   std::vector<std::string> others;
   for (const auto& [model, quota] : config.quotas) {

@@ -26,7 +26,7 @@ std::string ModelReason(int64_t tokens, const ChargeAnswer& answer) {
       return Used(answer.usage.tpm, quota.max_tpm,
                   "tokens in the last minute, and " + Text(tokens) + " more asked for");
     default:
-      return Tokens(tokens) + " at once can never go where the limit is " + Text(quota.max_tpm) + " in a minute";
+      return Tokens(tokens) + " at once can never be allowed: the limit is " + Text(quota.max_tpm) + " in a minute";
   }
 }
 
@@ -42,7 +42,7 @@ std::string TierReason(const Amounts& asked, const TierPlan& plan, size_t charge
            (limit.unit == Limit::Unit::kTokens ? Tokens(asked.tokens)
             : has_amount                       ? amount
                                                : "one request") +
-           " at once can never go where the limit is " + Describe(limit);
+           " at once can never be allowed: the limit is " + Describe(limit);
   }
   text += limit.kind == Limit::Kind::kBucket
               ? AmountText(limit.unit, used) + " of " + AmountText(limit.unit, limit.burst) + " " +
@@ -78,10 +78,10 @@ std::string ReasonOf(const SettlementAnswer& answer) {
     case SettlementAnswer::Code::kUnknown:
       break;
   }
-  return "no such reservation is known: it was never made, a reset has forgotten it, or a restart of a store in memory "
-         "or "
-         "of a yaml: file, which has it as used, or it ended long ago (what was settled is remembered for " +
-         InWords(kSettledKept) + ", what expired for " + InWords(kExpiredKept) + ")";
+  return "no such reservation is known: it was never made; or a reset removed it; or the program was restarted with a "
+         "store in memory or in a yaml: file, which counts it as used; or it ended long ago (settled reservations are "
+         "remembered for " +
+         InWords(kSettledKept) + ", expired ones for " + InWords(kExpiredKept) + ")";
 }
 
 std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer) {

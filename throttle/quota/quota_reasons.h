@@ -12,7 +12,7 @@
 namespace weir {
 
 // Returns a sentence such as "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s"; empty for kOk.
-// `asked` is what the charge asked for. `plan` has the charge's tiers; null: none.
+// `asked` is what the charge asked for. `plan` has the charge's tiers; null: the charge has none.
 std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer);
 // Returns the sentence for a store that does not answer. `problem` is what the store says; it may be empty.
 std::string StoreAwayReason(std::string_view problem);

@@ -1,7 +1,7 @@
-// RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It is exact: it keeps its debt, which is what
-// it lacks to be full, as a whole number of parts, of which `per` (in ns) make one unit. So a new bucket is full, and a
-// change of the burst leaves the debt as it is. Forced use takes the bucket below zero: then the debt is larger than
-// the burst. If the clock steps back, nothing is paid off.
+// RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It keeps its debt, which is what it lacks to be
+// full, exactly: as a whole number of parts, one unit being `per` (in ns) parts. A new bucket has no debt, and a change
+// of the burst leaves the debt as it is. Forced use may take the bucket below zero; then the debt is larger than the
+// burst. If the clock steps back, no debt is paid off.
 //
 // Threads: one at a time.
 #pragma once
@@ -13,7 +13,7 @@ namespace weir {
 
 class RefilledBucket {
  public:
-  using Parts = __int128;  // 2e15 for 366 days of ns are less than 2^106
+  using Parts = __int128;  // 2e15 units of 366 days (in ns) are less than 2^106
 
   // Makes a full bucket.
   RefilledBucket(const Limit& limit, WallTime now);
@@ -32,7 +32,7 @@ class RefilledBucket {
   Duration UntilHolds(int64_t amount) const;
   // Takes `amount`, even below zero. The debt stays at most kMostAmount units.
   void Take(int64_t amount);
-  // Takes back `amount` of `reserved`, which was taken `since` ago, except what the refill has paid off since.
+  // Gives the bucket back `amount` of the `reserved` taken `since` ago, except what the refill has paid off by now.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
   Duration UntilFull() const { return UntilHolds(burst_); }

@@ -24,7 +24,7 @@ struct ReservationId {
 
 // Returns a token of random bits from the operating system.
 ReservationToken RandomReservationToken();
-// ReservationTokens: the same, but drawn some at a time, because a system call takes as long as a decision.
+// ReservationTokens: draws such tokens several at a time, because a system call takes as long as a decision.
 //
 // Threads: one at a time. After a fork() both processes would use the same tokens.
 class ReservationTokens {

@@ -28,7 +28,7 @@ bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
 }
 
-// Returns true if any limit of the configuration is so.
+// Returns true if `is` holds for any limit of the configuration.
 bool AnyLimit(const TierRulesConfig& config, const auto& is) {
   const auto in = [&](const Limits& limits) { return std::ranges::any_of(limits, is); };
   const auto in_tier = [&](const TierLimits& of) { return in(of.user_model) || in(of.model) || in(of.instance); };
@@ -303,7 +303,7 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
   plan->Append("qos:");
   plan->AppendName(qos->name);
   plan->Append(":");
-  // Otherwise requests that name nobody would meet no limit of the class.
+  // Otherwise requests that name no user, key or tenant would meet no limit of the class.
   if (nobody) plan->Append("nobody");
   plan->AppendParty(requester);
   plan->Add(Tier::kQos, plan->EndKey(), qos->limits);

@@ -1,6 +1,5 @@
-// TierRules: finds the limits that a request meets, in addition to its model's own quota. The request comes from the
-// API gateway, which says who the requester is, and goes to the model router. Limits that are counted in the same way
-// are a tier:
+// TierRules: finds the limits that a request meets, in addition to its model's own quota. An API gateway sends the
+// request to the model router, and says who the requester is. Limits that are counted in the same way form a tier:
 //
 //   tier         its counter is for                   its limits come from the first of these that has any
 //   total        the API key, and the tenant, each    their own limits with `total: true`: those under a model's
@@ -11,25 +10,25 @@
 //   user_model   the user in the tenant (without a    the API key's override for the model, the tenant's for the
 //                user the API key, else the           model, the model's class, the default
 //                tenant), on the model
-//   qos          the same, in a QoS class; all        the QoS class that the request names
-//                anonymous requests share one
+//   qos          as for user_model, in a QoS class;   the QoS class that the request names
+//                all anonymous requests share one
 //   model        the model, with all users            the model's class, the default
 //   instance     the GPU instance, on the model       the model's class, the default
 //
 // The tiers are checked in this order; the model's own quota comes right after `model`. A tier is left out if it has no
 // limits, or if the request does not say which user, tenant, key or instance it is for. Limits of a tenant or an API
 // key for a model, unless they are totals, are overrides: they replace all limits of user_model. In place of a model's
-// name, "*" is any model; limits under the model's own name come before those. Totals replace nothing, and apply in
+// name, "*" is any model; limits under the model's own name take precedence. Totals replace nothing; they apply in
 // addition.
 //
-// In place of the name of a tenant, an API key or a user, "*" is for each one that is not named.
+// In place of the name of a tenant, an API key or a user, "*" stands for each one that is not named.
 //
-// A request with an API key that has a tenant belongs to that tenant. If it names another tenant, it is denied. Usage
-// that is recorded nevertheless counts for the key's tenant.
+// A request with an API key that has a tenant belongs to that tenant. If the request names another tenant, it is
+// denied. Usage that is recorded nevertheless counts for the key's tenant.
 //
-// The configuration may deny a class of models, a QoS class, a tenant, an API key, or a tenant or an API key on a
-// model. Then such requests are refused, whatever is left of any limit. A denied model is named as a request may name
-// it, or as it is counted, or by a pattern. A model with limits is named as it is counted (model_names.h).
+// The configuration may deny a class of models, a QoS class, a tenant, an API key, or a model to a tenant or an API
+// key. Such requests are refused, whatever is left of any limit. The configuration names a denied model as requests do,
+// or as it is counted, or by a pattern. It names a model with limits as it is counted (model_names.h).
 //
 // Threads: any. A TierRules does not change.
 #pragma once
@@ -55,19 +54,19 @@
 
 namespace weir {
 
-// The requester, as the API gateway has found out. An empty field: unknown. The views are valid for as long as the
-// caller keeps the texts.
+// The requester, as the API gateway states it. An empty field is unknown. The views are valid for as long as the caller
+// keeps the texts.
 struct Requester {
   std::string_view user;
   std::string_view tenant;
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
-  // The address from which the request comes; it has no tier. It stands for a requester whose tenant and key are not in
+  // The address from which the request comes; it has no tier. It identifies a requester whose tenant and key are not in
   // the configuration (naming_shares.h).
   std::string_view address = {};
 
-  // Returns true if nothing is known of the requester, except perhaps the address.
+  // Returns true if nothing is known about the requester, except perhaps the address.
   bool empty() const { return user.empty() && tenant.empty() && api_key.empty() && instance.empty() && qos.empty(); }
 };
 // Returns an error if a name is malformed. Does not check `address`.
@@ -77,7 +76,7 @@ enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance, kTotal };
 inline constexpr size_t kTiers = 5;
 std::string_view NameOf(Tier tier);  // "user_model", …
 
-// The most limits of one tier. TierLimits: the limits that a class of models, or the default, has for these tiers.
+// kMaxLimits: the most limits of one tier. TierLimits: the limits that a class of models, or the default, has.
 inline constexpr size_t kMaxLimits = 4;
 using Limits = std::vector<Limit>;
 struct TierLimits {
@@ -90,7 +89,7 @@ struct TierLimits {
 
 // A class of models. Its name is a label of the metrics, so there may be only a few classes.
 inline constexpr size_t kMaxModelClasses = 16;
-inline constexpr std::string_view kOtherModelClass = "other";  // the class of models that have none
+inline constexpr std::string_view kOtherModelClass = "other";  // the class of models that are in no other
 struct ModelClass {
   std::string name;                 // must not be kOtherModelClass
   std::vector<std::string> models;  // no model may be in two classes; only a denied class may have patterns
@@ -112,7 +111,7 @@ struct QosClass {
 inline constexpr std::string_view kAnyModel = "*";                 // in place of a model's name
 using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // the model's own name comes before kAnyModel
 using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // each limit is over all models
-inline constexpr size_t kMaxTotals = 2;  // totals among the limits that a party has for a model
+inline constexpr size_t kMaxTotals = 2;                            // the most totals among a party's limits for a model
 // Denied models and patterns, by tenant or by API key.
 using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
 // In place of the name of a tenant, an API key or a user: each one that is not named.
@@ -124,8 +123,8 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
   std::map<std::string, std::string, std::less<>> api_key_tenants;  // the tenant of an API key
-  // A name here is a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther is for
-  // the users of tenants too.
+  // A name here is a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther stands
+  // for users of tenants, too.
   LimitsByUser users;
   std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // the limits of a tenant's users
   Denied denied_tenants;
@@ -139,15 +138,14 @@ struct TierRulesConfig {
 };
 
 // TierPlan: the limits that one request meets, in the order in which they are checked. It contains the keys to which
-// the charges point, so that it needs no memory of the heap; therefore it cannot be moved. TierRules::MakePlan fills
-// it, once.
+// the charges point, so that it needs no heap memory; therefore it cannot be moved. TierRules::MakePlan fills it, once.
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
-  // Returns what a total is for, by the key of its charge: "key", "tenant" or "user".
+  // Returns the kind of party of a total, found in the key of its charge: "key", "tenant" or "user".
   static std::string_view TotalOf(std::string_view key);
 
-  // Leaves text_ and the room for charges as they are: clearing them would cost more than making the plan.
+  // Leaves text_ and the room for charges uninitialised: clearing them would cost more than making the plan.
   TierPlan() {}  // NOLINT(modernize-use-equals-default)
   TierPlan(const TierPlan&) = delete;
   TierPlan& operator=(const TierPlan&) = delete;
@@ -155,8 +153,8 @@ class TierPlan {
   std::span<const TierCharge> charges() const { return {&charge(0), count_}; }
   size_t before_model() const { return before_model_; }  // how many of the charges come before the model's own quota
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
-  // Returns the party that a charge's counter is for, as people may see it: the key of the counter ("user:alice"), or
-  // "this API key".
+  // Returns the party that a charge's counter is for, in a form that people may see: the counter's key ("user:alice"),
+  // or "this API key".
   std::string_view party_of(size_t charge) const {
     const std::string_view key = this->charge(charge).key;
     if (key.starts_with(kTotalOfKey)) return "this API key";
@@ -184,7 +182,7 @@ class TierPlan {
   // The room for all keys. The tenant and the user are in three keys; the QoS class, the instance, and the API key and
   // the tenant of totals are in one each. An escaped name is up to three times as long.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
-  // Totals: for the API key and for the tenant, on the model and on all; and for the user.
+  // Totals: for the API key and for the tenant, on the model and over all models; and for the user.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
   const TierCharge& charge(size_t n) const {
@@ -216,8 +214,8 @@ class TierRules {
   // Returns true if some limit is of a calendar day or month, so that MakePlan needs `now`.
   bool uses_calendar() const { return uses_calendar_; }
   // Fills a new plan. `model` is the name under which the request is counted; `sent` is its name in the request, if
-  // that is another. Returns an error if a name is malformed, or if there is no such QoS class (the error names those
-  // that exist). A request that is denied is no error (TierPlan::denied).
+  // that differs. Returns an error if a name is malformed, or if there is no such QoS class (the error names those that
+  // exist). A request that is denied is no error (TierPlan::denied).
   Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {},
                   std::string_view sent = {}) const;
   // Returns the name of the model's class, "other" if it has none: one of a bounded set of words, for metrics.
@@ -272,10 +270,10 @@ Status CheckTierRules(const TierRulesConfig& config);
 bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config);
 // These are the parts of CheckTierRules, for callers that can say at which place of a file the error is.
 Status CheckLimit(const Limit& limit);
-// `of_party`: the limits of a tenant or an API key, which may have totals.
+// `of_party`: true for the limits of a tenant or an API key, which may be totals.
 Status CheckLimits(const Limits& limits, bool of_party = false);
 // Accepts the name of a tenant, an API key or a user, or kEveryOther. The error does not contain the name, which may be
-// a secret. `what` is a word for the error.
+// a secret, but begins with `what`.
 Status CheckPartyName(std::string_view what, std::string_view name);
 Status CheckOneName(std::string_view what, std::string_view name);  // the same without kEveryOther
 Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // does not check its limits

@@ -87,15 +87,15 @@ Status CheckLimits(const Limits& limits, bool of_party) {
   const auto totals = static_cast<size_t>(std::ranges::count(limits, true, &Limit::total));
   if (totals > 0 && !of_party)
     return Status::Error(
-        "total: true is of the limits of tenants and API keys; those of `users` are totals without "
-        "it, and elsewhere nobody's are added up");
+        "total: true belongs to limits of tenants and API keys; those of `users` are totals without it, and other "
+        "limits are never added up");
   if (totals > kMaxTotals)
     return Status::Error(std::to_string(totals) + " limits are totals, expected " + std::to_string(kMaxTotals) +
                          " at most");
   for (size_t i = 0; i < limits.size(); ++i) {
     if (Status checked = CheckLimit(limits[i]); !checked.ok()) return checked;
     for (size_t j = 0; j < i; ++j) {
-      // They would be one count to which each request is added twice.
+      // They would share one counter, to which each request would be added twice.
       if (limits[j].total == limits[i].total && MeterName(limits[j]) == MeterName(limits[i]))
         return Status::Error(Describe(limits[j]) + " and " + Describe(limits[i]) +
                              ": two limits of the same kind and time, expected one");

@@ -1,12 +1,12 @@
-// WindowLog: the counter of a window: what was used in the last `window`, entry by entry, with a running sum.
+// WindowLog: the counter of a window. It keeps what was used in the last `window`, entry by entry, with a running sum.
 //
 // Up to kExactEntries entries are kept as they came. In a longer log an amount that comes within Granule(window) of the
-// beginning of the newest entry is added to that entry, and the entry's time becomes that of its last part. Such a log
-// refuses longer than an exact one, and never allows more. A log has at most kMostEntries entries.
+// beginning of the newest entry is added to that entry, and the entry gets the time of that amount. Such a log refuses
+// longer than an exact one, and never allows more. A log has at most kMostEntries entries.
 //
 // Logs can share a bound of bytes (`room`) for their entries; kFreeEntries entries of each log are exempt from it.
-// While there is not enough room for another full log, a log keeps only half of kFreeEntries exactly. Beyond these its
-// granule is a sixteenth of the window. It refuses longer then, and never allows more. Room is given up as entries
+// While there is not enough room for another full log, a log keeps only kFreeEntries / 2 entries exactly. Beyond these
+// its granule is a sixteenth of the window. It refuses longer then, and never allows more. A log frees room as entries
 // leave.
 //
 // If the clock steps back, entries from the future count as of now.
@@ -70,7 +70,7 @@ class WindowLog {
     used_ += amount;
     return tail_++;
   }
-  // Takes `amount` back from an entry, as far as the entry still counts and has so much.
+  // Takes `amount` back from an entry, as far as the entry still counts and has that much.
   void GiveBack(Ref ref, int64_t amount);
   // Fills an empty log with those of the saved entries that still count. The others would only take room, and make the
   // log merge entries.
@@ -113,7 +113,7 @@ class WindowLog {
   std::unique_ptr<Entry[], FreeRing> ring_;  // NOLINT(modernize-avoid-c-arrays): of a size known at run time
   size_t capacity_ = 0;                      // 0 or a power of two
   Ref head_ = 0;                             // number of the oldest entry
-  Ref tail_ = 0;                             // number behind that of the newest entry
+  Ref tail_ = 0;                             // number after that of the newest entry
   int64_t used_ = 0;
   WallTime newest_first_{};  // when the newest entry began
 };

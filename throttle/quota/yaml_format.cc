@@ -12,7 +12,7 @@ namespace {
 // Every value of the format takes more bytes than this.
 constexpr size_t kLeastBytesOfValue = 4;
 constexpr size_t kLineBytes = 110;
-// How the format says "never": the zero of the program that it comes from.
+// The format's word for "never": the zero time of the program that it comes from.
 constexpr std::string_view kNoTime = "0001-01-01T00:00:00Z";
 constexpr std::string_view kByConfiguration = "stated_by_configuration";
 

@@ -33,7 +33,7 @@ Result<std::unique_ptr<YamlStateFile>> YamlStateFile::Take(const std::string& pa
   return file;
 }
 
-// Keeps the lock's file, for versions that would hold it although it was removed.
+// Never removes the lock file, because earlier versions would hold it even if it was removed.
 Status YamlStateFile::Lock() {
   const std::string name = target_ + ".lock";
   const HeldFile::Outcome outcome = lock_.Open(name);

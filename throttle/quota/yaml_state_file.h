@@ -20,8 +20,8 @@ class YamlStateFile {
   static Result<std::unique_ptr<YamlStateFile>> Take(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // Returns the text of the file; nothing if there is no file. Stops reading once it has more than `most` bytes: a
-  // result that is longer says that the file is.
+  // Returns the text of the file; nothing if there is no file. Stops reading once it has more than `most` bytes; so a
+  // result that is longer than `most` says that the file is too long.
   Result<std::optional<std::string>> Read(size_t most) const;
   // Replaces the file (config/replace_file.h). If that fails, the old file stays.
   Status Replace(std::string_view text) const;

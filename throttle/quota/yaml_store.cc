@@ -30,7 +30,7 @@ YamlQuotaStore::YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlSt
 
 YamlQuotaStore::~YamlQuotaStore() {
   persister_ = {};  // stopped and joined
-  // Give back what has expired: in the file it would count as used.
+  // Release what has expired, because it would count as used in the file.
   for (bool more = true; more;) {
     const uint64_t before = MemoryQuotaStore::Health().expired_reservations;
     MemoryQuotaStore::Prune();
@@ -41,7 +41,7 @@ YamlQuotaStore::~YamlQuotaStore() {
 
 std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
 
-// Most calls find it set; only a store would take the cache line from the other cores.
+// Most calls find the flag set; only writing it would take the cache line from the other cores.
 void YamlQuotaStore::Changed() {
   if (!changed_.load(std::memory_order_relaxed)) changed_.store(true);
 }

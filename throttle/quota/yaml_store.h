@@ -1,5 +1,5 @@
-// YamlQuotaStore: a MemoryQuotaStore that writes its quotas and its counters to a file. The format is the published
-// one, which is that of another program:
+// YamlQuotaStore: a MemoryQuotaStore that writes its quotas and its counters to a file. The format is that of another,
+// published program:
 //
 //   quotas:                                    state:
 //     gpt-4o:                                    gpt-4o:
@@ -8,22 +8,22 @@
 //       max_rpd: 0                                 day_start: 2026-02-20T00:00:00Z
 //                                                  day_count: 42
 //
-// and `stated_by_configuration: [gpt-4o]`, which only weir reads: the models whose quotas a configuration file stated.
+// weir adds `stated_by_configuration: [gpt-4o]`, which only weir reads: the models whose quotas a configuration stated.
 //
 // A file of that format is read, and is written back with the same content. An entry of several requests, made at
 // nearly the same time, is written as {time, count}, which only weir reads. Counters of tiers and open reservations are
 // not written: what an open reservation has charged for its model is written as used. A key that the format does not
-// have is an error, because what a newer version has written there would be lost. The whole state is written each time,
-// so a file may have at most kMaxQuotaYamlBytes.
+// have is an error, because a value that a newer version has written there would be lost. The whole state is written
+// each time, so a file may have at most kMaxQuotaYamlBytes.
 //
-// A file that cannot be read is an error that says where, and stays as it is. An empty file (0 bytes) is an error too,
+// If a file cannot be read, the error says where, and the file stays as it is. An empty file (0 bytes) is an error too,
 // because it must have been cut off. A missing file is an empty state; its directory is made. The file is written under
 // another name, synced, and renamed; if that fails, the old file stays. One process at a time holds the file (by a lock
 // beside it); another process gets an error that names the holder.
 //
-// Persist writes the file. A thread of the store calls it every `persist_every` if something has changed (less often if
-// writing takes long: at most a fifth of the time is spent on it). The destructor calls it for the last time, and
-// cannot report a failure.
+// Persist writes the file. A thread of the store calls it after every `persist_every` if something has changed (less
+// often if writing takes long: at most a fifth of the time is spent on it). The destructor calls Persist for the last
+// time, and cannot report a failure.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,7 @@
 // A server may answer a probe and still fail calls, for example if the user may not touch the keys. So after a probe
 // one more failed call opens the breaker again, and the pauses start anew only when a call was answered.
 //
-// The breaker has no clock: its owner waits. Threads: one at a time.
+// The breaker has no clock: its owner waits for the pauses. Threads: only one at a time may use it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class RedisBreaker {
   // Returns true if calls may be sent.
   bool lets_pass() const { return state_ == State::kClosed; }
 
-  // Report the result of a call; they do nothing unless the breaker is closed. Failed returns true if this failure
+  // Report the result of a call, and do nothing unless the breaker is closed. Failed returns true if this failure
   // opened the breaker: the caller must then send a probe after NextPause().
   void Answered();
   bool Failed();

@@ -21,17 +21,17 @@ struct Advice {
 constexpr std::array<Advice, 12> kAdvice = {{
     {"OOM", "its memory is full: give it more (maxmemory), or take other keys out of it"},
     {"NOAUTH", "it asks for a password: give it in the store's URL"},
-    {"WRONGPASS", "the user or the password in the store's URL is not its"},
+    {"WRONGPASS", "the user or the password in the store's URL is wrong"},
     {"NOPERM",
      "its user must be allowed the keys of the prefix, and the commands of scripts, strings, hashes, sorted sets"},
-    {"LOADING", "it reads its data after a start, and will be there soon"},
+    {"LOADING", "it is still reading its data after a start, and will answer soon"},
     {"READONLY", "it is a replica: the store's URL must name the master, or the sentinels"},
     {"MASTERDOWN", "it is a replica that has lost its master"},
     {"CLUSTERDOWN", "a part of the cluster has no master"},
-    {"BUSY", "a script of somebody keeps it busy: SCRIPT KILL ends it"},
+    {"BUSY", "another program's script keeps it busy: SCRIPT KILL ends it"},
     {"MISCONF", "it cannot save its data, and so takes no more: see its log"},
     {"NOREPLICAS", "it has fewer replicas than it must have"},
-    {"WRONGTYPE", "something else is kept under the keys of the prefix: choose another"},
+    {"WRONGTYPE", "something else is kept under the keys of the prefix: choose another prefix"},
 }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// RedisCall: one command to a Redis server, with the callback that gets its outcome; and helpers for replies.
+// RedisCall: one command to a Redis server, with the callback that gets its outcome. Also: helpers for replies.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -48,7 +48,7 @@ struct RedisOutcome {
   // Without a reply: true if the server may nevertheless have executed the command.
   bool sent = false;
   // Names the server, and says what happened and what the operator can do. Set if there is no reply. With an error
-  // reply it is set only if the call went through a RedisServer; it is empty if the call was given to a
+  // reply it is set only if the call went through a RedisServer; it is empty if the call was given directly to a
   // RedisConnection.
   std::string problem = {};
 
@@ -82,7 +82,7 @@ struct RedisCall {
   std::function<void(RedisOutcome)> done;
   // Called at most once, on the loop's thread, if the reply comes after the call was answered without one. Not called
   // if the connection breaks, if too many calls wait for late replies, or if the reply comes much too late (kMostLate
-  // and kHearsLate in redis_connection.h). Of `call` only `command`, `slot` and `late` are set.
+  // and kHearsLate in redis_connection.h). In `call` only `command`, `slot` and `late` are set.
   using Late = std::function<void(RedisCall& call, const redisReply& reply)>;
   Late late = {};
 

@@ -17,7 +17,7 @@ struct RedisReplyLimits {
 struct RedisClientOptions {
   std::chrono::milliseconds timeout{500};           // for one answer
   std::chrono::milliseconds connect_timeout{1000};  // for connecting and logging in
-  uint32_t breaker_failures = 5;  // after this many in a row the server gets no calls, only a probe after each pause
+  uint32_t breaker_failures = 5;  // after this many failed calls in a row the server gets only probes, after pauses
   std::chrono::milliseconds retry_first{100};  // the first pause; each further one is twice as long
   std::chrono::milliseconds retry_longest{5000};
   std::string ca_file;    // certificate authorities (PEM); empty: the system's

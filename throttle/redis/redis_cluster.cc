@@ -9,7 +9,7 @@ namespace weir {
 
 namespace {
 
-constexpr Duration kLongestPause = std::chrono::seconds(1);  // between maps while a node is away
+constexpr Duration kLongestPause = std::chrono::seconds(1);  // between maps while a node does not answer
 constexpr Duration kTryAgainPause = std::chrono::milliseconds(20);
 constexpr Duration kKeepUnused = std::chrono::seconds(10);  // for a node without slots
 
@@ -103,7 +103,7 @@ void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, co
     node.server->Send(std::move(call));
   } else if (IsError(error, "TRYAGAIN") || IsKeyOnItsWay(error)) {
     call->asking = false;
-    call->sent_again = 0;  // its pause and its deadline bound it
+    call->sent_again = 0;  // the pause and the deadline bound the calls that are sent again
     for_moved_.Add(std::move(call), Describe(server.address()) + ": " + std::string(TextOf(error)));
     if (moved_timer_.armed()) return;
     moved_timer_.After(kTryAgainPause, [this] {

@@ -1,18 +1,18 @@
 // RedisClusterTopology: sends each call to the node of a Redis Cluster that has the call's slot (redis_slot.h).
 //
-// The nodes themselves say which of them has a slot: any node answers CLUSTER SLOTS with a map of all slots. After
-// MOVED the slot belongs to the named node at once, and a new map is fetched in the background. ASK sends only this
-// call to the named node. After TRYAGAIN (the slot is being moved, and only some of the call's keys have arrived), or
-// if a script finds the same (IsKeyOnItsWay), the call is sent again after a pause. All these answers say that the call
-// was not executed. A call follows MOVED and ASK at most kRedirections times, and waits at most until its deadline.
-// While a node with slots does not answer, a new map is fetched again and again, after pauses that grow to one second,
-// because a replica may take the place of that node.
+// The nodes themselves say which of them has a slot: any node answers CLUSTER SLOTS with a map of all slots. After the
+// answer MOVED the slot belongs to the named node at once, and a new map is fetched in the background. After ASK only
+// this call is sent to the named node. After TRYAGAIN (the slot is being moved, and only some of the call's keys have
+// arrived), or a script's error that says the same (IsKeyOnItsWay), the call is sent again after a pause. All these
+// answers say that the call was not executed. A call follows MOVED and ASK at most kRedirections times, and waits at
+// most until its deadline. While a node with slots does not answer, a new map is fetched again and again, after pauses
+// that grow to one second, because a replica may take the place of that node.
 //
-// Each node has its own breaker (redis_breaker.h): if one node does not answer, the calls of its slots get no answer,
-// and the others go on. A node without slots, such as one that only the URL names, is kept as long as it is asked now
-// and then: its breaker keeps the search for a map from connecting to it every time.
+// Each node has its own breaker (redis_breaker.h): if one node does not answer, calls for its slots are answered with
+// the problem, and other calls go on. A node without slots, such as one that only the URL names, is kept as long as it
+// is asked now and then, so that its breaker keeps the search for a map from connecting to it every time.
 //
-// Threads: the loop's only (redis_loop.h).
+// Threads: only the loop's thread (redis_loop.h) may use it.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   bool known_ = false;           // whether there is a map
   std::string problem_;          // why there is no map; empty while the first is looked for
   RedisWaitingCalls for_map_;    // calls that wait for the first map
-  RedisWaitingCalls for_fresh_;  // calls without a command, of FindMasters: they wait for a new map
+  RedisWaitingCalls for_fresh_;  // calls of FindMasters, which have no command and wait for a new map
   RedisWaitingCalls for_moved_;  // calls that are sent again after TRYAGAIN
   RedisLoop::Timer moved_timer_;
 

@@ -1,4 +1,4 @@
-// Parses what the nodes of a Redis Cluster say about the nodes that have the slots (redis_slot.h).
+// Parses the answers by which the nodes of a Redis Cluster say which node has which slots (redis_slot.h).
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -33,8 +33,8 @@ struct RedisRedirection {
   RedisAddress to;
   bool operator==(const RedisRedirection&) const = default;
 };
-// Parses an error of the node `asked`, whose host is used if the error names none. Returns nothing for any other error,
-// and for one that does not name an address.
+// Parses an error of the node `asked`, whose host is used if the error names none. Returns nullopt if the error is no
+// redirection or names no address.
 std::optional<RedisRedirection> ParseRedirection(std::string_view error, const RedisAddress& asked);
 
 }  // namespace weir

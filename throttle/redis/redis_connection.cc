@@ -59,7 +59,7 @@ void RedisConnection::Resolve() {
     addresses_ = {address_};
     return TryNextAddress({});
   }
-  // The name service may take its time: it is not asked in the loop, and may answer when the loop has gone.
+  // The name service may be slow, so another thread asks it; it may answer after the loop has ended.
   const auto go_on = [this, io = std::weak_ptr(loop_.io()),
                       alive = std::weak_ptr(alive_)](Result<std::vector<RedisAddress>> addresses) {
     const auto loop = io.lock();
@@ -80,7 +80,7 @@ void RedisConnection::Resolve() {
   }
 }
 
-// Each address has its share of the time.
+// Each address gets an equal share of the time that is left.
 void RedisConnection::TryNextAddress(const std::string& problem) {
   if (tried_ == addresses_.size()) return End(Named(problem));
   const TimePoint now = loop_.Now();
@@ -110,8 +110,8 @@ void RedisConnection::LogIn() {
     SendLogIn(FormatRedisCommand({"SELECT", database}), "has no database " + database);
   }
   if (options_.checks_server) {
-    // A user that may not run INFO cannot tell. A client without the password is told so here first: for the scripts
-    // the server would only say that they are too long.
+    // If the user may not run INFO, nothing is checked. A missing password shows here first, because to the scripts the
+    // server would only answer that they are too long.
     SendLogIn(FormatRedisCommand({"INFO", "server"}), [this](const redisReply& reply) {
       if (IsError(reply, "NOAUTH")) return CheckRefusal("lets nobody in", reply);
       return reply.type == REDIS_REPLY_STRING ? CheckRedisServer(TextOf(reply)) : Status();
@@ -123,7 +123,7 @@ void RedisConnection::LogIn() {
     });
   }
   for (const std::string& command : options_.prelude) SendLogIn(command, "does not take the scripts");
-  // The answer to this one says that it is ready, even if there was nothing else to say.
+  // The answer to PING shows that the server is ready, even if no other command was sent.
   SendLogIn(FormatRedisCommand({"PING"}), "does not answer PING");
 }
 
@@ -148,7 +148,7 @@ void RedisConnection::SendLogIn(std::string command, std::string step) {
 
 Status RedisConnection::CheckRefusal(const std::string& step, const redisReply& reply) const {
   if (!IsError(reply)) return {};
-  // A server that does not know a command repeats it, and with AUTH the password.
+  // A server that does not know a command repeats it in the error; if the command is AUTH, with the password.
   const std::string_view text = TextOf(reply);
   const bool repeats = text.find("with args") != std::string_view::npos ||
                        (!options_.password.empty() && text.find(options_.password) != std::string_view::npos);

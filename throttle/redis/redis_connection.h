@@ -5,18 +5,18 @@
 // SELECT, a check of the server's version, and the commands of the prelude). All calls that wait are written together
 // at the end of the loop's turn (redis_loop.h), and replies are matched to calls by their order. Each call is answered
 // exactly once: with its reply, or without one at its deadline, or with the problem when the connection ends. If the
-// reply comes after its deadline, RedisCall::late gets it, if the call has one; at most kMostLate calls of a connection
-// wait for that at the same time.
+// reply comes after the deadline, it is passed to RedisCall::late, if that is set; at most kMostLate calls of a
+// connection wait for a late reply at the same time.
 //
 // A host may have several addresses. They are tried in order, and share connect_timeout. If one accepts the connection
-// but not the login, the next connection should begin with the address behind it (next_host_address()).
+// but not the login, the next connection should begin with the address after that one (next_host_address()).
 //
 // The connection ends, and tells its listener once, if connecting and logging in fails or takes longer than
 // connect_timeout, if the server closes it, if an answer is not in the Redis protocol or is too large, or if nothing
 // comes for `silence` while calls wait. After such a silence it lingers if some calls have RedisCall::late: it reads
 // late replies until all have come, at most for kHearsLate.
 //
-// Threads: the loop's only (redis_loop.h).
+// Threads: only the loop's thread (redis_loop.h) may use it.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ struct RedisTls;
 
 // Options that all connections to servers of one kind have in common.
 struct RedisConnectionOptions {
-  std::string user;  // empty, with a password: AUTH sends the password alone
+  std::string user;  // empty: AUTH, if there is a password, sends only the password
   std::string password;
   int database = 0;
   std::shared_ptr<RedisTls> tls;                       // null: no TLS
   Duration connect_timeout = std::chrono::seconds(1);  // for connecting and logging in
-  // A server that sends nothing for this long, while calls wait, is given up.
+  // If the server sends nothing for this long while calls wait, the connection ends.
   Duration silence = std::chrono::seconds(2);
   // The prelude: commands (made by FormatRedisCommand) that are sent at the end of the login, such as SCRIPT LOAD. If
   // one of them fails, the login fails.
@@ -58,7 +58,7 @@ struct RedisConnectionOptions {
 
 // The most late replies that one connection waits for at the same time; each takes some 500 bytes.
 inline constexpr size_t kMostLate = 10'000;
-// How long a connection waits for late replies. If a server was halted for longer, its replies are lost.
+// How long a connection waits for late replies. If a server halts for longer, its replies are lost.
 inline constexpr Duration kHearsLate = std::chrono::hours(1);
 
 class RedisConnection final {
@@ -67,13 +67,13 @@ class RedisConnection final {
    public:
     virtual ~Listener() = default;
     virtual void OnReady(RedisConnection& connection) = 0;  // the connection is logged in
-    // The last call to the listener; all calls have been answered by then. The listener must not destroy the connection
-    // here, but later (RedisLoop::DropAtEndOfTurn).
+    // The last call to the listener; every RedisCall has been answered by then. The listener must not destroy the
+    // connection here, but later (RedisLoop::DropAtEndOfTurn).
     virtual void OnEnd(RedisConnection& connection, const std::string& problem) = 0;
   };
 
   // Begins to connect: first to the address with the index `host_address` among those of the host (modulo their
-  // number), then to those behind it. `options` must outlive the connection, and `listener`, which may be null, must
+  // number), then to the following ones. `options` must outlive the connection, and `listener`, which may be null, must
   // live until OnEnd.
   RedisConnection(RedisLoop& loop, RedisAddress address, const RedisConnectionOptions& options, Listener* listener,
                   size_t host_address = 0);
@@ -90,8 +90,8 @@ class RedisConnection final {
   bool lingers() const { return state_ == State::kLingering; }
   const RedisAddress& address() const { return address_; }
   size_t waiting() const { return calls_.size(); }  // commands that were sent and have no reply yet
-  // Returns the index of the address with which another connection to the host should begin: this connection's if it is
-  // ready, else the one behind all that have failed.
+  // Returns the index of the address with which another connection to the host should begin: the one of this connection
+  // if it is ready, else the one after all that have failed.
   size_t next_host_address() const { return ready() ? next_address_ - 1 : next_address_; }
   const std::string& warning() const { return warning_; }  // a danger to the counts, such as eviction; empty: none
   // How often it has written to the socket; for tests and benchmarks.
@@ -102,7 +102,7 @@ class RedisConnection final {
   // A command that was sent and has no reply yet.
   struct Sent {
     RedisCallPtr call;      // null: the reply is dropped
-    uint64_t end = 0;       // position behind its last byte, among all bytes of the connection
+    uint64_t end = 0;       // position after its last byte, among all bytes of the connection
     bool answered = false;  // it was answered without a reply; `call` then has only what RedisCall::late needs
   };
   struct Unanswered {
@@ -140,7 +140,7 @@ class RedisConnection final {
   State state_ = State::kConnecting;
   const std::shared_ptr<void> alive_ = std::make_shared<char>();  // tells posted tasks whether this object still exists
   std::vector<RedisAddress> addresses_;
-  size_t tried_ = 0;         // how many of these were tried
+  size_t tried_ = 0;         // how many of addresses_ were tried
   size_t next_address_ = 0;  // index of the address to try next
   const TimePoint connect_deadline_;
   std::string warning_;

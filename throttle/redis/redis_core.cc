@@ -9,9 +9,9 @@
 namespace weir {
 namespace {
 
-// Deadline of AskAll, which reads or changes many keys: the server answers it piece by piece, among the decisions.
+// Deadline of AskAll, which reads or changes many keys: the server answers piece by piece, between other calls.
 constexpr int kPatience = 4;  // timeouts
-// A connection is given up after so many timeouts without a word.
+// A connection ends after this many timeouts in which the server sends nothing.
 constexpr int kSilence = 4;
 
 std::vector<std::string> WithProbe(std::vector<std::string> load_scripts) {
@@ -89,7 +89,7 @@ void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done, 
   {
     const std::lock_guard lock(mutex_);
     inbox_.push_back(std::move(call));
-    if (inbox_.size() > 1) return;  // the first call has posted
+    if (inbox_.size() > 1) return;  // the first call in inbox_ has posted Drain
   }
   loop_.InLoop() ? loop_.AtEndOfTurn([this] { Drain(); }) : loop_.Post([this] { Drain(); });
 }

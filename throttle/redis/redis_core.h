@@ -1,6 +1,6 @@
-// RedisCore: the client by which a store uses Redis. It owns the thread of the connections (RedisLoop), finds the right
-// server for each call (RedisTopology), and brings calls from any thread there and their outcomes back. Calls that come
-// at about the same time are written together and answered in order (pipelining).
+// RedisCore: the client through which a store uses Redis. It owns the thread of the connections (RedisLoop), finds the
+// right server for each call (RedisTopology), and passes calls from any thread to that server and outcomes back. Calls
+// that come at about the same time are written together and answered in order (pipelining).
 #pragma once
 
 #include <atomic>
@@ -33,20 +33,20 @@ class RedisCore {
   ~RedisCore();
 
   // Sends the command to the server that has its slot, and returns without waiting. The loop's thread calls `done`
-  // exactly once, at the latest when the client's timeout is over, and `late` at most once (RedisCall). Both must not
-  // block. Any thread.
+  // exactly once, at the latest when the client's timeout is over, and `late` at most once (RedisCall). Neither may
+  // block. Any thread may call Submit.
   void Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late = {});
-  // Sends the commands and waits for their outcomes, which are in the same order; at most four timeouts. Any thread but
-  // the loop's.
+  // Sends the commands, waits at most four timeouts for their outcomes, and returns these in the order of the commands.
+  // Any thread but the loop's may call it.
   std::vector<RedisOutcome> AskAll(std::vector<Command> commands);
-  // The same for one command.
+  // Does the same for one command.
   RedisOutcome Ask(Command command);
 
   // Call this after a failure, from any thread. Probes all servers, with longer and longer pauses, until all of them
   // answer, and then calls `on_well`. Does nothing while such a check goes on.
   void CheckSoon();
   TimePoint Now() const { return loop_.Now(); }
-  // Waits for the loop's thread. The breaker is open if no server is asked because of a wrong configuration.
+  // Waits for the loop's thread. The breaker counts as open if no server is asked because the configuration is wrong.
   RedisTopologyHealth ServersHealth() const;
 
  private:

@@ -3,7 +3,7 @@
 // A turn of the loop is one Asio handler (a read, a timer, a posted task), followed by the tasks for the end of the
 // turn. At that end each connection writes, in one go, all calls that it got during the turn.
 //
-// Threads: any for Post, Call, InLoop, Now and io; the loop's own for all the rest.
+// Threads: any thread may call Post, Call, InLoop, Now and io; only the loop's own may call the rest.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,7 +21,7 @@ namespace weir {
 
 class RedisLoop {
  public:
-  // Runs a task once, at a given time. If the timer is destroyed before, the task does not run.
+  // Runs a task once, at a given time. If the timer is destroyed before that, the task does not run.
   class Timer {
    public:
     explicit Timer(RedisLoop& loop) : timer_(*loop.io_) {}
@@ -30,7 +30,7 @@ class RedisLoop {
     void At(TimePoint when, std::function<void()> task);
     void After(Duration pause, std::function<void()> task) { At(Clock::System().Now() + pause, std::move(task)); }
     void Cancel();
-    bool armed() const { return task_ != nullptr; }     // a task waits
+    bool armed() const { return task_ != nullptr; }     // true if a task waits
     TimePoint when() const { return timer_.expiry(); }  // only if armed
 
    private:

@@ -18,9 +18,9 @@ std::string RedisScriptSha(std::string_view script) {
   return text;
 }
 
-// A script that begins with #! and does not declare that it only reads is checked before it begins: out of memory,
-// without a disk or replicas that must be there, or as a replica, the server refuses it. It needs no key: on a cluster
-// each node accepts it, whatever its slots.
+// A server refuses a script that begins with #! and does not declare that it only reads, if the server is out of
+// memory, cannot save its data, has too few replicas or is a replica. The script needs no key, so each node of a
+// cluster accepts it, whatever its slots.
 std::string_view RedisProbeScript() { return "#!lua\nreturn 1"; }
 
 std::string LoadRedisScript(std::string_view script) { return FormatRedisCommand({"SCRIPT", "LOAD", script}); }

@@ -41,7 +41,7 @@ class RedisReplyBound {
   const RedisReplyLimits limits_;
   redisReader* reader_ = nullptr;
   redisReplyObjectFunctions given_{};      // hiredis' own functions
-  redisReplyObjectFunctions functions_{};  // with those that count
+  redisReplyObjectFunctions functions_{};  // the same, but with the two that count
   size_t bytes_ = 0;                       // in this reply
   size_t elements_ = 0;                    // in this reply
   bool exceeded_ = false;

@@ -21,7 +21,7 @@ std::optional<RedisAddress> ToAddress(const redisReply& host, const redisReply& 
   return address;
 }
 
-// Returns the value of a name in a list of names and values in turn.
+// Returns the value of a name in a list in which names and values alternate.
 const redisReply* ValueOf(const redisReply& fields, std::string_view name) {
   for (size_t i = 0; i + 1 < fields.elements; i += 2) {
     const redisReply& field = *fields.element[i];
@@ -194,7 +194,7 @@ void RedisSentinelTopology::AskSentinel() {
     sentinel_ = std::make_shared<RedisConnection>(loop_, sentinels_[at_], to_sentinels_,
                                                   static_cast<RedisConnection::Listener*>(this));
   }
-  // The first answer may put another connection in its place, so both commands go to this one.
+  // The first answer may put another connection in its place, so both commands are sent on this one.
   const std::shared_ptr<RedisConnection> sentinel = sentinel_;
   SendToSentinel(*sentinel, "GET-MASTER-ADDR-BY-NAME", &RedisSentinelTopology::OnMasterAddress);
   SendToSentinel(*sentinel, "SENTINELS", &RedisSentinelTopology::OnSentinels);
@@ -228,7 +228,7 @@ bool RedisSentinelTopology::LogInFromNowOn() {
 
 void RedisSentinelTopology::OnMasterAddress(const RedisOutcome& outcome) {
   if (!outcome.answered()) {
-    // A connection that was let in without a password finds out here that it needs one.
+    // A connection that was accepted without a password may find out here that it needs one.
     const bool asks_for_password = outcome.problem.find("NOAUTH") != std::string::npos;
     return asks_for_password && LogInFromNowOn() ? AskSentinel() : AskNextSentinel(outcome.problem);
   }

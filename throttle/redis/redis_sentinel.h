@@ -1,16 +1,16 @@
-// RedisSentinelTopology: sends all calls to one server: the one that the sentinels name as the master and that confirms
-// it (ROLE). Sentinels are Redis processes that watch a master, and replace it by a replica if it fails.
+// RedisSentinelTopology: sends all calls to one server, which the sentinels name as the master and which confirms that
+// (ROLE). Sentinels are Redis processes that watch a master, and replace it by a replica if it fails.
 //
-// The sentinels of the URL, and those that these name, are asked one after the other. The one that answered is asked
-// again every second. It is asked at once if the master does not answer or turns out to be a replica (READONLY, which
-// says that the call was not executed: that call waits for the new master, until its deadline or until the search
-// fails). While the sentinels name no other master, calls go to the last one, and its breaker (redis_breaker.h) answers
-// them if it is away. While the first search goes on, calls wait; if that search fails, they are answered at once with
-// the problem until a later search finds a master.
+// The sentinels of the URL, and the sentinels that these name, are asked one after the other. The sentinel that
+// answered is asked again every second, and at once if the master does not answer or turns out to be a replica. In the
+// second case the master answers READONLY, which says that the call was not executed; the call then waits for the new
+// master, until its deadline or until the search fails. While the sentinels name no other master, calls are sent to the
+// last one; if that does not answer, its breaker (redis_breaker.h) answers them. While the first search goes on, calls
+// wait; if that search fails, they are answered at once with the problem until a later search finds a master.
 //
 // The user and the password of the URL are for the master. A sentinel gets them only if it asks for a password.
 //
-// Threads: the loop's only (redis_loop.h).
+// Threads: only the loop's thread (redis_loop.h) may use it.
 #pragma once
 
 #include <functional>
@@ -64,7 +64,7 @@ class RedisSentinelTopology final : public RedisTopology,
   const std::vector<RedisAddress> seeds_;
   std::vector<RedisAddress> sentinels_;
   size_t at_ = 0;                              // index of the sentinel that is asked, or was asked last
-  std::shared_ptr<RedisConnection> sentinel_;  // the connection to it
+  std::shared_ptr<RedisConnection> sentinel_;  // the connection to that sentinel
 
   std::shared_ptr<RedisServer> master_;     // gets the calls; null until the first master is found
   std::shared_ptr<RedisServer> candidate_;  // the server that is asked for its ROLE; null: none, or master_

@@ -94,7 +94,7 @@ void RedisServer::OnOutcome(RedisCallPtr call, RedisOutcome outcome) {
   RedisCall::Answer(std::move(call), std::move(outcome));
 }
 
-// On one connection the scripts are loaded before the call is executed.
+// The server executes the commands of a connection in order, so it loads the scripts before it executes the call.
 void RedisServer::SendWithScripts(RedisCallPtr call) {
   if (!std::exchange(scripts_on_the_way_, true))
     for (const std::string& command : options_.connection.prelude)

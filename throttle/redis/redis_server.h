@@ -8,12 +8,12 @@
 // and after `breaker_failures` failed calls in a row. Then calls are answered at once with the problem, and the server
 // is tried again after the breaker's pauses: by connecting or, if there is a connection, by the probe. The breaker also
 // opens at once if the server refuses writes (OOM, MISCONF, NOREPLICAS, READONLY): such a server may answer questions,
-// but would lose what is decided.
+// but cannot store decisions.
 //
-// A connection that was given up after a silence is kept for its late replies (redis_connection.h); of several only the
-// last kMostLingering are kept.
+// A connection that was given up after a silence is kept for its late replies (redis_connection.h); only the last
+// kMostLingering of these are kept.
 //
-// Threads: the loop's only (redis_loop.h); destroyed there, too.
+// Threads: only the loop's thread (redis_loop.h) may use and destroy it.
 #pragma once
 
 #include <deque>
@@ -31,8 +31,8 @@ namespace weir {
 struct RedisServerOptions {
   RedisConnectionOptions connection;
   Duration timeout = std::chrono::milliseconds(500);  // for the answer to a probe
-  // The probe: a command that FormatRedisCommand made. Every answer but an error is good. So is NOSCRIPT, which says
-  // that the server has lost the probe's script.
+  // The probe: a command that FormatRedisCommand made. Every answer but an error counts as good. So does NOSCRIPT,
+  // which says that the server has lost the probe's script.
   std::string probe = FormatRedisCommand({"PING"});
   uint32_t breaker_failures = 5;                          // failed calls in a row that open the breaker
   Duration retry_first = std::chrono::milliseconds(100);  // the first pause before a probe
@@ -76,8 +76,8 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   bool connected() const { return connection_ != nullptr && connection_->ready(); }
   const std::string& problem() const { return problem_; }  // the last failure; empty while all is well
   const std::string& warning() const { return warning_; }  // RedisConnection::warning; empty: none
-  // How many connections became ready after the first, or after a failed attempt: the server may have lost its data
-  // before each of them.
+  // Returns how many connections became ready after the first one, or after a failed attempt: before each of them the
+  // server may have lost its data.
   uint64_t reconnects() const { return reconnects_; }
   // RedisConnection::writes of all its connections; for tests and benchmarks.
   uint64_t writes() const { return writes_ + (connection_ ? connection_->writes() : 0); }

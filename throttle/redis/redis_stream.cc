@@ -123,7 +123,7 @@ void RedisStream::Read(Got got) {
 }
 
 void RedisStream::Write(std::string* bytes, Done done) {
-  // The socket usually takes it all, without another turn.
+  // The socket usually takes all bytes, without another turn of the loop.
   error_code would_block;
   const size_t count = secure_ ? 0 : socket_.write_some(asio::buffer(*bytes), would_block);
   writing_.swap(*bytes);

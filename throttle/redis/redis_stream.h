@@ -3,7 +3,7 @@
 // A std::shared_ptr must own it. Operations that are under way keep the stream alive; after Close none of them calls
 // its callback.
 //
-// Threads: the loop's only (redis_loop.h).
+// Threads: only the loop's thread (redis_loop.h) may use it.
 #pragma once
 
 #include <array>

@@ -1,13 +1,13 @@
-// RedisTopology: knows which Redis servers there are, and which of them has a key. RedisCore (redis_core.h) gives it
-// calls. The topology sends each call to the server that has the call's slot (redis_slot.h), follows keys that move to
-// another server, and answers each call exactly once (RedisCall::done).
+// RedisTopology: knows which Redis servers there are, and which of them has a key. RedisCore (redis_core.h) passes
+// calls to it. The topology sends each call to the server that has the call's slot (redis_slot.h), follows keys that
+// move to another server, and answers each call exactly once (RedisCall::done).
 //
 //   standalone  one server
 //   Sentinel    the master that the sentinels name; they are asked every second, and at once if the master does not
 //               answer or turns out to be a replica
 //   Cluster     several servers, each of which has some of the slots; MOVED and ASK are followed (redis_cluster.h)
 //
-// Threads: the loop's only (redis_loop.h); made and destroyed there.
+// Threads: only the loop's thread (redis_loop.h) may make, use and destroy it.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ class RedisTopology {
   virtual ~RedisTopology() = default;  // answers waiting calls with a problem
 
   // Sends the call to the server that has call->slot. While the first search for the servers goes on, calls wait, up to
-  // their deadlines. If that search fails, calls are answered with the problem until a later search succeeds. So is a
-  // call whose slot no server of the cluster has.
+  // their deadlines. If that search fails, calls are answered with the problem until a later search succeeds. A call
+  // whose slot no server of a cluster has is also answered with a problem.
   virtual void Send(RedisCallPtr call) = 0;
   // Calls `done` once with all servers that have keys (masters), perhaps before this returns. A cluster fetches a new
   // map of its slots before; Sentinel waits until the first master is found. `done` gets an error if that fails, or has

@@ -61,7 +61,7 @@ Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// The error does not show what is wrong: if the '@' was forgotten it is the password.
+// The error does not show the wrong text, which may be the password if the '@' was forgotten.
 Status ParseAddress(std::string_view text, RedisAddress* address) {
   static constexpr std::string_view kInHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
   const std::optional<UrlServer> server = SplitServer(text);
@@ -88,7 +88,7 @@ Status ParseAddresses(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// Parses MASTER, DB, MASTER/DB or nothing, as the kind has them.
+// Parses MASTER, DB, MASTER/DB or nothing, according to the kind.
 Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
   if (path.find('@') != std::string_view::npos) {
     return Status::Error("after the '/' there is an '@': write a '/' in the user or the password %2F");

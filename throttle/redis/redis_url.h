@@ -4,8 +4,8 @@
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]
 //   redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]
 //
-// "rediss" instead of "redis" in these: over TLS. The user, the password and MASTER may have %-escapes. The port may be
-// left out: 6379, of a sentinel 26379.
+// "rediss" instead of "redis" in these selects TLS. The user, the password and MASTER may have %-escapes. A port that
+// is left out is 6379, or 26379 for a sentinel.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ struct RedisEndpoint {
   int database = 0;  // the number of the database
   bool tls = false;
 };
-// The error says what is wrong and which form is expected; it never contains the user or the password.
+// Parses the URL. The error says what is wrong and which form is expected; it never contains the user or the password.
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
 std::string Describe(const RedisEndpoint& endpoint);  // the URL without user and password
-// Replaces the user and the password by "***" in a text that should be a URL but may be none. For errors, which anyone
-// may read.
+// Replaces the user and the password by "***" in a text that should be a URL but may not be one. For errors, which
+// anyone may read.
 std::string WithoutPassword(std::string_view url);
 
 }  // namespace weir

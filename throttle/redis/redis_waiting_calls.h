@@ -1,7 +1,7 @@
 // RedisWaitingCalls: calls that wait until their server is known, each up to its deadline. The topologies
 // (redis_topology.h) use it.
 //
-// Threads: the loop's only (redis_loop.h).
+// Threads: only the loop's thread (redis_loop.h) may use it.
 #pragma once
 
 #include <deque>

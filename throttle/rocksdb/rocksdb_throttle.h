@@ -10,8 +10,8 @@
 // A RocksDbThrottle owns its monitor and its limiter and runs their threads. Destroy it before the database and its
 // handles are closed, and after the Admissions that it gave.
 //
-// Threads: every function may be called from any thread, except that Stop and the destructor must not be called by a
-// function that Admission::OnSettled was given.
+// Threads: every function may be called from any thread, except that Stop and the destructor must not be called from a
+// function passed to Admission::OnSettled.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ class RocksDbThrottle {
 
   // Attaches to a database that was opened with options from PrepareRocksDb, and starts the threads of the monitor and
   // the limiter. Returns an error if the settings contradict each other, if a column family has neither level nor
-  // universal compaction, or if PrepareRocksDb moved RocksDB's brakes out of the way (EngineBrakes) and the limiter may
-  // be off or may open its gates (LimiterSettings::ReplacesBrakes).
+  // universal compaction, or if PrepareRocksDb moved RocksDB's brakes out of the way (EngineBrakes) but the limiter is
+  // off or may open its gates (LimiterSettings::ReplacesBrakes).
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, const PreparedRocksDb& prepared,
                                                          const Options& options = {});
   // Does the same for a database that was opened without PrepareRocksDb. The program may use up to
@@ -51,7 +51,7 @@ class RocksDbThrottle {
   }
   LimiterView View() const { return limiter_.View(); }
 
-  // Refuses all waiting requests with the reason "stopped" and lets all later work pass. The monitor goes on.
+  // Refuses all waiting requests with the reason "stopped" and lets all later work pass. The monitor keeps running.
   void Stop() { limiter_.Stop(); }
 
   RocksDbMonitor& monitor() { return *monitor_; }

@@ -5,7 +5,7 @@
 //                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
 //   GET /debug/ratelimit  the configured limits, at most kMostShown, and the counts of each
 //
-// The answer of /json is 200 if the request may go, and 429 with Retry-After if a limit is exceeded. Both have a
+// The answer of /json is 200 if the request may pass, and 429 with Retry-After if a limit is exceeded. Both have a
 // RateLimitResponse, without members that are 0:
 //   {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},
 //   "limitRemaining":4,"durationUntilReset":"3600s"}]}
@@ -46,16 +46,16 @@ class EnvoyApi {
       : limiter_(limiter), metrics_(metrics), response_headers_(response_headers) {}
 
   static std::span<const EnvoyRoute> Routes();
-  // Answers a request for a route. Does not check whether the client may ask that. Calls `reply` once, at once or
+  // Answers a request for a route. Does not check whether the client may use the route. Calls `reply` once, at once or
   // later, on any thread.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // Asks the limiter about a request that came in another form than JSON. `request` must live until Ask has returned;
+  // Asks the limiter about a request that came in a form other than JSON. `request` must live until Ask has returned;
   // `done` is called as DescriptorLimiter says.
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
   // Counts such a request if it could not be read.
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // Returns the header fields that Envoy shall add. They tell of one descriptor, chosen as the published service does:
+  // Returns the header fields that Envoy shall add. They describe one descriptor, chosen as the published service does:
   // the last one that refuses the request or, if none does, the first of those with the least left. Returns none if no
   // limit applied, or if `response_headers` is false.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;

@@ -22,19 +22,18 @@ struct HitsFamily {
   uint64_t (*count)(const RuleCounts& counts);
 };
 constexpr HitsFamily kHitsFamilies[] = {
-    {"weir_ratelimit_hits_total", "Hits that a rule applied to; beyond 1,000 rules the others together",
+    {"weir_ratelimit_hits_total", "Hits that a rule applied to; beyond 1,000 rules, the rest count as one",
      [](const RuleCounts& counts) { return Value(counts.hits); }},
     {"weir_ratelimit_over_limit_hits_total", "Hits beyond the limit of the rule",
      [](const RuleCounts& counts) { return Value(counts.over); }},
     {"weir_ratelimit_near_limit_hits_total", "Hits within the limit of the rule, but beyond four fifths of it",
      [](const RuleCounts& counts) { return Value(counts.near); }},
-    {"weir_ratelimit_within_limit_hits_total",
-     "Hits of requests that were within the limit of the rule with all of them",
+    {"weir_ratelimit_within_limit_hits_total", "Hits of requests whose hits were all within the limit of the rule",
      [](const RuleCounts& counts) { return counts.within(); }},
     {"weir_ratelimit_shadow_mode_hits_total", "Hits beyond the limit of a rule in shadow mode, which refused nothing",
      [](const RuleCounts& counts) { return Value(counts.shadow); }},
     {"weir_ratelimit_crowded_hits_total",
-     "Hits of values that count together with others, for WEIR_RATELIMIT_MAX_MIB has no room for each",
+     "Hits of values that are counted together because WEIR_RATELIMIT_MAX_MIB has no room for each",
      [](const RuleCounts& counts) { return Value(counts.with_others); }},
 };
 
@@ -78,12 +77,13 @@ std::string_view NameOf(DescriptorAnswer::Code code) { return kDescriptorCodeNam
 
 void EnvoyMetrics::AppendTo(MetricFamilies& families, const DescriptorLimiter& limiter) const {
   const DescriptorCounts counts = limiter.Counts();
-  families.Counter("weir_ratelimit_requests_total", "Requests for Envoy's rate limits, by what they were answered");
+  families.Counter("weir_ratelimit_requests_total", "Requests for Envoy's rate limits, by answer");
   for (size_t code = 0; code < kDescriptorCodes; ++code)
     families.Add(counts.answers[code], {{"code", kDescriptorCodeNames[code]}});
   families.Add(Value(unreadable_), {{"code", "unreadable"}});
   families
-      .Counter("weir_ratelimit_requests_let_pass_total", "Requests that were over a limit, under WEIR_RATELIMIT_SHADOW")
+      .Counter("weir_ratelimit_requests_let_pass_total",
+               "Requests over a limit that passed because of WEIR_RATELIMIT_SHADOW")
       .Add(counts.let_pass);
   families.Counter("weir_ratelimit_descriptors_without_limit_total", "Descriptors that no limit applied to, by reason")
       .Add(counts.unknown_domain, {{"reason", "unknown_domain"}})
@@ -95,8 +95,9 @@ void EnvoyMetrics::AppendTo(MetricFamilies& families, const DescriptorLimiter& l
       families.Add(family.count(*of_rule), {{"domain", rule.first}, {"rule", rule.second}});
   }
   families.Gauge("weir_ratelimit_rules", "Limits that the configuration has now").Add(rules->limits().size());
-  families.Gauge("weir_ratelimit_names", "Descriptors whose window runs").Add(counts.names);
-  families.Gauge("weir_ratelimit_names_bytes", "What they hold of WEIR_RATELIMIT_MAX_MIB").Add(counts.bytes);
+  families.Gauge("weir_ratelimit_names", "Descriptors in their current window").Add(counts.names);
+  families.Gauge("weir_ratelimit_names_bytes", "Bytes of WEIR_RATELIMIT_MAX_MIB that descriptors use")
+      .Add(counts.bytes);
   families
       .Counter("weir_ratelimit_names_gave_way_total", "Descriptors that gave way to others before their window ended")
       .Add(counts.gave_way);

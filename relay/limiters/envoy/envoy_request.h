@@ -32,7 +32,7 @@ class EnvoyRequest {
 Result<LimitUnit> UnitOfNumber(uint64_t number);
 
 // Reads the JSON form of the message, as protobuf defines it: numbers may be strings, and members may have the names of
-// the .proto file. Returns an error if the text is wrong or has an unknown member; `request` is then of no use. The
+// the .proto file. Returns an error if the text is wrong or has an unknown member; `request` must not be used then. The
 // texts of `request` are valid until this thread calls ReadEnvoyRequest again.
 Status ReadEnvoyRequest(std::string_view json, EnvoyRequest* request);
 

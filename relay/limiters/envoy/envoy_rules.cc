@@ -129,7 +129,7 @@ std::vector<std::string> EnvoyRuleFiles(const std::string& directory) {
     const std::filesystem::path& path = at->path();
     const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
     std::error_code gone;
-    // A hidden file is an editor's. A link may lead to a hidden directory, as those of a ConfigMap do.
+    // Hidden files belong to editors. A link may lead to a hidden directory, as those of a ConfigMap do.
     if (is_yaml && !path.filename().string().starts_with('.') && at->is_regular_file(gone))
       paths.push_back(path.string());
   }

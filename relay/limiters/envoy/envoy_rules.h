@@ -13,7 +13,7 @@
 //             name: a_number          # another limit can name it in `replaces`
 //             replaces: [{name: other}]
 //           shadow_mode: true         # the limit counts, and refuses nothing
-//           quota_mode: true          # it refuses only if all limits of a request with quota_mode are over
+//           quota_mode: true          # it refuses only if all limits with quota_mode are exceeded
 //     - {key: route, value: "api/*", share_threshold: true, rate_limit: {unit: hour, requests_per_unit: 10}}
 //     - {key: internal, rate_limit: {unlimited: true}}
 //

@@ -41,7 +41,7 @@ class EnvoyService final : public ServedLimiter {
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
-  // When a request last had to share a counter with other values for want of memory, and when the log last said so.
+  // When a value last had to share a counter with others for lack of memory, and when the log last said so.
   std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
   std::optional<EnvoyApi> api_;                 // the limiter's destructor may still answer requests through it
   std::unique_ptr<DescriptorLimiter> limiter_;  // set by Open

@@ -1,7 +1,7 @@
 // The ids of grants: a client gives a grant back by the id that came with it, and cannot guess the id of another grant.
 //
 // The keyed limiter numbers the grants of a key one after the other. An id is such a number, encrypted (Speck64/128)
-// with a random key that each process makes for itself. So an id is valid only in the process that has made it.
+// with a random key of its process. So an id is valid only in the process that has made it.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class NumberCipher {
 
 // Returns the id of a grant: 16 hexadecimal digits.
 std::string GrantId(uint64_t grant);
-// Returns the number of the grant; nullopt if the text has not the form of an id. The number may be one that was never
-// granted.
+// Returns the number of the grant; nullopt if the text does not have the form of an id. The number may be one that was
+// never granted.
 std::optional<uint64_t> GrantOf(std::string_view id);
 
 }  // namespace weir

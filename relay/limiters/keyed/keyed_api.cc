@@ -87,7 +87,7 @@ std::string ReadCount(std::string_view name, std::string_view value, uint32_t le
   return "";
 }
 
-// Reads a value as Go's ParseBool does, and so GoCC.
+// Reads a value as Go's ParseBool, and so GoCC, does.
 std::optional<bool> ReadBool(std::string_view value) {
   constexpr std::string_view kYes[] = {"true", "True", "TRUE", "t", "T", "1"};
   constexpr std::string_view kNo[] = {"false", "False", "FALSE", "f", "F", "0"};
@@ -160,14 +160,14 @@ std::string Reason(std::string_view key, const KeyedAnswer& answer) {
     case KeyedCode::kOverridesOff:
       return "maxRequests and maxRequestsInQueue are not taken from requests here (WEIR_KEYED_OVERRIDES)";
     case KeyedCode::kTooManyKeys:
-      return "no further key can be held, or none of this client's (WEIR_KEYED_MAX_KEYS); keys that nobody names are "
+      return "there is no room for another key, or for another of this client's (WEIR_KEYED_MAX_KEYS); unused keys are "
              "forgotten after three windows";
     case KeyedCode::kTooManyWaiting:
-      return "nobody else can wait, of any key (WEIR_KEYED_MAX_WAITING)";
+      return "no more requests can wait, for any key (WEIR_KEYED_MAX_WAITING)";
     case KeyedCode::kStoreAway:
       return "the store that counts this key for all servers does not answer (WEIR_KEYED_STORE)";
     case KeyedCode::kClosed:
-      return "the server is going";
+      return "the server is shutting down";
     case KeyedCode::kGranted:
       break;
   }
@@ -189,7 +189,7 @@ HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
   json.reserve(key.size() + 240);
   const auto add = [&json](std::string_view name, int64_t number) { json.append(name).append(std::to_string(number)); };
   const std::string id = GrantId(answer.grant);
-  // request_id is GoCC's name for it.
+  // request_id is GoCC's name for the id.
   json.append(R"({"id":")").append(id).append(R"(","request_id":")").append(id).append(R"(","key":)");
   AppendJsonString(key, &json);
   add(R"(,"max_requests":)", answer.limits.max_requests);
@@ -237,7 +237,7 @@ void Write(const KeyState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request for a key, which may come to wait. Only its first end counts: the answer, or that its client left.
+// A request for a key, which may have to wait. Only the first of its ends counts: the answer, or its client's leaving.
 class KeyedApi::Asker final : public KeyedCaller, public std::enable_shared_from_this<KeyedApi::Asker> {
  public:
   Asker(KeyedApi& api, const HttpRequest& request, HttpReply reply)
@@ -324,8 +324,8 @@ void KeyedApi::GiveBack(const HttpRequest& request, HttpReply reply) {
     metrics_.OnGivenBack(given_back);
     if (!given_back) {
       return reply(weir::Correlated(ErrorResponse(404, "unknown_grant",
-                                                  Printable(id) + " is no grant that counts in the window of " +
-                                                      Printable(key) + ": given back before, or past"),
+                                                  Printable(id) + " is not a current grant of " + Printable(key) +
+                                                      ": it was given back before, or its window is over"),
                                     correlation));
     }
     JsonWriter json(JsonWriter::Layout::kCompact);
@@ -379,7 +379,7 @@ void KeyedApi::Show(const HttpRequest& request, HttpReply reply) const {
   limiter_.Describe(request.parameters[0], [key = request.parameters[0],
                                             reply = std::move(reply)](const std::optional<KeyState>& state) {
     if (!state)
-      return reply(ErrorResponse(404, "unknown_key", Printable(key) + " is not held: nobody named it lately"));
+      return reply(ErrorResponse(404, "unknown_key", Printable(key) + " is not held: no request has named it lately"));
     JsonWriter json(JsonWriter::Layout::kCompact);
     Write(*state, &json);
     reply(JsonResponse(200, std::move(json).Text()));

@@ -1,13 +1,13 @@
 // KeyedApi: the keyed limiter (throttle/keyed/keyed_limiter.h) over HTTP, in the form of the rate limiter GoCC.
 // relay/limiters/openapi.json has every parameter and every answer.
 //
-//   GET, POST /rate/{key}          a request of the key: it is granted or refused, or waits in line if it may
+//   GET, POST /rate/{key}          a request of the key, which is granted or refused, or waits in line if it may
 //     ?canWait                     the request may wait; canWait=true says the same, in any spelling of Go's ParseBool
 //     &maxRequests=N               the limits of the key from now on, if the operator lets requests set them
 //     &maxRequestsInQueue=N
 //   DELETE /rate/{key}/{id}        gives the grant with this id back; that works once
 //   GET /debug                     counts, and a page of up to 100 keys
-//     ?after=PLACE                 the page after the one that had this place as "next"
+//     ?after=PLACE                 the page after the one whose "next" was this place
 //   GET /debug/{key}               one key
 //
 // A key is a segment of the path, percent-decoded; an encoded slash is a part of the key. It is UTF-8 of at most 512
@@ -61,7 +61,7 @@ class KeyedApi {
   KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   static std::span<const KeyedRoute> Routes();
-  // Answers a request for a route. Does not check whether the client may ask that. Calls `reply` once, at once or
+  // Answers a request for a route. Does not check whether the client may use the route. Calls `reply` once, at once or
   // later, on any thread.
   void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
   // Adds the X-Correlation-ID of the request, or a new one, to a response.

@@ -16,7 +16,7 @@ std::string_view NameOf(KeyedCode code) { return kKeyedCodeNames[static_cast<siz
 void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts,
                             const std::optional<SharedWindowsHealth>& shared) const {
   families.Counter("weir_keyed_requests_total",
-                   "Requests for a key, by what they were answered; client_left: it was gone before its turn came");
+                   "Requests for a key, by answer; client_left: the client was gone before its turn came");
   for (size_t code = 0; code < kKeyedCodes; ++code)
     families.Add(answers_[code].load(std::memory_order_relaxed), {{"code", kKeyedCodeNames[code]}});
   families.Add(invalid_.load(std::memory_order_relaxed), {{"code", "invalid_request"}})
@@ -26,12 +26,12 @@ void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts,
       .Add(not_given_back_.load(std::memory_order_relaxed), {{"result", "unknown_grant"}});
   families.Gauge("weir_keyed_keys", "Keys that are held now").Add(counts.keys);
   families.Gauge("weir_keyed_waiting", "Requests that wait in line now").Add(counts.waiting);
-  families.Counter("weir_keyed_waited_total", "Requests that stood in line, whatever came of it").Add(counts.waited);
-  families.Histogram("weir_keyed_wait_seconds", "How long those waited in line that were granted then").Add(waits_);
+  families.Counter("weir_keyed_waited_total", "Requests that waited in line, whatever the result").Add(counts.waited);
+  families.Histogram("weir_keyed_wait_seconds", "Time that granted requests waited in line").Add(waits_);
   config_reads_.AppendTo(families, "weir_keyed");
   if (!shared) return;
   families
-      .Counter("weir_keyed_leases_total", "Leases of shared windows that were asked for, by whether that was answered")
+      .Counter("weir_keyed_leases_total", "Leases of shared windows that were requested, by whether the store answered")
       .Add(counts.leases - std::min(counts.leases, counts.leases_unanswered), {{"result", "answered"}})
       .Add(counts.leases_unanswered, {{"result", "unanswered"}});
   families.Counter("weir_keyed_leased_total", "Grants that were leased, for all requests of shared keys")

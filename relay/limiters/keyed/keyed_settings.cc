@@ -61,25 +61,25 @@ void Declare(SettingTable& table, KeyedSettings& s) {
   table.Add<ServedKeyedApi>(
       "KEYED_API", &s.api,
       {{"off", ServedKeyedApi::kOff}, {"admins", ServedKeyedApi::kAdmins}, {"all", ServedKeyedApi::kAll}},
-      "who may use /rate/{key} on this port, where each key has a window of requests: nobody, administrators, or "
-      "everybody, which is the default of `weir gate`");
+      "access to /rate/{key} on this port (each key has a window of requests): off, admins (administrators only) or "
+      "all; the default of `weir gate` is all");
   table.AddSecret("KEYED_STORE", &s.store,
                   "where the windows of keys are counted: memory (each process by itself), or for many machines "
-                  "redis://HOST:PORT, redis-sentinel://… or redis-cluster://…, with the other WEIR_QUOTA_REDIS_…",
+                  "redis://HOST:PORT, redis-sentinel://… or redis-cluster://… (WEIR_QUOTA_REDIS_… apply to it too)",
                   WithoutPassword);
   table.Add<WhenAway>("KEYED_WHEN_STORE_AWAY", &s.when_store_away,
                       {{"local", WhenAway::kAlone}, {"refuse", WhenAway::kRefuse}},
-                      "while WEIR_KEYED_STORE does not answer: each process counts by itself, up to the limit, or "
-                      "requests get 503 and those that may wait go on waiting");
+                      "what happens while WEIR_KEYED_STORE does not answer. local: each process counts by itself, up "
+                      "to the limit. refuse: requests get 503, and requests that may wait go on waiting");
   table.Add("KEYED_OVERRIDES", &s.overrides,
             "whether a request may bring a key's limits with it (?maxRequests, ?maxRequestsInQueue)");
   table.Add("KEYED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the keys are spread");
   table.Add(
       "KEYED_MAX_KEYS", &s.max_keys, {.min = 1, .max = 1e9},
-      "keys that are held at once, of 256 bytes each (a name above 80 bytes, a sliding window and grants given back "
-      "take more); the last quarter is for clients with few of them, and further ones get 503");
+      "keys held at once, 256 bytes each (a name above 80 bytes, a sliding window and grants given back take more). "
+      "The last quarter is kept for clients with few keys; requests for further keys get 503");
   table.Add("KEYED_MAX_WAITING", &s.max_waiting, {.min = 0, .max = 1e7, .unit = "requests"},
-            "requests that wait at once, of all keys; beyond that further ones get 503");
+            "requests that wait at once, for all keys together; further ones get 503");
 }
 
 Status CheckKeyedStoreName(const std::string& store) {

@@ -3,12 +3,12 @@
 //   keyed:
 //     default: {window_millis: 1000, max_requests: 100, max_requests_in_queue: 400, window: fixed, shared: true}
 //     keys:                                        # limits of single keys
-//       user-123: {max_requests: 10}               # values that are missing are those of default
+//       user-123: {max_requests: 10}               # missing values are those of default
 //     patterns:                                    # RE2, for the whole key; the first that matches applies
 //       - {pattern: "team-[a-z]+", max_requests: 1000, window: sliding, shared: false}
 //
-// `shared` has an effect if WEIR_KEYED_STORE is set: then the servers with that store share the window. Limits that
-// cannot be shared must say `shared: false`.
+// `shared` has an effect only if WEIR_KEYED_STORE is set: then the servers with that store share the window. Limits
+// that cannot be shared must say `shared: false`.
 #pragma once
 
 #include <chrono>
@@ -30,9 +30,9 @@ enum class ServedKeyedApi : uint8_t { kOff, kAdmins, kAll };
 struct KeyedSettings {
   ServedKeyedApi api = ServedKeyedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
   bool debug_for_admins = true;               // no setting: true on a relay, whose port is open to every client
-  std::string store = "memory";               // or the address of a Redis, whose users share the windows
+  std::string store = "memory";               // or the address of a Redis, whose clients share the windows
   WhenAway when_store_away = WhenAway::kAlone;
-  // Both are those of the quotas, which may use the same Redis.
+  // These two are settings of the quotas; both limiters may use the same Redis.
   std::string redis_prefix = "weir";
   RedisClientOptions redis;
   bool overrides = false;  // requests may set the limits of their key
@@ -53,8 +53,8 @@ struct KeyedRulesRead {
   std::string summary = "100 requests in 1 s for every key";
 };
 // Reads the rules of the file. If `config_file` is empty or the file has no section `keyed`, returns the default rules.
-// `shares` is SharesKeys. `running` has the rules in use, or is null. If they come from a section, it is an error that
-// the file has none: a file that was emptied, or of which only the first lines are written yet, would lift all limits.
+// `shares` is SharesKeys. `running` has the rules in use, or is null. If they come from a section, a file without one
+// is an error: a file that was emptied, or is only written in part so far, would lift all limits.
 Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false,
                                       const KeyedRulesRead* running = nullptr);
 // Reads the section `keyed` into *read. Reports what is wrong with it as errors of `section`.

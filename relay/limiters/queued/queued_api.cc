@@ -70,7 +70,7 @@ std::string ReadSentAt(std::string_view text, std::optional<WallTime>* sent_at) 
   if ((*sent_at = ParseTime(text))) return "";
   const auto number = ParseNumber(text, kUnixTimes);
   if (!number.ok())
-    return "X-Sent-At: " + Printable(text) + " is no time of RFC 3339, and " + number.status().message();
+    return "X-Sent-At: " + Printable(text) + " is not a time of RFC 3339, and " + number.status().message();
   const double seconds = number.value() >= kLeastMilliseconds ? number.value() / 1000 : number.value();
   *sent_at = WallTime(FromSeconds(std::min(seconds, 9e9)));
   return "";
@@ -108,9 +108,9 @@ std::string Reason(std::string_view path, const QueuedAnswer& answer) {
     case QueuedCode::kUnknownPath:
       return Printable(path) + ": neither it nor a path above it is among the endpoints of WEIR_CONFIG";
     case QueuedCode::kTooManyWaiting:
-      return "nobody else can wait, at any endpoint (WEIR_QUEUED_MAX_WAITING)";
+      return "no more requests can wait, at any endpoint (WEIR_QUEUED_MAX_WAITING)";
     case QueuedCode::kClosed:
-      return "the server is going";
+      return "the server is shutting down";
     case QueuedCode::kServed:
       break;
   }
@@ -152,7 +152,7 @@ void AddFields(const QueuedAnswer& answer, HttpFields* fields) {
       state.amount = config.most_in_window;
       break;
     default:
-      // A rate below 1 is one request in the time that it takes.
+      // A rate below 1 is one request in the time that one takes.
       state.amount = static_cast<int64_t>(std::max(1.0, config.rate));
       state.window = FromSeconds(std::max(1.0, config.rate) / config.per_second());
       if (config.algorithm == Algorithm::kTokenBucket) state.burst = config.burst_size;
@@ -202,7 +202,7 @@ void Write(const EndpointState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request, which may come to wait. Only the first end of its wait counts: its turn, or that its client left.
+// A request, which may have to wait. Only the first of its wait's two ends counts: its turn, or its client's leaving.
 class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_from_this<QueuedApi::Asker> {
  public:
   Asker(QueuedApi& api, const HttpRequest& request, HttpReply reply)

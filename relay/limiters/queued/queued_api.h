@@ -10,12 +10,12 @@
 //     X-Sent-At: T                 when the client sent the request: RFC 3339, or Unix time in seconds or milliseconds;
 //                                  transit_ms of the answer says how long ago that was
 //   GET /debug/endpoints           counts, and a page of up to 100 endpoints
-//     ?after=PLACE                 the page after the one that had this place as "next"
+//     ?after=PLACE                 the page after the one whose "next" was this place
 //
 // A body is accepted and ignored. A path is UTF-8 of at most 512 bytes; slashes at its end are ignored.
 //
 // A request that was let through is answered with 200 and {"ok":true,"endpoint":…,"queued_for_ms":…,"queue_depth":…},
-// together with the configuration of the endpoint, without values that are 0: "rate", "unit", "scheduler", "algorithm",
+// together with the configuration of the endpoint, except values that are 0: "rate", "unit", "scheduler", "algorithm",
 // "max_queue_size", "overflow", "burst_size", "window_seconds", "queue_timeout", "tokens_per_window", "default_tokens",
 // "dynamic". For token_window there are also "tokens_consumed", "tokens_remaining", "window_capacity" and
 // "waiting_for_next_window".
@@ -52,7 +52,7 @@ class QueuedApi {
   QueuedApi(QueuedLimiter& limiter, QueuedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   // Take passes a request to its endpoint; ShowPage answers GET /debug/endpoints. Neither checks whether the client may
-  // ask that. Each calls `reply` once, at once or later, on any thread.
+  // do this. Each calls `reply` once, at once or later, on any thread.
   void Take(const HttpRequest& request, HttpReply reply);
   void ShowPage(const HttpRequest& request, HttpReply reply) const;
 

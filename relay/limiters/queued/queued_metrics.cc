@@ -12,14 +12,14 @@ std::string_view NameOf(QueuedCode code) { return kQueuedCodeNames[static_cast<s
 
 void QueuedMetrics::AppendTo(MetricFamilies& families, const QueuedCounts& counts) const {
   families.Counter("weir_queued_requests_total",
-                   "Requests at endpoints, by what they were answered; client_left: it was gone before its turn came");
+                   "Requests at endpoints, by answer; client_left: the client was gone before its turn came");
   for (size_t code = 0; code < kQueuedCodes; ++code)
     families.Add(answers_[code].load(std::memory_order_relaxed), {{"code", kQueuedCodeNames[code]}});
   families.Add(invalid_.load(std::memory_order_relaxed), {{"code", "invalid_request"}})
       .Add(client_left_.load(std::memory_order_relaxed), {{"code", "client_left"}});
   families.Gauge("weir_queued_waiting", "Requests that wait at endpoints now").Add(counts.waiting);
-  families.Counter("weir_queued_waited_total", "Requests that stood in line, whatever came of it").Add(counts.waited);
-  families.Histogram("weir_queued_wait_seconds", "How long those waited in line that were served then").Add(waits_);
+  families.Counter("weir_queued_waited_total", "Requests that waited in line, whatever the result").Add(counts.waited);
+  families.Histogram("weir_queued_wait_seconds", "Time that served requests waited in line").Add(waits_);
   families.Gauge("weir_queued_dynamic_endpoints", "Endpoints that are not configured themselves").Add(counts.dynamic);
   config_reads_.AppendTo(families, "weir_queued");
 }

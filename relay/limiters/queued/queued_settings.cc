@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Paths of the relay's or the gate's, with all that is below them, whichever limiters are served.
+// Paths of the relay or the gate, with all paths below them, whichever limiters are served.
 constexpr std::string_view kOwnPaths[] = {"/v1",          "/rate",    "/debug",   "/json",
                                           "/healthcheck", "/metrics", "/healthz", "/readyz"};
 constexpr double kMostDynamicEndpoints = 1e6;
@@ -53,7 +53,7 @@ void ReadPath(const YamlValue& value, const IsOwnPath& is_own, std::string* path
     value.Error("found " + *path + ", expected a path of yours: " + first + " is the program's own");
 }
 
-// Reads the members that may stand in `defaults` too.
+// Reads the members that may be in `defaults` too.
 void ReadManner(YamlMap& map, EndpointRule* rule) {
   ReadWord(map.Optional("unit"), EndpointConfig::kUnits, &rule->unit);
   ReadWord(map.Optional("scheduler"), EndpointConfig::kSchedulers, &rule->scheduler);
@@ -85,13 +85,13 @@ void Declare(SettingTable& table, QueuedSettings& s) {
   table.Add<ServedQueuedApi>(
       "QUEUED_API", &s.api,
       {{"off", ServedQueuedApi::kOff}, {"admins", ServedQueuedApi::kAdmins}, {"all", ServedQueuedApi::kAll}},
-      "who may use the endpoints of WEIR_CONFIG on this port, whose requests wait for their turn: nobody, "
-      "administrators, or everybody, which is the default of `weir gate`");
+      "access on this port to the endpoints of WEIR_CONFIG (their requests wait for their turn): off, admins "
+      "(administrators only) or all; the default of `weir gate` is all");
   table.Add("QUEUED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the endpoints are spread");
   table.Add("QUEUED_MAX_WAITING", &s.max_waiting, {.min = 0, .max = 1e7, .unit = "requests"},
-            "requests that wait at once, at all endpoints; beyond that further ones get 503");
+            "requests that wait at once, at all endpoints together; further ones get 503");
   table.Add("QUEUED_IDLE_MS", &s.idle_after, {.min = 1000, .max = 1e9},
-            "after which an endpoint that WEIR_CONFIG does not name, and nobody uses, ends");
+            "idle time after which an endpoint that WEIR_CONFIG does not name is removed");
 }
 
 Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running,

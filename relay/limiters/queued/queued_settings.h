@@ -15,8 +15,8 @@
 //       queue_timeout: 3            # seconds; 0: no timeout
 //     - {path: /llm, algorithm: token_window, window_seconds: 60, tokens_per_window: 10000, default_tokens: 1}
 //
-// A value that is missing is that of the nearest endpoint above, else that of `defaults`, else that of EndpointRule.
-// The section `server`, which files of rls have (rls.yml), is skipped with a warning.
+// A missing value comes from the nearest endpoint above, else from `defaults`, else from EndpointRule. The section
+// `server`, which files of the program rls have (rls.yml), is skipped with a warning.
 #pragma once
 
 #include <chrono>
@@ -54,9 +54,9 @@ struct QueuedRulesRead {
 // Returns true if a path is a route of the port.
 using IsOwnPath = std::function<bool(std::string_view path)>;
 // Reads the endpoints of the file. If `config_file` is empty or the file has no section `endpoints`, there are none.
-// `running` has the rules in use, or is null. If they come from a section, it is an error that the file has none: a
-// file that was emptied, or of which only the first lines are written yet, would send away all requests that wait. A
-// path for which `is_own` returns true is an error, and so are the paths that weir's own programs use.
+// `running` has the rules in use, or is null. If they come from a section, a file without one is an error: a file that
+// was emptied, or is only written in part so far, would get all waiting requests refused. A path for which `is_own`
+// returns true is an error, and so are the paths that weir's own programs use.
 Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr,
                                         const IsOwnPath& is_own = {});
 

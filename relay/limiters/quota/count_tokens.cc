@@ -76,14 +76,15 @@ Status ErrorOf(const HttpAnswer& response, const std::string& origin, const std:
 }  // namespace
 
 void Declare(SettingTable& table, CountTokensSettings& s) {
-  table.Add("COUNT_TOKENS_URL", &s.url, "where tokens are counted: the base of models/…:countTokens");
-  table.AddSecret("COUNT_TOKENS_KEY", &s.api_key, "the key for it");
-  table.Add("COUNT_TOKENS_CA_FILE", &s.ca_file, "certificates that its server's is verified by; empty: the system's");
-  table.Add("COUNT_TOKENS_TIMEOUT_MS", &s.timeout, {.min = 1, .max = 600'000}, "for the whole of a count");
+  table.Add("COUNT_TOKENS_URL", &s.url, "address of the server that counts tokens, without /models/…:countTokens");
+  table.AddSecret("COUNT_TOKENS_KEY", &s.api_key, "the API key for the token-counting server");
+  table.Add("COUNT_TOKENS_CA_FILE", &s.ca_file,
+            "file of CA certificates (PEM) that verify the token-counting server's certificate; empty: the system's");
+  table.Add("COUNT_TOKENS_TIMEOUT_MS", &s.timeout, {.min = 1, .max = 600'000}, "longest time for a count");
   table.Add("COUNT_TOKENS_MAX_TEXT_BYTES", &s.max_text_bytes, {.min = 1, .max = 1 << 30, .unit = "bytes"},
-            "longer texts are not sent");
+            "longest text that is sent to be counted");
   table.Add("COUNT_TOKENS_MAX_ANSWER_BYTES", &s.max_answer_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
-            "longer answers are not read");
+            "longest answer that is read");
 }
 
 Result<int64_t> CountTokens(const CountTokensSettings& settings, std::string_view model, std::string_view text) {

@@ -14,7 +14,7 @@
 namespace weir {
 
 struct CountTokensSettings {
-  // The base of the path. With http, which would show the key, it must be an address of loopback.
+  // The base URL. With http, which would show the key, its host must be a loopback address.
   std::string url = "https://generativelanguage.googleapis.com/v1beta";
   std::string api_key;                       // empty: no key is sent
   std::string ca_file;                       // empty: the system's certificates
@@ -25,7 +25,7 @@ struct CountTokensSettings {
 void Declare(SettingTable& table, CountTokensSettings& settings);  // WEIR_COUNT_TOKENS_…
 
 // Returns the number of tokens. Blocks, for at most `timeout`. The error says what is wrong with the arguments, or
-// which step failed: to resolve the name, to connect, TLS, the status (with the provider's message) or the answer. It
+// which step failed: resolving the name, connecting, TLS, the status (with the provider's message) or the answer. It
 // never contains the key.
 Result<int64_t> CountTokens(const CountTokensSettings& settings, std::string_view model, std::string_view text);
 

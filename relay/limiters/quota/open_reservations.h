@@ -1,7 +1,7 @@
-// OpenReservations: this process's part of the number of open reservations; the sum over all processes with the same
-// store is the number. A reservation that this process made counts until this process settles it or its time is over. A
-// reservation that another process made and this one settles counts as -1 until its time is over, because the other
-// process still counts it. The number is exact to the second.
+// OpenReservations: this process's part of the number of open reservations. The sum of the parts of all processes with
+// the same store is that number. A reservation that this process made counts until this process settles it or its time
+// is over. A reservation that another process made and this one settles counts as -1 until its time is over, because
+// the other process still counts it. The part is exact to the second.
 //
 // Threads: any.
 #pragma once

@@ -44,7 +44,7 @@ HttpResponse Malformed(const ApiError& error) {
 HttpResponse InvalidName(std::string message) {
   return ErrorResponse(400, NameOf(QuotaCode::kInvalidName), std::move(message));
 }
-// At most so many models are in one answer: some 300 KB.
+// The most models in one answer (some 300 KB).
 constexpr uint64_t kMostModels = 1000;
 struct ModelsPage {
   std::string after;
@@ -68,10 +68,10 @@ Status ReadPage(std::string_view query, ModelsPage* page) {
   return {};
 }
 
-// A store that is away is asked again at least this often.
+// A store that does not answer is asked again at least this often.
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
-// For most calls the limiter says what is away; for the others the message is the store's own.
+// For most calls the limiter words the message; for these it is the store's own.
 HttpResponse StoreAway(const std::string& message, QuotaAudience audience) {
   std::string reason = StoreAwayReason({});
   if (audience == QuotaAudience::kOperator) reason = message.starts_with(reason) ? message : StoreAwayReason(message);

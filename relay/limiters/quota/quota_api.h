@@ -12,7 +12,7 @@
 //   GET  /v1/models   a page of models with quota and usage, sorted; ?after=m, ?limit=1000; "next" if there are more
 //   GET  /v1/models/{m}        one model; 404 if it has no quota and no usage
 //   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}; for administrators
-//   DELETE /v1/models/{m}/quota    goes back to the quota of the configuration or of a profile; for administrators
+//   DELETE /v1/models/{m}/quota    returns to the quota of the configuration or of a profile; for administrators
 //   DELETE /v1/models/{m}/state, DELETE /v1/state    forgets usage and reservations; 204; for administrators
 //   GET  /v1/health            the state of the store; 503 if nothing can be decided
 //   GET  /v1/openapi.json      the description of this API for programs
@@ -31,7 +31,7 @@
 //   413  if it can never be allowed (too_large)
 //   422  if its idempotency key was used before, with another number of tokens
 //   429  if it is refused; with Retry-After (whole seconds, rounded up) if waiting helps
-//   503  with Retry-After, if the store does not answer and the policy is to refuse then
+//   503  if the store does not answer and the policy is to refuse then; with Retry-After
 //
 // The status of commit, refund and extend is
 //   200  with "late":true if the deadline had passed; a commit or refund that is repeated gets the first answer again
@@ -87,12 +87,12 @@ struct QuotaRoute {
     kHealth,
     kOpenApi,
   };
-  // Says when Answer may keep its thread for long.
+  // When Answer may keep its thread busy for long.
   enum class Waits : uint8_t {
     kNever,
     kForBlocking,  // if the store blocks (QuotaStore::Pace)
     kForStore,     // if the store is not in memory
-    kAlways        // always, because the call goes through all models
+    kAlways        // always, because the call visits all models
   };
 
   Call call;
@@ -112,7 +112,7 @@ class QuotaApi {
   static const QuotaRoute& RouteOf(QuotaRoute::Call call);
   // Returns true if Answer may keep its thread for long with this store (QuotaRoute::Waits).
   bool MayWait(QuotaRoute::Call call) const;
-  // A call to answer. If the route is for administrators, its sender must have been checked to be one.
+  // A call to answer. If the route is for administrators, the caller must have checked that the sender is one.
   struct Asked {
     QuotaRoute::Call call;
     const HttpRequest& request;

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// The values of all calls together. A value that the call does not have is nullopt.
+// The values that any call may have. A value that this call does not have is nullopt.
 struct QuotaCallBody {
   std::optional<std::string> model;
   std::optional<std::string> user;
@@ -34,7 +34,7 @@ struct QuotaCallBody {
   std::optional<bool> partial;
   std::optional<std::string> idempotency_key;
 
-  // Returns prompt_tokens and output_tokens together if one of them is there, else tokens; 0 if none is there.
+  // Returns prompt_tokens and output_tokens together if at least one is set, else tokens; 0 if none is set.
   TokenUse use() const;
 };
 
@@ -47,7 +47,7 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
                       std::function<void(Settled)> done, const Span& span = {});
 
-// Replaces the error message of the store by one that says only that the store is away (QuotaAudience::kStrangers).
+// Hides the store's error message: says only that the store does not answer (QuotaAudience::kStrangers).
 void HideFromStrangers(Decision* decision);
 void HideFromStrangers(Settled* settled);
 

@@ -41,7 +41,7 @@ struct JsonKey {
   int64_t min = 0;
   int64_t max = kMostAmount;
   bool of_tokens = false;
-  bool may_be_null = false;  // null counts as missing: SDKs write optional fields so
+  bool may_be_null = false;  // null counts as missing, because SDKs write null for missing fields
 };
 constexpr std::array<JsonKey, 17> kJsonKeys = {{
     {"model", &Body::model, kRequesters},

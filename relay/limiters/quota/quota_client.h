@@ -36,13 +36,13 @@ class QuotaClient {
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// Asks `client`. If the question is for all models (kModels), asks page after page and returns them as one answer.
-// Returns the first answer whose status is not 200.
+// Asks `client`. If the question is for all models (kModels), asks for page after page and returns all of them as one
+// answer; if the status of a page is not 200, returns that answer.
 Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 
-// Makes a client of a gate. `timeout` is for each request. The token, unless it is empty, goes with the calls for
-// administrators (Authorization: Bearer), and with a second try of a call that the gate has answered with 401. It goes
-// to another machine only over https: with http, such a call is an error. Returns an error if `url` is wrong.
+// Makes a client of a gate. `timeout` is for each request. The token, unless it is empty, is sent with the calls for
+// administrators (Authorization: Bearer), and with a second try of a call that the gate has answered with 401. It is
+// sent to another machine only over https: with http, such a call is an error. Returns an error if `url` is wrong.
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout);
 

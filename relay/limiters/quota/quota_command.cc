@@ -55,20 +55,20 @@ Result<std::string> TokenFor(const std::string& url, const Settings& settings) {
   return FindAdminTokenFor(url, settings.data_dir);
 }
 
-// True if a server is asked. WEIR_QUOTA_STORE=memory, the default, is a gate's own store.
+// Returns true if a server is asked. WEIR_QUOTA_STORE=memory, the default, is a gate's own store.
 bool AsksServer(const QuotaFlags& flags, const Settings& settings) {
   if (flags.gate || flags.store) return flags.gate.has_value();
   return settings.server.limiters.quota.store.store == "memory" || !settings.client.gate.empty();
 }
 
-// True for calls that may make a store: those that only look, or settle a reservation, do not.
+// Returns true for calls that may make a store: those that only look, or settle a reservation, do not.
 bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
   using Call = QuotaRoute::Call;
   return call == Call::kReserve || call == Call::kRecord || call == Call::kSetQuota ||
          (call == Call::kDecide && flags.charge);
 }
 
-// Opens the one named by --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE, else the usual gate.
+// Opens the gate or store that --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE names, else the usual gate.
 Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const Settings& settings,
                                                 std::optional<QuotaRoute::Call> call) {
   if (AsksServer(flags, settings)) {
@@ -95,7 +95,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
     case Call::kReset:
       return Printable(flags.model) + ": nothing is used, nothing is reserved\n";
     case Call::kResetAll:
-      return "of all models nothing is used, nothing is reserved\n";
+      return "no model has usage or reservations\n";
     case Call::kModels:
     case Call::kModel:
     case Call::kSetQuota:
@@ -115,7 +115,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
 }
 
 // Returns the exit code. A decision sets it, whatever its status; an unknown or settled reservation, or an unknown
-// model, is a refusal too. If the store is away nothing was decided, unless the policy is to allow then.
+// model, is a refusal too. If the store does not answer, nothing was decided, unless the policy is to allow then.
 int CodeOf(const HttpResponse& response) {
   if (response.status == 503 || StoreIsAway(response.body)) return kExitWrong;
   if (const std::optional<bool> allowed = IsAllowed(response.body)) return *allowed ? kExitAllowed : kExitRefused;
@@ -162,7 +162,7 @@ Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags
   return {};
 }
 
-// Reads the key from the environment or standard input: on the command line everybody on the machine can read it.
+// Reads the key from the environment or standard input: on the command line every user of the machine could read it.
 void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
   if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
   if (flags.api_key != "-") return;
@@ -238,11 +238,11 @@ int ComplainOfVerb(std::string_view word) {
 
 void AddWhere(CommandLine& line, QuotaFlags& flags) {
   line.Add("--gate", &flags.gate,
-           "the gate to ask (default: WEIR_GATE, or http://127.0.0.1:" + std::to_string(kGatePort) +
-               ", or there the port WEIR_PORT)");
+           "the gate to ask (default: WEIR_GATE, else http://127.0.0.1:" + std::to_string(kGatePort) +
+               ", or that address with the port WEIR_PORT)");
   line.Add("--store", &flags.store,
-           "instead of a gate: the store itself, in this process (default: WEIR_QUOTA_STORE, where it is set); "
-           "yaml:PATH, sqlite:PATH, redis://HOST:PORT")
+           "the store to open in this process, instead of a gate (default: WEIR_QUOTA_STORE, if it is set); yaml:PATH, "
+           "sqlite:PATH, redis://HOST:PORT")
       .Excludes("--gate");
   line.Add("--timeout", &flags.timeout_seconds, "seconds for a gate to answer").Within(0.001, 3600.0).ShowDefault();
 }
@@ -250,7 +250,7 @@ void AddWhere(CommandLine& line, QuotaFlags& flags) {
 void Add(const QuotaVerb& verb, CommandLine line, QuotaFlags& flags) {
   verb.AddTo(line, flags);
   if (verb.call || verb.name == "watch") AddWhere(line, flags);
-  line.Add("--json", &flags.json, "the answer as JSON, as it came");
+  line.Add("--json", &flags.json, "print the answer as JSON, unchanged");
   line.SetFooter(std::string(verb.footer));
 }
 
@@ -263,8 +263,8 @@ const QuotaVerb* FindVerb(std::string_view name) {
 
 int QuotaCommand(int argc, char** argv) {
   CommandLine line(argv[0],
-                   "Asks and administers the quotas of models: of a gate that runs, or of a store.\n"
-                   "`weir quota <verb> --help` tells a verb's flags, with examples.");
+                   "Asks and administers the quotas of models, of a running gate or of a store.\n"
+                   "`weir quota <verb> --help` lists a verb's flags, with examples.");
   line.SetFooter(
       "Examples:\n"
       "  weir quota decide gpt-4o 900\n"

@@ -105,7 +105,7 @@ v1::Decision MessageOf(const Decision& decision, const std::string& model, int64
   return m;
 }
 
-// An explanation is an answer even if the store is away.
+// An explanation is an answer even if the store does not answer.
 GrpcStatus StatusOf(const Decision& decision, bool explains) {
   using enum QuotaCode;
   if (decision.code == kInvalidTokens || decision.code == kInvalidName || decision.code == kKeyReused)

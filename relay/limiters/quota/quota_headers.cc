@@ -52,7 +52,7 @@ class LimitsMet {
   }
   const std::vector<Met>& all() const { return all_; }
 
-  // Returns the limit of this unit that has least left; null if there is none.
+  // Returns the limit of this unit that has the least left; null if there is none.
   const Met* Tightest(Limit::Unit unit) const {
     const Met* least = nullptr;
     for (const Met& met : all_)

@@ -16,8 +16,8 @@ std::string WriteSettled(const Settled& settled);
 std::string WriteExtended(const Settled& settled);  // for extend; a partial commit is written by WriteSettled
 std::string WriteModel(const ModelStats& stats);
 std::string WriteModels(const AllModelStats& all);
-// Returns the key of a tier in a form that may be shown: with an API key replaced by ***, because it is a secret, also
-// in the client's own logs.
+// Returns the key of a tier in a form that may be shown: with an API key replaced by ***, because it must stay secret
+// even in the client's own logs.
 std::string Shareable(const std::string& key);
 // `serving` says whether quotas can be decided; if not, `trouble` says why.
 std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving, std::string_view trouble);

@@ -89,17 +89,17 @@ void QuotaMetrics::OnStoreAnswer(Duration latency, bool available) {
 void QuotaMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) const {
   AppendDecisions(families);
   AppendSettlements(families);
-  // It is below 0 if this process settles what others reserved.
+  // The number is below 0 if this process settles what others reserved.
   families
       .Gauge(
           "weir_quota_reservations_open",
-          "Reservations that this process made, less those that it settled, of those whose time is not over; the sum "
-          "over all processes of a store counts")
+          "Unexpired reservations that this process made, minus those that it settled (below 0 if it settles others'); "
+          "add up all processes of a store")
       .Add(static_cast<double>(open_.Count(clock_.Now())));
   AppendStore(families, health);
   families
       .Histogram("weir_quota_store_seconds",
-                 "From a question to the store to its answer, or until it counts as away; not of stores in memory")
+                 "Time from a call to the store to its answer, or to giving up; not for stores in memory")
       .Add(store_answers_, {{"result", "answered"}})
       .Add(store_failures_, {{"result", "failed"}});
   config_reads_.AppendTo(families, "weir_quota");
@@ -137,28 +137,29 @@ void QuotaMetrics::AppendLive(LiveTables& tables, const StoreHealth& health) con
 void QuotaMetrics::AppendDecisions(MetricFamilies& families) const {
   families.Counter(
       "weir_quota_decisions_total",
-      "Decisions, by call, outcome (allowed, refused, or shadowed: allowed by shadow mode alone), code, the "
-      "tier that refused and the class of the model; of records, allowed is what was counted");
+      "Decisions, by call, outcome (allowed, refused, or shadowed: allowed by shadow mode alone), code, the tier that "
+      "refused and the class of the model; for records, allowed means counted");
   for (const auto& place : classes_) {
     const ClassCounts* counts = place.load(std::memory_order_acquire);
     if (counts == nullptr) break;
     for (size_t call = 0; call < kCalls; ++call)
       for (size_t outcome = 0; outcome < kOutcomes; ++outcome) AppendDecisions(families, *counts, call, outcome);
   }
-  families.Counter("weir_quota_shadowed_total", "Requests that went only because of shadow mode, by code");
+  families.Counter("weir_quota_shadowed_total", "Requests that were allowed only because of shadow mode, by code");
   for (size_t code = 0; code < kQuotaCodes; ++code) {
     const auto quota_code = static_cast<QuotaCode>(code);
     if (quota_code != QuotaCode::kOk && quota_code != QuotaCode::kUnlimited)
       families.Add(Read(shadowed_[code]), {{"code", NameOf(quota_code)}});
   }
-  families.Counter("weir_quota_unchecked_total", "Requests that went because the store was away").Add(Read(unchecked_));
+  families.Counter("weir_quota_unchecked_total", "Requests that were allowed because the store was away")
+      .Add(Read(unchecked_));
 }
 
 void QuotaMetrics::AppendDecisions(MetricFamilies& families, const ClassCounts& counts, size_t call, size_t outcome) {
   for (size_t code = 0; code < kQuotaCodes; ++code) {
     for (size_t tier = 0; tier < kTierLabels; ++tier) {
       const uint64_t count = Read(counts.decisions[call][outcome][code][tier]);
-      // Counts of 0 are left out, but for the one that every rate is compared with.
+      // Counts of 0 are left out, except the one that every rate is compared with.
       const bool is_base = counts.name == kOther && outcome == 0 && code == 0 && tier == kTiers;
       if (count == 0 && !is_base) continue;
       families.Add(count, {{"call", kCallNames[call]},
@@ -180,8 +181,7 @@ void QuotaMetrics::AppendSettlements(MetricFamilies& families) const {
       .Counter("weir_quota_late_settlements_total",
                "Commits and refunds after the deadline: reserve for longer, or extend")
       .Add(Read(late_));
-  families.Counter("weir_quota_repeated_settlements_total", "Commits and refunds that were said again")
-      .Add(Read(again_));
+  families.Counter("weir_quota_repeated_settlements_total", "Commits and refunds that were repeated").Add(Read(again_));
   families
       .Counter("weir_quota_settled_tokens_difference_total",
                "Tokens by which what was used differed from what was reserved")
@@ -192,19 +192,21 @@ void QuotaMetrics::AppendSettlements(MetricFamilies& families) const {
 void QuotaMetrics::AppendStore(MetricFamilies& families, const StoreHealth& health) {
   families
       .Counter("weir_quota_reservations_expired_total",
-               "Reservations that nobody settled in time; each is found when its model is next asked for")
+               "Reservations that expired unsettled; each is found when its model is next asked for")
       .Add(health.expired_reservations);
   families
-      .Gauge("weir_quota_store_breaker", "0 closed: the store is asked; 1 half-open: it is tried; 2 open: it is not")
+      .Gauge("weir_quota_store_breaker",
+             "0 closed: the store is used; 1 half-open: it is being tried; 2 open: it is not used")
       .Add(static_cast<double>(health.breaker));
   families.Gauge("weir_quota_store_problem", "1 while something is wrong with the store; the log says what")
       .Add(health.problem.empty() ? 0.0 : 1.0);
-  families.Gauge("weir_quota_store_warning", "1 while the store answers, and is not set up as it should be")
+  families.Gauge("weir_quota_store_warning", "1 while the store answers but is not set up as it should be")
       .Add(health.warning.empty() ? 0.0 : 1.0);
   families.Counter("weir_quota_store_failures_total", "Calls that the store did not answer").Add(health.failures);
   families.Counter("weir_quota_store_reconnects_total", "Connections to the store that were made again")
       .Add(health.reconnects);
-  families.Counter("weir_quota_dropped_entries_total", "Usage that is not counted, for want of room for names")
+  families
+      .Counter("weir_quota_dropped_entries_total", "Usage that is not counted because there is no room for its names")
       .Add(health.dropped_entries);
 }
 

@@ -1,7 +1,7 @@
 // QuotaMetrics: counts the decisions and settlements of the quota limiter, and shows its metrics.
 //
 // Clients cannot make the number of labels grow: the classes of models are those of the configuration. Since the
-// configuration may change, only the first kMaxClasses of the process have a label of their own; all others are
+// configuration may change, only the first kMaxClasses that the process meets have a label of their own; all others are
 // "other".
 //
 // Threads: any.
@@ -28,8 +28,8 @@ class QuotaMetrics : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  // `on_store_failure` is called when a call of the store fails after one that was answered, on the thread of that
-  // call. It may be null. The clock must outlive this object.
+  // `on_store_failure` is called when a call of the store fails after one that was answered, on the thread of the
+  // failed call. It may be null. The clock must outlive this object.
   explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
 
   void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
@@ -67,7 +67,7 @@ class QuotaMetrics : public QuotaObserver {
   const Clock& clock_;
   const std::function<void()> on_store_failure_;
   std::atomic<bool> store_available_{true};
-  // Filled from the front and never emptied; null beyond. The first is "other".
+  // Filled from the front and never emptied; null beyond the last class. The first is "other".
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
   std::mutex mutex_;  // held to add a class
   std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;

@@ -19,8 +19,8 @@ std::string DescribeConfig(const QuotaConfig& config) {
     text += std::string(text.ends_with(' ') ? "" : ", ") + std::string(NameOf(provider));
   text += "; " + std::to_string(config.quotas.size()) + " models with quotas of their own; unknown models are " +
           (config.unknown_models == UnknownModels::kAllow ? "allowed" : "refused");
-  text += config.when_store_away == WhenStoreAway::kAllow ? "; when the store is away everything goes"
-                                                          : "; when the store is away nothing goes";
+  text += config.when_store_away == WhenStoreAway::kAllow ? "; while the store is away, all requests are allowed"
+                                                          : "; while the store is away, all requests are refused";
   if (config.shadow) text += "; shadow mode: nothing is refused";
   return text;
 }
@@ -85,17 +85,17 @@ void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, Ht
       std::move(busy));
 }
 
-// On an error, which is logged, the running configuration stays. Returns false if the file is being written; it is read
-// when it is at rest.
+// On an error, which is logged, the running configuration stays. Returns false if the file is being written; then it is
+// read once it is at rest.
 bool QuotaService::ReadConfig() {
   Result<QuotaConfig> config = QuotaConfig();
   bool found = false;
   std::vector<std::string> warnings;
   if (!file_.ReadWhole([&] { config = ReadQuotaConfig(settings_, &found, &warnings); })) return false;
-  // The file was emptied, or written only as far as its first lines: all clients' quotas would go.
+  // The file was emptied, or is only written in part so far: it would remove all clients' quotas.
   if (config.ok() && has_section_ && !found) {
     config = Result<QuotaConfig>(
-        Status::Error(settings_.config_file + " has no quota: any more; say `quota: {}` if nothing is to hold"));
+        Status::Error(settings_.config_file + " has no quota: any more; write `quota: {}` if no quota is to apply"));
   }
   metrics_.OnConfigRead(config.ok());
   if (!config.ok()) {
@@ -123,12 +123,12 @@ void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   if (stated.ok()) {
     for (const std::string& warning : stated.value()) spdlog::warn("{}", warning);
   } else if (stated.status().message() != stating_error_) {
-    spdlog::warn("the quotas of the configuration hold here only, for now: {}", stated.status().message());
+    spdlog::warn("the quotas of the configuration apply only here for now: {}", stated.status().message());
   }
   stating_error_ = stated.status().message();
 }
 
-// An operator who asked for the file to be read expects its quotas to hold, but other quotas may have been stated
+// An operator who asked for the file to be read expects its quotas to apply, but other quotas may have been stated
 // since.
 void QuotaService::LogDifferences(const std::stop_token& stop) {
   const std::shared_ptr<const QuotaConfig> config = limiter_.config();
@@ -139,7 +139,7 @@ void QuotaService::LogDifferences(const std::stop_token& stop) {
     const ModelQuota holds = stats.value().quota.value_or(ModelQuota{});
     if (holds == quota) continue;
     spdlog::warn(
-        "{}: max_rpm {}, max_tpm {}, max_rpd {} hold, as somebody stated them after the file, which says {}, {}, {}",
+        "{}: max_rpm {}, max_tpm {}, max_rpd {} apply: they were set after the file was read; the file says {}, {}, {}",
         model, holds.max_rpm, holds.max_tpm, holds.max_rpd, quota.max_rpm, quota.max_tpm, quota.max_rpd);
   }
 }
@@ -166,7 +166,7 @@ void QuotaService::Run(const std::stop_token& stop) {
   }
 }
 
-// Waits until the next look is due, or until it is asked for: then returns true. Logs failures of the store meanwhile.
+// Waits until the next look. Returns true, at once, if a reload is asked for. Logs failures of the store meanwhile.
 bool QuotaService::AwaitLook(const std::stop_token& stop) {
   const auto due = std::chrono::steady_clock::now() + settings_.watch_interval;
   std::unique_lock lock(mutex_);
@@ -200,7 +200,7 @@ Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& se
   FileWatch file(settings.config_file);
   bool has_section = false;
   Result<QuotaConfig> config = QuotaConfig();
-  // If it changes meanwhile, the watch reads it again.
+  // If the file changes meanwhile, the watch reads it again.
   std::vector<std::string> warnings;
   file.ReadWhole([&] { config = ReadQuotaConfig(settings, &has_section, &warnings); });
   if (!config.ok()) return config.status();

@@ -50,10 +50,10 @@ class QuotaService {
   static void AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
                         const std::function<QuotaService&()>& service);
 
-  // Makes a call that came in another form than JSON over HTTP (quota_grpc.h). Calls `make`, at once or later, on a
-  // thread that may wait for the store if this call has to; `make` must give the reply. If `make` gives it after it has
-  // returned, it must keep `under_way` until then. If the call may wait and comes to nothing (WaitingCalls), `busy`
-  // makes the answer, and `make` is not called.
+  // Makes a call that came in a form other than JSON over HTTP (quota_grpc.h). Calls `make`, at once or later, on a
+  // thread that may wait for the store if this call has to; `make` must reply. If it replies only after it has
+  // returned, it must keep `under_way` until then. If the call may wait and is refused before it runs (WaitingCalls),
+  // `busy` makes the answer, and `make` is not called.
   using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way, Span span)>;
   void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 
@@ -62,16 +62,16 @@ class QuotaService {
   // Returns an error if nothing can be decided, and may write to *note (CanDecide in store_health.h).
   Status Ready(std::string* note = nullptr) const;
 
-  // Asks the service's own thread to read the configuration file again. That thread also reads the file by itself, at
-  // most two looks (QuotaSettings::watch_interval) after a change. If the file is wrong, the error is logged and the
-  // running configuration stays.
+  // Asks the service's own thread to read the configuration file again. That thread also reads the file by itself after
+  // a change, at the second look at the latest (QuotaSettings::watch_interval). If the file is wrong, the error is
+  // logged and the running configuration stays.
   void ReloadSoon();
   // Returns the longest time that Stop may have to wait for a call of the store that has begun.
   std::chrono::milliseconds longest_call() const;
   // Returns false if Stop may have counts to write to the store.
   bool all_is_in_store() const;
-  // Ends the service's thread, waits until all calls are answered, and writes to the store what is only in memory. A
-  // failure of that is logged. Call it when no requests come any more. A second call does nothing.
+  // Ends the service's thread, waits until all calls are answered, and writes to the store what is only in memory. If
+  // writing fails, the error is logged. Call this when no requests come any more. A second call does nothing.
   void Stop();
 
  private:
@@ -103,7 +103,7 @@ class QuotaService {
   CallsUnderWay calls_;
   WaitingCalls waiting_;
 
-  // Used by Open, then by the service's thread alone.
+  // Used by Open, then only by the service's thread.
   StoreLog store_log_;
   FileWatch file_;
   bool has_section_ = false;   // the configuration file, as it was read, has the section `quota`

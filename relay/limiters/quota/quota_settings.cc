@@ -8,37 +8,38 @@ namespace weir {
 void Declare(SettingTable& table, QuotaSettings& s) {
   Declare(table, s.store);
   table.Add("CONFIG", &s.config_file,
-            "weir.yaml: quotas of models, tiers and policies, limits of keys, endpoints, read again when it changes; "
-            "what it says comes before the other settings");
+            "path of weir.yaml: quotas of models, tiers and policies, limits of keys, endpoints; read again when it "
+            "changes. If it and another setting differ, weir.yaml applies");
   table.Add<ServedQuotaApi>(
       "QUOTA_API", &s.api,
       {{"off", ServedQuotaApi::kOff}, {"admins", ServedQuotaApi::kAdmins}, {"all", ServedQuotaApi::kAll}},
-      "who may use /v1 on this port, where quotas are asked for and spent: nobody, administrators, or everybody, which "
-      "is the default of `weir gate`");
+      "access to /v1 on this port (asking for and spending quotas): off, admins (administrators only) or all; the "
+      "default of `weir gate` is all");
   table.Add<RateLimitDialect>("RATELIMIT_DIALECT", &s.dialect,
                               {{"ietf", RateLimitDialect::kIetf},
                                {"openai", RateLimitDialect::kOpenAi},
                                {"anthropic", RateLimitDialect::kAnthropic}},
-                              "in which header fields answers tell what is left of the limits");
+                              "form of the header fields in which answers tell what is left of the limits");
   table.Add("QUOTA_SHADOW", &s.quota_shadow,
-            "whether quotas are decided and counted, and nothing is refused; where WEIR_CONFIG does not say");
+            "whether quotas only count and refuse nothing; applies if WEIR_CONFIG does not set it");
   table.Add<WhenStoreAway>("QUOTA_WHEN_STORE_AWAY", &s.when_store_away,
                            {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}},
-                           "what becomes of requests while the store of the quotas does not answer; where WEIR_CONFIG "
-                           "does not say");
+                           "what happens to requests while the quota store does not answer; applies if WEIR_CONFIG "
+                           "does not set it");
 }
 
 void Declare(SettingTable& table, QuotaAdminSettings& s) {
   table.AddSecret("ADMIN_TOKEN", &s.admin_token,
-                  "secret that administrators of `weir gate` show (Authorization: Bearer …), and `weir quota` and "
-                  "`weir import --relay` for them; not set: nobody may change quotas and state");
+                  "secret that administrators send to `weir gate` (Authorization: Bearer …); `weir quota` and `weir "
+                  "import --relay` send it too. Not set: quotas and state of a gate cannot be changed, except with "
+                  "WEIR_ADMIN_FROM_LOOPBACK=true");
 }
 
 void Declare(SettingTable& table, QuotaClientSettings& s) {
   table.Add("GATE", &s.gate,
-            "the gate that `weir quota` asks, such as http://127.0.0.1:3335; not set: the store of WEIR_QUOTA_STORE, "
-            "or where that is memory, the gate on this machine's WEIR_PORT");
-  table.AddSecret("QUOTA_API_KEY", &s.api_key, "the API key by which `weir quota` asks, where --api-key does not say");
+            "the gate that `weir quota` asks, such as http://127.0.0.1:3335; not set: `weir quota` opens the store of "
+            "WEIR_QUOTA_STORE; if that is memory, it asks the gate on WEIR_PORT of this machine");
+  table.AddSecret("QUOTA_API_KEY", &s.api_key, "the API key that `weir quota` uses if --api-key is not given");
 }
 
 Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section,

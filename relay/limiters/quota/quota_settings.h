@@ -1,4 +1,4 @@
-// Settings of the quotas in the environment. If the configuration file has a value for the same, that value applies.
+// Settings of the quotas in the environment. If the configuration file has the same setting, the file's value applies.
 #pragma once
 
 #include <chrono>
@@ -45,9 +45,9 @@ struct QuotaClientSettings {
 void Declare(SettingTable& table, QuotaClientSettings& settings);
 
 // Returns the configuration that the settings and the configuration file make. If they name no providers, it has the
-// profiles of all four, unless the file turns profiles off. Sets *has_section to whether the file has the section
-// `quota`, and adds to *warnings what the log should say; both may be null. Returns an error if the file is wrong, or
-// if its limits cannot be counted in the store.
+// profiles of all four providers, unless the file turns profiles off. Sets *has_section to whether the file has the
+// section `quota`, and adds to *warnings what the log should say; both may be null. Returns an error if the file is
+// wrong, or if its limits cannot be counted in the store.
 Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section = nullptr,
                                     std::vector<std::string>* warnings = nullptr);
 

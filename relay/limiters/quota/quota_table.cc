@@ -99,7 +99,7 @@ struct Shares {
 
   double fullest() const { return std::max({requests.part(), tokens.part(), of_day.part()}); }
 };
-// Returns a cell for each share; the bars stand below each other.
+// Returns a cell for each share; the bars are aligned.
 Cells ShareCells(const std::vector<Share>& shares, bool bars) {
   Cells cells;
   size_t widest = 0;
@@ -133,7 +133,7 @@ std::string Headline(const dom::element& decision, std::string_view yes) {
   const std::string_view code = Text(decision, "code");
   std::string line(Flag(decision, "allowed") ? yes : "refused");
   if (Flag(decision, "again")) line += ", as before";
-  if (Flag(decision, "shadowed")) line += ", for refusing is off";
+  if (Flag(decision, "shadowed")) line += ", because shadow mode refuses nothing";
   line += ": " + AsText(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
   if (code != "ok") line += ": " + AsText(code);
   if (!Text(decision, "tier").empty()) line += " by " + AsText(Text(decision, "tier"));

@@ -24,8 +24,8 @@ Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
 // be wider than `columns`, it has no bars, and if that is not enough, long names are cut to at least 8 columns.
 std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars,
                        size_t columns = std::numeric_limits<size_t>::max());
-// Sorts the models: first those that are in use, the one with the most used limit first. Models that are equal in this
-// stay in their order.
+// Sorts the models: those in use come first, and among these, the one whose fullest limit is used most. Models that are
+// equal in this keep their order.
 void SortFullestFirst(std::vector<ModelStats>& models);
 // Returns a table of the models and their quotas.
 std::string QuotaTable(const std::vector<ModelStats>& models);
@@ -38,7 +38,7 @@ std::optional<std::string> DecisionWords(std::string_view json, std::string_view
 std::optional<std::string> SettledWords(std::string_view json, std::string_view done);
 // Returns whether a decision allows its request; nullopt if `json` is no decision.
 std::optional<bool> IsAllowed(std::string_view json);
-// Returns true if a request is refused only because the store is away, so that nothing was decided.
+// Returns true if a request is refused only because the store does not answer, so that nothing was decided.
 bool StoreIsAway(std::string_view json);
 // Returns the message of an error, with unsafe characters replaced for a terminal; empty if `json` has none.
 std::string ErrorMessage(std::string_view json);

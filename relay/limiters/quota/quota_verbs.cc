@@ -17,41 +17,48 @@ constexpr Argument kModel{"MODEL", &Flags::model, "its name", "model", true};
 constexpr Argument kModelOfPath{"MODEL", &Flags::model, "its name", "", true};
 constexpr Argument kOnlyModel{"MODEL", &Flags::model, "only this one"};
 constexpr Argument kEstimate{"TOKENS", &Flags::tokens, "the estimate: prompt and output together", "tokens", true};
-constexpr Argument kUser{"--user", &Flags::user, "who asks", "user"};
-constexpr Argument kTenant{"--tenant", &Flags::tenant, "whose user that is", "tenant"};
+constexpr Argument kUser{"--user", &Flags::user, "the user", "user"};
+constexpr Argument kTenant{"--tenant", &Flags::tenant, "the tenant of the user", "tenant"};
 constexpr Argument kApiKey{"--api-key", &Flags::api_key,
-                           "by which key; - is the first line of standard input (default: WEIR_QUOTA_API_KEY)",
+                           "the API key; - reads it from the first line of standard input (default: "
+                           "WEIR_QUOTA_API_KEY)",
                            "api_key"};
-constexpr Argument kInstance{"--instance", &Flags::instance, "the GPU instance that would serve it", "instance"};
+constexpr Argument kInstance{"--instance", &Flags::instance, "the GPU instance that serves the request", "instance"};
 constexpr Argument kQos{"--qos", &Flags::qos,
                         "the class of service: premium, standard, free, or those of the configuration", "qos"};
-constexpr Argument kCharge{"--charge", &Flags::charge, "and count it, where it is allowed", "charge"};
+constexpr Argument kCharge{"--charge", &Flags::charge, "count the request if it is allowed", "charge"};
 constexpr Argument kKey{"--idempotency-key", &Flags::idempotency_key,
-                        "a word for this request: sent again with the same one, it counts once", "idempotency_key"};
+                        "key of this request: if the request is sent again with this key, it counts once",
+                        "idempotency_key"};
 constexpr Argument kPartial{"--partial", &Flags::partial,
-                            "the call goes on: what it has used so far, all together; it has more time", "partial"};
+                            "the call is not over: the tokens are its total so far, and the reservation stays open for "
+                            "longer",
+                            "partial"};
 constexpr Argument TimeToLive(const char* meaning) {
   return {"--ttl", &Flags::ttl_seconds, meaning, "ttl_seconds", false, 1, 86400};
 }
 constexpr Argument kTimeToLive = TimeToLive(
-    "seconds after which it is given back, if nobody settles or extends it before (default: the configuration's, or "
-    "600)");
-constexpr Argument kMoreTime = TimeToLive("seconds that it has from now (default: the configuration's, or 600)");
-constexpr Argument kPartialTime = TimeToLive("with --partial: seconds that it has from now");
-constexpr Argument kReservation{"RESERVATION", &Flags::reservation, "what reserve answered", "reservation", true};
+    "seconds after which the reservation is given back, unless it is settled or extended before (default: the "
+    "configuration's, or 600)");
+constexpr Argument kMoreTime =
+    TimeToLive("seconds that the reservation has from now (default: the configuration's, or 600)");
+constexpr Argument kPartialTime = TimeToLive("with --partial: seconds that the reservation has from now");
+constexpr Argument kReservation{"RESERVATION", &Flags::reservation, "the reservation's id, from the answer of reserve",
+                                "reservation", true};
 constexpr Argument kPrompt{"PROMPT", &Flags::prompt, "the prompt's tokens", "prompt_tokens", true};
-constexpr Argument kOutput{"OUTPUT", &Flags::output, "the output's", "output_tokens", true};
-constexpr Argument kUsed{"TOKENS", &Flags::tokens, "what was used", "tokens"};
-constexpr Argument kPromptUsed{"--prompt", &Flags::prompt, "or: the prompt's tokens", "prompt_tokens"};
-constexpr Argument kOutputUsed{"--output", &Flags::output, "and the output's", "output_tokens"};
+constexpr Argument kOutput{"OUTPUT", &Flags::output, "the output's tokens", "output_tokens", true};
+constexpr Argument kUsed{"TOKENS", &Flags::tokens, "the tokens used", "tokens"};
+constexpr Argument kPromptUsed{"--prompt", &Flags::prompt, "instead of TOKENS: the prompt's tokens", "prompt_tokens"};
+constexpr Argument kOutputUsed{"--output", &Flags::output, "and the output's tokens", "output_tokens"};
 constexpr Argument kRpm{"--rpm", &Flags::rpm, "requests in any minute", "max_rpm"};
 constexpr Argument kTpm{"--tpm", &Flags::tpm, "tokens in any minute", "max_tpm"};
 constexpr Argument kRpd{"--rpd", &Flags::rpd, "requests in the 24 hours from the first of them", "max_rpd"};
 constexpr Argument kModelOrAll{"MODEL", &Flags::model, "its name"};
 constexpr Argument kAll{"--all", &Flags::all, "all models"};
-constexpr Argument kFrom{"FROM", &Flags::from, "a store: yaml:PATH, sqlite:PATH, redis://HOST:PORT", "", true};
-constexpr Argument kTo{"TO", &Flags::to, "another; what it has is replaced", "", true};
-constexpr Argument kForce{"--force", &Flags::force, "even where FROM holds nothing: empties TO"};
+constexpr Argument kFrom{"FROM", &Flags::from, "the store to copy: yaml:PATH, sqlite:PATH, redis://HOST:PORT", "",
+                         true};
+constexpr Argument kTo{"TO", &Flags::to, "the other store; its content is replaced", "", true};
+constexpr Argument kForce{"--force", &Flags::force, "copy even if FROM is empty, which empties TO"};
 
 void CheckCommit(CommandLine& line, Flags& flags) {
   line.Find("--prompt").Excludes("TOKENS");
@@ -59,7 +66,7 @@ void CheckCommit(CommandLine& line, Flags& flags) {
   line.Check([&flags] {
     return flags.tokens || flags.prompt || flags.output
                ? Status()
-               : Status::Error("TOKENS: what was used is missing: TOKENS, or --prompt and --output");
+               : Status::Error("TOKENS: the tokens used are missing: give TOKENS, or --prompt and --output");
   });
 }
 
@@ -79,7 +86,7 @@ void CheckReset(CommandLine& line, Flags& flags) {
 
 void AddTimes(CommandLine& line, Flags& flags) {
   line.Add("--interval", &flags.interval_seconds, "seconds between two looks").Within(0.1, 3600.0).ShowDefault();
-  line.Add("--times", &flags.times, "look so often, and end").Within(uint64_t{1}, uint64_t{1} << 62);
+  line.Add("--times", &flags.times, "stop after this many looks").Within(uint64_t{1}, uint64_t{1} << 62);
 }
 
 void AddText(CommandLine& line, Flags& flags) {
@@ -88,8 +95,8 @@ void AddText(CommandLine& line, Flags& flags) {
 
 constexpr QuotaVerb kVerbs[] = {
     {.name = "decide",
-     .meaning = "whether a request would be allowed now; counts nothing",
-     .footer = "Between this and a later record others may ask too, and all go: who can, reserves.\n"
+     .meaning = "tells whether a request would be allowed now; counts nothing",
+     .footer = "Other requests may be allowed between this call and a later record. Use reserve to rule that out.\n"
                "\n"
                "Examples:\n"
                "  weir quota decide gpt-4o 900\n"
@@ -100,7 +107,7 @@ constexpr QuotaVerb kVerbs[] = {
      .yes = "allowed"},
     {.name = "reserve",
      .meaning = "takes the estimate before the call",
-     .footer = "Commit or refund what it answers; what nobody settles is given back after the time to live.\n"
+     .footer = "Commit or refund the reservation; one that is not settled is given back after its time to live.\n"
                "\n"
                "Examples:\n"
                "  weir quota reserve gpt-4o 900\n"
@@ -111,8 +118,9 @@ constexpr QuotaVerb kVerbs[] = {
      .yes = "reserved"},
     {.name = "commit",
      .meaning = "settles a reservation by what was really used",
-     .footer = "Less than was reserved frees the rest at once; more is counted, whatever the limits. Once the time to\n"
-               "live is over it is counted late, as of now. Saying the same again changes nothing.\n"
+     .footer = "If less was used than reserved, the rest is free at once; if more, it is counted, whatever the\n"
+               "limits. After the time to live, the use is counted late, as of now. Repeating the same commit changes\n"
+               "nothing.\n"
                "\n"
                "Examples:\n"
                "  weir quota commit \"$id\" 713\n"
@@ -124,14 +132,15 @@ constexpr QuotaVerb kVerbs[] = {
      .yes = "committed"},
     {.name = "extend",
      .meaning = "gives a reservation more time, before its own is over",
-     .footer = "For calls that take long: the time to live is counted from now.\n"
+     .footer = "Use it for calls that take long: the time to live is counted from now.\n"
                "\n"
-               "Example:\n  weir quota extend \"$id\" --ttl 3600",
+               "Example:\n"
+               "  weir quota extend \"$id\" --ttl 3600",
      .arguments = {&kReservation, &kMoreTime},
      .call = Call::kExtend,
      .yes = "extended"},
     {.name = "refund",
-     .meaning = "gives a reservation back, its request too",
+     .meaning = "gives a reservation back, including its request",
      .footer = "Example:\n  weir quota refund \"$id\"",
      .arguments = {&kReservation},
      .call = Call::kRefund,
@@ -143,25 +152,25 @@ constexpr QuotaVerb kVerbs[] = {
      .call = Call::kRecord,
      .yes = "recorded"},
     {.name = "explain",
-     .meaning = "decide, with the state of every tier that the request meets",
+     .meaning = "decides as decide does, and shows the state of every tier that the request meets",
      .footer = "Example:\n  weir quota explain gpt-4o 900 --user alice --tenant acme --instance gpu-7",
      .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos},
      .call = Call::kExplain,
      .yes = "allowed"},
     {.name = "stats",
-     .meaning = "what is used: of the last minute, of the day, and what is reserved",
+     .meaning = "shows what was used in the last minute and in the day, and what is reserved",
      .footer = "Examples:\n  weir quota stats\n  weir quota stats gpt-4o --json\n"
                "  weir quota stats --store sqlite:/var/lib/weir/quota.db",
      .arguments = {&kOnlyModel},
      .call = Call::kModel,
      .call_for_all = Call::kModels},
     {.name = "models",
-     .meaning = "the models that are known, and what they may use",
+     .meaning = "lists the known models and what they may use",
      .footer = "Example:\n  weir quota models",
      .call = Call::kModels},
     {.name = "set",
-     .meaning = "states a model's limits, for all who share the store; what is not named stays",
-     .footer = "0 is no limit. Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+     .meaning = "sets a model's limits, for all programs that share the store; limits that are not named stay",
+     .footer = "0 means no limit. With a gate, only administrators may do this (WEIR_ADMIN_TOKEN).\n"
                "\n"
                "Examples:\n"
                "  weir quota set gpt-4o --rpm 500 --tpm 30000\n"
@@ -170,43 +179,49 @@ constexpr QuotaVerb kVerbs[] = {
      .add_more = CheckSet,
      .call = Call::kSetQuota},
     {.name = "unset",
-     .meaning = "takes back what set stated: the configuration's limits hold again, or the provider's",
-     .footer = "Usage stays. Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+     .meaning = "removes the limits that set stated: those of the configuration apply again, or else the provider's",
+     .footer = "Usage stays. With a gate, only administrators may do this (WEIR_ADMIN_TOKEN).\n"
                "\n"
-               "Example:\n  weir quota unset gpt-4o",
+               "Example:\n"
+               "  weir quota unset gpt-4o",
      .arguments = {&kModelOfPath},
      .call = Call::kUnsetQuota},
     {.name = "reset",
      .meaning = "forgets a model's counts and open reservations; its limits stay",
-     .footer = "Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+     .footer = "With a gate, only administrators may do this (WEIR_ADMIN_TOKEN).\n"
                "\n"
-               "Examples:\n  weir quota reset gpt-4o\n  weir quota reset --all",
+               "Examples:\n"
+               "  weir quota reset gpt-4o\n"
+               "  weir quota reset --all",
      .arguments = {&kModelOrAll, &kAll},
      .add_more = CheckReset,
      .call = Call::kReset,
      .call_for_all = Call::kResetAll},
     {.name = "migrate",
      .meaning = "copies quotas and usage from one store to another",
-     .footer = "FROM must be there, and hold something; it stays as it is. Doing it again overwrites what TO had with "
-               "what FROM has now. Counts of tiers and\n"
-               "open reservations are not copied: what is reserved counts as used. Stop the gates on both before.\n"
+     .footer = "FROM must exist and must not be empty; it is not changed. A second run overwrites TO with what FROM\n"
+               "has then. Counts of tiers and open reservations are not copied: reserved tokens count as used. Stop\n"
+               "the gates on both stores before.\n"
                "\n"
                "Examples:\n"
                "  weir quota migrate yaml:ratelimits.yaml sqlite:quota.db\n"
                "  weir quota migrate sqlite:quota.db redis://127.0.0.1:6379",
      .arguments = {&kFrom, &kTo, &kForce}},
     {.name = "watch",
-     .meaning = "stats, again and again, until Ctrl-C",
-     .footer = "On a terminal a table that is redrawn; else a line for each model that is in use.\n"
+     .meaning = "repeats stats until Ctrl-C",
+     .footer = "On a terminal it redraws a table; otherwise it prints a line for each model that is in use.\n"
                "\n"
-               "Examples:\n  weir quota watch\n  weir quota watch --interval 10 >> usage.log\n"
+               "Examples:\n"
+               "  weir quota watch\n"
+               "  weir quota watch --interval 10 >> usage.log\n"
                "  weir quota watch --json | jq -c '.models[] | select(.usage.rpm > 0)'",
      .add_more = AddTimes},
     {.name = "count",
-     .meaning = "how many tokens a text is, as the provider counts",
-     .footer = "Asks the Gemini API, or what WEIR_COUNT_TOKENS_URL names, with the key WEIR_COUNT_TOKENS_KEY.\n"
+     .meaning = "counts the tokens of a text, as the provider counts them",
+     .footer = "Asks the Gemini API, or the server of WEIR_COUNT_TOKENS_URL, with the key WEIR_COUNT_TOKENS_KEY.\n"
                "\n"
-               "Examples:\n  weir quota count gemini-2.5-pro 'How long is a piece of string?'\n"
+               "Examples:\n"
+               "  weir quota count gemini-2.5-pro 'How long is a piece of string?'\n"
                "  weir quota count gemini-2.5-pro < prompt.txt",
      .arguments = {&kModelOfPath},
      .add_more = AddText},

@@ -50,7 +50,7 @@ struct QuotaArgument {
   const char* meaning;
   std::string_view key = "";  // empty: the argument is not in the body
   bool required = false;
-  int64_t min = 0;  // for numbers, as max is
+  int64_t min = 0;  // `min` and `max` are only for numbers
   int64_t max = kMostAmount;
 };
 
@@ -62,7 +62,7 @@ struct QuotaVerb {
   // Adds the arguments and checks that QuotaArgument cannot express; null if there are none.
   void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;
   std::optional<QuotaRoute::Call> call{};          // nullopt: the verb makes no call (migrate, watch, count)
-  std::optional<QuotaRoute::Call> call_for_all{};  // replaces `call` if no model is named; nullopt: nothing does
+  std::optional<QuotaRoute::Call> call_for_all{};  // the call if no model is named; nullopt: `call`
   std::string_view yes{};                          // the word for a call that was allowed or done: "reserved"
 
   // Adds the arguments of the verb to the command line.

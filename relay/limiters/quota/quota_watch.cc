@@ -54,7 +54,7 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-// Returns the lines for the table: all but the head, and the line that the cursor ends on.
+// Returns the number of lines for the table: all except the head's, and the one where the cursor ends.
 size_t Room(TerminalSize size) { return size.rows > 4 ? size.rows - 2 : 2; }
 
 std::string Screen(const std::string& head, const std::string& table, TerminalSize size) {

@@ -1,5 +1,5 @@
-// WatchQuotas: the verb `weir quota watch`, which shows the usage of all models again and again, until a signal stops
-// it: on a terminal as a table that is drawn in its place, otherwise as a line for each model that is in use.
+// WatchQuotas: the verb `weir quota watch`. Until a signal stops it, it shows the usage of all models again and again:
+// on a terminal as a table that is redrawn in place, otherwise as a line for each model in use.
 #pragma once
 
 #include <csignal>
@@ -31,8 +31,8 @@ struct WatchParts {
 // error if the first question fails; a later failure is shown, and the watch goes on.
 Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
 
-// While an object lives, SIGINT and SIGTERM are blocked in the thread that has made it and in the threads that this
-// thread starts. The signals end a Wait instead.
+// While an Interrupts object exists, SIGINT and SIGTERM are blocked in the thread that has made it and in the threads
+// that this thread starts. Instead, these signals end a Wait.
 class Interrupts {
  public:
   Interrupts();

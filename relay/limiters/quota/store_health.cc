@@ -42,7 +42,7 @@ void StoreLog::Look(const StoreHealth& health, TimePoint now) {
   if (health.warning == warning_) return;
   warning_ = health.warning;
   if (warning_.empty()) {
-    spdlog::info("{}: what was warned of is mended", store_);
+    spdlog::info("{}: the cause of the warning is gone", store_);
   } else {
     spdlog::warn("{}: {}", store_, warning_);
   }

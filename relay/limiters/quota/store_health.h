@@ -1,5 +1,5 @@
-// Judges from the health of a store whether quotas can be decided, for /readyz and /v1/health. StoreLog writes to the
-// log when the store goes away, why, and when it is back.
+// Judges from the health of a store whether quotas can be decided, for /readyz and /v1/health. StoreLog logs when the
+// store stops answering, why, and when it answers again.
 #pragma once
 
 #include <optional>

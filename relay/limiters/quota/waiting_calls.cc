@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// More threads gain nothing for a file with one writer at a time; but a list of all models must not keep them all.
+// More threads gain nothing for a file with one writer at a time; but one list of all models must not block all calls.
 constexpr size_t kWorkers = 4;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // WaitingCalls: runs calls that may block on the store, on four threads of its own. A call is refused, and the store is
-// not asked, if it waited too long for a thread, if its client is gone, or if it gets its thread after BeginStop: else
-// quota could be charged for a call whose client never gets the answer.
+// not asked, if it waited too long for a thread, if its client is gone, or if it gets its thread after BeginStop.
+// Otherwise quota could be charged for a call whose client never gets the answer.
 //
 // Threads: any thread may call Submit and BeginStop; one thread calls Stop, not from within a call.
 #pragma once

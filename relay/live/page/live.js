@@ -147,7 +147,7 @@ function makePlots() {
 function inWords({ plot }) {
   const parts = plot.lines.map(([name, words]) => {
     const known = (past[name] ?? []).filter(v => v !== null);
-    if (known.length === 0) return `${words}: nothing`;
+    if (known.length === 0) return `${words}: no figures`;
     const highest = known.reduce((a, b) => Math.max(a, b));
     return `${words}: ${shown(plot.kind, past[name].at(-1))} now, at most ${shown(plot.kind, highest)}`;
   });
@@ -315,8 +315,8 @@ async function look() {
     if (answer.status === 401 || answer.status === 403) return askForToken();
     if (++silences < 2 || silences % 12 === 0) return connect();
     const state = await (await ask('/live/state')).json();
-    takeWhole(state, 'renewed every five seconds: ' +
-      (refused ? 'as many pages follow as may' : 'something on the way holds back what comes by itself'));
+    takeWhole(state, 'reloaded every five seconds: ' +
+      (refused ? 'the limit of listeners is reached' : 'something on the way holds back the stream'));
   } catch {
     silences = 0;
     connect();
@@ -333,7 +333,7 @@ $('sign-in-again').querySelector('form').addEventListener('submit', async event 
   event.preventDefault();
   const form = event.target;
   const { ok } = await post(form).catch(() => ({ ok: false }));
-  form.querySelector('.problem').textContent = ok ? '' : 'This is not the token, or too many wrong ones were shown.';
+  form.querySelector('.problem').textContent = ok ? '' : 'Wrong token, or too many wrong tokens came from your address.';
   if (!ok) return;
   form.reset();
   $('sign-in-again').hidden = true;

@@ -23,7 +23,7 @@ struct TagRows {
   void AddAllOf(EventView event);
 };
 
-// Returns the hash of a tag's letter and value, by which the table weir_tags finds it.
+// Returns the hash of a tag's letter and value, by which the table weir_tags finds the tag.
 int64_t TagNumber(char letter, std::string_view value);
 // Returns a time as a signed number, because the database has no unsigned ones. Times beyond INT64_MAX become
 // INT64_MAX.
@@ -43,7 +43,7 @@ inline std::string_view AddressText(const Address& address) {
   return {reinterpret_cast<const char*>(address.data()), address.size()};
 }
 
-// Returns the first 16 bytes of the author, which a deletion mark has.
+// Returns the first 16 bytes of the author, which are part of a deletion mark.
 inline std::string_view MarkedBy(const PublicKey& author) { return AsText(author).substr(0, 16); }
 
 inline PostgresArray IdArray(std::span<const EventId> ids) {

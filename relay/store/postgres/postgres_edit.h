@@ -5,7 +5,7 @@
 // another version at the same address. Commit then fails and writes nothing, and the caller must repeat everything with
 // a new edit (MayTryAgain).
 //
-// This check does not find that one relay saves an event while another saves its deletion. So every edit locks the row
+// This check does not notice if one relay saves an event while another saves its deletion. So every edit locks the row
 // of its own origin (serial.h) in weir_origins, and an edit with deletions locks the rows of all origins. It then sees
 // all events that other relays saved before, and their later edits see its marks.
 //
@@ -32,7 +32,7 @@ namespace weir {
 class PostgresEdit final : public StoreEdit {
  public:
   // If `alone` is true, the edit locks all origins, so no other relay can save until it ends. `patience` is the longest
-  // wait for an answer of the server. `session` must be connected. `session` and `origin` must outlive the edit.
+  // wait for an answer from the server. `session` must be connected. `session` and `origin` must outlive the edit.
   PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
       : session_(session), origin_(origin), alone_(alone), patience_(patience) {}
 
@@ -56,12 +56,12 @@ class PostgresEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Adds a mark of another store (store_walk.h). Marks of vanished authors also get their events here removed later
-  // (EventStore::RemoveVanished).
+  // Adds a mark of another store (store_walk.h). The mark of a vanished author also makes RemoveVanished remove the
+  // author's events from this store later.
   void Copy(Shelf shelf, const ShelfEntry& mark);
-  // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all, if it is
-  // empty). It stops when the removals of this edit reach `most` work, but not before the first row. Returns the number
-  // of rows that it has looked at.
+  // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all events, if
+  // it is empty). It stops when the removals of this edit reach `most` work, but not before the first row. Returns the
+  // number of rows that it has looked at.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);
@@ -69,9 +69,9 @@ class PostgresEdit final : public StoreEdit {
   void EndVanishing(const PublicKey& author, uint64_t until);
 
   // Writes all changes and commits the transaction. If there are no changes, it only ends the transaction. After an
-  // error nothing is written, with two exceptions, for which has_written() is true: if the connection was lost after
-  // COMMIT was sent, the changes may be written; and if the server did not wait for its standbys, the changes are
-  // written on the primary alone.
+  // error nothing is written, with two exceptions, for which has_written() is true. If the connection was lost after
+  // COMMIT was sent, the changes may be written. If the server did not wait for its standbys, the changes are written,
+  // but only on the primary.
   Status Commit();
   // Ends the transaction without its changes, if it has begun. Closes the session if that fails.
   void Rollback();
@@ -93,14 +93,14 @@ class PostgresEdit final : public StoreEdit {
   struct Stored {
     EventId id;
     bool is_wanted = false;             // its record will probably be needed
-    bool removed = false;               // by this edit
+    bool removed = false;               // this edit removes it
     std::optional<std::string> record;  // null until it is read; empty if the event is gone
   };
   struct AddressState {
     bool looked_up = false;
-    std::optional<Handle> newest;  // the version before this edit
+    std::optional<Handle> newest;  // the newest version before this edit
     std::optional<uint64_t> deleted_until;
-    std::optional<EventId> next;  // the version after this edit, if the edit adds it
+    std::optional<EventId> next;  // the newest version after this edit, if the edit adds it
     bool changes = false;         // the edit changes the row of the address
   };
   struct BytesHash {
@@ -119,8 +119,8 @@ class PostgresEdit final : public StoreEdit {
   void AskBegin();
   void AskIds(const std::vector<EventId>& ids);
   void AskAddresses(const std::vector<Address>& addresses);
-  // Looks up `id` and `address`, of which each may be null, and together with them the next targets of the deletions
-  // that are to be saved.
+  // Looks up `id` and `address`, each of which may be null, together with the next targets of the deletions that are to
+  // be saved.
   Status LookUpTargets(const EventId* id, const Address* address);
   Handle HandleOf(const EventId& id, bool is_wanted);
   void WriteAddresses();
@@ -146,14 +146,14 @@ class PostgresEdit final : public StoreEdit {
   std::unordered_map<EventId, Handle, BytesHash> handles_;
   std::unordered_map<EventId, std::optional<Handle>, BytesHash> ids_;  // ids that were looked up; null: not stored
   std::unordered_map<Address, AddressState, BytesHash> addresses_;
-  // The last request of each author whose events are still to be removed.
+  // The last request to vanish of each author whose events are not all removed yet.
   std::unordered_map<PublicKey, EventId, BytesHash> owed_requests_;
   std::deque<EventView> deletions_;  // deletions whose targets are not all looked up
   size_t next_target_ = 0;           // index of the next tag to look up in the first of deletions_
 
   Work removal_work_ = 0;
   uint64_t removed_ = 0;
-  std::vector<std::pair<EventView, uint64_t>> added_;  // with their serials
+  std::vector<std::pair<EventView, uint64_t>> added_;  // the events to be added, with their serials
   TagRows removed_tags_;
   PostgresArray removed_ids_{PostgresArray::Type::kBytes};
   PostgresArray deleted_ids_{PostgresArray::Type::kBytes};

@@ -23,7 +23,7 @@ void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
   deleted_until_.Add(SqlTime(until));
 }
 
-// If an edit has several of one author, the last one counts.
+// If an edit has several requests of one author, the last one counts.
 void PostgresEdit::MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t) {
   vanishing_[author] = {until, request.id()};
 }
@@ -62,7 +62,7 @@ void PostgresEdit::WriteAddresses() {
   PostgresArray versions{Type::kBytes};
   PostgresArray gone{Type::kBytes};
   PostgresArray gone_versions{Type::kBytes};
-  // All edits write in one order: otherwise two relays that save the same would wait for each other.
+  // All edits write in the same order: otherwise two relays that save the same events would wait for each other.
   const std::map<Address, AddressState> in_order(addresses_.begin(), addresses_.end());
   for (const auto& [address, state] : in_order) {
     if (!state.changes) continue;

@@ -10,7 +10,7 @@ constexpr PostgresStatement kHowFar{"how_far",
                                     "SELECT origin, serial, live::int, owner FROM weir_origins"
                                     " ORDER BY origin"};
 constexpr PostgresStatement kIsOwed{"is_owed", "SELECT 1 FROM weir_vanished WHERE owed LIMIT 1"};
-// Returns at least one event, and no more once they have this many bytes.
+// Returns events until they have $5 bytes, but at least one event.
 constexpr PostgresStatement kNews{
     "news",
     "SELECT serial, record FROM (SELECT serial, record, sum(octet_length(record)) OVER (ORDER BY serial"
@@ -18,9 +18,9 @@ constexpr PostgresStatement kNews{
     " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint) AS n"
     " WHERE before < $5::bigint ORDER BY serial"};
 constexpr int64_t kAtOnce = 64;                     // events of each origin
-constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // for all origins together; each may add one event
+constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // for all origins together; each may add one event more
 
-// A server that stands still is tried again anyway; and stopping has to wait for no more than a few of these.
+// A server that does not answer is tried again anyway, and a stop of the relay should wait for a few of these at most.
 constexpr std::chrono::seconds kLongestPatience{3};
 
 struct Arrivals {
@@ -69,8 +69,8 @@ Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>&
   return events;
 }
 
-// Returns the other origins that have news; the rest are where they were. They may be further back, if a standby was
-// promoted that lacked the last of them.
+// Returns the other origins that have news. Enters the last serials of all others in `next`; these may be lower than
+// before, if a standby was promoted that lacked the last ones.
 Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
   session_->Queue(kHowFar);
   session_->Queue(kIsOwed);
@@ -113,7 +113,7 @@ Result<std::vector<SharedEvent>> PostgresNews::ReadArrivals(const std::vector<Se
   if (unknown) ask(own, unknown->first, unknown->second);
   const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
-  // Serials of events that were removed since are gaps.
+  // The serials of events that were removed meanwhile are missing.
   for (size_t i = 0; i < ahead.size(); ++i) {
     const Arrivals arrivals = TakeEvents(ahead[i].origin, answers.value()[i], most_bytes, &events);
     next->Advance({ahead[i].origin, arrivals.is_all ? ahead[i].number : arrivals.last});

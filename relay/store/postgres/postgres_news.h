@@ -1,4 +1,4 @@
-// PostgresNews: reads the events that other relays have saved in the same PostgreSQL since the last look.
+// PostgresNews: reads the events that other relays have saved in the same PostgreSQL since the last Read.
 //
 //   PostgresNews news(store, store.Now().value());
 //   for (;;) {
@@ -6,11 +6,11 @@
 //     …
 //
 // It also reads events that this relay itself has saved if the connection was lost before the answer to COMMIT came.
-// The relay's next write finds them; it comes within a minute, because the relay looks for expired events so often.
-// Events of imports (SaveSomeHistory) are not read.
+// The relay's next write finds these events; that write comes within a minute, because the relay looks for expired
+// events once a minute. Events of imports (SaveSomeHistory) are not read.
 //
-// Each subscription gets each event once: it drops events that are in its query's moment (serial.h), and all others are
-// read here after the subscription was made.
+// Each subscription gets each event once. It drops events that are in the moment of its query (serial.h), and Read
+// returns all others only after the subscription was made.
 //
 // Threads: only one thread at a time may use it. The store must outlive it.
 #pragma once
@@ -33,17 +33,17 @@ struct SharedEvent {
 
 class PostgresNews {
  public:
-  // Events of the moment `since` are not read. Connects in Read.
+  // Events of the moment `since` are not read. Read connects when it has to.
   PostgresNews(PostgresStore& store, Moment since);
 
-  // Returns the next events, up to about 1 MiB; those of one origin are in the order of their serials. Calls
+  // Returns the next events, up to about 1 MiB; the events of one origin are in the order of their serials. Calls
   // `anybody_listens` once, after it has asked the database for the last serials; if the function returns false, all
   // events up to these serials are skipped. After an error the next call continues at the same place.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
   // Returns true if the last Read has left events that can be read at once.
   bool more() const { return more_; }
-  // Returns true if another process has taken this relay's name in the database (WEIR_ORIGIN). Read then returns its
-  // events.
+  // Returns true if another process has taken this relay's name in the database (WEIR_ORIGIN). Read then returns the
+  // events of that process.
   bool name_is_taken() const { return name_is_taken_; }
   // Calls the store's ReadSizes on this connection.
   Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }

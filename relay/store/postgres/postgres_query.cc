@@ -16,8 +16,8 @@ constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_o
 constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
-constexpr uint64_t kMostRead = 256;  // most candidates, and most records, that are read together
-// Records of the first read, whose size is not known yet: 16 of the largest are two megabytes.
+constexpr uint64_t kMostRead = 256;  // the most candidates, and the most records, that are read together
+// Number of records of the first read. Their size is not known yet; 16 of the largest are two megabytes.
 constexpr uint64_t kFirstRead = 16;
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
   return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
 }
 
-// If a journey to the server fails, nothing that it was to bring counts as asked, so it can be made again.
+// If a round trip to the server fails, its questions count as not asked, so the trip can be made again.
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
   work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
   bytes_ = 0;
@@ -64,7 +64,7 @@ Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slic
 }
 
 // Reads the moment before the first rows: events that come in between have a higher serial. With many filters it may
-// take several slices until each has its index; those that have it keep it.
+// take several slices until each filter has its index; a filter that has one keeps it.
 Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   const bool asks_moment = !has_begun_;
   if (asks_moment) session.Queue(kMoment);
@@ -110,7 +110,7 @@ Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   return progress;
 }
 
-// Ends the parts that need no more looking. Returns true if no part is left.
+// Ends the parts that need no more rows. Returns true if no part is left.
 bool PostgresQuery::Finished() {
   const bool collects = std::ranges::any_of(parts_, [](const Part& part) { return !part.done && part.left > 0; });
   if (collects) looks_since_ = visits_;
@@ -125,8 +125,8 @@ bool PostgresQuery::Finished() {
   return all_done;
 }
 
-// Returns how many to read: as many as may still be handed out, and one to know whether there are more. A query that
-// only looks for a match beyond its limits begins with few.
+// Returns how many events to read: as many as may still be handed out, and one to know whether there are more. A query
+// that only looks for a match beyond its limits begins with few.
 uint64_t PostgresQuery::Wanted() const {
   uint64_t wanted = std::min(kMostRead, visits_ - looks_since_ + 1);
   for (const Part& part : parts_)
@@ -149,7 +149,7 @@ Status PostgresQuery::Refill(PostgresSession& session) {
   return {};
 }
 
-// Moves the next events from the scans to found_. Returns false if a scan has to be refilled before.
+// Moves the next events from the scans to found_. Returns false if a scan has to be refilled first.
 bool PostgresQuery::Collect() {
   for (const uint64_t wanted = Wanted(); found_.size() < wanted;) {
     const FoundEvent* least = nullptr;
@@ -165,7 +165,7 @@ bool PostgresQuery::Collect() {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
       PostgresScan& scan = *parts_[i].scan;
-      // It comes more than once if several of the part's keys lead to it; some of these may have to be refilled.
+      // An event comes more than once if several of the part's keys lead to it; some of their lanes may need a refill.
       while (scan.head() != nullptr && scan.head()->place == candidate.event.place) {
         FoundEvent row = scan.Pop();
         ++visits_;
@@ -180,8 +180,8 @@ bool PostgresQuery::Collect() {
   return true;
 }
 
-// Reads the records of the next events that have none, as many as fit into what is left of the slice. An event that is
-// gone meanwhile gets a record that is not well-formed.
+// Reads the records of the next events that have none, as many as fit into what is left of the slice. An event that was
+// removed meanwhile gets a record that is not well-formed.
 Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
   const Work left = work_end_ - std::min(work_, work_end_);
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_),
@@ -234,7 +234,7 @@ bool PostgresQuery::Match(Candidate* candidate) {
   return true;
 }
 
-// Hands the event out to the parts that it matches, if one of them has not reached its limit.
+// Hands the event out to the parts that it matches, if at least one of them has not reached its limit.
 void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match) {
   judged_ = candidate.event.place;
   if (candidate.parts.empty() || !moment_.Has(candidate.event.serial)) return;
@@ -256,7 +256,7 @@ void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match)
   on_match(event);
 }
 
-// Scans that had ended have to find events that are not judged once more.
+// Scans that had ended have to find again the events that are not judged yet.
 void PostgresQuery::Suspend() {
   for (const Candidate& candidate : found_)
     for (const uint32_t number : candidate.parts)

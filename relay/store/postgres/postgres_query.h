@@ -1,6 +1,6 @@
 // PostgresQuery: the Query (event_store.h) of the store on PostgreSQL. Between slices it holds no connection and no
 // snapshot. So events that were deleted or replaced since the query began may be missing in the answer. Events that
-// were saved since are skipped by their serials.
+// were saved since then are known by their serials and skipped.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ namespace weir {
 
 class PostgresQuery final : public Query {
  public:
-  // Takes a session of `sessions` for each slice. `patience` is the longest wait for an answer of the server.
+  // Takes a session from `sessions` for each slice. `patience` is the longest wait for an answer from the server.
   // `sessions` must outlive the query.
   PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters, const QueryOptions& options);
 

@@ -2,12 +2,12 @@
 // the fewest rows for the filter.
 //
 // A scan has a lane for each key that it looks for, such as an author with a kind. Each lane has the next rows of the
-// index for its key. The scan cannot continue while a lane is empty and may have more rows. QueueRefill then queues a
+// index for its key. The scan cannot continue while a lane is empty but may have more rows. QueueRefill then queues a
 // statement that reads the next rows of such lanes, the caller runs it together with other statements, and TakeRows
 // takes the rows.
 //
-// Call order: if choice() is null, QueueChoice, run the session, TakeChoice; then Start; then head and Pop while
-// IsReady(), else QueueRefill, run the session, TakeRows.
+// How to use it: if choice() is null, call QueueChoice, run the session and call TakeChoice. Then call Start. Then call
+// head and Pop while IsReady(); while not, call QueueRefill, run the session and call TakeRows.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct EventPlace {
 // An event that a row of the database names.
 struct FoundEvent {
   EventPlace place;
-  Serial serial;       // set if the record was read with the row, or later
+  Serial serial;       // set once the record was read
   std::string record;  // empty: not read yet
 };
 
@@ -50,24 +50,24 @@ class PostgresScan {
   // Returns the number of indexes from which the scan can choose. 0: the filter can match no event. If there are
   // several, the server has to count their rows (QueueChoice).
   size_t choices() const { return choices_.size(); }
-  // Returns the chosen index; null if it must be chosen yet.
+  // Returns the chosen index; null until it is chosen.
   const std::optional<PlanChoice>& choice() const { return choice_; }
-  // Queues choices() statements, which count rows of each index. Returns their work.
+  // Queues a statement for each of the choices() indexes, which counts its rows. Returns the work of all statements.
   Work QueueChoice(PostgresSession& session);
   // Chooses the index with the fewest rows. `counts[first]` is the answer to the first statement of QueueChoice.
   void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
 
   // Begins behind the place `after`, or with the newest event if it is null. An index must be chosen.
   void Start(const std::optional<EventPlace>& after);
-  // Returns true if head() is known. If it is false, the scan needs rows (QueueRefill).
+  // Returns true if head() is known. If not, the scan needs rows (QueueRefill).
   bool IsReady() const { return lanes_ready_ == lanes_.size(); }
   // Returns the next event if the scan is ready; null if there are no more.
   const FoundEvent* head() const;
   // Removes head(), which must not be null, and returns it.
   FoundEvent Pop();
 
-  // Queues one statement that reads rows for empty lanes: about as many as `wanted` events need, within `most` work,
-  // but of at least one lane. The scan must not be ready. Returns the work of finding the rows.
+  // Queues one statement that reads rows for empty lanes: about as many rows as `wanted` events need, within `most`
+  // work, but for at least one lane. The scan must not be ready. Returns the work of finding the rows.
   Work QueueRefill(PostgresSession& session, uint64_t wanted, Work most);
   // Takes the answer to the statement of QueueRefill. Returns the work of the rows.
   Work TakeRows(const PostgresRows& rows);
@@ -81,7 +81,7 @@ class PostgresScan {
     int64_t tag = 0;                    // TagNumber (postgres_columns.h)
     int32_t kind = 0;
     uint32_t at_once = 0;    // number of rows that were asked for last
-    uint32_t of_second = 0;  // number of rows that came with the same created_at as the last row before
+    uint32_t of_second = 0;  // number of new rows with the same created_at as the last row before them
     bool at_end = false;     // the index has no more rows of this key
     EventPlace from;         // the place of its last row
     bool has_begun = false;  // `from` is set
@@ -100,7 +100,7 @@ class PostgresScan {
   }
   void PushHead(uint32_t lane);
 
-  static constexpr size_t kLanesCounted = 64;     // lanes of which rows are counted, at most, for one choice
+  static constexpr size_t kLanesCounted = 64;     // the most lanes whose rows are counted for one choice
   static constexpr size_t kLanesWithRecords = 4;  // up to this number of lanes, records are read with the rows
   static constexpr size_t kIdsWithRecords = 32;   // up to this number of ids, records are read with the rows
   static constexpr size_t kIdsOfLane = 256;       // ids that a lane looks up; all of its rows are read together
@@ -114,7 +114,7 @@ class PostgresScan {
   size_t lanes_ready_ = 0;        // number of lanes that have rows or are at their end
   std::vector<uint32_t> heads_;   // a heap of the lanes that have rows
   std::vector<uint32_t> asked_;   // the lanes of the last QueueRefill
-  uint32_t asked_rows_ = 0;       // the number of rows that it asked for in each lane
+  uint32_t asked_rows_ = 0;       // the number of rows that QueueRefill asked for in each lane
   uint64_t record_bytes_ = 1024;  // the mean size of the records that were read last
   bool knows_size_ = false;       // record_bytes_ was measured
 };

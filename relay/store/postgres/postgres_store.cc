@@ -30,7 +30,7 @@ constexpr int kMostTries = 20;
 constexpr int64_t kFirstArrivals = 16;  // doubled for each further read
 constexpr int64_t kMostArrivals = 256;
 
-// True for events that remove what other relays saved, or must not miss what they save.
+// Returns true for events that remove events of other relays, and must not miss any that these are just saving.
 bool DeletesOrVanishes(const Event& event) {
   return event.view().kind() == kDeletionKind || event.view().kind() == kVanishKind;
 }
@@ -42,13 +42,13 @@ struct Hint {
 constexpr std::array<Hint, 5> kHints{{
     {"session is read-only",
      "this is a standby, or takes no writes; name the primary as well: postgres://user@host1,host2/database"},
-    {"password", "a password belongs into the address, into PGPASSWORD or into ~/.pgpass"},
-    {"permission denied", "this user needs to own the tables weir_…, and where there are none CREATE on the schema"},
-    {"database \"", "make it: createdb, or CREATE DATABASE"},
+    {"password", "put the password in the address, in PGPASSWORD or in ~/.pgpass"},
+    {"permission denied", "this user must own the tables weir_…, or, if there are none yet, have CREATE on the schema"},
+    {"database \"", "create it: createdb, or CREATE DATABASE"},
     {"\" already exists", "it is another program's; name another database"},
 }};
 
-// Adds what helps, if that is known.
+// Adds a hint to the error, if one is known.
 Status WithHint(const Status& status) {
   for (const Hint& hint : kHints)
     if (!status.ok() && status.message().find(hint.words) != std::string::npos)
@@ -66,13 +66,13 @@ std::string WithWritableHost(const std::string& conninfo) {
 
 void Declare(SettingTable& table, PostgresStoreSettings& s) {
   table.Add("ORIGIN", &s.origin,
-            "the name by which this relay saves in a PostgreSQL that others share, each with its own and always the "
-            "same; empty: the machine's name and the port");
+            "the name under which this relay saves in a shared PostgreSQL; every relay needs a different name, and "
+            "must keep it; empty: the machine's name and the port");
   table.Add("POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
-            "by which a relay reads its PostgreSQL at once; it has four more: to save, for the others' news, "
-            "to reach them, and for the throttle");
+            "connections that read from PostgreSQL in parallel; the relay has four more: for saving, for the other "
+            "relays' events, for messages to those relays, and for the throttle");
   table.Add("POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 100, .max = 600'000},
-            "without an answer of PostgreSQL in this time a read or a write has failed");
+            "a read or write fails if PostgreSQL does not answer within this time");
 }
 
 PostgresStore::PostgresStore(const PostgresStoreOptions& options)
@@ -115,7 +115,7 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
   return Tune(session, patience);
 }
 
-// Makes the connection again if it was lost while it was not used.
+// Makes the connection again if it was lost while it was idle.
 Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
@@ -142,7 +142,7 @@ void PostgresStore::Count(const PostgresEdit& edit) {
   events_ = before + edit.added() - std::min(before + edit.added(), edit.removed());
 }
 
-// Serials that are there but were not confirmed came by a COMMIT whose answer was lost.
+// Serials that are in the database but were not confirmed come from a COMMIT whose answer was lost.
 void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
   if (edit.serial_before() > origin.serial && &origin == &origin_) {
     const std::lock_guard lock(mutex_);
@@ -175,10 +175,10 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   std::vector<SaveResult> planned;
   size_t settled = 0;
   bool is_news = false;
-  // A new origin may have been overlooked by an edit that locked all.
+  // An earlier edit that locked all origins may have overlooked a new one.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
   const Status written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
-    // Copied to `results` only when it is written.
+    // Copied to `results` only when the edit is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
     if (!some.ok()) return some.status();
@@ -275,7 +275,7 @@ Status PostgresStore::SetNote(const std::string& name, const std::string& text) 
   });
 }
 
-// May take long, so it has a connection and a patience of its own.
+// ANALYZE may take long, so it has a connection and a patience of its own.
 Status PostgresStore::Analyze() {
   PostgresSession session(conninfo());
   if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
@@ -295,7 +295,7 @@ Result<Moment> PostgresStore::Now() const {
   });
 }
 
-// Holds no connection while `visit` takes its time.
+// Holds no connection while `visit` runs.
 Status PostgresStore::ScanAll(const Moment& after, const Moment& until,
                               const std::function<bool(Serial serial, EventView event)>& visit) const {
   for (const Serial& last : until.last()) {
@@ -343,7 +343,7 @@ Status PostgresStore::ReadSizes(PostgresSession& session, Duration patience) {
   const Result<std::vector<PostgresRows>> events = session.Run(patience);
   if (!events.ok()) return events.status();
   events_ = static_cast<uint64_t>(events.value()[0].Int(0, 0));
-  // Other engines have no such function.
+  // Other engines lack this function.
   session.Queue(kDiskBytes);
   const Result<std::vector<PostgresRows>> bytes = session.Run(patience);
   if (bytes.ok()) disk_bytes_ = static_cast<uint64_t>(bytes.value()[0].Int(0, 0));

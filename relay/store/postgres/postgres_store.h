@@ -8,8 +8,8 @@
 // server has synchronous standbys, they have the events, too.
 //
 // Every process that saves is an origin (serial.h) with a name of its own. Queries at every relay find all stored
-// events; besides, each relay reads what other origins save, to pass it to its subscribers (postgres_news.h). Old
-// events of an import are not passed on: they belong to a second origin of this process, "name (history)".
+// events. Each relay also reads what other origins save and passes it to its subscribers (postgres_news.h). Old events
+// of an import are not passed on: they belong to a second origin of this process, "name (history)".
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ struct PostgresStoreSettings {
 // Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects, among several hosts, the one that
-// takes writes. Returns it unchanged if it sets target_session_attrs itself.
+// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects the one of several hosts that takes
+// writes. Returns `conninfo` unchanged if it sets that option itself.
 std::string WithWritableHost(const std::string& conninfo);
 
 struct PostgresStoreOptions {
@@ -50,7 +50,7 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // other relays find what this store saves, but tell no subscriber
+  bool is_history = false;            // other relays find what this store saves, but do not pass it to subscribers
 };
 
 class PostgresEdit;
@@ -78,15 +78,15 @@ class PostgresStore final : public EventStore {
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
 
-  // Returns a new session for the caller, which is not connected yet.
+  // Returns a new session for the caller; it is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
   // Returns the address of the server. Unless the store is read-only, it selects a host that takes writes.
   std::string conninfo() const;
   // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Adds marks of another store and removes the events that they name from this one. Marks of vanished authors are only
-  // added: the caller must then call RemoveVanished, which removes the events.
+  // Adds marks of another store and removes the events that they name from this store. Marks of vanished authors are
+  // only added: the caller must then call RemoveVanished, which removes the events.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // A note is a line of text that the database keeps under a name. Returns an empty string if there is no such note.
   Result<std::string> Note(const std::string& name) const;
@@ -104,13 +104,13 @@ class PostgresStore final : public EventStore {
   // The next two functions are for events that this process has saved although the answer to COMMIT was lost.
   // UnknownNews returns the oldest range of serials of such events, after the first number and up to the second;
   // nullopt if there is none. Once a caller has announced the events up to the serial `until`, it calls
-  // LetGoOfUnknownNews, which removes that part of the oldest range. There must be a range then. Both may be called
+  // LetGoOfUnknownNews, which removes that part of the oldest range. There must be such a range. Both may be called
   // from any thread.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
-  // Notes whether the database still has events to remove for authors who asked one of its relays to vanish
-  // (owes_vanishing). May be called from any thread.
+  // Notes whether the database still has events of authors who asked to vanish at any of its relays (owes_vanishing).
+  // May be called from any thread.
   void NoteOthersOwe(bool owe) { others_owe_ = owe; }
   // Sets a function that is called, on the thread that saves, after each write that added events for the subscribers of
   // other relays. Must be set while no thread saves; an empty function ends the calls.
@@ -140,7 +140,7 @@ class PostgresStore final : public EventStore {
   std::function<void()> tell_;  // set by OnSaved
   mutable std::mutex mutex_;    // protects unknown_news_
   std::deque<Range> unknown_news_;
-  std::atomic<bool> owes_vanishing_ = true;  // at first, because an earlier process may have left something
+  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may have left some
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;

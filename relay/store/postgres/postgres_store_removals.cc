@@ -1,4 +1,4 @@
-// Removals of events: of authors who vanished, of expired ones, and for operators.
+// Removals of events: those of authors who vanished, expired ones, and those that an operator deletes.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -40,7 +40,7 @@ constexpr PostgresStatement kOfDeletedAddresses{
     " JOIN weir_events e ON e.id = a.id AND e.created_at <= d.until"
     " WHERE d.address = ANY($1::bytea[]) LIMIT $2::bigint"};
 
-constexpr Work kRemovalWork = 20 * kEntryWork;  // about that of one event
+constexpr Work kRemovalWork = 20 * kEntryWork;  // about the work of removing one event
 constexpr size_t kDeletedAtOnce = 256;
 
 int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most / kRemovalWork, 1, 256)); }
@@ -76,7 +76,7 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
   return piece;
 }
 
-// Passes over events that share no more than the hash of the tag. Returns false if there are no wraps.
+// Passes over events whose tag has only the same hash. Returns false if there are no wraps.
 Result<bool> PostgresStore::RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most) {
   const std::string hex = ToHex(recipient);
   std::string after;
@@ -126,7 +126,7 @@ Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> mark
     keys.Add(std::string_view(mark.key).substr(0, is_of_ids ? sizeof(EventId) : sizeof(Address)));
     marked.insert(mark.key);
   }
-  // The statement also finds gift wraps that have a key anywhere in them, so this looks at the owners.
+  // The statement also finds gift wraps that have a marked key anywhere in them, so this function checks the owners.
   const auto is_marked = [&](EventView event) {
     bool by_owner = !is_of_ids;
     ForEachOwner(event, [&](const PublicKey& owner) {

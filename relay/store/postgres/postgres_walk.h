@@ -1,5 +1,5 @@
 // Makes a StoreWalk (relay/store/store_walk.h) for the store on PostgreSQL. Unlike the walk of a RocksDB it uses no
-// snapshot, so it sees what is written while it goes on.
+// snapshot, so it sees changes that are made while it goes on.
 #pragma once
 
 #include <memory>

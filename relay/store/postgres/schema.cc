@@ -37,9 +37,9 @@ std::string Tables(const std::string& token) {
          token + "')";
 }
 
-// A new name gets the next number; two that come at once try again. The serials begin with the time, by the database's
-// clock: a standby that was promoted may lack the last ones that were given, or the whole origin, and others have read
-// up to them. No origin gives 2^20 a second.
+// A new name gets the next number; if two come at once, one tries again. The serials begin with the time of the
+// database's clock: a standby that was promoted may lack the last serials, or the whole origin, and other relays have
+// read up to them. No origin gives 2^20 serials a second.
 constexpr PostgresStatement kTakeOrigin{
     "take_origin",
     "INSERT INTO weir_origins AS o (origin, name, owner, serial, events, live)"
@@ -75,7 +75,7 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
 Status Tune(PostgresSession& session, Duration patience) {
   const std::string milliseconds =
       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
-  // Sets only those that the engine knows: other engines lack some.
+  // Sets only settings that the engine knows: other engines lack some.
   const std::string settings =
       "('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), "
       "('enable_bitmapscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan'), "
@@ -95,7 +95,7 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
     if (!create) return Status::Error("PostgreSQL: this database has no events; weir relay or weir import makes it");
     const Status made = session.Ask(Tables(RandomToken()), patience).status();
     if (made.ok()) return {};
-    // Another process may just have made them.
+    // Another process may just have made the tables.
     if (Status connected = session.Connect(patience); !connected.ok()) return connected;
     if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
     format = FormatOf(session, patience);

@@ -3,16 +3,16 @@
 //
 //   | table                  | one row for                                                                          |
 //   |------------------------|--------------------------------------------------------------------------------------|
-//   | weir_meta              | "format": the version of these tables; "database": a name that no other has          |
+//   | weir_meta              | "format": the version of these tables; "database": a token that no other has         |
 //   | weir_origins           | each origin: its name, last serial, events added less removed, its present owner,    |
-//   |                        | and whether live subscribers are told of its events                                  |
-//   | weir_events            | an event: the values it is found by, and its record (relay/nostr/event.h)            |
-//   | weir_tags              | a tag that can be asked for; `tag` is a hash of letter and value, for long values    |
-//   |                        | do not fit into an index                                                             |
+//   |                        | and whether live subscribers of other relays get its events                          |
+//   | weir_events            | an event: the values by which it is found, and its record (relay/nostr/event.h)      |
+//   | weir_tags              | a tag that can be asked for; `tag` is a hash of letter and value, because long       |
+//   |                        | values do not fit into an index                                                      |
 //   | weir_addresses         | the newest version of a replaceable or addressable event                             |
-//   | weir_deleted           | an id that its author deleted (NIP-09), with the first 16 bytes of the author         |
-//   | weir_deleted_addresses | an address that its author deleted, until when                                       |
-//   | weir_vanished          | an author who asked to vanish (NIP-62), until when, and whether events are still owed |
+//   | weir_deleted           | an id that was deleted (NIP-09), and the first 16 bytes of the deletion's author     |
+//   | weir_deleted_addresses | an address that its author deleted, and up to which created_at                       |
+//   | weir_vanished          | an author who asked to vanish (NIP-62), up to when, and whether events are left      |
 //
 // For every shape of NIP-01's filters there is an index that has the events in the order of the answer: (…, created_at
 // DESC, id ASC). The tables use no triggers, sequences or advisory locks, because other databases with PostgreSQL's
@@ -37,7 +37,7 @@ struct PostgresOrigin {
   uint32_t number = 0;  // Serial::origin of its events
   std::string name;
   std::string owner;    // a random token of this process
-  uint64_t serial = 0;  // new events get larger serials than this, which is the last that is known to be taken
+  uint64_t serial = 0;  // the last serial that is known to be taken; new events get larger ones
 };
 // Registers this process as the origin `name`. A process that had the name before cannot save any more. If `is_live` is
 // true, other relays read the events that the origin saves.
@@ -48,7 +48,7 @@ Result<std::string> DatabaseToken(PostgresSession& session, Duration patience);
 
 // Sets the options that all sessions of the store need. The server makes the plan of each statement once, and plans use
 // the indexes. The server ends a statement, or a transaction that is idle, after `patience`, because the locks of a
-// client that is gone would make others wait.
+// client that has gone would make others wait.
 Status Tune(PostgresSession& session, Duration patience);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// SessionPool: the connections on which a PostgresStore is read. Each is made and tuned (schema.h) when it is first
+// SessionPool: the connections through which a PostgresStore reads. Each is made and tuned (schema.h) when it is first
 // needed, and made again after it was lost.
 //
 // Threads: Take and With may be called from any thread. A Lease belongs to one thread.
@@ -17,7 +17,7 @@ namespace weir {
 
 class SessionPool {
  public:
-  // A session that a caller has for itself. The destructor returns it to the pool, which must outlive the lease.
+  // A session that one caller uses. The destructor returns it to the pool. The pool must outlive the lease.
   class Lease {
    public:
     Lease(SessionPool& pool, std::unique_ptr<PostgresSession> session) : pool_(&pool), session_(std::move(session)) {}
@@ -38,12 +38,12 @@ class SessionPool {
   SessionPool(std::string conninfo, size_t sessions, Duration patience)
       : conninfo_(std::move(conninfo)), patience_(patience), to_make_(sessions) {}
 
-  // Returns a session that is connected, as far as the client knows: a connection that was lost while it was idle is
+  // Returns a session that is connected, as far as this process knows: a connection that was lost while it was idle is
   // noticed only when it is used. Returns an error if no session becomes free within `patience`, or if the server
   // cannot be reached.
   Result<Lease> Take();
   // Calls `work(session)` with a session and returns its result. If it fails because the connection was lost, and not
-  // for lack of an answer in time, calls it once more with another session. So `work` must be safe to repeat.
+  // because an answer came too late, calls it once more with another session. So `work` must be safe to repeat.
   template <typename Value, typename Do>
   Result<Value> With(Do&& work);
 

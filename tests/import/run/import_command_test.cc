@@ -167,7 +167,7 @@ TEST_F(ImportCommandTest, ADamagedFileAmongOthersSaysWhatToMend) {
   const Ran run = Import({file("a.jsonl"), file("cut.gz"), file("c.jsonl")});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.out.find("not begun: " + file("c.jsonl") + "\n"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("; mend or replace " + file("cut.gz") + ", then: weir import --resume "), std::string::npos)
+  EXPECT_NE(run.out.find("; repair or replace " + file("cut.gz") + ", then: weir import --resume "), std::string::npos)
       << run.out;
   EXPECT_EQ(run.out.find("damaged"), std::string::npos) << run.out;
   const size_t said = run.err.find(": damaged after line");

@@ -71,11 +71,11 @@ TEST(Summary, NamesTheDamagedFileToMend) {
   summary.not_begun = {"c.jsonl", "d.jsonl"};
   summary.go_on = "weir import --resume - b.gz c.jsonl d.jsonl";
   const std::string text = ToText(summary);
-  EXPECT_TRUE(
-      text.ends_with("total)\n"
-                     "not begun: c.jsonl, d.jsonl\n"
-                     "stopped after line 99020 of standard input; mend or replace b.gz, then: weir import "
-                     "--resume - b.gz c.jsonl d.jsonl\n"))
+  EXPECT_TRUE(text.ends_with(
+      "total)\n"
+      "not begun: c.jsonl, d.jsonl\n"
+      "stopped after line 99020 of standard input; repair or replace b.gz, then: weir import --resume - b.gz "
+      "c.jsonl d.jsonl\n"))
       << text;
   const std::string json = ToJsonLine(summary);
   EXPECT_NE(json.find("\"input\":\"-\",\"line\":99020,\"damaged\":\"b.gz\",\"not_begun\":[\"c.jsonl\",\"d.jsonl\"]"),

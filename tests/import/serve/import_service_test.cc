@@ -93,7 +93,7 @@ TEST_F(ImportServiceTest, SaysWhatIsWrongWithARequest) {
     std::string words;
   } cases[] = {{"?verify=maybe", {}, 400, "verify=maybe: neither true nor false"},
                {"?dry=1", {}, 400, "unknown parameter dry; this takes verify, run and part"},
-               {"?part=1", {}, 400, "a part is of a run: give run as well"},
+               {"?part=1", {}, 400, "part needs run: give run as well"},
                {"?run=&part=1", {}, 400, "run=: 1 to 64 characters name a run"},
                {"?run=a&part=-1", {}, 400, "part=-1: "},
                {"?verify=%zz", {}, 400, "the query is not well-formed: % without two hexadecimal digits in %zz"},

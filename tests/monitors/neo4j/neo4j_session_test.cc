@@ -33,7 +33,7 @@ TEST(Neo4jSessionTest, ReadsAnswersOfAnyForm) {
   const std::string at = "Neo4j at 127.0.0.1:" + std::to_string(server.port()) + ": ";
   EXPECT_EQ(Ask(session), "");
   EXPECT_EQ(Ask(session), "");
-  EXPECT_EQ(Ask(session), at + "HTTP status 502, an answer that is none of a Neo4j");
+  EXPECT_EQ(Ask(session), at + "HTTP status 502, the answer is not from Neo4j");
   EXPECT_EQ(Ask(session), at + "Neo.X: no");
 }
 

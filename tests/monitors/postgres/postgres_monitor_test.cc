@@ -295,8 +295,8 @@ TEST_F(PostgresMonitorTest, ErrorsTellTheCauseButNoPassword) {
            Case{"host=127.0.0.1 port=" + port + " user=weir dbname=nowhere", "database \"nowhere\" does not exist"},
            Case{"host=127.0.0.1 port=" + port + " user=nobody dbname=postgres", "role \"nobody\" does not exist"},
            Case{"host=127.0.0.1 port=1 user=weir password=SECRET", "Connection refused"},
-           Case{"postgres://weir:SECRET@/x?nothing=1", "PostgreSQL: this is no connection string"},
-           Case{"password=SECRET x", "PostgreSQL: this is no connection string"},
+           Case{"postgres://weir:SECRET@/x?nothing=1", "PostgreSQL: this is not a connection string"},
+           Case{"password=SECRET x", "PostgreSQL: this is not a connection string"},
        }) {
     const std::string said = Watch(c.conninfo)->SampleOnce().message();
     EXPECT_NE(said.find(c.error), std::string::npos) << said;

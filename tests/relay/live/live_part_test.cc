@@ -171,7 +171,7 @@ TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
   for (int i = 0; i < SignInLimit::kAtOnce; ++i) {
     const RawAnswer answer = Post("/live/session", "token=wrong");
     EXPECT_EQ(answer.status, 401);
-    EXPECT_NE(answer.body.find("not the token"), std::string::npos);
+    EXPECT_NE(answer.body.find("wrong token"), std::string::npos);
     EXPECT_FALSE(answer.headers.contains("set-cookie"));
   }
   const RawAnswer answer = Post("/live/session", "token=wrong");
@@ -258,7 +258,7 @@ TEST_F(LivePartTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
            "IMPORT_SETPOINT=0.7&was%3AIMPORT_SETPOINT=0.7&IMPORT_WRITE_KP=0.9&was%3AIMPORT_WRITE_KP=0.5", Bearer());
   EXPECT_EQ(changed.body, "IMPORT_WRITE_KP 0.5 → 0.9\n");
   EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.7&was%3AIMPORT_SETPOINT=0.7", Bearer()).body,
-            "nothing was to change\n");
+            "no setting was changed\n");
   const std::string page = Ask("GET /live", kPage + Bearer()).body;
   EXPECT_NE(page.find("name=\"was:IMPORT_SETPOINT\" value=\"0.5\""), page.npos) << "as it is at once";
 }
@@ -268,7 +268,7 @@ TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.body,
             "{\"error\":{\"code\":\"invalid_request\",\"message\":"
-            "\"WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level); Nothing was changed.\"}}\n");
+            "\"WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level); No setting was changed.\"}}\n");
   EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
   EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
 }

@@ -52,7 +52,7 @@ TEST(Words, SayEachSignalWithItsFigures) {
       {"replica", 0.5, "a standby behind by 10.0 MB of 20.0 MB"},
       {"standby", 0.7, "a commit has waited for a standby for 700 ms"},
       {"waiting", 0.25, "4 sessions of PostgreSQL wait"},
-      {"weighted", 0.4, "memory and load, weighed, 40 %"},
+      {"weighted", 0.4, "memory and load, weighted, 40 %"},
       {"of another engine", 0.4, "of another engine 40 %"},
   };
   for (const auto& [signal, level, words] : cases) {

@@ -43,7 +43,7 @@ TEST(StatePage, TellsOfEveryRoom) {
                            "3 s ago: No space left on device",
                            "3 WebSockets; 9 sockets",
                            "5 subscriptions, 6 tasks wait",
-                           "make it hold 2.00 MB, one address of them the most: 2.00 MB"})
+                           "make the relay hold 2.00 MB, the heaviest address: 2.00 MB"})
     EXPECT_TRUE(Tells(page, part)) << part << "\n" << page;
   EXPECT_LT(Lines(page), 40);
 }

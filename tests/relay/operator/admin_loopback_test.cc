@@ -49,7 +49,7 @@ TEST_F(LoopbackTest, RequestsFromThisMachineAreTheAdministrators) {
        "it comes from 192.168.1.5"},
       {"a client behind a proxy here", [](HttpRequest& r) { r.address = "203.0.113.9"; }, "it comes from 203.0.113.9"},
       {"a proxy elsewhere", [](HttpRequest& r) { r.peer = "203.0.113.9"; }, "it comes from 203.0.113.9"},
-      {"no address", [](HttpRequest& r) { r.peer = r.address = ""; }, "it comes from nowhere known"},
+      {"no address", [](HttpRequest& r) { r.peer = r.address = ""; }, "it comes from an unknown address"},
       {"a public name (rebound)", [](HttpRequest& r) { r.headers[0].second = "evil.example"; },
        "its Host is evil.example"},
       {"a name that only looks so", [](HttpRequest& r) { r.headers[0].second = "localhost.evil.example"; },
@@ -58,7 +58,7 @@ TEST_F(LoopbackTest, RequestsFromThisMachineAreTheAdministrators) {
       {"a private address", [](HttpRequest& r) { r.headers[0].second = "192.168.1.2:3334"; },
        "its Host is 192.168.1.2:3334, which is not a name of loopback"},
       {"all addresses", [](HttpRequest& r) { r.headers[0].second = "0.0.0.0:3334"; }, "its Host is 0.0.0.0:3334"},
-      {"no Host", [](HttpRequest& r) { r.headers.clear(); }, "it has no Host"},
+      {"no Host", [](HttpRequest& r) { r.headers.clear(); }, "it has no Host header"},
   };
   for (const auto& c : cases) {
     HttpRequest request = FromHere();
@@ -144,7 +144,10 @@ TEST_F(LoopbackTest, ProgramsAreTrustedProxiesAndPagesAreNot) {
 TEST_F(LoopbackTest, TheReasonNamesTheHeader) {
   HttpRequest request = FromHere();
   request.headers.emplace_back("x-forwarded-for", "203.0.113.9");
-  EXPECT_NE(Why(request).find("it has x-forwarded-for: somebody else is behind it"), std::string::npos) << Why(request);
+  EXPECT_NE(Why(request).find("its header x-forwarded-for shows that it comes from a web page or through a "
+                              "proxy"),
+            std::string::npos)
+      << Why(request);
 }
 
 // Behind ssh -R, Tor, stunnel, HAProxy in tcp mode, nginx with nothing but proxy_pass, a stranger's text comes

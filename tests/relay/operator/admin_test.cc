@@ -165,7 +165,7 @@ TEST_F(AdminTest, TakesNoMoreProofsThanItRemembers) {
   for (int i = 0; i < kRemembered; ++i) ASSERT_EQ(StatusOf(admin, FromElsewhere(proofs[i])), 0) << i;
   const HttpRequest one_more = FromElsewhere(proofs.back());
   EXPECT_EQ(StatusOf(admin, one_more), 401);
-  EXPECT_NE(admin.Refusal(one_more)->body.find("as many were used"), std::string::npos);
+  EXPECT_NE(admin.Refusal(one_more)->body.find("too many proofs were used"), std::string::npos);
   EXPECT_NE(admin.Refusal(FromElsewhere(proofs.front()))->body.find("used already"), std::string::npos);
   clock_.Advance(66);
   EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 66))), 0);
@@ -216,7 +216,7 @@ TEST_F(AdminTest, TheRefusalNamesTheWays) {
   const std::vector<std::pair<std::string, std::string>> expected = {{"WWW-Authenticate", "Bearer"},
                                                                      {"WWW-Authenticate", "Nostr"}};
   EXPECT_EQ(refusal->headers, expected);
-  for (const char* way : {"Bearer <what is in admin.token", "loopback", "NIP-98"})
+  for (const char* way : {"Bearer <the content of admin.token", "loopback", "NIP-98"})
     EXPECT_NE(refusal->body.find(way), std::string::npos) << way;
 }
 

@@ -103,7 +103,7 @@ TEST_F(ClientRequestTest, RequestsAreBoundedInBytesForAllConnectionsOfAnAddress)
   Seat& second = Connect();
   EXPECT_EQ(Ask(first, req("a", 200'000)), R"(["EOSE","a"])") << "400,000 until the query is over";
   EXPECT_EQ(Ask(second, req("a", 100'000)), R"(["EOSE","a"])");
-  const std::string refusal = R"(["CLOSED","b","rate-limited: what your address makes this relay hold )";
+  const std::string refusal = R"(["CLOSED","b","rate-limited: this relay holds at most )";
   EXPECT_TRUE(Ask(second, req("b", 120'000)).starts_with(refusal));
   std::string count = req("b", 220'000);
   count.replace(2, 3, "COUNT");

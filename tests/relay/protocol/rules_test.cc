@@ -101,7 +101,7 @@ TEST_F(PolicyTest, RequestsToVanishMustNameThisRelay) {
   settings_.url = "wss://relay.example";
   EXPECT_EQ(Refusal(all), "");
   EXPECT_EQ(Refusal(here), "");
-  EXPECT_EQ(Refusal(there), "invalid: names another relay");
+  EXPECT_EQ(Refusal(there), "invalid: the request names another relay");
 }
 
 TEST_F(PolicyTest, KnowsTheParties) {

@@ -116,9 +116,9 @@ TEST(FeedFollower, RefusesAServerThatIsNoRelay) {
   };
   const std::string chunked = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   const Case cases[] = {
-      {ScriptedServer::Whole("text/html", "<html>"), "is no relay of weir (text/html)"},
+      {ScriptedServer::Whole("text/html", "<html>"), "is not a weir relay (text/html)"},
       {ScriptedServer::Whole("text/plain", "", "302 Found\r\nLocation: https://elsewhere/"),
-       "302 and means https://elsewhere/;"},
+       "302 and redirects to https://elsewhere/;"},
       {ScriptedServer::Whole("text/plain", "no\n", "404 Not Found"), "it has no /live"},
       {ScriptedServer::Whole("text/plain", "full\nof it", "503 Service Unavailable"), "answers 503: full"},
       {ScriptedServer::Whole("application/json", "{\"format\":2}"), "format 2"},

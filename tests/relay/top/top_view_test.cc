@@ -175,7 +175,7 @@ TEST_F(TopViewTest, ShowsThatTheRelayIsLostAndKeepsItsLastFigures) {
   EXPECT_EQ(lines[2], "             connect to 127.0.0.1:3334: Connection refused");
   EXPECT_TRUE(Shows(lines, "0.69   0.70"));
   watched.link = Watched::Link::kPolled;
-  EXPECT_TRUE(Shows(LinesOf(watched, {}), "no event comes by itself (cannot connect"));
+  EXPECT_TRUE(Shows(LinesOf(watched, {}), "because no events arrive (cannot"));
 }
 
 TEST_F(TopViewTest, PrintedOnceItIsAsLongAsItHasToBe) {

@@ -136,9 +136,11 @@ TEST_F(DescriptorRulesTest, RefusesDescriptorsThatCanMatchNothing) {
                                                         {"*x", "*xy"},      {"*", "x"},   {"a*b", "a*b*"}};
   for (const auto& [before, value] : others) EXPECT_EQ(error(before, value), "") << before << " " << value;
   EXPECT_EQ(error("10.*", "10.0.*"),
-            "the descriptor a_10.0.* can match nothing: the value 10.* stands before it and takes all that it is for");
-  EXPECT_EQ(error("", "*"), "the descriptor a_* leaves nothing to the one without a value, expected one of them");
-  EXPECT_EQ(ErrorOf({.key = "user*"}), "the key user* can match nothing: a * stands for any text in values alone");
+            "the descriptor a_10.0.* can match nothing: the value 10.* stands before it and matches everything that it "
+            "would match");
+  EXPECT_EQ(error("", "*"),
+            "the descriptor a_* matches everything that the one without a value does; keep one of them");
+  EXPECT_EQ(ErrorOf({.key = "user*"}), "the key user* can match nothing: a * stands for any text only in values");
 }
 
 TEST_F(DescriptorRulesTest, CountsOfRulesOutliveAReload) {

@@ -254,9 +254,8 @@ TEST(QuotaConfigErrors, NameThePositionOfTheMistake) {
   };
   for (const Case& c :
        {Case{"quota: {tiers: {default: {model: [{requests: 5, per: 60, total: true}]}}}",
-             "total: true is of the limits of tenants and API keys; those of `users` are totals without it, and "
-             "elsewhere "
-             "nobody's are added up"},
+             "total: true belongs to limits of tenants and API keys; those of `users` are totals without it, and other "
+             "limits are never added up"},
         Case{"quota: {models: {m: {also: ['a*b*']}}}", "a*b*: found more than one *, expected one at most"},
         Case{"quota: {models: {m: {also: [x]}, n: {also: [x]}}}", "x: stands for m already"},
         Case{"quota: {time_zone: Europe/Atlantis}", "expected a time zone that /usr/share/zoneinfo has"},

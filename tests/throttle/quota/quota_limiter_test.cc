@@ -213,7 +213,7 @@ TEST(QuotaLimiter, UnknownModelsGoByThePolicy) {
   d = refuses.Reserve({.model = "new", .tokens = 5});
   EXPECT_FALSE(d.allowed);
   EXPECT_EQ(d.code, QuotaCode::kUnknownModel);
-  EXPECT_EQ(d.reason, "new: no quota is known for this model, and such are refused");
+  EXPECT_EQ(d.reason, "new: no quota is known for this model, and unknown models are refused");
   EXPECT_FALSE(d.retry_after);
   EXPECT_EQ(d.reservation, "");
   EXPECT_EQ(refuses.Stats("new").value().usage.tpm, 7);
@@ -337,7 +337,7 @@ TEST(QuotaLimiter, ReasonsNameTheLimitItsUseAndTheRetry) {
       {{.code = QuotaCode::kTpmExceeded, .retry_after = Duration(250ms), .quota = quota, .usage = usage},
        "gpt-4o: 29500 of 30000 tokens in the last minute, and 900 more asked for; try again in 0.3 s"},
       {{.code = QuotaCode::kTooLarge, .quota = quota, .usage = usage},
-       "gpt-4o: 900 tokens at once can never go where the limit is 30000 in a minute"},
+       "gpt-4o: 900 tokens at once can never be allowed: the limit is 30000 in a minute"},
       {{.code = QuotaCode::kOk}, ""},
   };
   for (const Case& c : cases) EXPECT_EQ(ReasonOf("gpt-4o", {.tokens = 900}, nullptr, c.answer), c.reason);

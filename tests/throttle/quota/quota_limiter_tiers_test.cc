@@ -58,7 +58,7 @@ TEST_F(QuotaLimiterTiers, ATooLargeRequestIsToldThatItNeverFits) {
   EXPECT_EQ(d.code, QuotaCode::kTooLarge);
   EXPECT_EQ(d.tier, Tier::kModel);
   EXPECT_FALSE(d.retry_after);
-  EXPECT_EQ(d.reason, "m, tier model: 101 tokens at once can never go where the limit is 100 tokens in 1 min");
+  EXPECT_EQ(d.reason, "m, tier model: 101 tokens at once can never be allowed: the limit is 100 tokens in 1 min");
 }
 
 TEST_F(QuotaLimiterTiers, TheReasonOfABucketTellsItsTakenRequests) {

@@ -13,8 +13,8 @@
 namespace weir {
 namespace {
 
-// KEYS: the window's key. ARGV: the limit, the window in microseconds, how many are wished for. Answers the number of
-// the window, how many are granted, how many are used by all, and how many microseconds it has left.
+// KEYS: the window's key. ARGV: the limit, the window in microseconds, the wished grants. Returns the number of the
+// window, how many grants are leased, how many are used by all, and how many microseconds the window has left.
 constexpr std::string_view kLease = R"lua(
 local time = redis.call('TIME')
 local now, window = time[1] * 1000000 + time[2], tonumber(ARGV[2])
@@ -44,7 +44,7 @@ std::optional<LeaseAnswer> ParseLease(const redisReply& reply, const LeaseWish& 
     return reply.element[place]->type == REDIS_REPLY_INTEGER ? reply.element[place]->integer : -1;
   };
   if (at(0) < 0 || at(1) < 0 || at(1) > wish.grants || at(2) < at(1) || at(3) < 0) return std::nullopt;
-  // A server whose clock has stepped back may still be in the window before.
+  // If the server's clock has stepped back, its window may have up to two lengths left.
   if (at(3) > 2 * std::chrono::microseconds(wish.window).count()) return std::nullopt;
   return LeaseAnswer{.answered = true,
                      .window = at(0),
@@ -71,7 +71,7 @@ struct RedisSharedWindows::Rep {
   std::atomic<bool> closing{false};
   mutable std::mutex mutex;
   std::string problem;  // under the mutex
-  RedisCore core;       // the last: what waits is answered with the members above
+  RedisCore core;       // the last: it uses the members above to answer calls that wait
 };
 
 RedisSharedWindows::RedisSharedWindows(const RedisEndpoint& endpoint, RedisSharedWindowsOptions options)

@@ -1,18 +1,21 @@
-// RedisSharedWindows: windows of keys that all processes on one Redis count together. A lease takes one Lua script and
-// one round trip, by the server's time; the leases of one moment are written together.
+// RedisSharedWindows: counts the windows of keys in a Redis, together with all other processes that use the Redis. A
+// lease takes one call of a Lua script in one round trip, by the server's clock; questions of the same moment are
+// written together.
 //
-// Keys: `<prefix>:keyed:{<key>}:<window in ms>`, a string with the number of the window (since 1970) and how much of it
-// is used. It expires a second after its window. Escaping as in URLs makes any name one key, and in a cluster one slot.
+// The key in Redis is `<prefix>:keyed:{<key>}:<window in ms>`. Its value has the number of the window (since 1970) and
+// how many grants of it are leased, and expires a second after the window. <key> is escaped as in a URL, so any name is
+// allowed; a cluster keeps all windows of a key in one slot.
 //
-// Never more than the limit of a window is leased while the server keeps what it was told. If it fails over to a
-// replica that had not heard yet, evicts keys, or loses its memory, up to the limit may be leased once more. If its
-// clock steps back by less than a window, the window that had begun runs on; if by more, windows begin anew.
+// No more than the limit is leased in a window while the server keeps its data. If it fails over to a replica that is
+// behind, evicts keys, or loses its memory, up to the limit may be leased once more. If its clock steps back by less
+// than a window, the current window runs on; if by more, the windows begin anew.
 //
-// The server is away if it gives no answer in `timeout` or an error, if there is no connection, or if a breaker is open
-// (redis_server.h). Its later answers are lost for that window: less is admitted than could be, never more. When it
-// answers again, it is asked again; a command is sent twice only if the server says that it has not executed it.
+// The server is away (shared_lease.h) if it does not answer within RedisClientOptions::timeout or answers with an
+// error, if there is no connection, or if a breaker is open (redis_server.h). Grants in answers that come too late are
+// lost: fewer requests than allowed may be granted, but never more. A command is sent twice only if the server says
+// that it has not executed it.
 //
-// Threads: any. A thread of its own runs the connections.
+// Threads: every function may be called from any thread. The object's own thread runs the connections.
 #pragma once
 
 #include <functional>
@@ -28,14 +31,14 @@ struct redisReply;
 
 namespace weir {
 
-// Parses the script's answer to a wish; nullopt if the reply is no such answer.
+// Parses the script's answer to a wish; returns nullopt if the reply is no such answer.
 std::optional<LeaseAnswer> ParseLease(const redisReply& reply, const LeaseWish& wish);
 
 struct RedisSharedWindowsOptions {
   std::string prefix = "weir";
   RedisClientOptions client = {};
-  // Told why the server is away, or, with an empty text, that it answers again. Runs on the connections' thread, so it
-  // must not block.
+  // Called with the problem when the server stops answering, and with an empty text when it answers again. Runs on the
+  // connections' thread, so it must not block.
   std::function<void(const std::string& problem)> on_change = [](const std::string&) {};
 };
 

@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kChargeNumbers = 23;  // before those of the tiers, two for each
+constexpr size_t kChargeNumbers = 23;  // numbers before those of the tiers
 constexpr size_t kSettlementNumbers = 9;
 constexpr size_t kStatedNumbers = 3;
 
@@ -28,7 +28,7 @@ void AppendQuota(const ModelQuota& quota, std::string* to) {
   for (const int64_t limit : {quota.max_rpm, quota.max_tpm, quota.max_rpd}) AppendRedisNumber(CutDown(limit), to);
 }
 
-// Returns the number, from 1, of an earlier limit with the same count; 0 if there is none.
+// Returns the number, from 1, of an earlier limit with the same counter; 0 if there is none.
 size_t SameAs(std::span<const TierCharge> tiers, size_t tier) {
   const TierCharge& one = tiers[tier];
   for (size_t i = 0; i < tier; ++i) {
@@ -52,7 +52,7 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
-// Checks what an answer has for an enumeration, because its name is looked up by it.
+// Checks a number in a reply that stands for an enumerator, because a name is looked up by it.
 template <typename Enum>
 bool IsOneOf(int64_t number, Enum last) {
   return number >= 0 && number <= static_cast<int64_t>(last);
@@ -135,7 +135,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   return Command{.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
 }
 
-// Consists of the words of the take under another script, and three more.
+// The command has the words of the take with another script, and three more words.
 RedisMessages::Command RedisMessages::FormatGiveBack(const Command& take, std::string_view answer,
                                                      std::string_view id) const {
   std::string now;

@@ -1,7 +1,7 @@
 // RedisMessages: formats the commands by which a RedisQuotaStore calls its Lua scripts (redis_script.h), and parses the
 // replies.
 //
-// Immutable; any number of threads.
+// Threads: any. A RedisMessages does not change.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class RedisMessages {
   // Formats a reset. Send the command again until the reply is 0: each call releases a part of what the open
   // reservations hold in counters for all models, and only the last call resets the model.
   Command FormatReset(std::string_view model) const;
-  // Formats the replacement of all that is stored for a model by `state`. An empty state deletes the model.
+  // Formats the replacement of all that is stored for a model with `state`. An empty state deletes the model.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // reads the keys q and m (MGET)
   Command FormatUnlink(std::string_view key) const;
@@ -57,8 +57,8 @@ class RedisMessages {
     double fullness = -1;    // share of the room for names that is taken; -1 if no name was needed
     bool name_lost = false;  // the end of a named reservation was forgotten before its time was over
   };
-  // Parses the reply to FormatCharge, for a charge with so many `tiers`. `reservation` is the same as there. Returns
-  // nothing if this is no reply of the script.
+  // Parses the reply to FormatCharge, for a charge with `tiers` tiers. `reservation` is the same as in FormatCharge.
+  // Returns nothing if this is no reply of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
   // Returns true if the reply to FormatCharge says that the amounts were charged.
   static bool SaysCharged(const redisReply& reply);

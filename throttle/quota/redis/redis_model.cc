@@ -22,7 +22,7 @@ struct Entry {
   int64_t tokens = 0;
 };
 
-// Requests and tokens of one moment are one entry. Microseconds round up: then an entry counts longer, never less.
+// Requests and tokens of one moment are one entry. Rounds microseconds up, so that an entry counts longer, never less.
 std::map<int64_t, Entry> ByTime(const ModelState& state, int64_t now) {
   std::map<int64_t, Entry> by_time;
   const auto add = [&](const std::vector<ModelState::Entry>& entries, int64_t Entry::*amount) {
@@ -94,7 +94,7 @@ ModelState ReadRedisModel(std::string_view text, WallTime time) {
   if (text.size() < kRedisModelHeader) return state;
   const int64_t now = ToRedisTime(time);
   const auto field = [text](Field name) { return RedisIntegerAt(text, static_cast<size_t>(name)); };
-  // The decision that goes before this reports a corrupt log.
+  // The decision that comes before this reports a corrupt log.
   const int64_t head = field(Field::kHead);
   const int64_t tail = field(Field::kTail);
   if (head < 0 || tail < head || tail - head > static_cast<int64_t>(kRedisRing)) return state;

@@ -32,7 +32,7 @@ inline double RedisNumberAt(std::string_view numbers, size_t at) {
     bits = bits << 8 | static_cast<uint8_t>(numbers[at * kRedisNumberBytes + i - 1]);
   return std::bit_cast<double>(bits);
 }
-// Returns the number without its fraction, cut down to the range of the result; 0 for NaN.
+// Returns the number without its fraction, clamped to the range of the result; 0 for NaN.
 inline int64_t WholeRedisNumber(double number) {
   constexpr double kMost = 9'223'372'036'854'774'784.0;  // the largest double below 2^63
   return std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -kMost, kMost));
@@ -45,7 +45,7 @@ inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
 inline int64_t ToRedisTime(WallTime time) {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
-// Returns the duration, cut down to 0 .. Duration::max(): other programs may have written the number.
+// Returns the duration, clamped to 0 .. Duration::max(), because other programs may have written the number.
 inline Duration FromRedisMicros(int64_t micros) {
   constexpr int64_t kMost = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
   return std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kMost));

@@ -231,11 +231,11 @@ return pack('<ddddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or 
   .. pack('<' .. string.rep('d', #told), spread(told))
 )lua";
 
-// KEYS: q, m, r, d, e, k, and the two of names. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed);
-// the model's log from now on, '', or 'counts' to leave it; for how many ms; the score that says who states the quota;
-// the time or -1. Unless the log stays, the counts of tiers have another epoch then, and are void. Counts for all
-// models stay: what the open reservations hold there is given back first, a part of them in each call. While some are
-// left the answer is how many, and nothing else is done; then it is 0.
+// KEYS: q, m, r, d, e, k, and the two of names. ARGV: the change of the quota ('keep', 'none', or three packed
+// numbers); the model's log from now on, '', or 'counts' to leave it; how many ms to keep the log; the score that says
+// who states the quota; the time or -1. Unless the log stays, it gets another epoch, and the counters of tiers are
+// void. Counters for all models stay: what the open reservations hold there is released first, for a part of them in
+// each call. While some are left, the reply is their number, and nothing else is done; at the end it is 0.
 constexpr std::string_view kReset = R"lua(
 if ARGV[2] ~= 'counts' then
   if due_key and ask('ZSCORE', due_key, KEYS[2]) then

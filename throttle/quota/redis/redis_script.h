@@ -10,31 +10,31 @@
 //   <prefix>:{model}:e      a hash of the ended reservations: token -> how it ended, and what it charged (MessagePack)
 //   <prefix>:{model}:k      a sorted set of the times until which ends are kept, below 0 for named ones (Charge::token)
 //   <prefix>:{model}:t:KEY:METER   the counter of one limit of a tier (TierCharge::key, MeterName)
-//   <prefix>:{}:t:KEY:METER        the same for all models together: it is in another slot, so a cluster has none
+//   <prefix>:{}:t:KEY:METER        the same for all models together; in another slot, so a cluster has none
 //
 // Keys that exist once; in a cluster once for each slot, with a tag of the slot, because a script sees no other slot:
 //
-//   <prefix>:names    how many counters of tiers there are: a hash of how many are kept until which time
-//   <prefix>:models   a sorted set. It has the names of the models' :m keys, with the time until which each is kept, or
-//                     +inf if a quota was stated, or kRedisStatedByConfiguration if a configuration stated it. It also
-//                     has names of :t, with a score below 0: minus the time until which the last counter of a tier is
-//                     kept
-//   <prefix>:due      a sorted set of the models' :m that have reservations in counters for all models, with the
-//                     deadline of the first of them, or an earlier time; not in a cluster
+//   <prefix>:names    a hash of the number of tier counters: a time -> how many counters are kept until then
+//   <prefix>:models   a sorted set. It has the names of the models' :m keys, scored by the time until which each is
+//                     kept, by +inf if a quota was stated, or by kRedisStatedByConfiguration if a configuration stated
+//                     it. It also has names of :t, scored below 0: minus the time until which the last counter of a
+//                     tier is kept
+//   <prefix>:due      a sorted set of the :m keys of models that have reservations in counters for all models, by the
+//                     deadline of the first of these reservations, or an earlier time; not in a cluster
 //
 // Not every decision writes these keys: only one that begins a name, or that makes a key live longer.
 //
 // Times are microseconds since 1970. Like all numbers in the values, in the arguments and in the replies, they are
-// doubles of 8 bytes, little-endian. These are exact up to 2^53, which is more than nine times kMostAmount.
+// doubles of 8 bytes, little-endian. Doubles are exact up to 2^53, which is more than nine times kMostAmount.
 //
 // A log is a string: a header, and a ring of kRedisRing entries (last, requests, tokens). Entries have consecutive
-// numbers, which are never used again: a new log begins with the microseconds of the server's clock. A reservation
-// remembers the number of its entry. A decision reads the headers, and writes the headers and one entry in place, so
-// its cost does not depend on how many entries the window has.
+// numbers, which are never used again: a new log begins its numbers with the microseconds of the server's clock. A
+// reservation remembers the number of its entry. A decision reads the headers, and writes the headers and one entry in
+// place, so its cost does not depend on how many entries the window has.
 //
 // A key expires when nothing in it counts any longer and no open reservation may still need it. :m has an epoch, which
 // is the time at which it was made. Each counter of a tier has the epoch that :m had at its first charge. If the two
-// differ, the counter is void. So a reset need not find the counters; :m is kept as long as each of them.
+// epochs differ, the counter is void. So a reset need not find the counters; :m is kept as long as each of them.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@
 
 namespace weir {
 
-// Entries that a window keeps exactly; the granule is the window divided by it.
+// Entries that a window keeps exactly; the granule is the window divided by this number.
 inline constexpr size_t kRedisExactEntries = 60;
 inline constexpr size_t kRedisRing = 128;         // must be more than kRedisExactEntries + window / granule
 inline constexpr size_t kRedisEntryBytes = 24;    // last, requests, tokens
@@ -69,11 +69,11 @@ enum class RedisModelField : size_t {
   kNewestTokens,    // tokens of the newest entry
   kEpoch,           // when the key was made
   kLongest,         // longest time to live of an open reservation
-  // The time to which the clock stepped back, while there are still reservations that seem to be made later; 0: none.
+  // The time to which the clock stepped back, while some reservations still seem to be made later; 0: none.
   kPullTo,
 };
 
-// The score in <prefix>:models of a model whose quota a configuration stated. It is beyond all times.
+// The score in <prefix>:models of a model whose quota a configuration stated. It is larger than all times.
 inline constexpr double kRedisStatedByConfiguration = 1e17;
 
 // The whole scripts: decide and charge, settle a reservation, release a take, and reset or restore a model.

@@ -20,10 +20,10 @@ Answer Await(RedisQuotaStore* store, const Question& question) {
   return answer.get_future().get();
 }
 
-// Bounds of what is owed: no other process knows of it.
+// Bounds of what is owed, which no other process knows.
 constexpr size_t kMostOwed = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
-// A giving back may have to be repeated; that it was done is remembered for longer (kSettledKept).
+// A release may have to be repeated; Redis remembers for longer that it was done (kSettledKept).
 constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
 }  // namespace
@@ -49,7 +49,7 @@ SettlementAnswer RedisQuotaStore::Run(const Settlement& settlement) {
 
 void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) {
   std::string reservation;
-  const bool may_be_again = charge.holds() && charge.token;  // then it stays for a caller that asks again
+  const bool may_be_again = charge.holds() && charge.token;  // then the charge stays for a caller that asks again
   if (charge.holds())
     reservation = FormatReservationId(may_be_again ? *charge.token : RandomReservationToken(), charge.model);
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
@@ -156,8 +156,8 @@ void RedisQuotaStore::Rep::Remember(Owed one) {
   owed.push_back(std::move(one));
 }
 
-// A charge that was sent before on another connection is executed before, as a rule; else its late answer owes it
-// again.
+// A charge that was sent earlier on another connection is usually executed earlier; if not, its late answer makes it
+// owed again.
 void RedisQuotaStore::Rep::GiveBackOwed() {
   if (giving_back > 0) return;
   give_back_failed = false;

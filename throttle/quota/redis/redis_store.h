@@ -6,24 +6,24 @@
 // place, so the cost of a decision does not depend on how many entries the window has. A key expires when nothing in it
 // counts any longer; stated quotas do not expire.
 //
-// Names of models and of counters are bounded as in other stores, by what this store has made, whatever else is in the
-// database: max_models models without a stated quota, and max_tier_keys counters of tiers. A model whose quota comes
-// only with its charges (Charge::default_quota) takes one of the places too, but is never refused. A counter takes its
-// place until its key expires, which may be twice its window. In a cluster the bounds are per slot, because a script
-// sees no other slot. Models() reads the keys of names; it does not SCAN. Import replaces one model after the other,
-// not all in one step. If it fails, repeat it: repeating changes nothing.
+// The numbers of models and of counters are bounded as in other stores: to max_models models without a stated quota,
+// and max_tier_keys counters of tiers. Other keys in the database do not count. A model whose quota comes only with its
+// charges (Charge::default_quota) takes one of the places too, but is never refused. A counter takes its place until
+// its key expires, which may be twice its window. In a cluster the bounds are per slot, because a script sees no other
+// slot. Models() reads the keys of names; it does not SCAN. Import replaces one model after the other, not all in one
+// step. If it fails, repeat it: repeating changes nothing.
 //
 // Threads: one thread runs the connections. Calls from any thread are written together and answered in order, so
 // pipelining grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
 //
-// Unavailable: the answer to a call is kStoreUnavailable if none comes within `timeout`, if the server answers with an
-// error (out of memory, no password, loading, read-only), or if there is no connection. The breaker (redis_breaker.h)
-// opens after `breaker_failures` of these in a row, and at once if connecting fails or the server accepts no writes;
-// errors of a single key or command do not count. While it is open, calls are answered at once. After a pause, which
-// doubles from `retry_first` to `retry_longest`, a probe asks the server; it is a script that the server refuses
-// whenever it would refuse writes. The first probe that is answered closes the breaker. After each failure the store
-// also sends probes of its own, until all servers answer. The first good answer, to a call or to such a probe, clears
-// Health().problem; while a breaker is open, a problem is shown nevertheless.
+// Unavailable: the answer to a call is kStoreUnavailable if no reply comes within `timeout`, if the server answers with
+// an error (out of memory, no password, loading, read-only), or if there is no connection. The breaker
+// (redis_breaker.h) opens after `breaker_failures` such failures in a row, and at once if connecting fails or the
+// server accepts no writes; errors of a single key or command do not count. While it is open, calls are answered at
+// once. After a pause, which doubles from `retry_first` to `retry_longest`, a probe asks the server; it is a script
+// that the server refuses whenever it would refuse writes. The first probe that is answered closes the breaker. After
+// each failure the store also sends probes of its own, until all servers answer. The first good answer, to a call or to
+// such a probe, clears Health().problem; while a breaker is open, a problem is shown nevertheless.
 //
 // A call that got no answer may have been counted. It is never sent twice, unless the server says that it was not
 // executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. After a
@@ -34,15 +34,15 @@
 // was given up (redis_connection.h); this costs nothing for a call that is answered in time. A reservation is also
 // refunded by its id when the server answers again, in case it was made. Two kinds of charges are not released: kForce,
 // because its use has happened (a caller that repeats it counts it twice), and a charge with a token (Charge::token),
-// because its caller may ask for it again. At most 10,000 charges are owed. Beyond that, and if the connection broke or
-// this process ended after the charge, the store cannot find out: the amount counts until it leaves its windows or, for
-// a reservation, until its deadline. So less is admitted than possible, never more.
+// because its caller may ask for it again. The store remembers at most 10,000 owed charges. Beyond that, and if the
+// connection broke or this process ended after the charge, the store cannot find out; then the amount counts until it
+// leaves its windows or, for a reservation, until its deadline. So the store admits less than possible, never more.
 //
 // Cluster: while a slot is being moved, its calls may get no answer until all its keys have arrived; they wait for
 // that, at most `timeout`.
 //
 // Servers: Redis 7 or later. An older server is not used, and the problem names its version. A server that evicts keys
-// is used, and Health().warning says what to change (as of when the connection was made).
+// is used, and Health().warning says what to change; it describes the server as it was when the connection was made.
 #pragma once
 
 #include <chrono>
@@ -63,10 +63,10 @@ struct RedisStoreOptions {
   std::chrono::milliseconds retry_first{100};     // the first pause before a probe
   std::chrono::milliseconds retry_longest{5000};  // the longest pause
   std::string ca_file;                            // certificate authorities (PEM); empty: the system's
-  std::string cert_file;                          // the client's, with its key; empty: none
-  std::string key_file;                           // the client's private key
+  std::string cert_file;                          // the client's certificate (PEM); empty: none
+  std::string key_file;                           // private key of cert_file
   bool verify = true;                             // whether the server's certificate is checked
-  size_t max_models = 100'000;                    // without a stated quota
+  size_t max_models = 100'000;                    // models without a stated quota
   size_t max_tier_keys = 1'000'000;               // counters of tiers
   size_t max_named_ended = kMostNamedEnded;       // ends of named reservations that are remembered, for each model
   // Null: the server's clock decides. Only tests set another clock, which must outlive the store.
@@ -100,9 +100,9 @@ class RedisQuotaStore final : public QuotaStore {
  public:
   // Returns without waiting for a connection. All functions wait for the server, except Submit and those that do not
   // ask it: name, pace, exact_entries, granule, CountsAcrossModels and Health. The connections' thread calls `done` of
-  // Submit: do not call a function that waits from within `done`. A charge or a settlement waits at most `timeout`; the
-  // other functions wait at most 4 * `timeout` for each of their steps, and a step of those over all models asks for
-  // 128 models.
+  // Submit, so `done` must not call a function that waits. A charge or a settlement waits at most `timeout`; the other
+  // functions wait at most 4 * `timeout` for each of their steps, and a step of a function over all models asks for 128
+  // models.
   RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options = {});
   ~RedisQuotaStore() override;  // answers waiting calls with kStoreUnavailable
 

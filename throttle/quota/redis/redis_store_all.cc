@@ -21,7 +21,7 @@ std::vector<std::string> NamesOf(std::span<const KnownModel> known) {
   return names;
 }
 
-// Does as many at once as a server answers in time.
+// Passes as many items at once as a server can answer in time.
 template <typename Item, typename Do>
 Status InParts(std::span<Item> all, Do one_part) {
   while (!all.empty()) {
@@ -32,7 +32,7 @@ Status InParts(std::span<Item> all, Do one_part) {
   return {};
 }
 
-// A charge of nothing: gives back what has expired, and says what counts, and the time.
+// Returns a charge of nothing: it releases what has expired, and its answer says what counts, and the time.
 Charge Peek(std::string_view model) { return {.model = model, .requests = 0}; }
 std::optional<RedisMessages::Charged> ParsePeek(const RedisOutcome& outcome, size_t tiers = 0) {
   if (!IsGood(outcome)) return {};
@@ -82,8 +82,8 @@ Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
   return {};
 }
 
-// Keys expire by themselves. Expired reservations in counts for all models are given back here, although no call has
-// asked for these counts or for their models.
+// Keys expire by themselves. Expired reservations in counters for all models are released here, even if no call asks
+// for these counters or for their models.
 void RedisQuotaStore::Prune() {
   if (!CountsAcrossModels()) return;
   const TierCharge across{.key = {}, .limit = {.amount = 1, .per = kMinute}, .of_all_models = true};
@@ -97,7 +97,7 @@ void RedisQuotaStore::Prune() {
   }
 }
 
-// Removes the counts for all models. They go before the models, which then have nothing to give back to them.
+// Formats the removal of the counters for all models. They go first, so that the models release nothing there.
 std::vector<RedisMessages::Command> RedisQuotaStore::Rep::FormatUnlinksAcross(std::span<const KnownModel> known) const {
   std::vector<RedisMessages::Command> commands = {messages.FormatUnlinkDue()};
   for (const KnownModel& one : known)
@@ -172,8 +172,8 @@ Result<ModelList> RedisQuotaStore::Rep::ListModels(bool all) {
   return list;
 }
 
-// Keeps a model if a charge of nothing says that it counts: its keys may stand for a while after the last entry that
-// counts.
+// Keeps a model if a charge of nothing says that something counts for it, because its keys may outlive the last entry
+// that counts.
 Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models,
                                                 const std::map<std::string, WallTime>& tiers, Names* kept,
                                                 std::string* missing) {
@@ -199,7 +199,7 @@ Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> mod
   return {};
 }
 
-// Asks each model for its state, which gives back what has expired and says the time, and then reads it.
+// Charges each model with nothing, which releases what has expired and says the time, and then reads the model's state.
 Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, QuotaState* state) {
   std::vector<RedisMessages::Command> commands;
   for (const std::string& model : models) {
@@ -249,7 +249,7 @@ Result<std::vector<KnownModel>> RedisQuotaStore::Rep::FindModels(std::string* mi
 
 Result<WallTime> RedisQuotaStore::Rep::Now() {
   if (options.clock) return options.clock->Now();
-  // Asks for the script's time, by a model that does not exist.
+  // Asks for the script's time, with a model that does not exist.
   const RedisOutcome outcome = core.Ask(messages.FormatCharge(Peek("-"), {}));
   const std::optional<RedisMessages::Charged> charged = ParsePeek(outcome);
   if (!charged) return Status::Error(Fail(outcome));

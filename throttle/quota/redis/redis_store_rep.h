@@ -55,8 +55,8 @@ struct RedisQuotaStore::Rep {
   void Remember(Owed one);
   void GiveBackOwed();
   void OnGivenBack(const RedisOutcome& outcome, const Owed& one);
-  // Finds all that the servers name. Fails if a server does not answer. If `missing` is given, fails only if no server
-  // answers; `missing` then says what is wrong with those that do not.
+  // Finds all models and counters that the servers name. Fails if a server does not answer. If `missing` is given,
+  // fails only if no server answers; `missing` then says what is wrong with those that do not.
   Result<std::vector<RedisMessages::KnownModel>> FindModels(std::string* missing = nullptr);
   Result<ModelList> ListModels(bool all);
   Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
@@ -74,7 +74,7 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> expired{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
-  // Nanoseconds of the steady clock: until then Health warns that the room for names is nearly taken.
+  // The time (ns of the steady clock) until which Health warns that the room for names is nearly taken.
   std::atomic<int64_t> nearly_full_until{0};
   std::atomic<int64_t> name_lost_until{0};  // the same, for the warning that a named end was forgotten early
   mutable std::mutex problem_mutex;

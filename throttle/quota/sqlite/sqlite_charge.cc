@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kRoomPauseNs = 1'000'000'000;  // between two searches for room
 
-// The counts for Judge: the rows as the transaction has read them.
+// The counters for Judge: the rows as the transaction has read them.
 class SqliteCounts {
  public:
   SqliteCounts(const SqliteModel& model, const SqliteTierMeters& tiers, int64_t now, SqliteMeters& meters)
@@ -42,7 +42,7 @@ class SqliteCounts {
   SqliteMeters& meters_;
 };
 
-// The model under which the count of a tier is kept; no model has the empty name.
+// Returns the model under which a tier's counter is kept; no model has the empty name.
 std::string_view ModelOf(const Charge& charge, size_t tier) {
   return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null view would be NULL
 }

@@ -21,14 +21,14 @@ class SqliteCharges {
  public:
   SqliteCharges(SqliteDatabase& database, SqliteModels& models, SqliteSweep& sweep, SqliteBounds bounds);
 
-  // Findings of the calls of this process. The numbers add up; `fullness` is that of the last call.
+  // Findings of this process's calls. The numbers are sums over the calls; `fullness` is that of the last call.
   struct Found {
     uint64_t expired = 0;  // reservations that had expired
     uint64_t dropped = 0;  // forced usage for which there was no room
     double fullness = -1;  // share of the room for names that is taken; -1 if none was needed
   };
   // `now` is the time in nanoseconds since 1970, here and below. If the database fails (SqliteDatabase::ok), the answer
-  // is of no use.
+  // must not be used.
   ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
   SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
 
@@ -36,7 +36,7 @@ class SqliteCharges {
   // The room that there is for the names that a charge adds.
   struct Room {
     bool model = true;     // for the model, and for one more reservation of it
-    size_t tiers = 0;      // for so many counters of tiers
+    size_t tiers = 0;      // counters of tiers that can be added
     bool for_all = true;   // for all that the charge needs
     double fullness = -1;  // see Found::fullness
   };

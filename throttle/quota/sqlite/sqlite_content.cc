@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kUsageTables = {"weir_ended", "weir_reservations", "weir_meters",
                                                           "weir_models"};
 
-// ?1 is now.
+// ?1 is the current time.
 constexpr const char* kLiveModels = R"sql(
 SELECT model FROM quotas
 UNION SELECT model FROM weir_models WHERE open > 0 OR (day_count > 0 AND day_start > ?1 - 86400000000000)

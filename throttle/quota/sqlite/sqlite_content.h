@@ -1,5 +1,5 @@
-// SqliteContent: functions over whole models of a SQLite quota file: stores their quotas, and lists, resets, exports
-// and replaces them. Each function runs within a transaction that the caller has begun. Private to the SQLite store.
+// SqliteContent: works on whole models of a SQLite quota file. It stores their quotas, and lists, resets, exports and
+// replaces them. Each function runs within a transaction that the caller has begun. Private to the SQLite store.
 #pragma once
 
 #include <string>

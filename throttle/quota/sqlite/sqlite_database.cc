@@ -90,8 +90,8 @@ void SqliteDatabase::SetPatience(std::chrono::milliseconds left, std::chrono::mi
   sqlite3_busy_handler(handle_, &SqliteDatabase::WaitForLock, this);
 }
 
-// Looks every millisecond. The pauses of sqlite3_busy_timeout grow to 100 ms: with it, one of eight processes that did
-// nothing but decide looked 50 times in 5 s, and found the file locked each time.
+// Looks every millisecond. The pauses of sqlite3_busy_timeout grow to 100 ms: with them, one of eight processes that
+// did nothing but decide looked 50 times in 5 s, and found the file locked each time.
 int SqliteDatabase::WaitForLock(void* database, int tries) {
   auto& self = *static_cast<SqliteDatabase*>(database);
   const auto now = std::chrono::steady_clock::now();
@@ -120,8 +120,8 @@ void SqliteDatabase::Refuse(const std::string& why) {
   if (problem_.empty()) problem_ = path_ + ": " + why;
 }
 
-// A file that was removed goes on for the processes that have it open, while others count in a new one. A stat: 2 us of
-// a decision's 20 to 120.
+// Processes that have a removed file open would go on counting in it, while others count in a new one. This stat takes
+// 2 us of a decision's 20 to 120.
 void SqliteDatabase::CheckInPlace() {
   int moved = 0;
   (void)sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);

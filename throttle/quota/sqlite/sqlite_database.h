@@ -72,7 +72,7 @@ class SqliteDatabase {
   bool was_busy_ = false;
 };
 
-// SqliteRows: the rows of a query that runs. The query can be run again when this object is destroyed.
+// SqliteRows: the rows of a query that runs. The query can be run again once this object is destroyed.
 class SqliteRows {
  public:
   SqliteRows(SqliteDatabase& database, sqlite3_stmt* statement) : database_(database), statement_(statement) {}
@@ -80,10 +80,10 @@ class SqliteRows {
   SqliteRows(const SqliteRows&) = delete;
   SqliteRows& operator=(const SqliteRows&) = delete;
 
-  // Goes to the next row; the first call goes to the first row. Returns false if there is none, or if the database has
-  // failed.
+  // Steps to the next row; the first call steps to the first row. Returns false if there is none, or if the database
+  // has failed.
   bool Next();
-  // The columns of the current row, counted from 0. NULL is 0, or an empty text.
+  // The columns of the current row, counted from 0. NULL reads as 0, or as an empty text.
   int64_t Int(int column) const;
   std::string_view Text(int column) const;  // valid until the next call of Next
   bool IsNull(int column) const;
@@ -101,8 +101,8 @@ class SqliteQuery {
   SqliteQuery(const SqliteQuery&) = delete;
   SqliteQuery& operator=(const SqliteQuery&) = delete;
 
-  // Binds the values to ?1, ?2, …, and returns the rows. Texts must live until the rows are destroyed. Next runs the
-  // query.
+  // Binds the values to ?1, ?2, …, and returns the rows. Texts must live until the rows are destroyed. SqliteRows::Next
+  // runs the query.
   template <typename... Values>
   SqliteRows operator()(const Values&... values) {
     [[maybe_unused]] int index = 0;  // unused without values
@@ -126,8 +126,8 @@ class SqliteQuery {
 };
 
 // SqliteTransaction: from its construction to its destruction no other process decides. Without a Commit it changes
-// nothing. The constructor forgets an earlier problem, and may wait for other processes; if it fails, queries have no
-// rows.
+// nothing. The constructor forgets an earlier problem, and may wait for other processes; if the constructor fails,
+// queries have no rows.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(SqliteDatabase& database);

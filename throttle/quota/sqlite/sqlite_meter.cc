@@ -122,7 +122,7 @@ void SqliteMeters::Refresh(SqliteMeter* meter, int64_t now) {
   SqliteMeter::Row& row = meter->row_;
   if (IsOfCalendar(meter->limit_)) return;
   if (meter->limit_.kind == Limit::Kind::kBucket) {
-    Limit limit = meter->limit_;  // by which it was last asked
+    Limit limit = meter->limit_;  // by which the bucket was last asked
     limit.amount = limit.burst = row.rate;
     meter->bucket_.emplace(limit, SqliteTime(row.ts), row.amount * RefilledBucket::Parts(meter->per()) + row.rest);
     meter->bucket_->Advance(SqliteTime(now));

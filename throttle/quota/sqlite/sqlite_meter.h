@@ -1,6 +1,6 @@
-// SqliteMeter: a counter in a SQLite quota file, which is a row of one table: a window with its entries, or a bucket, a
-// day or a month, which have none. The counters of a model's own minute have no key; all others are of tiers.
-// SqliteMeters reads and writes counters, within a transaction that the caller has begun. Private to the SQLite store.
+// SqliteMeter: a counter in a SQLite quota file, stored as a row. It is a window, with entries in another table, or a
+// bucket, a day or a month, without any. The counters of a model's own minute have no key; all others belong to tiers.
+// SqliteMeters reads and writes counters, in a transaction that the caller has begun. Private to the SQLite store.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline int64_t SqliteNs(WallTime time) { return time.time_since_epoch().count();
 // little room left.
 class SqliteMeter {
  public:
-  // A counter that begins at `now` and has no row yet. `model` and `key` must outlive it.
+  // Makes a counter that begins at `now` and has no row yet. `model` and `key` must outlive it.
   SqliteMeter(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
 
   Limit::Unit unit() const { return limit_.unit; }
@@ -75,7 +75,7 @@ class SqliteTierMeters {
     place_of_.push_back(meters_.size());
     meters_.push_back(meter);
   }
-  // The next tier has the same counter as the one at `index`.
+  // Adds a tier whose counter is that of the tier at `index`.
   void AddAgain(size_t index) { place_of_.push_back(place_of_[index]); }
 
   size_t size() const { return place_of_.size(); }
@@ -112,7 +112,7 @@ class SqliteMeters {
   int64_t Add(SqliteMeter* meter, int64_t now, int64_t amount);
   // Takes back `amount` of the `added`, which Add put into `entry` at `ts`, as far as it still counts.
   void GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64_t now, int64_t added, int64_t amount);
-  // Returns the time until `amount` fits. Only for a counter in which it does not fit now.
+  // Returns the time until `amount` fits. Only for a counter in which `amount` does not fit now.
   Duration UntilFits(const SqliteMeter& meter, int64_t now, int64_t amount, const Limit& limit);
   // Returns the entries that count, in the order of time.
   std::vector<ModelState::Entry> Entries(const SqliteMeter& meter);

@@ -144,7 +144,7 @@ SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* exp
   }
   model.stored = model.row;
   model.day = DayCount(SqliteTime(model.row.day_start), model.row.day_count, static_cast<DayCount::Ref>(model.row.day));
-  // Drop entries that have left first, so that they are not given back.
+  // Drop entries that have left first, so that they are not released.
   meters.LoadOwn(name, now, &model.requests, &model.tokens);
   model.day.Advance(SqliteTime(now));
   if (model.row.seen > now) {
@@ -218,7 +218,7 @@ void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t*
   if (!due.empty()) ForgetEnded(model->name, now);
 }
 
-// Its tiers stay pinned: a late commit charges them.
+// The reservation's counters stay pinned, because a late commit charges them.
 void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now) {
   const Amounts unused = UnusedOf(reservation.charged, reservation.used, false);
   GiveBack(model, reservation, unused, now);

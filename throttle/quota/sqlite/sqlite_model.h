@@ -62,9 +62,9 @@ struct SqliteReservation {
   std::string id;
   int64_t ts = 0;  // when it was made
   int64_t deadline = 0;
-  bool named = false;  // it may be asked for again (Charge::token)
+  bool named = false;  // a caller may ask for it again (Charge::token)
   Amounts charged;     // calls: 1, in every meter of calls in which it has a part
-  Amounts used;        // reported before its end: tokens and money; use beyond `charged` is charged too
+  Amounts used;        // tokens and money reported before its end; use beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;
   int64_t day = 0;  // number of the day (DayCount)
@@ -87,9 +87,9 @@ class SqliteModels {
   // `max_named_ended`: the most ends of named reservations that are remembered for a model.
   SqliteModels(SqliteDatabase& database, size_t max_named_ended);
 
-  // Loads a model as of `now`. Entries that have left the window by then are deleted, and what lies in the future
-  // counts as of now. Reservations whose deadline has come expire, at most kMostExpiredAtOnce of them; their number is
-  // added to `expired`. Call Save afterwards.
+  // Loads a model as of `now`. Entries that have left the window by then are deleted, and times in the future count as
+  // now. Reservations whose deadline has come expire, at most kMostExpiredAtOnce of them; their number is added to
+  // `expired`. Call Save afterwards.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
   void Save(SqliteModel* model);
   // Deletes the rows of a model, which must be unused().
@@ -101,7 +101,7 @@ class SqliteModels {
   // model's own counters must have been deleted before.
   void ForgetReservations(std::string_view model, int64_t now);
 
-  // Hold records a reservation that was just charged. Find returns an open one; nothing if there is none of this id.
+  // Hold records a reservation that was just charged. Find returns an open one; nothing if there is none with this id.
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
   void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
@@ -114,9 +114,9 @@ class SqliteModels {
   std::optional<SqliteEnded> FindEnded(std::string_view id, int64_t now);
   // Records how a reservation ended. Replaces what was recorded for this id before.
   void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
-  // Forgets the ends whose time is over, and those that are too many, and unpins their counters.
+  // Forgets the ends whose time is over, and those beyond the bounds, and unpins their counters.
   void ForgetEnded(std::string_view model, int64_t now);
-  // Returns true if the end of a named reservation was forgotten before its time was over since the last call.
+  // Returns true if, since the last call, the end of a named reservation was forgotten before its time was over.
   bool TakeNameLost() { return std::exchange(name_lost_, false); }
   // Deletes the end of a reservation that is made anew under the same id.
   void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }

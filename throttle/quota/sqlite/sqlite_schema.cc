@@ -35,12 +35,12 @@ CREATE TABLE IF NOT EXISTS daily(
   day_count INTEGER NOT NULL DEFAULT 0);
 )sql";
 
-// weir_models: `days` is how many days have ended, by which reservations know theirs; `seen` is the latest time at
-// which a reservation was made; `bounded` is 1 for a model that was new without a quota. weir_counts has how many of
-// those models there are, and how many tiers, which SQLite would count one by one. weir_meters: rows without a key are
-// the model's own; `pins` is how many reservations hold a tier; entries are numbered from 1, and keep their numbers; a
-// day or month has its date in `per` and its end in `ts`. weir_ended: how reservations ended; the `tiers` of expired
-// ones are still pinned. weir_configured: models whose quota was last stated by a configuration.
+// weir_models: `days` is how many days have ended, by which a reservation knows its own day; `seen` is the latest time
+// at which a reservation was made; `bounded` is 1 for a model that was new without a quota. weir_counts has the numbers
+// of those models and of tiers, because SQLite would count them one by one. weir_meters: rows without a key are the
+// model's own; `pins` is how many reservations hold a tier; entries are numbered from 1, and keep their numbers; a day
+// or month has its date in `per` and its end in `ts`. weir_ended: how reservations ended; the `tiers` of expired ones
+// are still pinned. weir_configured: models whose quota was last stated by a configuration.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,
@@ -109,8 +109,8 @@ ALTER TABLE weir_ended ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-// Form 6 adds to form 5 which reservations are named, how many of those ended, and an index of what is due of all
-// models.
+// Form 6 adds to form 5 which reservations are named, how many named ones have ended, and an index of deadlines over
+// all models.
 constexpr std::string_view kNames = R"sql(
 ALTER TABLE weir_reservations ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
@@ -154,7 +154,7 @@ INSERT INTO weir_models
   FROM weir_former f LEFT JOIN daily d ON d.model = f.model;
 )sql";
 
-// Moves the log LOG (requests or tokens), whatever its rows say: each counts as an amount. A log of more than MOST rows
+// Moves the log LOG (requests or tokens). Each row counts as an amount, whatever it says. A log of more than MOST rows
 // is merged as WindowLog would.
 constexpr std::string_view kMoveLog = R"sql(
 CREATE TABLE weir_moved AS
@@ -243,10 +243,10 @@ std::map<std::string, Column, std::less<>> ColumnsOf(SqliteDatabase& database, s
   return columns;
 }
 
-// Returns what is wrong with a table of a published name; empty if it is right.
+// Returns what is wrong with a table of a published name; empty if the table is right.
 std::string WrongForm(SqliteDatabase& database, const TableForm& form) {
   const auto columns = ColumnsOf(database, form.name);
-  if (columns.empty()) return "";  // there is none yet
+  if (columns.empty()) return "";  // there is no such table yet
   const std::string table = "the table " + std::string(form.name);
   const auto model = columns.find("model");
   if (model == columns.end()) return table + " has no column model";

@@ -1,6 +1,6 @@
 // The tables of a SQLite quota file, and the conversion of files of earlier forms. A file of the published program
-// (sqlite_store.h) has the tables quotas, requests, tokens and daily. quotas is a table here, too; the other three are
-// views, for programs that read them.
+// (sqlite_store.h) has the tables quotas, requests, tokens and daily. In weir's form quotas is a table, too; the other
+// three are views, for programs that read them.
 #pragma once
 
 #include "config/status.h"
@@ -8,10 +8,10 @@
 
 namespace weir {
 
-// The form of the file (PRAGMA user_version).
+// The number of the file's form (PRAGMA user_version).
 inline constexpr int kSqliteSchemaVersion = 6;
 
-// Makes the tables that are missing, and converts an earlier form. Refuses a file of another program or of a newer
+// Makes the tables that are missing, and converts an earlier form. Refuses a file of an unknown program or of a newer
 // version, and a negative quota; such a file stays as it was. `patience` is how long to try while other processes keep
 // the file locked. `now` is the time of the store's clock in nanoseconds since 1970.
 Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience, int64_t now);

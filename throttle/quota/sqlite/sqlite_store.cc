@@ -26,7 +26,7 @@ using Found = SqliteCharges::Found;
 // Used while another process keeps the file locked.
 constexpr milliseconds kBreakerPause{1000};
 constexpr milliseconds kShortPatience{100};
-// Health reports a call that has waited so long, before it gives up.
+// Health reports a call that has waited this long, even before the call gives up.
 constexpr milliseconds kLongWait{1000};
 constexpr const char* kWaits =
     "a call has waited for more than a second for the file; see whether another process keeps it locked, or its disk "
@@ -97,7 +97,7 @@ class SqliteQuotaStore final : public QuotaStore {
   StoreHealth Health() const override;
 
  private:
-  // Records since when a call has its turn.
+  // Records the time since which a call has its turn.
   class Busy {
    public:
     explicit Busy(SqliteQuotaStore& store) : store_(store) { Set(Steady::now()); }
@@ -113,12 +113,12 @@ class SqliteQuotaStore final : public QuotaStore {
     SqliteQuotaStore& store_;
   };
 
-  // Does `work`, all or nothing; passes it the time, which is read when the file is ours.
+  // Does `work`, all or nothing, and passes it the time, which is read once the file is locked.
   template <typename Work>
   Status Do(Work work) {
     return Do(work, Patience(Steady::now()), true);
   }
-  // tells: finding the file locked is trouble that Health reports.
+  // `tells`: if the file is found locked, Health reports that as a problem.
   template <typename Work>
   Status Do(Work work, milliseconds patience, bool tells);
   // Returns the Answer of `work`.
@@ -144,10 +144,10 @@ class SqliteQuotaStore final : public QuotaStore {
   // Separate, so that Health does not wait for the file.
   mutable std::mutex health_mutex_;
   StoreHealth health_;
-  WallTime name_lost_{};  // the last time
+  WallTime name_lost_{};  // when a named end was last forgotten early
   Steady::time_point locked_until_;
   std::optional<Steady::time_point> busy_since_;  // start of the call that has its turn
-  std::atomic<bool> cannot_write_{false};         // that is the problem: a call that only reads does not clear it
+  std::atomic<bool> cannot_write_{false};         // a failure, other than a lock; a mere read does not clear it
 };
 
 template <typename Work>
@@ -290,7 +290,7 @@ Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
 }
 
 void SqliteQuotaStore::Prune() {
-  // A failure is in Health; the next call on a model forgets as well.
+  // Health shows a failure; what no longer counts is also deleted by the next call for its model.
   const auto end = Steady::now() + kPruneFor;
   bool tiers_done = false;
   bool models_done = false;

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// One transaction sweeps so few that other processes hardly wait: a model costs some 20 us.
+// One transaction sweeps so few of them that other processes hardly wait: a model costs some 20 us.
 constexpr size_t kModelsAtOnce = 256;
 constexpr size_t kTiersAtOnce = 1024;
 constexpr size_t kEndedAtOnce = 64;  // models
@@ -67,7 +67,7 @@ bool SqliteSweep::Tiers(int64_t now) {
     for (; rows.Next(); ++seen) {
       tier_ = rows.Int(0);
       const bool counts = rows.Int(1) > now;
-      const bool held = rows.Int(2) > 0;  // a reservation will come back to it
+      const bool held = rows.Int(2) > 0;  // a reservation still needs it
       if (!counts && !held) done.push_back(tier_);
     }
   }

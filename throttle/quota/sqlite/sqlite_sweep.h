@@ -1,5 +1,5 @@
-// SqliteSweep: deletes models and counters of a SQLite quota file in which nothing counts any longer, a part of the
-// file in each call. Private to the SQLite store.
+// SqliteSweep: deletes from a SQLite quota file the models and counters in which nothing counts any longer, a part of
+// the file in each call. Private to the SQLite store.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class SqliteSweep {
   bool Tiers(int64_t now);
 
  private:
-  // Models does the same with the ends of reservations.
+  // Forgets old ends of reservations in the same way. Models calls this.
   void Ended(int64_t now);
 
   SqliteModels& models_;

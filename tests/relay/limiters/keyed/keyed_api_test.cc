@@ -328,7 +328,7 @@ TEST_F(KeyedApiTest, ShowsPagesOfABoundedSizeWhateverTheKeysAre) {
 TEST_F(KeyedApiTest, NamesWhatNoPageSaid) {
   Open();
   for (const auto& [query, named] :
-       {std::pair("after=x", "after: x is nothing that a page said as its next"), std::pair("after", "after: "),
+       {std::pair("after=x", "after: x is not a next value that a page returned"), std::pair("after", "after: "),
         std::pair("after=1", "after: 1 is"), std::pair("after=-1", "after: -1 is"),
         std::pair("after=1-x", "after: 1-x"), std::pair("after=0-0&after=0-0", "after is there twice"),
         std::pair("page=2", "found the parameter page, expected after")}) {

@@ -155,7 +155,7 @@ TEST_F(QueuedApiTest, SaysWhatItCannotRead) {
       {"tokens=1&tokens=2", {}, "tokens is there twice"},
       {"token=1", {}, "found the parameter token, expected one of timeout, tokens"},
       {"", {{"x-priority", "high"}}, "X-Priority: high is not a whole number"},
-      {"", {{"x-sent-at", "yesterday"}}, "X-Sent-At: yesterday is no time of RFC 3339, and not a number"},
+      {"", {{"x-sent-at", "yesterday"}}, "X-Sent-At: yesterday is not a time of RFC 3339, and not a number"},
   };
   for (const auto& c : cases) {
     const Client client = Ask("/api", c.query, c.fields);

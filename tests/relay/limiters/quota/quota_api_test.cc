@@ -413,7 +413,7 @@ TEST(QuotaApi, RefusesACallThatCanNeverFitWithoutRetryAfter) {
   const HttpResponse answer = world.Ask(QuotaRoute::Call::kReserve, R"({"model":"m","tokens":6})");
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(HeaderOf(answer, "Retry-After"), "");
-  EXPECT_NE(answer.body.find("6 tokens at once can never go"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("6 tokens at once can never be allowed"), std::string::npos) << answer.body;
 }
 
 }  // namespace

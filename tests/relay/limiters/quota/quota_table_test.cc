@@ -163,7 +163,7 @@ TEST(QuotaTableTest, SaysADecisionInSentences) {
 TEST(QuotaTableTest, SaysThatShadowModeRefusesNothing) {
   const auto words = DecisionWords(
       R"({"allowed":true,"shadowed":true,"code":"rpm_exceeded","model":"m","tokens":1,"usage":{}})", "allowed");
-  EXPECT_EQ(words, "allowed, for refusing is off: m, 1 tokens: rpm_exceeded\n");
+  EXPECT_EQ(words, "allowed, because shadow mode refuses nothing: m, 1 tokens: rpm_exceeded\n");
 }
 
 TEST(QuotaTableTest, SaysWhatWasSettled) {

@@ -54,7 +54,7 @@ class PostgresFaultTest : public testing::Test {
 
 TEST_F(PostgresFaultTest, ErrorsAtOpeningSayWhatHelps) {
   const std::string server = "host=127.0.0.1 user=weir port=" + std::to_string(SharedPostgres().port());
-  ExpectIn("make it: createdb", WhyNot({.conninfo = server + " dbname=nothing", .settings = {.origin = "here"}}));
+  ExpectIn("create it: createdb", WhyNot({.conninfo = server + " dbname=nothing", .settings = {.origin = "here"}}));
   ExpectIn("Connection refused", WhyNot({.conninfo = "host=127.0.0.1 port=1", .settings = {.origin = "here"}}));
   ExpectIn("name the primary as well", WhyNot(Options(" options='-c default_transaction_read_only=on'")));
   ExpectIn("weir relay or weir import makes it", WhyNot([this] {
