@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -301,6 +302,7 @@ HammerWindow HammerSlidingWindow(const std::string& store, size_t processes, int
 }
 
 int RunHammerChild(const std::string& role) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // hammers whose test was killed took both cores until they were found
   QuotaStoreSettings settings;
   settings.store = std::getenv(kStoreName);
   settings.redis_timeout = std::chrono::seconds(30);
