@@ -34,7 +34,7 @@ uint16_t GateChild::Port() const {
   Eventually([&] {
     const bool ended = !runs();
     const std::string text = err();
-    if (const size_t at = text.find(kBegin); at != text.npos && text.find(',', at) != text.npos)
+    if (const size_t at = text.find(kBegin); at != text.npos && text.find('\n', at) != text.npos)
       port = static_cast<uint16_t>(std::atoi(text.c_str() + at + kBegin.size()));
     return port != 0 || ended;
   });
