@@ -124,7 +124,7 @@ std::vector<Case> CasesOfDisk() {
          Disk(f).path = "/var/a b";
          Disk(f).others = 0055;
        }},
-      {"directory-wrong", kBroken, "no directory", [](Facts& f) { Disk(f).is_file = true; }},
+      {"directory-wrong", kBroken, "not a directory", [](Facts& f) { Disk(f).is_file = true; }},
       {"disk-hangs", kBroken, "has not answered", [](Facts& f) { Disk(f) = {.path = "/d", .hangs = true}; }},
       {"disk-forgets", kWarning, "tmpfs", [](Facts& f) { Disk(f).file_system = "tmpfs"; }},
       {"disk-on-network", kWarning, "NFS", [](Facts& f) { Disk(f).file_system = "NFS"; }},

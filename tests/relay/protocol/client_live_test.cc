@@ -143,7 +143,7 @@ TEST_F(ClientLiveTest, ASubscriptionThatWouldHoldTooMuchIsClosed) {
   reader.Say(R"(["REQ","s",{"kinds":[1]}])");
   RunUntil([&] { return !reader->waiting.empty(); });
   for (const std::string& note : Notes(40, std::string(10'000, 'y'))) Ask(writer, Publish(note));
-  EXPECT_TRUE(reader->last().starts_with(R"(["CLOSED","s","error: more new events than)")) << reader->last();
+  EXPECT_TRUE(reader->last().starts_with(R"(["CLOSED","s","error: too many new events)")) << reader->last();
   EXPECT_EQ(delivery_->subscriptions(), 0U);
   RunUntil([&] { return store_.queries_open() == 0; });
 }
@@ -169,7 +169,7 @@ TEST_F(ClientLiveTest, HeldLiveEventsCountForEachOwnerAndOnceAsMemory) {
   for (const std::string& note : Notes(20, std::string(10'000, 'z'))) Ask(writer, Publish(note));
   const auto closed = [&] {
     return std::ranges::count_if(readers,
-                                 [](Seat* r) { return (*r)->Count(R"(["CLOSED","s","error: more new)") == 1; });
+                                 [](Seat* r) { return (*r)->Count(R"(["CLOSED","s","error: too many new)") == 1; });
   };
   RunUntil([&] { return closed() > 0; });
   EXPECT_LE(ledger_->bytes(), 400'000U);

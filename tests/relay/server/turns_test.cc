@@ -121,7 +121,7 @@ TEST_F(TurnsTest, AQuietClientGoesBeforeManyAddressesOfWhichEachOrdersMuch) {
   EXPECT_TRUE(record_.Await("text a word"));
   size_t before = 0;
   OnIoThread([&] { before = flood_before_quiet_; });
-  EXPECT_LE(before, kFlooders + 4);
+  EXPECT_LE(before, kFlooders + kFlooders / 4) << "each of them could be served twice";
 }
 
 TEST_F(TurnsTest, FragmentFloodsDelayAQuietClientByFewTurns) {
