@@ -103,7 +103,7 @@ def proto(weir):
     server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with gate(weir, f"http://127.0.0.1:{server.server_port}") as child:
-        url = child.await_line(r"http://127\.0\.0\.1:\d+(?=, where)").group()
+        url = child.await_line(r"http://127\.0\.0\.1:\d+(?=;)").group()
         decide(url)
         path, content_type, body = requests.get(timeout=PATIENCE)
         child.await_line("it rejects spans: of a test")
@@ -135,7 +135,7 @@ service:
     with directory, Child(["otelcol", "--config", str(config)]) as otelcol:
         port = otelcol.await_line(r'Starting HTTP server.*"endpoint": "127\.0\.0\.1:(\d+)"').group(1)
         with gate(weir, f"http://127.0.0.1:{port}") as child:
-            decide(child.await_line(r"http://127\.0\.0\.1:\d+(?=, where)").group())
+            decide(child.await_line(r"http://127\.0\.0\.1:\d+(?=;)").group())
             for pattern in (r"service\.name: Str\(gate of a test\)", TRACE, PARENT, "Name +: quota decide",
                             "Kind +: Server", r"weir\.tokens: Int\(900\)", r"weir\.outcome: Str\(ok\)"):
                 otelcol.await_line(pattern)

@@ -73,7 +73,7 @@ TEST(GateCommand, AHangUpNamesModelsThatWereChangedThroughTheApi) {
   const std::string quota = R"({"max_rpm":7,"max_tpm":8,"max_rpd":9})";
   EXPECT_EQ(AskPort(port, "PUT", "/v1/models/mine/quota", quota, "Authorization: Bearer secret\r\n").status, 200);
   child.Signal(SIGHUP);
-  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "mine: max_rpm 7, max_tpm 8, max_rpd 9 hold"); }))
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "mine: max_rpm 7, max_tpm 8, max_rpd 9 apply"); }))
       << child.err();
   child.Signal(SIGTERM);
   EXPECT_EQ(child.Wait().code, 0);
