@@ -1,8 +1,12 @@
 // The order of turns on an I/O thread, and how much a turn may be.
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <boost/asio/post.hpp>
 #include <future>
 
 #include "relay/account/turn_meter.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
@@ -44,6 +48,12 @@ class TurnsTest : public ServerTest {
     };
   }
 
+  // Returns true once the server's kernel has all that the client sent: a busy machine hands it over later.
+  static bool HasArrived(const RawClient& client) {
+    int unacknowledged = 0;
+    return Eventually([&] { return ioctl(client.socket(), SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0; });
+  }
+
   // Sends all of the flood over connections of one address, and then a word of another address's client, before the
   // thread looks at its sockets. Returns how many messages of the flood came before that word.
   size_t MessagesBefore(const std::string& flood, size_t flooders, std::string_view more = "") {
@@ -59,7 +69,7 @@ class TurnsTest : public ServerTest {
     std::promise<void> all_sent;
     boost::asio::post(server_->executor(0), [&] { all_sent.get_future().wait(); });
     for (RawClient& client : clients) EXPECT_TRUE(client.Send(flood));
-    EXPECT_TRUE(quiet.Text("a word"));
+    EXPECT_TRUE(quiet.Text("a word") && HasArrived(quiet));
     all_sent.set_value();
     EXPECT_TRUE(record_.Await("text a word"));
     size_t before = 0;
@@ -116,12 +126,12 @@ TEST_F(TurnsTest, AQuietClientGoesBeforeManyAddressesOfWhichEachOrdersMuch) {
   std::promise<void> all_sent;
   boost::asio::post(server_->executor(0), [&] { all_sent.get_future().wait(); });
   for (RawClient& client : clients) EXPECT_TRUE(client.Text("dear"));
-  EXPECT_TRUE(quiet.Text("a word"));
+  EXPECT_TRUE(quiet.Text("a word") && HasArrived(quiet));
   all_sent.set_value();
   EXPECT_TRUE(record_.Await("text a word"));
   size_t before = 0;
   OnIoThread([&] { before = flood_before_quiet_; });
-  EXPECT_LE(before, kFlooders + kFlooders / 4) << "each of them could be served twice";
+  EXPECT_LE(before, kFlooders + 4);
 }
 
 TEST_F(TurnsTest, FragmentFloodsDelayAQuietClientByFewTurns) {
