@@ -176,6 +176,7 @@ TEST_F(TopViewTest, ShowsThatTheRelayIsLostAndKeepsItsLastFigures) {
   EXPECT_TRUE(Shows(lines, "0.69   0.70"));
   watched.link = Watched::Link::kPolled;
   EXPECT_TRUE(Shows(LinesOf(watched, {}), "because no events arrive (cannot"));
+  EXPECT_TRUE(Shows(LinesOf(watched, {}), "connect to 127.0.0.1:3334"));
 }
 
 TEST_F(TopViewTest, PrintedOnceItIsAsLongAsItHasToBe) {
