@@ -1,9 +1,9 @@
-// weir <command> …: only picks the command.
+// The program weir: runs the command that the first argument names.
 //
-// A command is a function int XCommand(int argc, char** argv) that stands in the folder that does the work and parses
-// its own flags (config/command_line.h); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong (`weir doctor` has others, see its --help). `weir config` shows the settings that
-// the relay's configuration and the limiters declare: those of all folders.
+// A command is a function int XCommand(int argc, char** argv) that is defined in the folder that does the work, and
+// that parses its own flags (config/command_line.h); argv[0] is "weir x". It returns the exit status: 0, 1 if the work
+// failed, or 2 if the arguments or settings are wrong (`weir doctor` has others, see its --help). `weir config` shows
+// the settings that the relay's configuration and the limiters declare: those of all folders.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -95,7 +95,7 @@ const Command* FindCommand(std::string_view name) {
   return found == std::end(kCommands) ? nullptr : found;
 }
 
-// argv[0] becomes "weir x".
+// Runs the command with "weir x" in argv[0].
 int Run(const Command& command, int argc, char** argv) {
   std::string full_name = "weir " + std::string(command.name);
   argv[0] = full_name.data();

@@ -12,8 +12,8 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 inline double ToSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// Returns `seconds` as a Duration, rounded to the nearest nanosecond. They must be within the range of Duration (about
-// 292 years).
+// Returns `seconds` as a Duration, rounded to the nearest nanosecond. `seconds` must be within the range of Duration
+// (about 292 years in both directions).
 inline Duration FromSeconds(double seconds) {
   return std::chrono::round<Duration>(std::chrono::duration<double>(seconds));
 }
@@ -31,7 +31,7 @@ class Clock {
 // A date and a time of day in UTC, for other programs and for people.
 using WallTime = std::chrono::sys_time<Duration>;
 
-// A clock that gives the date and the time of day. It may step forward or back when the system's clock is set. Any
+// A clock that returns the date and the time of day. It may jump forward or back when the system's clock is set. Any
 // number of threads may call Now() at once.
 class WallClock {
  public:
@@ -45,8 +45,8 @@ class WallClock {
   // Returns the system's clock.
   static const WallClock& System();
   // Returns a clock that takes the time of day at the first call of Unstepped and from then on follows the steady
-  // clock, so it never steps. Its times are comparable within one process only: the clocks of two processes differ if
-  // the system's clock stepped between their starts.
+  // clock, so it never jumps. Its times are comparable within one process only: the clocks of two processes differ if
+  // the system's clock was set between their starts.
   static const WallClock& Unstepped();
 };
 

@@ -6,8 +6,8 @@
 //   line.Add("--quiet", &quiet, "say nothing but errors");
 //   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 //
-// To complete a command, a shell calls the program with "--complete" as the first word. Parse then prints the words
-// that the user may type in place of the last one (config/completion.h).
+// To complete a command, a shell calls the program with "--complete" as the first argument. Parse then prints the words
+// that the user may type in place of the last argument (config/completion.h).
 //
 // The library that parses (CLI11) takes ten seconds to compile, so only command_line.cc includes it.
 #pragma once

@@ -1,8 +1,8 @@
 // Completes weir's commands in a shell. `weir completion` prints the script that the shell sources.
 //
-// The script calls `weir --complete WORD…`; the last word is the one that the user is typing. The program answers with
-// a line for each choice: the word, a tab and its meaning. A line that is only kAnyFile stands for any file name. So
-// the shell always offers the words that the installed version of the program accepts.
+// The script calls `weir --complete WORD…`; the last word is the one that the user is typing. The program prints a line
+// for each choice: the word, a tab and the word's meaning. The line "/" (kAnyFile) tells the shell to offer file names,
+// too. So the shell always offers the words that the installed version of the program accepts.
 #pragma once
 
 #include <iosfwd>

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// FindHolder takes even a free lock, for some microseconds; Lock must not fail because of that.
+// FindHolder takes a lock that is free, for some microseconds. Lock must not fail because of that, so it tries again.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kPause{1};
 

@@ -1,5 +1,5 @@
-// HeldFile: a file that one process at a time holds by a lock (flock), such as a lock file. Its text may name the
-// process that holds it.
+// HeldFile: a file that at most one process at a time holds, that is, has locked with flock; for example a lock file.
+// The text in the file may name the process that holds it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class HeldFile {
   // holds it until Close. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
   Outcome Open(const std::string& path);
   // Replaces the content of the open file by `text`, which FindHolder expects as "PROCESS[ NAME]\n[ADDRESS\n]". If the
-  // text cannot be written, for example on a full disk, the file stays held without it.
+  // text cannot be written, for example on a full disk, this object still holds the file, but the text is missing.
   void Say(const std::string& text);
   // Closes the file, so that another process can hold it. Does nothing if no file is open.
   void Close();

@@ -45,11 +45,11 @@ struct SettingRow {
   std::string default_value;
   std::string value;
   bool hidden = false;  // true if `value` is masked, because it contains a secret
-  std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag, such as "--port", or "inherited from …"
+  std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
-  bool for_embedding = false;  // true if only programs that embed weir use it, and none of weir's own
+  bool for_embedding = false;  // true if only programs that embed weir use it
 };
 
 // A flag of the command line that sets a setting in place of the environment.
@@ -60,7 +60,7 @@ struct SettingFlag {
 };
 
 // The variables must live until the last Load. A wrong declaration (a name declared twice, a default out of its own
-// range, a name that was not declared before) is a bug and throws std::logic_error.
+// range, or a function called with a name that was not declared before) is a bug and throws std::logic_error.
 class SettingTable {
  public:
   // Declares a setting. `name` is without prefix; `meaning` completes "NAME: …" in lists.
@@ -92,8 +92,8 @@ class SettingTable {
   void ForEmbedding(std::string_view name);
 
   // Reads every declared setting from the environment (a blank value is the same as none) and then from the flags,
-  // which take precedence. The error has a line for each bad variable and flag with its name, its value and the values
-  // that are allowed. After an error all declared variables keep the values that they had.
+  // which take precedence. The error message has a line for each bad variable and flag, with its name, its value and
+  // the allowed values. After an error all declared variables keep the values that they had.
   Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
   // Returns a warning for each variable of the environment that starts with WEIR_ and is not declared here, with the

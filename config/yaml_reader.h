@@ -1,6 +1,6 @@
-// Reads configuration from YAML, such as limits for each endpoint. Every error says where it is, what was found and
-// what was expected. A file with an error is refused as a whole: the caller must discard the values that it has read
-// from it.
+// Reads configuration from YAML, such as limits for each endpoint. Every error message says where the error is, what
+// was found and what was expected. A file with an error is refused as a whole: the caller must discard the values that
+// it has read from it.
 //
 //   struct Endpoint {
 //     std::string name;
@@ -134,8 +134,9 @@ class YamlMap {
 };
 
 // Parses `text` and calls `read` once with its root, which must be a map; an empty file is an empty map. `file` is the
-// file's name in the errors. The status has one error a line, in the order of the file, and after 20 errors a line with
-// the number of the others. If the text is no YAML, exceeds the bounds, or is no map, `read` is not called.
+// file's name in the errors. The message of the returned status has a line for each error, in the order of the file;
+// after 20 errors there is only a line with the number of the others. If the text is no YAML, exceeds the bounds, or is
+// no map, `read` is not called.
 Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
                 const YamlBounds& bounds = {});
 // Does the same with the content of the file at `path`. Returns an error if the file cannot be read.

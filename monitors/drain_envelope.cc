@@ -33,7 +33,7 @@ double DrainEnvelope::Update(TimePoint now, double backlog_bytes) {
 void DrainEnvelope::Gulp(TimePoint now, double bytes) {
   const Duration newest = now - last_gulp_;
   const bool paused = !gulped_ || newest > MaxCycle();
-  // Short and long cycles alternate. If the level fell at the pace of a short one, it would jump in the long one.
+  // Short and long cycles alternate. If the level fell at the pace of the short cycle, it would jump in the long one.
   cycle_ = paused ? options_.first_cycle : measured_ ? (cycle_ + newest) / 2 : newest;
   measured_ = !paused;
   cycle_ = std::clamp(cycle_, options_.min_cycle, MaxCycle());

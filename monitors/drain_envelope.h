@@ -1,11 +1,12 @@
 // DrainEnvelope: smooths a backlog that shrinks by large amounts at once ("gulps") into a level that a control loop can
 // use.
 //
-// RocksDB empties L0, the first level of its tree, by compactions that each take all its files at once. So at a
-// constant inflow the backlog is a sawtooth (measured: 3 to 9 files, period 4 to 7 s). The peaks matter, because they
-// reach the point at which the engine brakes. The level follows a rise at once. After a gulp it falls evenly over the
-// time between two gulps (a cycle): in a steady cycle the level falls as fast as the backlog rises, so it stands still
-// at the peak. When the inflow ends, the level comes down to the backlog within one cycle.
+// For example, a compaction of L0, the first level of RocksDB's tree, takes all files of L0 at once. So at a constant
+// inflow the backlog in L0 rises and falls like a sawtooth (measured: 3 to 9 files, period 4 to 7 s). The peaks matter,
+// because they are nearest to the point at which the engine brakes. The level follows a rise at once. After a gulp the
+// level does not drop, but the part of it above the backlog decreases evenly over the time between two gulps (a cycle).
+// In a steady state this part decreases as fast as the backlog rises, so the level stays at the peak. When the inflow
+// ends, the level comes down to the backlog within one cycle.
 //
 // Not thread-safe.
 #pragma once
@@ -17,9 +18,10 @@ namespace weir {
 class DrainEnvelope {
  public:
   struct Options {
-    // The least fall between two updates that counts as a gulp. The level follows a smaller fall at once.
+    // The smallest fall of the backlog between two updates that counts as a gulp. The level follows a smaller fall at
+    // once.
     double gulp_bytes = 0;
-    Duration first_cycle{};  // length of a cycle that is assumed until two gulps were seen, and after a pause
+    Duration first_cycle{};  // length of a cycle that is assumed before the second gulp, and after a pause
     Duration min_cycle = std::chrono::milliseconds(500);
     // A time without a gulp that is longer than this and than four times first_cycle is a pause, not a cycle.
     Duration max_cycle = std::chrono::seconds(30);

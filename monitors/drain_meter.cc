@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-// Short enough to follow a disk that slows down, long enough to average the unequal compactions of L0 (1.5 to 5 s
-// each).
+// This time is short enough to follow a disk that slows down, and long enough to average over the unequal compactions
+// of L0 (1.5 to 5 s each).
 constexpr double kForgetSeconds = 8;
 constexpr double kGulpsToRemember = 2;
 
@@ -34,7 +34,7 @@ void DrainMeter::Drained(double bytes) {
   pending_s_ = 0;
 }
 
-// A usual gulp keeps its bytes and changes its time; the sums of the past keep their time and change their bytes.
+// Changes the time of a usual gulp but not its bytes, and the bytes of the sums but not their time.
 void DrainMeter::Scale(double factor) {
   if (!(factor > 0) || !std::isfinite(factor)) return;
   prior_ *= factor;

@@ -1,12 +1,13 @@
-// DrainMeter: measures how fast an engine works off its backlog (drains) while it has one.
+// DrainMeter: measures how fast an engine drains (works off) its backlog, in bytes per second, while there is a
+// backlog.
 //
-// The rate is in bytes per *busy* second, never per second of the wall clock. When a throttle lowers the inflow, the
-// engine drains less because there is less to drain; a limit that followed the drain per second of the wall clock would
-// spiral down (in a prototype it fell to 46 %).
+// Only busy seconds count, in which the engine has a backlog; the other seconds are left out. When a throttle lowers
+// the inflow, the engine drains less in total, because there is less to drain. If this lowered the measured rate, the
+// throttle would lower its limit further and further (in a prototype the limit fell to 46 %).
 //
-// The engine reports its work in large amounts ("gulps"), because a compaction reports only when it ends. So the meter
-// takes averages over at least two gulps, in which older bytes and seconds have exponentially less weight. Between
-// gulps the rate stands still, and falls if the next gulp is overdue.
+// The engine reports drained bytes in large amounts ("gulps"), because a compaction reports its bytes only when it
+// ends. So the meter takes an average over the time of at least two usual gulps, in which the weight of older bytes and
+// seconds decreases exponentially. Between two gulps the rate is constant, but it falls if the next gulp is overdue.
 //
 // Not thread-safe.
 #pragma once
@@ -17,8 +18,9 @@ namespace weir {
 
 class DrainMeter {
  public:
-  // Assumes the rate `prior_bytes_per_second` until the first gulp. After that the assumption has the weight of two
-  // busy seconds of measurement, which soon fades, because the assumption may be wrong by a factor of a hundred.
+  // Until the first gulp, the rate is `prior_bytes_per_second`. In the average after it, this assumed rate first counts
+  // like two busy seconds of measurement; its weight then decreases with a time constant of two busy seconds, because
+  // the assumption may be wrong by a factor of a hundred.
   explicit DrainMeter(double prior_bytes_per_second) : prior_(prior_bytes_per_second) {}
 
   // Changes the assumed rate. Has no effect after the first gulp.
@@ -26,16 +28,17 @@ class DrainMeter {
     if (!measured_) prior_ = bytes_per_second;
   }
 
-  // Adds a stretch of time in which there was work to do.
+  // Adds `stretch` to the busy time.
   void Busy(Duration stretch);
-  // Adds a gulp: the bytes of work that ended since the last call. Ignores 0 and less.
+  // Adds a gulp of `bytes` bytes, which the engine has drained since the last call. Ignores values that are not above
+  // 0.
   void Drained(double bytes);
 
-  // Notes that from now on the engine works `factor` times as fast, and corrects the past measurements accordingly.
+  // Multiplies the rate by `factor`, because the engine now drains `factor` times as fast as when it was measured.
   // Ignores a factor that is not above 0 or not finite.
   void Scale(double factor);
 
-  // Returns the rate, in bytes per busy second.
+  // Returns the rate in bytes per busy second.
   double BytesPerSecond() const;
   bool measured() const { return measured_; }  // true after the first gulp
 
@@ -46,9 +49,9 @@ class DrainMeter {
 
   double prior_;
   double prior_s_ = kPriorSeconds;
-  double bytes_ = 0;  // decaying sums of bytes and busy seconds, up to the last gulp
+  double bytes_ = 0;  // sums of bytes and busy seconds up to the last gulp, with decreasing weights
   double seconds_ = 0;
-  double pending_s_ = 0;   // busy seconds since the last gulp
+  double pending_s_ = 0;   // busy seconds after the last gulp
   double gulp_bytes_ = 0;  // bytes of a usual gulp
   double gulp_s_ = 0;      // busy seconds of a usual gulp
   bool measured_ = false;

@@ -1,8 +1,8 @@
 // LatencyWindow: keeps the last few hundred latencies of one kind of operation.
 //
 // Threads: any thread may call any function. Record is two relaxed atomic operations and never waits. Summary and Mean
-// read every latency, which takes microseconds, so call them now and then and not for each operation. While other
-// threads record, Summary and Mean may see the old or the new value of a latency, but never a mixture.
+// read every latency, which takes microseconds, so do not call them for each operation. While other threads record,
+// Summary and Mean may see the old or the new value of a latency, but never a mixture.
 #pragma once
 
 #include <atomic>

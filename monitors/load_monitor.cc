@@ -168,8 +168,8 @@ bool LoadMonitor::ShouldThrottleReads() const {
          probe_->AdvisesToThrottleReads(sample);
 }
 
-// The delay is 0 up to half load and 100 ms at 1.0, doubles every third of a level above, and is at most 1 s. Memory
-// pressure counts from 0.7 on as load does from 0.5 on.
+// The delay is 0 up to half load and 100 ms at 1.0, doubles every third of a level above, and is at most 1 s. A memory
+// pressure of 0.7 counts like a load of 0.5, and 1.0 like 1.0.
 Duration LoadMonitor::RecommendedWriteDelay() const {
   const double from_memory = 0.5 + (MemoryPressure() - 0.7) / (1.0 - 0.7) * 0.5;
   const double drive = std::max(LoadLevel(), from_memory);

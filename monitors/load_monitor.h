@@ -1,5 +1,6 @@
 // LoadMonitor: measures the load of a storage engine for the throttle. It runs the engine's probe (load_probe.h) in a
-// thread and keeps the last good sample, the latencies that the program records, and the thresholds for advice.
+// thread, and keeps the last good sample and the latencies that the program records. For programs without a limiter, it
+// can say whether the program should throttle its work.
 //
 // Threads: every function may be called from any thread. One thread at a time calls the probe's sampling functions: the
 // sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample continues to return the
@@ -45,8 +46,8 @@ class LoadMonitor {
   void Stop();
 
   // Takes one sample now, in the calling thread, as the sampling thread does, then performs the requests of ForceFlush,
-  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the moments themselves. Returns an error
-  // if the sample was not good; a failed flush shows in LastError.
+  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves. Returns an
+  // error if the sample was not good. If a flush fails, only LastError returns the error.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
@@ -55,7 +56,7 @@ class LoadMonitor {
   // Returns the signals that are known without the engine, such as memory. They are sampled even while the engine does
   // not answer. The sample has no time if the probe does not sample these signals separately (LoadProbe::ProbeProcess).
   LoadSample ProcessSample() const;
-  // Returns the error of the newest sample or flush; success while both work.
+  // Returns the error of the newest sample or flush; success if both succeeded.
   Status LastError() const;
 
   Duration sample_interval() const { return settings_.sample_interval; }
@@ -63,7 +64,7 @@ class LoadMonitor {
 
   double LoadLevel() const;                                        // highest Signal::judged of all signals but memory
   double MemoryPressure() const;                                   // used memory / target
-  Duration ReadLatency() const { return read_latencies_.Mean(); }  // mean of the last latencies; 0 before the first
+  Duration ReadLatency() const { return read_latencies_.Mean(); }  // mean of the latest latencies; 0 if there are none
   Duration WriteLatency() const { return write_latencies_.Mean(); }
   const LatencyWindow& read_latencies() const { return read_latencies_; }
   const LatencyWindow& write_latencies() const { return write_latencies_; }
@@ -77,8 +78,8 @@ class LoadMonitor {
   Duration RecommendedWriteDelay() const;
   Duration RecommendedReadDelay() const;
 
-  // These three only note a request and return; the thread that takes the next sample performs it afterwards. So no
-  // caller waits for the engine. ForceFlush requests a flush of the engine.
+  // These three functions only store a request. The thread that takes the next sample carries it out after the sample,
+  // so the caller does not wait for the engine. ForceFlush requests a flush of the engine.
   void ForceFlush() { flush_asked_.store(true); }
   // ReleaseMemory requests that the allocator returns free memory to the system.
   void ReleaseMemory() { release_asked_.store(true); }
@@ -107,7 +108,7 @@ class LoadMonitor {
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> release_asked_{false};
   std::atomic<double> cache_share_asked_{1};
-  double cache_share_ = 1;  // the share that the probe was given; protected by probe_mutex_
+  double cache_share_ = 1;  // the share that the probe got last; protected by probe_mutex_
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::jthread thread_;

@@ -17,22 +17,22 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // The monitor calls only one of these four functions at a time.
+  // The monitor calls at most one of the next four functions at a time.
   // ProbeProcess adds the signals that are known without the engine, such as memory, to an empty sample. The monitor
   // keeps them while the engine does not answer, and passes the same sample to Probe. If nothing is known without the
   // engine, ProbeProcess adds nothing and Probe adds all signals.
   virtual Status ProbeProcess(LoadSample*) { return Status(); }
   // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error the monitor keeps
-  // the sample before.
+  // the previous sample.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
   // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
   // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size.
   virtual void SetCacheShare(double /*share*/) {}
 
-  // These two say whether the engine itself needs writes or reads to be throttled, by the last good sample; LoadMonitor
-  // also compares thresholds of its own. By default an engine needs it if a signal that acts on such work is above 1.0.
-  // Any thread may call them, even while another function runs.
+  // These two return true if, according to the last good sample, writes or reads should be throttled because of the
+  // engine's state. LoadMonitor also compares thresholds of its own. The default is true if a signal that acts on this
+  // kind of work is above 1.0. Any thread may call these two, even while another function runs.
   virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
     return sample.IsAbove(1, &Signal::acts_on_writes);
   }

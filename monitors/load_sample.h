@@ -19,10 +19,12 @@ namespace weir {
 struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
-  // The part of the level that comes from work that the program holds until it is admitted or done. Limits do not
-  // depend on it: a limit that became tighter with its own queue would make the queue longer, and never let it shrink.
+  // The part of the level that comes from waiting work, which the program has accepted but which is not admitted or not
+  // done yet. Limits do not depend on this part: a limit that became tighter when its own queue grew would make the
+  // queue longer still, and never let it shrink.
   double waiting = 0;
-  // The lowest setpoint that the throttle uses for this signal; above 0 if the level does not fall when work waits.
+  // The lowest setpoint that the throttle uses for this signal. It is above 0 for a signal whose level does not fall
+  // when work has to wait.
   double least_setpoint = 0;
 
   // The next three say how the level responds to work; the throttle derives the strength of its control from them. A
@@ -38,7 +40,7 @@ struct Signal {
   // The kinds of work that the throttle limits because of this signal.
   bool acts_on_writes = true;
   bool acts_on_reads = false;  // limits only scans, unless acts_on_cheap_reads is true
-  // True if cheap reads raise the level, too, such as the level of buffers that answers fill.
+  // True if cheap reads (all reads that are no scans) raise the level, too, such as the level of output buffers.
   bool acts_on_cheap_reads = false;
 
   // Returns the level that limits depend on: the level without its waiting part.
@@ -88,8 +90,8 @@ struct LoadSample {
     return nullptr;
   }
 
-  // Returns true if judged() is above `level` for a signal that limits the work `acts_on_it` (&Signal::acts_on_writes,
-  // say).
+  // Returns true if judged() is above `level` for a signal that limits the kind of work that `acts_on_it` selects, such
+  // as &Signal::acts_on_writes.
   bool IsAbove(double level, bool Signal::*acts_on_it) const {
     return std::ranges::any_of(
         signals(), [&](const Signal& s) { return s.bytes_per_level > 0 && s.*acts_on_it && s.judged() > level; });

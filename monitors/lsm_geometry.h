@@ -1,7 +1,7 @@
 // The geometry of an engine with a log-structured merge tree (LSM), such as RocksDB: the sizes of its parts and the
-// points at which it brakes. It does not change while the engine is open. This file also decides how weir changes both
-// when it opens an engine. The code needs no engine, so a simulated engine (bench/simulator) is prepared by the same
-// rules as RocksDB.
+// points at which it brakes. The geometry does not change while the engine is open. This file also decides how weir
+// changes these sizes and points when it opens an engine. The code calls no engine, so it can also prepare the
+// simulated engine of bench/simulator.
 //
 // Writes fill memtables in memory; a flush makes files of them in level 0 (L0), and compactions move these down the
 // tree. "Debt" is the bytes that wait for compaction.
@@ -24,8 +24,8 @@ struct LsmGeometry {
   bool counts_runs = false;
   uint64_t soft_pending_bytes = 64ull << 30;   // debt at which writes slow down; 0: the engine does not brake for debt
   uint64_t hard_pending_bytes = 256ull << 30;  // debt at which writes stop
-  // True if the real brakes of the engine (BrakesOf) are further out than the figures above, which are those of the
-  // program's options.
+  // True if the engine brakes at higher figures (BrakesOf) than those above, which are the figures in the program's
+  // options.
   bool brakes_moved = false;
   bool compaction_brakes = true;           // false: the engine neither compacts by itself nor brakes for L0 or debt
   double background_bytes_per_second = 0;  // I/O limit of flushes and compactions; 0: none, the speed is measured
@@ -35,21 +35,21 @@ struct LsmGeometry {
 
   // Returns the number of files in L0 at which the signal `l0` is 1.0: l0_slowdown, or, if the brakes were moved, the
   // middle between l0_slowdown and l0_stop, but at most as far beyond l0_slowdown as l0_slowdown is beyond l0_trigger.
-  // So bulk work's setpoint is near the point of the old brakes. The more files L0 has, the less its compactions
-  // rewrite for each: in the storm recipe (bench/storm) bulk work does 6.3 MB/s with 9.6 files at the setpoint, and 7.8
-  // MB/s with 12.
+  // So at the setpoint of bulk work, L0 has about as many files as the old l0_slowdown. The more files L0 has, the
+  // fewer bytes its compactions rewrite for each file: in the storm recipe (bench/storm) bulk work does 6.3 MB/s with
+  // 9.6 files at the setpoint, and 7.8 MB/s with 12.
   double L0FilesAtOne() const;
-  // Returns the debt in bytes at which the signal `debt` is 1.0: the real brake. Debt does no harm before the engine
-  // brakes for it, and a larger tree has more debt for each byte in it. With 1.0 at the middle of the old limits, debt
-  // limited a growing simulated tree for 85 % of ten minutes, although L0 was nearly empty, and bulk work did 17 % less
-  // than at the best fixed rate.
+  // Returns the debt in bytes at which the signal `debt` is 1.0: the debt at which the engine really brakes (BrakesOf).
+  // Debt does no harm before the engine brakes for it, and a larger tree has more debt for each byte in it. When 1.0
+  // was at the middle of the limits in the program's options, debt limited a growing simulated tree for 85 % of ten
+  // minutes, although L0 was nearly empty, and bulk work did 17 % less than at the best fixed rate.
   double DebtAtOne() const;
 };
 
-// The real brakes of an engine. If brakes_moved is true, slowdown and stop are further out by twice the distance from
-// trigger to slowdown (12 and 20 become 28 and 36 with trigger 4), the limits of debt are eight times as high, and
-// there are two more write buffers. With the brakes left in place, writes still stalled for 23 s of 60 under the same
-// controller.
+// The figures at which an engine really brakes. If brakes_moved is true, l0_slowdown and l0_stop are higher by twice
+// the distance from l0_trigger to l0_slowdown (with trigger 4, 12 and 20 become 28 and 36), the limits of debt are
+// eight times as high, and there are two more write buffers. With the brakes left in place, writes still stalled for 23
+// s of 60 under the same controller.
 struct LsmBrakes {
   int max_write_buffers;
   int l0_slowdown;
@@ -59,7 +59,7 @@ struct LsmBrakes {
 };
 LsmBrakes BrakesOf(const LsmGeometry& geometry);
 
-// Returns the geometry with which weir opens an engine: with its brakes moved, and with files in L0 that match L1.
+// Returns the geometry with which weir opens an engine: with its brakes moved, and with flushes that make L0 match L1.
 //
 // L0 is compacted together with all of L1. If L0 is much smaller than L1 when its compaction begins, most of the work
 // rewrites L1. So if `given` flushes one buffer at a time, the result flushes as many together as make L0 about as

@@ -11,7 +11,7 @@ namespace {
 // dead time of 10 s.
 constexpr double kAssumedDiskBytesPerSecond = 150e6;
 
-// The speed that flushes are assumed to have until one was measured, for the processor may be slower than the disk:
+// The speed that flushes are assumed to have until one was measured, because the processor may be slower than the disk:
 // with ZSTD two cores flushed 25 to 40 MB/s, and when 150 MB/s were assumed, the first second of a burst filled seven
 // memtables.
 constexpr double kAssumedFlushBytesPerSecond = 48e6;
@@ -19,10 +19,10 @@ constexpr double kAssumedFlushBytesPerSecond = 48e6;
 // Each byte that comes in is written about this many times on its way down: the first guess at L0's drain.
 constexpr double kAssumedWriteAmplification = 5;
 
-// The bytes that a compaction of L0 leaves in L1 must still be moved on. That writes each about twice, because L2 has
-// bytes, too. (In simulation 1.5 to 3 work as well.) They count when they reach L1, not when they leave it: the first
-// compactions meet an empty L1 and would promise twice the drain that can be sustained (a simulated overload from an
-// empty tree rose 20 % above the setpoint instead of 9 %).
+// The bytes that a compaction of L0 leaves in L1 must still be moved on to L2. This writes about two bytes for each of
+// them, because it also rewrites bytes of L2. (In simulation 1.5 to 3 work as well.) The bytes count when they reach
+// L1, not when they leave it: the first compactions meet an empty L1 and would otherwise suggest twice the drain that
+// can be sustained (a simulated overload from an empty tree rose 20 % above the setpoint instead of 9 %).
 constexpr double kOwedPerL1Byte = 2;
 
 // The time over which the background's speed is measured: it spans many samples, and few compactions (1.5 to 5 s each).
@@ -103,11 +103,13 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
 void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   const auto grown = [](uint64_t now, uint64_t before) { return now > before ? AsDouble(now - before) : 0; };
   FollowThroughput(dt, facts);
-  // A job that runs at a sample counts for all the time since the last one, which is right on average for any job.
+  // If a flush or compaction runs at a sample, all the time since the last sample counts as busy, which is right on
+  // average.
   const bool l0_waits = geometry_.compaction_brakes && facts.l0_files >= static_cast<uint64_t>(geometry_.l0_trigger);
   if (facts.compacting || l0_waits) uncounted_s_ += ToSeconds(dt);
   uncounted_s_ += kOwedPerL1Byte * static_cast<double>(facts.l1_bytes - last_.l1_bytes) / BackgroundBytesPerSecond();
-  // Bytes that were deleted from L1, not moved on, were counted in advance for nothing.
+  // Bytes that were deleted from L1, not moved on, were counted in advance without reason, so the correction is
+  // bounded.
   uncounted_s_ = std::max(uncounted_s_, -2 * ToSeconds(L0DeadTime()));
   if (uncounted_s_ > 0) l0_drain_.Busy(FromSeconds(std::exchange(uncounted_s_, 0)));
   if (facts.compacting) compaction_.Busy(dt);
@@ -155,8 +157,8 @@ Duration LsmSignals::L0DeadTime() const {
 }
 
 // The active memtable, and full ones that wait to be flushed together with others, are no backlog. The engine brakes
-// when the others reach the last buffer but one if there are more than three buffers, else the last. (If the active one
-// counted, RocksDB's default of two buffers would be at 1.0 each time one is full.)
+// when the other memtables reach the last buffer but one, if there are more than three buffers, or else when they reach
+// the last. (If the active one counted, RocksDB's default of two buffers would be at 1.0 each time one is full.)
 Signal LsmSignals::Memtables(const LsmFacts& facts) const {
   const int buffers = geometry_.max_write_buffers;
   const double buffer = AsDouble(geometry_.write_buffer_bytes);
@@ -188,9 +190,9 @@ Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
           .shows_inflow_at_once = true};
 }
 
-// The score is shown, but not acted upon. L0 has its own signal (its score is 5 to 7 where its level is 1). A level
-// below is compacted from a score of 1 on, so it has that score at any load, and a loop on it held the storm recipe at
-// 2.6 MB/s of the 5.9 that it sustains. The backlog below L0 is in the debt.
+// The score is only shown; no limit depends on it. L0 has its own signal (its score is 5 to 7 where its level is 1). A
+// level below is compacted from a score of 1 on, so it has that score at any load, and a loop on it held the storm
+// recipe at 2.6 MB/s of the 5.9 that it sustains. The backlog below L0 is in the debt.
 Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
   return {.name = "score",
           .level = score_.Update(now, facts.deepest_score) / geometry_.score_threshold,

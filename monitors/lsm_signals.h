@@ -1,5 +1,6 @@
 // LsmSignals: turns the raw facts of a log-structured engine (lsm_geometry.h) into the signals that the throttle acts
-// on (load_sample.h). It needs no engine, so the same code measures a simulated one (bench/simulator) and RocksDB.
+// on (load_sample.h). The code calls no engine, so it is used for RocksDB and for the simulated engine of
+// bench/simulator.
 //
 // Not thread-safe. Each engine, or each column family of one, has an object of its own.
 #pragma once
@@ -66,7 +67,7 @@ class LsmSignals {
   const Duration sample_interval_;
   DrainEnvelope l0_envelope_;      // in bytes as the program wrote them
   DrainMeter l0_drain_;            // bytes on disk that leave L0
-  double uncounted_s_ = 0;         // busy seconds that l0_drain_ does not have yet; below 0: it has too many
+  double uncounted_s_ = 0;         // busy seconds not yet added to l0_drain_; below 0: it has too many
   DrainMeter flush_drain_;         // bytes on disk that enter L0
   DrainMeter compaction_;          // bytes on disk written by compactions
   double throughput_ = 0;          // bytes/s that flushes and compactions write while a compaction runs

@@ -2,9 +2,9 @@
 // the engine's caches and the rest.
 //
 // A cache fills up and stays full. If caches and write buffers alone reach the level at which the throttle makes work
-// wait, memory stays high for ever and waiting cannot lower it (seen in the field: a relay throttled to 31 events/s for
-// good). So caches and write buffers may take at most a fixed share of the target, and a target that is too small for
-// them is an error at start.
+// wait, memory stays high for ever, because waiting does not lower it (a relay in use stayed throttled to 31 events/s
+// for this reason). So caches and write buffers may take at most a fixed share of the target, and a target that is too
+// small for them is an error at start.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ inline constexpr double kShareOfFree = 0.66;
 inline constexpr double kEmergencyOfTarget = 1.167;
 
 // The lowest setpoint for memory, as a share of the target, even if the setpoint of the other signals is lower. Waiting
-// does not empty a cache, so a lower setpoint would stop bulk work for good (in a simulated burst it got 813 B/s at
-// 0.17, and 3.8 MB/s at 0.20).
+// does not empty a cache, so a lower setpoint would stop bulk work for good (in a simulated burst, bulk work got 813
+// B/s with a setpoint of 0.17, and 3.8 MB/s with 0.20).
 inline constexpr double kLeastMemorySetpoint = 0.70;
 // The largest share of the target that caches and write buffers may take. It is below kLeastMemorySetpoint, so that the
 // throttle has room to act.

@@ -1,10 +1,10 @@
 // OwnBytes: counts memory of the program that grows with its load (queues, pinned iterators, output buffers), as the
 // program reports it, and compares it with a budget.
 //
-// The bytes that waiting work holds are also counted separately. They are memory, but limits do not depend on them
-// (Signal::waiting in load_sample.h): five waiting imports once held 11.6 of 13.1 MB, and these bytes limited bulk work
-// to 16 kB/s for good, although the engine was idle. Instead, the code that accepts such work limits the bytes that it
-// holds.
+// The bytes that waiting work holds are also counted separately. They count as memory, but limits do not depend on them
+// (Signal::waiting in load_sample.h): when limits did depend on them, five waiting imports held 11.6 MB of a budget of
+// 13.1 MB, and bulk work was limited to 16 kB/s for good, although the engine was idle. Instead, the code that accepts
+// such work limits the bytes that it holds.
 //
 // Threads: any thread may call any function. A report is one relaxed atomic addition, or two for kWaiting.
 #pragma once

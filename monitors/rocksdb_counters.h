@@ -37,7 +37,7 @@ struct RocksDbCounters {
 
 // Returns the counters of the column family, or an error if RocksDB does not answer.
 Result<RocksDbCounters> ReadCounters(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* column_family);
-// Returns the counters that the map of the property "rocksdb.cfstats" has; a missing one is 0.
+// Returns the counters from the map of the property "rocksdb.cfstats"; a counter that is missing there is 0.
 RocksDbCounters ParseCounters(const std::map<std::string, std::string>& stats, int base_level);
 
 // Returns the bytes that the program has written to all column families since the database was opened, or an error if

@@ -1,5 +1,5 @@
-// RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives the threads that compact a
-// lower priority. The database and the monitor share the listener, so either may be destroyed first.
+// RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives RocksDB's compaction
+// threads a lower priority. The database and the monitor share the listener, so either may be destroyed first.
 #pragma once
 
 #include <pthread.h>
@@ -16,17 +16,17 @@ namespace weir {
 
 class RocksDbListener final : public rocksdb::EventListener {
  public:
-  // The nice value for compactions if a limiter keeps writes at the pace of compactions, so that no write waits for
-  // one. On two full cores (ZSTD, on a fast disk) this value made an interactive write's p99 fall from 5.1 to 3.6 ms,
-  // and bulk work lost nothing. With a value of 10 the p99 was 3.1 ms, but beside two other busy programs bulk work did
-  // 20 % less; with this value it did 9 % less.
+  // The nice value for compactions if a limiter keeps writes at the pace of compactions, so that no write waits for a
+  // compaction. On two full cores (ZSTD, on a fast disk) this value made an interactive write's p99 fall from 5.1 to
+  // 3.6 ms, and bulk work lost nothing. With a value of 10 the p99 was 3.1 ms, but beside two other busy programs bulk
+  // work did 20 % less; with this value it did 9 % less.
   static constexpr int kCompactionNice = 5;
 
   // With a `compaction_nice` of 0 compactions keep their priority.
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
   // Changes the nice value; call it before the database is opened. A program needs this if it raises the nice value of
-  // its own threads, but they must still run before compactions.
+  // its own threads and they must still have priority over compactions.
   void SetCompactionNice(int nice) { compaction_nice_ = nice; }
 
   // RocksDB calls this with the mutex of the database held, so it only counts.
@@ -37,8 +37,8 @@ class RocksDbListener final : public rocksdb::EventListener {
   }
 
   // RocksDB calls this in the thread that compacts. The function sets the nice value of RocksDB's own threads only,
-  // because a program may compact in a thread of its own. A thread keeps the nice value, because only a privileged
-  // process may lower it again.
+  // because a program may compact in a thread of its own. The function does not restore the old nice value afterwards,
+  // because only a privileged process may lower it.
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
     if (compaction_nice_ == 0) return;
     thread_local const bool is_rocksdbs = [] {

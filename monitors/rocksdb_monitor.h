@@ -8,9 +8,9 @@
 //
 // Its signals (load_sample.h); the first four are those of the column family with the highest level:
 //   memtables  how near RocksDB is to braking because flushes are too slow
-//   l0         how near it is because of the files in level 0, without sudden falls (drain_envelope.h)
+//   l0         how near RocksDB is to braking because of the files in level 0; falls only gradually (drain_envelope.h)
 //   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
-//   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of it
+//   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of that
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
 // At a level of 1.0 RocksDB begins to brake. A database that PrepareRocksDb prepared brakes later; there `l0` is 1.0
@@ -44,8 +44,8 @@ struct RocksDbMonitorSettings {
 // Declares the settings, those of `monitor` included.
 void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
 
-// The figures behind the newest good sample, for displays. A figure that says "highest" is that of the column family in
-// which it is highest; the others are sums over the column families, or of the whole database.
+// The figures from which the newest good sample was computed, for displays. A figure that says "highest" is that of the
+// column family in which it is highest; the others are sums over the column families, or figures of the whole database.
 struct RocksDbDetails {
   uint64_t l0_files = 0;       // highest
   double l0_files_at_one = 0;  // files at which `l0` of the same family is 1.0
@@ -89,7 +89,8 @@ class RocksDbMonitor final : public LoadMonitor {
   RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
 
-  // Ends the use of the database (see above), and gives a shrunk cache its full size again. May be called twice.
+  // Makes the monitor stop using the database (see above), and restores a shrunk cache to its full size. A second call
+  // does nothing.
   void Detach();
 
   // Reports memory of the program that grows with its load (queues, pinned iterators, output buffers): `bytes` when it
@@ -97,7 +98,7 @@ class RocksDbMonitor final : public LoadMonitor {
   void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 
-  // Returns the figures behind the newest good sample.
+  // Returns the figures of the newest good sample.
   RocksDbDetails Details() const;
 
  private:

@@ -6,11 +6,11 @@
 //   rocksdb::DB::Open(options, path, &db);
 //   weir::RocksDbMonitor monitor(db, {}, prepared.value());
 //
-// It gives all column families one block cache and one WriteBufferManager that is charged to the cache, unless the
-// program set its own; their sizes come from the memory target. It makes the files in L0 match L1 and moves RocksDB's
-// own brakes outwards, where they stay as a safety net (lsm_geometry.h). It adds a listener that counts how often
-// RocksDB brakes, and that gives the threads that compact a nice value of 5; these threads belong to the Env, so other
-// databases of the process use them, too. All other options stay as the program set them.
+// PrepareRocksDb gives all column families one block cache and one WriteBufferManager that is charged to the cache,
+// unless the program set its own; their sizes come from the memory target. It makes L0 match L1 in size, and moves
+// RocksDB's own brakes to higher figures, where they stay as a safety net (lsm_geometry.h). It adds a listener that
+// counts how often RocksDB brakes, and that gives RocksDB's compaction threads a nice value of 5; these threads belong
+// to the Env, so other databases of the process use them, too. All other options stay as the program set them.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@
 
 namespace weir {
 
-// kMoved: the brakes are moved so far out that a limiter acts before them. A limiter must then be there as long as the
-// database is written to: without one, moved brakes are worse than untouched ones (in the storm recipe, bench/storm, an
-// interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as the program set them, no flushes
-// are merged, and compactions keep their priority.
+// kMoved: the brakes are moved to figures so high that a limiter acts before them. Then a limiter must run as long as
+// the program writes to the database: without one, moved brakes are worse than untouched ones (in the storm recipe,
+// bench/storm, an interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as the program set
+// them, no flushes are merged, and compactions keep their priority.
 enum class EngineBrakes { kMoved, kAsSet };
 
 class RocksDbListener;

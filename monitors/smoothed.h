@@ -16,8 +16,8 @@ class Smoothed {
  public:
   explicit Smoothed(Duration time) : time_s_(ToSeconds(time)) {}
 
-  // Adds a value and returns the average. The first value is the average at once. Ignores a value whose time is not
-  // after that of the last one.
+  // Adds a value and returns the average. The average after the first value is that value. Ignores a value whose time
+  // is not after that of the last one.
   double Update(TimePoint now, double value) {
     const double dt_s = ToSeconds(now - last_);
     if (!started_) {

@@ -10,7 +10,7 @@ namespace {
 // Remembers this many write buffers' worth of writes, over all column families.
 constexpr double kBuffersRemembered = 16;
 
-// The shares are not known before this much was written.
+// The shares count as unknown until this many bytes were written.
 constexpr double kUnknownBytes = 64 << 10;
 
 }  // namespace

@@ -1,6 +1,7 @@
-// WriteBurst: computes how many bytes the throttle may admit at once without a visible step of any level: as many as
-// fill half a write buffer of one of the column families that receive the data. A family that receives none does not
-// matter, however small its buffer is.
+// WriteBurst: computes how many bytes the throttle may admit at once without a visible step of any level: the amount of
+// writes that fills half a write buffer of a column family, for the family for which this amount is the smallest. The
+// latest writes show which share of the bytes each family receives. A family that receives none does not matter,
+// however small its buffer is.
 //
 // Not thread-safe.
 #pragma once

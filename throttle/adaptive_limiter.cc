@@ -18,15 +18,16 @@ constexpr std::string_view kSensorLost = "sensor lost";
 // The burst that is used if the monitor's sample states none.
 constexpr double kDefaultBurstBytes = 256 << 10;
 
-// Demand averaged over about this long decides whether work presses against a limit, because batches make single ticks
-// uneven; a burst counts in the tick in which it comes.
+// The demand is averaged over about this time to decide whether work presses against a limit, because batches make
+// single ticks uneven. A burst still counts in the tick in which it arrives.
 constexpr double kDemandSeconds = 0.5;
 
-// The longest time for which an emergency holds bulk work and refuses scans: by then all that can be freed has been
-// freed.
+// The longest time for which an emergency holds bulk work and refuses scans: by then the engine has freed all the
+// memory that it can.
 constexpr Duration kLongestHold = std::chrono::seconds(10);
 
-// The tick until the monitor has its first sample. Nothing is limited until then, and 20 MB can come in a usual tick.
+// The tick until the monitor has its first sample. Until then nothing is limited, and 20 MB can arrive within a usual
+// tick.
 constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
 
 // A longer time between two ticks (a suspended machine, a debugger) counts as this.
@@ -141,12 +142,12 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   pending.operations.store(0, std::memory_order_relaxed);
   const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
 
-  // Reads are judged by what each costs: a batch of cheap reads is no scan.
+  // Reads are submitted with the cost of the last one, so that a batch of cheap reads does not count as a scan.
   const Cost asked = operation == Operation::kRead ? cost : Cost{bytes};
   if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
   Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
-  // Never refuses: sleeps until max_delay or retry_after is over. Then the work goes on, and is counted.
+  // The work is never refused: sleep until max_delay or retry_after is over, whichever is earlier, then count it.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
@@ -252,8 +253,8 @@ void AdaptiveLimiter::EndEmergency() {
   emergency_since_.reset();
 }
 
-// Shrinks the cache only for work that memory really holds back: the mark is the setpoint of bulk work while bulk work
-// comes, else that of interactive work.
+// Shrinks the cache only for work that is really limited by memory: the mark is the setpoint of bulk work while there
+// is bulk work, otherwise that of interactive work.
 void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
   const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
   const double setpoint = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
@@ -283,7 +284,7 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     // This limit applies even if no signal limits: a probe may report memory pressure that no law acts on.
     if (in_emergency) decision.bytes_per_second = laws_[c].LowestLimit();
     WriteLimit& limit = limits[c];
-    // Set even while open: the gate falls back to this limit in a burst.
+    // Set the limit even while the gate is open, because a burst closes the gate, which then applies this limit.
     if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
@@ -347,7 +348,8 @@ void AdaptiveLimiter::NoteHeld() {
 }
 
 // Sets the lower of the held limits and those that the process's own signals ask for. Runs in every tick, because an
-// open gate may close by itself. Without a sample of the process it ends an emergency, because no sample could.
+// open gate may close by itself. Without a sample of the process it ends an emergency, because no later sample could
+// end it.
 void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
   if (!process.time) EndEmergency();
   WriteLimits writes = held_writes_;

@@ -1,6 +1,6 @@
-// AdaptiveLimiter: protects a storage engine from overload. On a fixed tick it reads the engine's load from a
-// LoadMonitor and decides how much work the engine can carry; accordingly it admits, delays or refuses the reads and
-// writes of the program. Each engine has a limiter of its own; for RocksDB, RocksDbThrottle
+// AdaptiveLimiter: protects a storage engine from overload. At a fixed interval, the tick, it reads the engine's load
+// from a LoadMonitor and decides how much work the engine can carry. Accordingly it admits, delays or refuses the reads
+// and writes of the program. Create one limiter for each engine. For RocksDB, RocksDbThrottle
 // (rocksdb/rocksdb_throttle.h) owns the limiter and its monitor.
 //
 //   weir::LoadMonitor monitor(std::make_unique<MyProbe>(engine));
@@ -13,20 +13,22 @@
 //   if (admission.admitted()) db->Write({}, &batch);
 //
 // The load consists of signals, each with a level: 0 when the engine is idle, 1.0 when the engine itself would begin to
-// brake (monitors/load_sample.h). A setpoint is the level up to which the limiter lets work load the engine. A client
-// awaits the result of interactive work; bulk work, such as an import, may wait much longer (admission.h).
+// brake (monitors/load_sample.h). The setpoint is the level at which the limiter holds the engine when there is more
+// work than it can carry. Work is either interactive, if a client awaits its result, or bulk work, such as an import,
+// which may wait much longer (admission.h).
 //
 //  * Writes are limited in bytes per second, separately for interactive and bulk work (rate_law.h, write_gate.h).
 //  * Among reads, only scans are limited: a bounded number of them runs at once (scan_gate.h). A scan is a read that is
-//    likely to touch at least read_scan_bytes. Bulk scans are always limited, to fewer than there are cores. All scans
-//    are limited while a signal that acts on reads is high; if that signal also acts on cheap reads, all reads are.
-//  * If memory stays above the setpoint, the engine is asked to flush and to shrink its cache (memory_buyback.h).
-//  * An emergency begins when memory reaches LimiterSettings::emergency and ends when it falls below
+//    likely to touch at least LimiterSettings::read_scan_bytes. Bulk scans are always limited: fewer of them run than
+//    there are cores. While a signal that acts on reads is high, all scans are limited, or even all reads if the signal
+//    also acts on cheap reads.
+//  * If memory stays above the setpoint, the limiter makes the engine flush and shrink its cache (memory_buyback.h).
+//  * An emergency begins when the memory in use reaches LimiterSettings::emergency. It ends when the memory falls below
 //    LimiterSettings::recovery, or when the monitor has no fresh sample and the memory of the process is not known
-//    either. During its first ten seconds scans are refused and bulk writes wait; by then the engine has freed all the
-//    memory that it can, so waiting longer would free no more. From then on one scan runs at a time, and bulk writes
-//    get the lowest rate (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and interactive writes go
-//    on at their own limit.
+//    either. During the first ten seconds of an emergency scans are refused and bulk writes wait. In this time the
+//    engine frees all the memory that it can, so a longer wait would free no more. After that one scan runs at a time,
+//    and bulk writes get the lowest rate (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and
+//    interactive writes are limited as usual.
 //
 // Before the first sample nothing is limited.
 //
@@ -71,7 +73,7 @@ struct LimiterView {
   bool emergency = false;
   bool emergency_holds = false;  // true in the first ten seconds of an emergency: bulk writes wait, scans are refused
   bool sensor_lost = false;      // true if the monitor has no fresh sample (LimiterSettings::sensor_timeout)
-  LoadSample sample;             // the last fresh sample; while the sensor is lost, the process's own if there is one
+  LoadSample sample;             // the last fresh sample; while sensor_lost, LoadMonitor::ProcessSample if it is fresh
 
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
@@ -109,12 +111,13 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // A simpler form of Admit for threads that may block; call it before or after each operation. It adds up the calling
-  // thread's operations, separately for each kind and class, until there are min_batch of them (ControlSettings), and
-  // then waits for all of them together. (A batch of reads costs only what its last read costs, so that many cheap
-  // reads are no scan.) Returns how long it waited: 0 for all calls but the last of a batch. It never refuses work:
-  // after the longest wait of the class, or when the limiter stops, it returns as if the work were admitted. It holds
-  // no permit after it returns: a scan waits for its turn, but only Admit bounds how many scans run at once.
+  // A simpler form of Admit for threads that may block; call it before or after each operation. It collects the calling
+  // thread's operations, separately for reads and writes and for each class, until there are min_batch of them
+  // (ControlSettings). The call that completes a batch waits until the whole batch is admitted. (The cost of a batch of
+  // reads is that of its last read, so that many cheap reads do not count as a scan.) Returns how long the call waited:
+  // 0 for every call except the last of a batch. MaybeThrottle never refuses work: after the longest wait of the class,
+  // or when the limiter stops, it returns as if the work were admitted. The caller holds no permit after it returns: a
+  // scan waits for its turn, but only Admit bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   // Reports to the monitor how long an operation of the program took.
@@ -131,22 +134,23 @@ class AdaptiveLimiter {
   // Makes all controllers forget what they learned from past samples. Gains and setpoints stay.
   void ResetControllers();
   Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
-  // These three make no limit jump (pid_controller.h). They ignore gains for which IsValid is false, and a setpoint
-  // outside (0, 1].
+  // These three functions change the limits gradually, without a jump (pid_controller.h). They ignore gains for which
+  // IsValid is false, and a setpoint outside (0, 1].
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
   void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
 
-  // The two steps of the limiter's thread. Tick reads the monitor's newest sample and sets new limits; it does nothing
-  // if LimiterSettings::enabled is false. Pump admits or refuses the waiting requests that are due, and returns when
-  // Pump has to be called next (TimePoint::max() if no request waits). A later request may need an earlier call.
+  // The limiter's thread repeats these two steps. Tick reads the monitor's newest sample and sets new limits; it does
+  // nothing if LimiterSettings::enabled is false. Pump admits or refuses the waiting requests whose turn or deadline
+  // has come, and returns the time at which it must be called next (TimePoint::max() if no request waits). A request
+  // that begins to wait after that may require an earlier call.
   void Tick();
   TimePoint Pump();
 
  private:
   using Rates = ByClass<double>;  // bytes per second
 
-  // The operations of one thread that MaybeThrottle has collected and not yet asked the gate for.
+  // The operations of one thread that MaybeThrottle has collected but not yet submitted to the gate.
   struct alignas(64) Pending {
     std::atomic<uint64_t> operations{0};
     std::atomic<uint64_t> bytes{0};
@@ -197,7 +201,7 @@ class AdaptiveLimiter {
   Rates demand_{};           // the inflow of each class, averaged over about half a second
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::mutex thread_mutex_;     // the innermost: the gates lock it while they hold their own
+  std::mutex thread_mutex_;     // the innermost mutex: a gate locks it while it holds its own
   std::condition_variable wake_up_;
   std::condition_variable let_go_;  // wakes the threads that sleep in MaybeThrottle
   TimePoint next_wake_ = TimePoint::max();

@@ -61,7 +61,7 @@ bool Admission::Cancel() {
   return true;
 }
 
-// When this returns, the waiter's function has returned or will never be called.
+// When End returns, the waiter's function has returned or will never be called.
 void Admission::End() {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   Gate::SettlingLock lock(*gate_);

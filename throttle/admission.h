@@ -29,7 +29,7 @@ enum class Operation : uint8_t { kRead, kWrite };
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
 
-// An array of one T for each class of work, indexed by the class.
+// An array with one T for each class of work, indexed by WorkClass.
 template <typename T>
 struct ByClass : std::array<T, kWorkClasses> {
   using std::array<T, kWorkClasses>::operator[];
@@ -42,9 +42,9 @@ struct Cost {
   uint64_t bytes = 0;
 };
 
-// The client for which the work is done, such as a connection. Waiting parties of one class get equal shares in bytes,
-// so a party that asks for too much waits behind its own requests. All parties of one group get one such share
-// together, so a client gains nothing by having many parties (such as many connections from one address). Group 0 means
+// The client for which the work is done, such as a connection. The waiting parties of one class get equal shares of the
+// admitted bytes, so a party that requests too much delays only its own requests. All parties of a group share one such
+// part, so a client gains nothing by having many parties (such as many connections from one address). Group 0 means
 // that the party is in no group.
 struct Party {
   uint64_t id = 0;
@@ -72,7 +72,7 @@ class [[nodiscard]] Admission {
   };
 
   Admission() = default;  // admitted, and holds no permit
-  // For gates only. If `gate` is not null, the Admission reports to it when the wait or the permit ends.
+  // Called only by gates. If `gate` is not null, the Admission notifies it when the wait or the permit ends.
   explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
       : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
   Admission(Admission&& other) noexcept
@@ -93,37 +93,37 @@ class [[nodiscard]] Admission {
   // If the request was refused: returns how much longer it would probably have had to wait; 0 if the reason is
   // "stopped" or "cancelled".
   Duration retry_after() const { return answer_.retry_after; }
-  // Returns why the request waits, waited or was refused: the name of the signal that limits, "cores" (for a bulk
-  // scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
+  // Returns why the request waits, waited or was refused: the name of the signal that limits this work, "cores" (for a
+  // bulk scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
   std::string_view reason() const { return answer_.reason; }
   // Returns how long the request waited until it was admitted or refused; 0 while it waits or if it was cancelled.
   Duration waited() const { return answer_.waited; }
 
-  // Returns the present state without blocking. First admits or refuses those requests of the gate that are due,
-  // including this one; functions passed to OnSettled may run in this thread.
+  // Returns the present state without blocking. First lets the gate admit or refuse all of its requests whose turn or
+  // deadline has come, including this one; their OnSettled functions may run in this thread.
   State Poll();
 
-  // Blocks until the state is no longer kWaiting, and returns the state. The limiter's thread ends the wait when the
-  // longest wait of the class is over, at the latest; if that thread was not started (AdaptiveLimiter::Start), another
-  // thread has to call Pump.
+  // Blocks until the state is no longer kWaiting, and returns the state. The wait lasts at most as long as the longest
+  // wait of its class, because the limiter's thread then refuses the request. If that thread was not started
+  // (AdaptiveLimiter::Start), another thread must call Pump.
   State Wait();
 
-  // Ends the wait and returns true: the state becomes kRefused with the reason "cancelled", and the function passed to
-  // OnSettled is destroyed without being called. If the request was already settled, its outcome stands, and Cancel
-  // returns false, but only after the function passed to OnSettled has returned: Cancel calls that function if no
-  // thread has done so yet, or waits for the thread that runs it. If that function calls Cancel, Cancel does not wait.
+  // If the request waits, ends the wait and returns true: the state becomes kRefused with the reason "cancelled", and
+  // the function passed to OnSettled is destroyed without being called. If the request was already admitted or refused,
+  // Cancel leaves the outcome as it is and returns false. In this case it first calls the function passed to OnSettled,
+  // if no thread has called it yet, or waits until the thread that is running it has finished. (If that function itself
+  // calls Cancel, Cancel does not wait.)
   bool Cancel();
 
-  // Sets a function, for callers that may not block. `settled` is called once, when the request is admitted or refused,
-  // by the thread that settles the request; Poll() then returns the outcome. That thread may be the limiter's own, or
-  // any thread that calls Tick, Pump or Stop, or that polls, cancels, destroys or overwrites an Admission of the
-  // limiter. If the request is not waiting, OnSettled calls `settled` itself, and its caller gets any exception. A
-  // second call replaces the first function.
+  // Sets a callback, for callers that must not block. The thread that admits or refuses the request calls `settled`
+  // once; Poll() then returns the outcome. This may be the limiter's thread, or any thread that calls Tick, Pump or
+  // Stop, or that polls, cancels, destroys or overwrites an Admission of the limiter. If the request is not waiting,
+  // OnSettled itself calls `settled` before it returns, and passes on any exception. A second call of OnSettled
+  // replaces the first callback.
   //
-  // The limiter holds no lock while `settled` runs and is destroyed, so `settled` may ask for Admissions, own them and
-  // end them, including this one. But it delays the thread that settles requests, so it should post long work to
-  // another thread. If it throws in the settling thread, the limiter counts the exception (GateStats) and reports it on
-  // stderr.
+  // The limiter holds no lock while it calls and destroys `settled`, so `settled` may request, own and destroy
+  // Admissions, including this one. But `settled` delays the limiter, so it should post long work to another thread. If
+  // `settled` throws when the limiter calls it, the limiter counts the exception (GateStats) and reports it on stderr.
   //
   // `settled` is not called if the Admission is cancelled or destroyed first. A thread that cancels or destroys the
   // Admission while `settled` runs in another thread waits until `settled` has returned.

@@ -4,7 +4,7 @@
 //   Admission admission = co_await AwaitAdmission(limiter, Operation::kWrite, Cost{size}, Party{connection_id});
 //   if (!admission.admitted()) co_return Busy(admission.reason(), admission.retry_after());
 //
-// AwaitAdmission takes any completion token for the signature void(Admission). The handler gets an Admission that is
+// AwaitAdmission accepts any completion token for the signature void(Admission). The handler gets an Admission that is
 // admitted or refused, never one that waits. The handler runs on its associated executor, never inside the call of
 // AwaitAdmission. No thread blocks, and a pending wait counts as outstanding work of the executor's context. If the
 // token's cancellation slot is triggered during the wait, the request leaves the queue, and the handler gets a refusal
@@ -33,15 +33,15 @@
 namespace weir {
 namespace internal {
 
-// A wait that can be given up when its context is destroyed.
+// A wait that can be abandoned when its execution context is destroyed.
 class PendingWait {
  public:
   virtual ~PendingWait() = default;
   virtual void Abandon() = 0;
 };
 
-// The pending waits of one execution context. Asio calls shutdown before it destroys objects that the handlers of these
-// waits use.
+// The pending waits of one execution context. When the context is destroyed, Asio calls shutdown first, while the
+// objects that the handlers use still exist.
 class PendingWaits final : public boost::asio::execution_context::service {
  public:
   using key_type = PendingWaits;  // NOLINT(readability-identifier-naming): a name that Asio looks for

@@ -3,12 +3,14 @@
 // groups. A party without a group is a group of its own. A party that asks for more delays only itself: if one of ten
 // parties asks for ten times as much as the others, each party still gets a tenth while all ten wait.
 //
-// Turns are shared out by bytes (fair_turns.h): a request of 70 MB waits until the other parties have been served 70 MB
-// each, and delays no party that asks for less. If a party or a group was served less than its share, it keeps the
-// difference for its next request, unless the first of its waiting requests is removed without being served.
+// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served 70
+// MB or has no request left, and delays no party that asks for less. If a party or a group was served less than its
+// share, it keeps the difference for its next request, unless the first of its waiting requests is removed without
+// being served.
 //
 // Memory grows with the number of waiting requests; in addition, the queue remembers some dozens of parties and groups
-// that have stopped waiting. A turn takes time logarithmic in the number of parties and groups. Not thread-safe.
+// that have stopped waiting. Each operation takes time logarithmic in the number of parties and groups. Not
+// thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -23,11 +25,12 @@
 
 namespace weir {
 
-// A request that waits, or that was settled (admitted or refused) but whose Admission has yet to learn the outcome. The
-// Admission owns the Waiter; so does the gate while on_settled is still to be called. The gate's mutex guards it.
+// A request that waits, or that was settled (admitted or refused) but whose Admission does not know the outcome yet.
+// The Admission owns the Waiter. The gate owns it, too, as long as it still has to call on_settled. The gate's mutex
+// guards it.
 struct Waiter : std::enable_shared_from_this<Waiter> {
   bool waits() const { return answer.state == Admission::State::kWaiting; }
-  // For a settled request: returns true until on_settled has returned; false if there is no such function.
+  // Returns true for a settled request until on_settled has returned; returns false if there is no such function.
   bool is_being_told() const { return on_settled || teller != std::thread::id(); }
 
   Party party;
@@ -45,7 +48,7 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
 
 class FairQueue {
  public:
-  // Adds a waiter behind the others of its party. The queue keeps a pointer to it until Remove or PopServed.
+  // Adds a waiter after the others of its party. The queue keeps a pointer to it until Remove or PopServed.
   void Push(Waiter& waiter);
   // Removes a waiter out of turn, for example because its wait was cancelled or took too long.
   void Remove(Waiter& waiter);
@@ -59,7 +62,7 @@ class FairQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Estimates how many bytes would be served before a request of `bytes` bytes that `party` added now. The estimate is
+  // Estimates how many bytes would be served before a request of `bytes` bytes if `party` added it now. The estimate is
   // computed from totals: if another party has been served less than its share, the estimate may be too low by that
   // party's largest request.
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;

@@ -3,17 +3,18 @@
 // caller counts. The next turn goes to the waiting line that will have been served least once its next request is done.
 // So a line that asks for little is served before lines that ask for much, whether it is new or known.
 //
-// The amount that a line was served is its point in a virtual time. `now` is the point that a line would have if it had
-// always waited and all lines were served in equal parts at the same time (generalized processor sharing). A new line
-// begins at `now`, so it is not ahead of the lines that wait already. A line is away while it neither waits nor is
-// served. A line that goes away beyond `now` is remembered until `now` has reached its point, so no line gains anything
-// by going away and coming back. A line that is behind `now` and goes on waiting keeps the difference for later.
+// Each line has a position in a virtual time, which advances by the amount that the line is served. `now` is the
+// position of an ideal line that has always waited, if all lines are served equally at the same time (generalized
+// processor sharing). A new line begins at `now`, so it is not ahead of the lines that wait already. A line is "away"
+// while it neither waits nor is served. If its position is then beyond `now`, it is remembered until `now` has reached
+// that position, so no line gains anything by going away and coming back. A line that is behind `now` and goes on
+// waiting keeps the difference for later.
 //
 // More than kShares known lines are a crowd. An equal part would then be too small for any of them, so `now` advances
-// as if there were kShares lines, and a line that is behind `now` does not keep the difference. A line that takes less
-// than a kShares-th of all that is served is therefore always at `now`; if it asks for little, it is served before the
-// whole crowd, however large the crowd is. The crowd still gets at least a kPatience-th of all that is served, because
-// a waiting line gains a kPatience-th of an equal part on lines that come later.
+// as if there were kShares lines, and a line that is behind `now` does not keep the difference. Therefore a line that
+// uses less than a kShares-th of all that is served is always at `now`, and if it asks for little, it is served before
+// the whole crowd, however large the crowd is. The crowd still gets at least a kPatience-th of all that is served,
+// because a waiting line gains a kPatience-th of an equal part on lines that come later.
 //
 // FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once
@@ -30,10 +31,10 @@ namespace weir {
 // The data that FairTurns keeps for a line. The caller's type of line derives from it.
 class FairLine {
   friend class FairTurns;
-  uint64_t had_ = 0;     // the point in virtual time up to which the line was served
+  uint64_t had_ = 0;     // the line's position in virtual time
   uint64_t asks_ = 0;    // while it waits: the amount of its next request
   uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it began to wait
-  int64_t due_ = 0;      // while it waits: its rank among the lines, the least is next; while it is away: its point
+  int64_t due_ = 0;      // while it waits: its rank, the lowest is next; while it is away: its position
   uint64_t number_ = 0;  // orders lines with the same due_
   uint32_t served_ = 0;  // turns that have begun but not ended
   uint8_t place_ = 0;    // the set of FairTurns that the line is in
@@ -63,7 +64,7 @@ class FairTurns {
   // Begins a turn of a waiting line, which will probably be served the amount `asks`. The line stops waiting; Wait may
   // be called for its next request at once, so a line may have several turns at a time.
   void Begin(FairLine& line, uint64_t asks);
-  // Ends a turn of the line that began with the amount `asked`. In fact the line was served the amount `done`.
+  // Ends a turn of the line that began with the amount `asked`. `done` is the amount that the line was actually served.
   void End(FairLine& line, uint64_t asked, uint64_t done);
 
   bool empty() const { return waiting() == 0; }

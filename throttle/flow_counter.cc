@@ -8,10 +8,11 @@ namespace {
 
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// A thread takes the rest of the allowance divided by this at a time: shared writes are rare, and little stays unused.
+// A thread reserves a 32nd of the remaining allowance at a time: so shared writes are rare, and little stays unused.
 constexpr uint64_t kPiecesOfRest = 32;
 
-// An epoch that has the low bits of the last one with a write (65,536 ticks earlier) finds less left, once.
+// If an epoch has the same low 16 bits as the last epoch in which a thread reserved bytes, a multiple of 65,536 epochs
+// earlier, it begins with less than its whole allowance, once.
 constexpr int kEpochShift = 48;
 constexpr uint64_t kMostAllowance = (uint64_t{1} << kEpochShift) - 1;
 
@@ -33,7 +34,8 @@ bool FlowCounter::Replenish(Stripe& stripe, uint64_t bytes, uint32_t epoch, uint
   return true;
 }
 
-// Takes `least` bytes, and one `share`-th of the rest if `share` is not 0. Returns false if less than `least` is left.
+// Reserves `least` bytes, plus a `share`-th of the remaining bytes if `share` is not 0. Returns false if fewer than
+// `least` bytes remain.
 bool FlowCounter::TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece) {
   allowance = std::min(allowance, kMostAllowance);
   const uint64_t tag = uint64_t{epoch} << kEpochShift;

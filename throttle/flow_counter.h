@@ -26,15 +26,15 @@ class FlowCounter {
       stripe.bytes.fetch_add(bytes, std::memory_order_relaxed);
       return;
     }
-    // The slot has one writer, so load and store lose nothing and need no locked instruction.
+    // Only one thread writes to the slot, so a load and a store lose no update and need no locked instruction.
     stripe.operations.store(stripe.operations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds one operation of `bytes` bytes and returns true, if all threads together then stay within `allowance` bytes
-  // since `epoch` last changed. Else adds nothing and returns false. Bytes added by Add do not count against the
-  // allowance. A thread takes parts of the allowance in advance, so most calls write no memory that threads share. If a
-  // thread does not use all of its part, other threads cannot use the rest until the next epoch.
+  // Adds one operation of `bytes` bytes and returns true if all threads together have then added at most `allowance`
+  // bytes since `epoch` last changed. Otherwise adds nothing and returns false. Bytes added by Add do not count against
+  // the allowance. A thread reserves a part of the allowance in advance, so most calls write no memory that threads
+  // share. If a thread does not use all that it has reserved, other threads cannot use the rest before the next epoch.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
     Stripe& stripe = stripes_[slot];
@@ -65,7 +65,7 @@ class FlowCounter {
     std::atomic<uint64_t> bytes{0};
     // Only the thread with this slot uses these two.
     uint32_t epoch = 0;
-    uint64_t left = 0;  // bytes that the thread took in advance in this epoch and has not used
+    uint64_t left = 0;  // bytes that the thread has reserved in this epoch and not used
   };
 
   bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance);
@@ -73,7 +73,7 @@ class FlowCounter {
   bool TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece);
 
   std::array<Stripe, kThreadSlots> stripes_;
-  alignas(64) std::atomic<uint64_t> taken_{0};  // upper 16 bits: the epoch's low bits; others: bytes taken in the epoch
+  alignas(64) std::atomic<uint64_t> taken_{0};  // upper 16 bits: low bits of the epoch; others: bytes reserved in it
 };
 
 }  // namespace weir

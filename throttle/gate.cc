@@ -43,7 +43,7 @@ bool CallsWithoutThrowing(std::function<void()> settled) {
   return false;
 }
 
-// The longest wait that is predicted; also stands for an infinite one, at a rate of 0.
+// The longest wait that a prediction returns; at a rate of 0, where the wait would be infinite, it returns this.
 constexpr double kLongestForetoldSeconds = 3600;
 
 Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLongestForetoldSeconds)); }
@@ -139,7 +139,8 @@ TimePoint Gate::PumpLocked(TimePoint now) {
 
   TimePoint next = deadlines_.begin()->first;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    // Rounded up: a call that is a nanosecond early would find the bucket short, and would be repeated at once.
+    // Round up: a Pump that runs a nanosecond too early would find too few bytes in the bucket, and would be repeated
+    // at once.
     if (const Waiter* front = lines_[c].queue.Front())
       next = std::min(next, now + Foretold(SecondsUntilTurn(c, front->bytes, 0)) + std::chrono::microseconds(1));
   }
@@ -208,7 +209,7 @@ void Gate::Detach(Waiter& waiter) {
   deadlines_.erase({waiter.deadline, &waiter});
 }
 
-// Gives back what an Admission still holds: its place in the queue, or its permit.
+// Releases the place in the queue or the permit that an Admission still holds.
 void Gate::Release(Waiter* waiter) {
   if (waiter != nullptr && waiter->waits()) {
     Detach(*waiter);
@@ -228,8 +229,8 @@ void Gate::WakeAt(TimePoint when) {
   wake_(when);
 }
 
-// If a function settles other waiters, the outermost Tell runs their functions: a recursion could be as deep as the
-// queue.
+// If a function settles other waiters, the outermost Tell runs their functions, because a recursion could be as deep as
+// the queue is long.
 void Gate::Tell(std::unique_lock<std::mutex>& lock) {
   if (to_tell_.empty() || IsTellingHere(this)) return;
   while (!to_tell_.empty()) {
@@ -239,7 +240,7 @@ void Gate::Tell(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Runs the function without the lock, unless it was run or dropped before.
+// Runs the waiter's function with the lock released, unless the function has already run or was removed.
 void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   if (!waiter.on_settled) return;
   waiter.teller = std::this_thread::get_id();
@@ -255,7 +256,8 @@ void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   waiter.changed.notify_all();
 }
 
-// Runs the settled waiter's function, or waits for the thread that runs it, unless that is this thread.
+// Runs the settled waiter's function, or waits until the thread that is running it has finished. Does not wait if the
+// calling thread is running it.
 void Gate::FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   TellOne(waiter, lock);
   waiter.changed.wait(

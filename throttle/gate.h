@@ -1,15 +1,17 @@
-// Gate: admits requests, or makes them wait until they may pass. It is the base class of WriteGate and ScanGate. The
-// base counts the work that passes, keeps the waiting requests in order, ends every wait in time and calls the
-// functions passed to Admission::OnSettled; the derived class decides which work may pass, and when. While a gate is
-// open, it only counts.
+// Gate: admits requests, makes them wait, or refuses them. Gate is the base class of WriteGate and ScanGate. It counts
+// the admitted work, keeps the waiting requests in order, ends every wait by its deadline and calls the functions
+// passed to Admission::OnSettled. The derived class decides which requests may pass, and when. While a gate is open, it
+// admits most work without checking a limit, and only counts it (PassOpen).
 //
-//  * Interactive work is served before bulk work. Within a class, parties get equal shares in bytes (fair_queue.h).
-//  * A wait lasts at most the longest wait of its class. A request that would have to wait longer is refused at once.
+//  * Interactive work is served before bulk work. Within a class of work, parties get equal shares in bytes
+//    (fair_queue.h). WorkClass and Party are defined in admission.h.
+//  * A wait lasts at most as long as the limits allow for its class (Line::longest_wait). A request that would have to
+//    wait longer is refused at once.
 //
-// Threads: every function may be called from any thread. A gate has no thread of its own. Waiting requests are admitted
-// and refused by Pump (which the limiter's thread calls when `wake` asks for it), when new limits are set, and when an
-// Admission of the gate is polled, cancelled or destroyed. Functions passed to Admission::OnSettled run after the
-// gate's lock is released.
+// Threads: every function may be called from any thread. A gate has no thread of its own. It admits or refuses waiting
+// requests when another thread calls Pump, RefuseAll or SetLimits (of the derived class), or polls, cancels or destroys
+// an Admission of the gate. The limiter's thread calls Pump at the times that the gate announces through `wake`.
+// Functions passed to Admission::OnSettled run while the gate's lock is not held.
 #pragma once
 
 #include <atomic>
@@ -41,17 +43,17 @@ struct GateStats {
   uint64_t delayed = 0;                          // requests that had to wait, whatever the outcome
   uint64_t cancelled = 0;                        // waits that the caller cancelled
   Duration waited{};                             // the total time of all waits
-  std::map<std::string_view, uint64_t> refused;  // requests by the reason of the refusal; the reasons are few and fixed
+  std::map<std::string_view, uint64_t> refused;  // refused requests, by the reason of the refusal
   size_t waiting = 0;                            // requests that wait now
-  int64_t running = 0;                           // scans that hold a permit now
+  int64_t running = 0;                           // scans that hold a permit now (admission.h)
   uint64_t failed_callbacks = 0;                 // functions passed to Admission::OnSettled that threw
 };
 
 class Gate {
  public:
-  // The gate begins open. It calls `wake(t)` if Pump has to be called at the time `t` and `t` is earlier than the time
-  // announced before. `wake` may run in any thread, and runs under the gate's lock, so it must not call the gate. The
-  // clock must outlive the gate.
+  // The gate is open at first. It calls `wake(t)` when Pump must be called at the time `t`, unless it has already
+  // announced that time or an earlier one. `wake` runs in whichever thread calls the gate, with the gate's lock held,
+  // so it must not call the gate. The clock must outlive the gate.
   Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
   virtual ~Gate();  // no Admission of the gate may be left
   Gate(const Gate&) = delete;
@@ -59,9 +61,10 @@ class Gate {
 
   bool open() const { return open_epoch_.load(std::memory_order_relaxed) != 0; }
 
-  // Admits and counts work if the gate is open, without taking the lock; most calls write no memory that threads share.
-  // Returns false, and counts nothing, if Admit has to decide, because the gate is closed, the allowance of SetOpen is
-  // used up, or SetBulkAsksFrom leaves this work to Admit.
+  // The fast path for an open gate: admits and counts the work and returns true, without taking the lock. Most calls
+  // write only to memory of the calling thread. Returns false and counts nothing if the caller must call Admit instead:
+  // if the gate is closed, if the allowance is used up (SetOpen), or if this is bulk work of at least the size set by
+  // SetBulkAsksFrom.
   bool PassOpen(Cost cost, WorkClass work_class) {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
@@ -70,25 +73,25 @@ class Gate {
     return admitted_[work_class].AddWithin(cost.bytes, epoch, allowance);
   }
 
-  // Decides on a request that PassOpen did not admit: admits it, makes it wait or refuses it. Does not block.
+  // Admits or refuses a request that PassOpen did not admit, or makes it wait. Does not block.
   Admission Admit(Cost cost, Party party);
 
-  // Counts work that passes without a decision of the gate.
+  // Counts work as admitted without checking any limit.
   void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  // Calls the functions of the requests that SetLimits admitted or refused. SetLimits itself does not call them,
-  // because its caller may hold locks.
+  // Calls the OnSettled functions of the requests that SetLimits admitted or refused. SetLimits does not call them
+  // itself, because its caller may hold locks.
   void TellSettled() { const SettlingLock lock(*this); }
 
-  // Admits the waiting requests that may pass now, and refuses those whose longest wait is over. Returns when Pump has
-  // to be called next; TimePoint::max() if no request waits.
+  // Admits the waiting requests that may pass now, and refuses those whose deadline has passed. Returns the time at
+  // which Pump must be called next; TimePoint::max() if no request waits.
   TimePoint Pump();
 
   // Refuses all waiting requests. `reason` must point to storage that outlives the gate.
   void RefuseAll(std::string_view reason);
 
-  // Returns true if, since the last call, a request of the class waited or was refused because it would have waited too
-  // long.
+  // Returns true if, since the last call of TakePressed, a request of the class waited, or was refused because its wait
+  // would have been too long.
   bool TakePressed(WorkClass work_class);
 
   // Returns how much work of the class was admitted since construction.
@@ -102,33 +105,33 @@ class Gate {
     FairQueue queue;
     Duration longest_wait = std::chrono::seconds(1);
     std::string_view reason;  // the reason of a wait or a refusal
-    bool pressed = false;     // the next answer of TakePressed
+    bool pressed = false;     // the value that TakePressed returns next
   };
 
-  // The decisions of the derived class; the gate calls them under its lock. Decide decides on a new request, with
-  // AdmitInTurn or by itself.
+  // The derived class implements the next five functions; the gate calls them with its lock held.
+  // Decides on a new request: calls AdmitInTurn, or admits or refuses the request itself.
   virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) = 0;
-  // Returns true if the request whose turn it is may pass now.
+  // Returns true if the limits let a request of this class and size pass now.
   virtual bool MayPass(WorkClass c, uint64_t bytes) const = 0;
-  // Charges the request that passes. Returns true if the request holds a permit, which has to end.
+  // Charges an admitted request to the limits. Returns true if the request gets a permit.
   virtual bool Pay(WorkClass c, uint64_t bytes) = 0;
-  // Returns in how many seconds a request may pass if `bytes_ahead` bytes are served before it; the longest wait if
-  // that cannot be predicted.
+  // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
+  // it. Returns at least the longest wait of the class if no prediction is possible.
   virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const = 0;
-  virtual void Refill(TimePoint) {}  // called before waiting requests are admitted
+  virtual void Refill(TimePoint) {}  // updates the limits before the gate admits waiting requests
 
-  // Opens or closes the gate. While it is open, PassOpen admits up to `allowance` bytes of each class until SetOpen is
-  // called again.
+  // Opens or closes the gate. PassOpen admits at most `allowance` bytes of each class between two calls of SetOpen.
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
-  // Makes PassOpen leave bulk work of at least `bytes` bytes to Admit, even while the gate is open.
+  // Makes PassOpen return false for bulk work of at least `bytes` bytes, even while the gate is open.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
-  // Admits a request if no other request of its class waits and it may pass. Else refuses it if 10,000 requests of the
-  // class wait, or if its turn would come after the longest wait. Else makes it wait.
+  // Admits a request if no other request of its class waits and MayPass returns true. Otherwise refuses it if 10,000
+  // requests of the class already wait, or if SecondsUntilTurn exceeds the longest wait of the class. Otherwise makes
+  // it wait.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
-  // Refuse a new request, or a waiting one.
+  // Refuses a new request (first form) or a waiting one (second form).
   Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
-  // Admits a waiter to which no limit applies any more, wherever it is in its line.
+  // Admits a waiting request to which no limit applies any more, wherever it is in the queue.
   void PassOutOfTurn(Waiter& waiter, TimePoint now);
   void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
 
@@ -141,7 +144,8 @@ class Gate {
  private:
   friend class Admission;
 
-  // Holds the gate's lock. Its destructor releases the lock and calls the functions of the requests that were settled.
+  // Holds the gate's lock. The destructor calls the OnSettled functions of the requests that were settled (admitted or
+  // refused) in the meantime, without the lock during each call, and then releases the lock.
   struct SettlingLock : std::unique_lock<std::mutex> {
     explicit SettlingLock(Gate& g) : unique_lock(g.mutex_), gate(g) {}
     ~SettlingLock() { gate.Tell(*this); }
@@ -163,12 +167,12 @@ class Gate {
   void FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock);
 
   const std::function<void(TimePoint)> wake_;
-  std::atomic<uint32_t> open_epoch_{1};              // 0: closed; else a new number after each SetOpen
-  std::atomic<uint64_t> open_allowance_{kAnyBytes};  // bytes of each class in an epoch
+  std::atomic<uint32_t> open_epoch_{1};              // 0: closed; otherwise a new number after each SetOpen(true)
+  std::atomic<uint64_t> open_allowance_{kAnyBytes};  // bytes of each class that PassOpen may admit in an epoch
   std::atomic<uint64_t> bulk_asks_from_{kAnyBytes};
   ByClass<FlowCounter> admitted_;
   uint32_t last_epoch_ = 1;
-  std::deque<std::shared_ptr<Waiter>> to_tell_;  // settled requests whose function is still to be called
+  std::deque<std::shared_ptr<Waiter>> to_tell_;  // settled requests whose OnSettled function was not called yet
   GateStats stats_;
   TimePoint next_wake_ = TimePoint::max();
 };

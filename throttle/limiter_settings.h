@@ -18,12 +18,13 @@ namespace weir {
 enum class ProcessVariable { kBottleneck, kWeighted };
 
 // The behaviour of the limiter while the sensor is lost (sensor_timeout). kHold: it limits writes to nine tenths of the
-// rate at which the engine drains (RateLaw::HeldLimit), and scans as before. kOpen: it opens the gates, so the engine
-// must always keep its own brakes (ReplacesBrakes).
+// rate at which the engine drains (RateLaw::HeldLimit), and keeps the limits on scans. kOpen: it opens the gates, so
+// the engine must always keep its own brakes (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
 // The settings of one controller. For writes, the gains are relative: kp 0.5, ki 0.1 and kd 0.05 (the numbers in the
-// plan of the ORLY relay) stand for exactly the gains that RateLaw derives from the engine's geometry.
+// plan of the ORLY relay) stand for exactly the gains that RateLaw derives from the engine's geometry, and a number
+// twice as large stands for twice the gain.
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
@@ -49,26 +50,26 @@ struct LimiterSettings {
                        .max_delay = std::chrono::milliseconds(200),
                        .min_batch = 5};
 
-  // A read of at least this many bytes is a scan. At most read_max_scans of them run at once when pressure begins, and
-  // fewer as it grows.
+  // A read of at least this many bytes is a scan. At most read_max_scans of them run at once when the level of a signal
+  // that acts on reads reaches the setpoint, and fewer as the level rises.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // At any pressure, a bulk scan begins only while fewer scans than this run, or in its turn (scan_gate.h). No
-  // environment variable sets it. In the storm benchmark on two cores, the p99.9 of interactive writes was 57 ms with
-  // four long scans at once, and 4 ms with one at a time.
+  // At any load, a bulk scan begins only while fewer scans than this run, or if it is the turn of bulk scans
+  // (scan_gate.h). No environment variable sets this number. In the storm benchmark on two cores, the p99.9 of
+  // interactive writes was 57 ms with four long scans at once, and 4 ms with one at a time.
   uint64_t bulk_scans = FewerThanCores();
 
   double emergency = kEmergencyOfTarget;  // an emergency begins at this multiple of the memory target
-  double recovery = 0.833;                // and ends below this one
+  double recovery = 0.833;                // and ends below this multiple
 
   // The sensor, which is the monitor, counts as lost when its last sample is older than this and older than three of
   // its sample intervals.
   std::chrono::milliseconds sensor_timeout{2000};
   SensorLoss on_sensor_loss = SensorLoss::kHold;
 
-  // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved out of its way
+  // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved to higher loads
   // (EngineBrakes in monitors/rocksdb_options.h). Returns false if the limiter is off, or opens its gates when the
-  // sensor is lost: without a limiter the engine needs its brakes in their usual place.
+  // sensor is lost: without a limiter the engine needs its brakes at their usual loads.
   bool ReplacesBrakes() const { return enabled && on_sensor_loss == SensorLoss::kHold; }
 
   std::chrono::milliseconds tick{100};  // how often the controllers run

@@ -8,7 +8,8 @@ namespace {
 // A flush frees the memory of the memtables within a second or two.
 constexpr Duration kPatience = std::chrono::seconds(2);
 
-// Flushes are work for the engine: if they came more often, they would be the load. Below the target they may be rarer.
+// A flush is work for the engine, so more frequent flushes would be a load of their own. Below the target they may be
+// rarer.
 constexpr Duration kFlushInterval = std::chrono::seconds(10);
 constexpr Duration kEarlyFlushInterval = std::chrono::seconds(60);
 
@@ -17,7 +18,8 @@ constexpr double kLeastCache = 1.0 / 4;
 constexpr Duration kShrinkInterval = std::chrono::seconds(1);
 constexpr Duration kGiveBackInterval = std::chrono::seconds(10);
 
-// The room below the mark that lets the cache grow. Caches may have 0.60 of the target, so a step is 0.075 of it.
+// The cache grows only while memory is this share of the target below the mark. This is more than a step of the cache,
+// which is at most 0.075 of the target, because caches may have at most 0.60 of the target.
 constexpr double kRoom = 0.10;
 // The cache also grows below this share of the mark, because a low mark leaves no such room.
 constexpr double kLowestShareOfMark = 0.5;

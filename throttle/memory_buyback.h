@@ -1,11 +1,12 @@
-// MemoryBuyback: decides when the engine has to give memory back, by a flush of its memtables, by a smaller cache, and
-// by a purge, which makes the allocator return its free pages to the system. Holding work back does not free this
-// memory: a full cache stays full, and the allocator keeps free pages.
+// MemoryBuyback: decides when the engine must release memory. There are three ways: a flush of its memtables, a smaller
+// cache, and a purge, which makes the allocator return its free pages to the system. Delaying work does not free this
+// memory, because a full cache stays full, and the allocator keeps free pages.
 //
-// While memory stays above a mark, the engine flushes once a minute (every ten seconds if memory is at or above the
-// target), and its cache loses an eighth of its full size each second, until a quarter is left. Each flush and each
-// reduction of the cache comes with a purge. While memory stays well below the mark, the cache gets an eighth back
-// every ten seconds. That is less than the room that has to be free before, so the size of the cache does not swing.
+// While the memory in use stays above a threshold (`mark`), the engine flushes once a minute (every ten seconds if the
+// memory is at or above the memory target), and its cache shrinks by an eighth of its full size each second, until a
+// quarter is left. Each flush and each reduction of the cache comes with a purge. While the memory stays well below the
+// threshold, the cache grows by an eighth of its full size every ten seconds. The cache grows only if memory is further
+// below the threshold than one step can raise it, so the size of the cache does not oscillate.
 //
 // Not thread-safe.
 #pragma once
@@ -26,7 +27,7 @@ class MemoryBuyback {
   };
 
   // Returns the step to take now; call it on every tick. `level` (the memory in use) and `mark` are shares of the
-  // memory target. A level above `mark` counts after two seconds, a level of 1 or more at once.
+  // memory target. A level above `mark` has an effect only after two seconds, a level of 1 or more at once.
   Step Update(TimePoint now, double level, double mark);
 
  private:

@@ -12,10 +12,11 @@ namespace {
 // A larger measurement counts as this, which keeps every product finite.
 constexpr double kMeasurementBound = 1e9;
 
-// Time constant of the glide to a new setpoint: a tick of 100 ms moves the output by a twentieth of what a jump would.
+// Time constant with which the setpoint in use approaches a new one. In a tick of 100 ms the output changes by a
+// twentieth of the change that a jump would cause.
 constexpr double kGlideSeconds = 2;
 
-// The range below the setpoint over which the factor on D of a rise grows to `braking`.
+// The range below the setpoint over which the factor on D grows from 1 to `braking` while the measurement rises.
 constexpr double kBrakingMargin = 0.2;
 
 bool IsGain(double g) { return std::isfinite(g) && g >= 0 && g <= 1e6; }
@@ -107,7 +108,8 @@ void PidController::SetGains(const PidGains& gains) {
   settings_.gains = gains;
   if (!primed_) return;
   Answer();
-  // At a bound of the output many integrals give the same output; the nearest one stores the least.
+  // At a bound of the output many values of the integral give the same output; take the one nearest to the present
+  // value.
   const double rest = state_.p + state_.d;
   double next = Bounded(before) - rest;
   if (before <= settings_.output_min) next = std::min(state_.i, next);

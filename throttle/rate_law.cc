@@ -52,8 +52,8 @@ constexpr double kBusyLevel = 0.2;
 // A higher level counts as this, so that the observed drain can forget it within a few seconds.
 constexpr double kHighestLevel = 100;
 
-// Share of the estimated drain, for a limit that is held without samples: the estimate may be wrong by a tenth, and ten
-// seconds of a tenth too much took a simulated level 30 % above the setpoint.
+// Share of the estimated drain, for a limit that is held without samples: the estimate may be wrong by a tenth, and a
+// limit that was a tenth too high took a simulated level 30 % above the setpoint within ten seconds.
 constexpr double kHeldShare = 0.9;
 
 double LowestLimitOf(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
@@ -131,7 +131,8 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
   loop.pid.SetSetpoint(loop.setpoint);
 
   if (!loop.was_present) {
-    // A first level is no movement: neither the drain nor the derivative may take it for one.
+    // The first level of a signal is not a change of the level: neither the drain nor the derivative may treat it as
+    // one.
     loop.level = signal.level;
     loop.pid.Reset();
   } else {

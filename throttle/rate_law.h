@@ -1,36 +1,37 @@
 // RateLaw: computes, from the engine's load, how many bytes per second one class of work may write.
 //
 // A signal of the load (monitors/load_sample.h) behaves as an integrator: its level rises with the bytes that come in
-// and falls with the bytes that the engine drains, by a flush or a compaction. So the law starts from the drain, in
-// bytes per second, and corrects it:
+// and falls with the bytes that the engine drains (works off), by a flush or a compaction. So the law starts from the
+// drain, the rate in bytes per second at which the engine does this, and corrects it:
 //
-//   limit = drain − gain · u        u = the controller's output for this signal, 0 at the setpoint in a settled state
+//   limit = drain − gain · u        u: output of the signal's controller; about 0 while the level stays at the setpoint
 //
 // Each signal has a loop with a controller (pid_controller.h). The loop is tuned to the signal's geometry (its dead
 // time θ and its bytes per unit of level) by the rules for an integrator with dead time (SIMC with τ = θ):
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// P and D have up to six times that gain while the loop brakes; so does P below the setpoint, if the signal shows the
-// inflow at once. The integral always has the plain gain, because it is the amount by which the drain was misjudged: if
-// the loop, to brake, took six times what the integral had learned below the setpoint, it would brake only far above
-// the setpoint.
+// P and D have up to six times that gain while the loop brakes; P also has it below the setpoint if the signal shows
+// the inflow at once (Signal::shows_inflow_at_once). The integral always has the plain gain, because it stands for the
+// error of the estimated drain. Multiplied by six, the negative integral from a time below the setpoint would keep the
+// loop from braking until the level is far above the setpoint.
 //
-// The lowest limit of all loops applies, and `reason` names its signal. The integrals of the other loops follow that
-// limit, so that a loop that takes over goes on from there. But no loop learns to brake from another. When loops did,
-// the loop of the memtables learned from that of L0 to brake writes at half its setpoint, although memtables fill and
-// are flushed all the time (with RocksDB's default sizes, bulk work did 39 % less than without weir).
+// The lowest limit of all loops applies, and RateDecision::reason names its signal. The integrals of the other loops
+// follow that limit (PidController::Track), so that a loop whose limit becomes the lowest continues from it without a
+// jump. But Track never raises an integral above 0, so it makes no loop brake. When it did, the loop of the memtables
+// followed that of L0 and then braked writes at half of its own setpoint, although memtables fill and are flushed all
+// the time (with RocksDB's default sizes, bulk work did 39 % less than without weir).
 //
-// A signal is judged by its level without the part that waiting work adds (Signal::waiting), against the higher of the
-// class's setpoint and Signal::least_setpoint.
+// Each loop compares the level of its signal, without the part that waiting work adds (Signal::waiting), with the
+// setpoint of the class or Signal::least_setpoint, whichever is higher.
 //
-// If a signal does not report its drain, its loop estimates the drain: the bytes that came in, less the bytes by which
-// the level rose. If kp is 0, nothing is added to this estimate below the setpoint, so the limit could only sink; such
-// a loop makes no limit while its level is below its setpoint. If all gains are 0, no loop makes a limit.
+// If a signal does not report its drain, its loop estimates the drain: the bytes that came in, minus the bytes by which
+// the level rose. If kp is also 0, the limit would not exceed this estimate below the setpoint and could only sink, so
+// the loop sets no limit while its level is below its setpoint. If all gains are 0, no loop sets a limit.
 //
-// While no work waits and demand stays below 0.7 of the limit, the integral may not raise the limit further, because a
-// limit that work does not reach teaches nothing. A signal that is new, or that was missing in the last sample, begins
-// with an empty integral.
+// While no work waits and demand stays below 0.7 of the limit, the integral may not raise the limit further, because
+// work that does not reach the limit says nothing about the drain. The loop of a signal that is new, or that was
+// missing in the last sample, begins with an integral of 0.
 // Not thread-safe.
 #pragma once
 
@@ -68,11 +69,11 @@ class RateLaw {
   // Takes a new sample and the demand of the past `dt`, and returns the limit that applies now.
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
-  // Returns the limit, in bytes per second, to hold while no samples come; 0 if no signal limits. It is nine tenths of
-  // the last drain less the integral's braking, so that the level sinks slowly. P and D are left out: they correct a
-  // momentary error, and would fill or empty the engine if they were held. If the signal does not report its drain,
-  // returns at least `lately_bytes_per_second`, the rate that was admitted lately, or the last limit if the drain
-  // cannot be estimated.
+  // Returns the limit, in bytes per second, to hold while no samples come; 0 if no signal limits. The limit is nine
+  // tenths of the difference between the last drain and the braking by the integral, so that the level sinks slowly. P
+  // and D are left out: they correct a momentary error, and would fill or empty the engine if they were held. If the
+  // signal does not report its drain, returns at least `lately_bytes_per_second`, the rate that was admitted recently,
+  // or the last limit if the drain cannot be estimated.
   double HeldLimit(double lately_bytes_per_second) const;
   // Returns the lowest value that the limit may have: a twentieth of the drain, but at least 16 KiB/s.
   double LowestLimit() const;
@@ -102,7 +103,7 @@ class RateLaw {
     double drain = 0;           // bytes/s
     double observed_drain = 0;  // an estimate, for a signal that does not report its drain
     bool is_drain_told = false;
-    double limit = 0;          // bytes/s; infinite: this loop makes no limit
+    double limit = 0;          // bytes/s; infinite: this loop sets no limit
     bool present = false;      // the signal is in the newest sample
     bool was_present = false;  // the signal was in the sample before that
   };

@@ -3,8 +3,8 @@
 namespace weir {
 namespace {
 
-// A slice of an export reads for some milliseconds, so an interactive scan hardly feels it. Even if interactive scans
-// of a second each run one after the other, an export gets a permit before its longest wait is over.
+// A slice of an export reads for some milliseconds, so it hardly delays an interactive scan. Even if interactive scans
+// that take a second each run one after the other, an export gets a permit before its longest wait is over.
 constexpr int kPermitsPerBulk = 8;
 
 }  // namespace
@@ -45,7 +45,8 @@ bool ScanGate::IsTurnOfBulk() const {
   return !open() && passed_bulk_ >= kPermitsPerBulk - 1 && !lines_[WorkClass::kBulk].queue.empty();
 }
 
-// When it is the turn of bulk scans, bulk_at_once does not apply, because interactive scans may never become so few.
+// When it is the turn of bulk scans, bulk_at_once does not apply, because the number of running interactive scans may
+// never fall below it.
 bool ScanGate::MayPass(WorkClass c, uint64_t bytes) const {
   if (!IsScan(bytes)) return true;
   if (IsTurnOfBulk()) return c == WorkClass::kBulk && running_ < limits_.at_once;

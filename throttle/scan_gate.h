@@ -1,7 +1,8 @@
 // ScanGate: the gate (gate.h) for reads; it bounds how many scans run at once. A scan is a read that is likely to touch
-// at least scan_bytes; cheaper reads pass. Bulk scans are bounded even while the gate is open: if as many ran as there
-// are cores, no core would be left for interactive work, however much memory is free. Bulk scans never starve: while
-// the gate is closed and a bulk scan waits, at least every eighth permit is for a bulk scan.
+// at least scan_bytes; cheaper reads pass. While the gate is open, interactive scans are not bounded, but bulk scans
+// are: if as many ran as there are cores, no core would be left for interactive work, however much memory is free. A
+// scan that the gate bounds holds a permit until its Admission is destroyed. Bulk scans never starve: while the gate is
+// closed and a bulk scan waits, at least every eighth permit goes to a bulk scan.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct ScanLimits : ByClass<ScanLimit> {
 
   bool open = true;                   // interactive scans pass without a permit; only Stats().admitted counts them
   int64_t at_once = kAnyNumber;       // while not open: how many scans of both classes together may run
-  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans hold permits, or in its turn
+  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans hold permits, or as every eighth
   uint64_t scan_bytes = 0;            // a read of at least this many bytes is a scan
 };
 
@@ -50,7 +51,7 @@ class ScanGate final : public Gate {
   }
 
   ScanLimits limits_;
-  int passed_bulk_ = 0;  // interactive permits since the last bulk permit, while a bulk scan waits
+  int passed_bulk_ = 0;  // interactive permits since the last bulk permit, counted while a bulk scan waits
 };
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 // TokenBucket: a bucket of bytes that refills at a constant rate, up to its depth; work that passes takes bytes out.
-// The time is an argument of its functions. If the clock steps back, nothing is refilled for that time, and refilling
-// goes on from the new time. At an infinite rate everything passes. Not thread-safe.
+// The caller passes the time to its functions. If the clock steps back, nothing is refilled for that time, and
+// refilling goes on from the new time. At an infinite rate everything passes. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -39,14 +39,14 @@ class TokenBucket {
   // a debt.
   bool Has(double bytes) const { return unlimited() || tokens_ >= std::min(bytes, depth_); }
 
-  // Takes bytes out, even if that leaves a debt, but leaves no less than `lowest`. If less is left already, takes
-  // nothing.
+  // Takes `bytes` out, even if that leaves a debt, but never lowers the content below `lowest`. If it is below `lowest`
+  // already, takes nothing.
   void Take(double bytes, double lowest = -std::numeric_limits<double>::infinity()) {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
-  // Returns the seconds from the last refill until Has(bytes) is true, if `bytes_ahead` bytes are taken before;
-  // infinity if the rate is 0 and the bytes are missing.
+  // Returns the seconds from the last refill until Has(bytes) is true, if other requests take `bytes_ahead` bytes
+  // first; infinity if the rate is 0 and the bucket does not have enough bytes.
   double SecondsUntil(double bytes, double bytes_ahead = 0) const {
     const double missing = bytes_ahead + std::min(bytes, depth_) - tokens_;
     if (missing <= 0 || unlimited()) return 0;

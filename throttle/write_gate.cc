@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 constexpr double kBulkFloor = 0.05;         // share of the bulk rate that interactive work cannot take
-constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class may bring while open
+constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class may write while open
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   PumpAndWake();
 }
 
-// While the gate was open, nothing was charged. Bulk work starts without credit, so it is braked at once.
+// While the gate was open, nothing was charged. Bulk work starts with an empty bucket, so it is limited at once.
 void WriteGate::Close(TimePoint now) {
   SetOpen(false);
   buckets_[WorkClass::kInteractive].SetTokens(now, limits_.burst_bytes);
@@ -68,11 +68,12 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   TokenBucket& bulk = buckets_[WorkClass::kBulk];
   if (c == WorkClass::kInteractive) {
     buckets_[c].Take(cost);
-    // Bulk work pays for interactive work, but waits for that no longer than about a second.
+    // Interactive work takes from the bulk bucket, too, but bulk work waits at most about a second because of that.
     bulk.Take(cost, -bulk.bytes_per_second());
     return false;
   }
-  // Work that the bulk bucket pays for must not put the floor in debt: the floor is needed when interactive work comes.
+  // Work that passes by the bulk bucket must not put the floor in debt: the floor is needed when interactive work
+  // arrives.
   const bool by_floor = !bulk.Has(cost);
   bulk_floor_.Take(cost, by_floor ? -std::numeric_limits<double>::infinity() : 0);
   bulk.Take(cost);

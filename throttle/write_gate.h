@@ -1,13 +1,13 @@
 // WriteGate: the gate (gate.h) for writes; it paces each class of work at a rate in bytes per second.
 //
 //  * Interactive writes are paced by a token bucket of their own. Bulk writes are paced by the bulk bucket, to which
-//    all writes are charged: interactive writes may overdraw it, and bulk writes wait until that debt is paid, which
-//    takes about a second at most. Interactive writes cannot take the last twentieth of the bulk rate, so bulk writes
-//    never starve.
+//    all writes are charged: interactive writes may overdraw it, and bulk writes wait until the bucket has refilled
+//    that debt, which takes at most about a second. Interactive writes cannot take the last twentieth of the bulk rate,
+//    so bulk writes never starve.
 //  * The buckets refill continuously, so a wait is no longer than it has to be.
-//  * An open gate only counts. But if a class whose limit is finite has brought a quarter of a burst since the last
-//    SetLimits, the gate closes by itself and applies the limits given to SetLimits, because 20 MB can arrive within
-//    one tick of 100 ms.
+//  * An open gate only counts the writes. But 20 MB can arrive within one tick of 100 ms. So if the writes of a class
+//    since the last SetLimits exceed a quarter of burst_bytes and the limit of the class is finite, the gate closes by
+//    itself and applies the limits of that SetLimits.
 #pragma once
 
 #include "throttle/gate.h"

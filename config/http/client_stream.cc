@@ -52,7 +52,7 @@ int LookUp(const std::string& host, const std::string& port, int flags, Addresse
 StreamError Resolve(const std::string& host, const std::string& port, const ClientStream::Patience& patience,
                     Addresses* addresses) {
   if (LookUp(host, port, AI_NUMERICHOST | AI_NUMERICSERV, addresses) == 0) return {};
-  // The system's resolver cannot be interrupted: if the caller gives up, the thread goes on alone.
+  // The system's resolver cannot be interrupted: if the caller stops waiting, the thread goes on by itself.
   auto promise = std::make_shared<std::promise<std::pair<int, Addresses>>>();
   std::future<std::pair<int, Addresses>> answer = promise->get_future();
   std::thread([promise, host, port] {
@@ -273,7 +273,7 @@ bool ClientStream::Await(short events, const Patience& patience) const {
   while (!patience.stop.stop_requested()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(patience.end - SteadyClock::now());
     if (left.count() <= 0) return false;
-    // A day is as good as for ever, and poll takes an int of milliseconds.
+    // A day stands for an unlimited time, because poll takes an int of milliseconds.
     const auto most = patience.stop.stop_possible() ? kLookAtStopEvery : std::chrono::hours(24);
     pollfd socket{.fd = socket_, .events = events};
     const int ready = poll(&socket, 1, static_cast<int>(std::min<std::chrono::milliseconds>(left, most).count()));

@@ -1,5 +1,5 @@
-// ClientStream: a TCP connection to a server, with or without TLS. Its calls block, but not beyond a given moment, and
-// not for long after a stop was requested. With TLS it accepts only a certificate for the server's name, unless
+// ClientStream: a TCP connection to a server, with or without TLS. Its calls block at most until a given time, or until
+// about 50 ms after a stop was requested. With TLS, a stream accepts only a certificate for the server's name, unless
 // Server::verify is false.
 //
 //   ClientStream stream({.host = "example.com", .port = "443", .tls = true});
@@ -35,7 +35,7 @@ class ClientStream {
   struct Error {
     enum Kind {
       kNone,
-      kLate,           // the patience ended: its moment came, or a stop was requested
+      kLate,           // the patience ended: its end has passed, or a stop was requested
       kNobodyListens,  // no address of the server accepted a connection
       kEnded,          // the server ended the connection before Receive got a byte
       kCut,            // kEnded without the closing message of TLS: the data may be incomplete
@@ -52,16 +52,16 @@ class ClientStream {
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
 
-  // Tries the addresses of the name in turn; each gets a share of the time that is left. Call it once, before all other
-  // functions. After an error the stream is of no further use. If the patience ends during the look-up of the name, the
-  // look-up goes on in a thread of its own and its result is dropped.
+  // Tries the addresses of the host one after the other; each gets a share of the remaining time. Call it once, before
+  // all other functions. After an error the stream is of no further use. If the patience ends during the look-up of the
+  // name, the look-up goes on in a thread of its own and its result is dropped.
   Error Connect(const Patience& patience);
   // Sends all bytes. After an error it is not known how many of them the server has received.
   Error Send(std::string_view bytes, const Patience& patience);
   // Waits for the first byte and appends the bytes that have arrived, at most 16 KiB, to `*bytes`.
   Error Receive(std::string* bytes, const Patience& patience);
-  // Returns true if bytes have arrived that no Receive has taken, or if the server has ended the connection: the stream
-  // must then not be used for another request. Does not block.
+  // Returns true if the stream must not be used for another request: if bytes have arrived that no Receive has
+  // returned, or if the server has ended the connection. Does not block.
   bool IsSpent() const;
 
  private:

@@ -123,7 +123,7 @@ class Exchange {
   }
 
   HttpAnswer Ask(ClientStream& stream, bool keep) {
-    // If sending fails, the server may have answered all the same, and the answer says why.
+    // If sending fails, the server may still have sent an answer, which then says why.
     if (const StreamError sent = stream.Send(Message(url_, call_, keep), patience_); sent.kind == StreamError::kLate)
       return Failure(sent);
     HttpAnswer answer;

@@ -31,7 +31,7 @@ struct HttpAnswer {
   std::string body;
 
   // Empty if there is an answer, whatever its status. Otherwise a part of a sentence, such as "cannot connect to
-  // 127.0.0.1:3335: Connection refused"; then only nobody_listens may be set, too.
+  // 127.0.0.1:3335: Connection refused"; the other members are then empty or 0, but nobody_listens may be true.
   std::string problem;
   bool nobody_listens = false;  // true if no address of the server accepted a connection
 
@@ -74,7 +74,7 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   // Sends the request and returns the answer. Connects first if there is no connection, or if the server or the last
-  // call ended it. Sends the request only once, for the server may have acted on a request that it did not answer.
+  // call ended it. Sends the request only once, because the server may have executed a request that it did not answer.
   HttpAnswer Ask(const HttpCall& call);
 
  private:

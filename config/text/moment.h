@@ -1,4 +1,4 @@
-// Reads a moment from text that a user or a client wrote.
+// Reads a moment (a point in time, in seconds) from text that a user or a client wrote.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// The second of the day that a text means if it names only the day.
+// The second to choose, the first or the last of the day, if the text names only a day.
 enum class OfTheDay : uint8_t { kFirst, kLast };
 
 // Returns the seconds since 1970 of a text such as "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times

@@ -1,5 +1,6 @@
-// HashOfName: a hash of a name that an untrusted client chose. HashedName is a name with its hash: an unordered map of
-// strings that uses HashName and SameName finds it without computing the hash again or copying the name.
+// HashOfName: a hash for names that untrusted clients choose. HashedName is a name together with its hash: an unordered
+// map with std::string keys that uses HashName and SameName finds a HashedName without computing the hash again or
+// copying the name.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace weir {
 
-// Returns the word whose bytes begin at `at`, in the byte order of the machine.
+// Returns the integer of type Word whose bytes begin at `at`, in the byte order of the machine.
 template <typename Word>
 uint64_t ReadWord(const char* at) {
   Word word;
@@ -22,9 +23,9 @@ uint64_t ReadWord(const char* at) {
 // choose 100,000 names with the same hash.
 inline const uint64_t kNameSeed = uint64_t{std::random_device()()} << 32 | std::random_device()();
 
-// Returns the hash of `name`, which is valid in this process only. The last word may overlap the one before, because
-// reading the rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits alone do not
-// depend on the last characters of a name.
+// Returns the hash of `name`, which is valid in this process only. The last eight bytes may overlap the eight bytes
+// before, because reading the rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits
+// alone do not depend on the last characters of a name.
 inline uint64_t HashOfName(std::string_view name) {
   const char* at = name.data();
   const char* end = at + name.size();
@@ -55,7 +56,7 @@ struct HashedName {
   size_t hash;
 };
 
-// The hasher and the comparison of an unordered map that a HashedName can be looked up in.
+// The hasher and the comparison for an unordered map in which a HashedName can be looked up.
 struct HashName {
   using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
   size_t operator()(const HashedName& name) const { return name.hash; }

@@ -19,8 +19,8 @@ std::string EncodePercent(std::string_view text);
 std::string EncodePercent(std::string_view text, bool (*is_kept)(char c));
 
 // Returns the decoded path. Returns nullopt if DecodePercent would, or if the path escapes a character that needs no
-// escape. Such a path is a second spelling of another path, and a proxy in front of this program may have judged the
-// request by the other spelling.
+// escape. Such a path is a second spelling of a path, and a proxy in front of this program may have checked the request
+// against rules for the usual spelling only.
 std::optional<std::string> DecodePlainPath(std::string_view raw_path);
 
 }  // namespace weir

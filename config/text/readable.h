@@ -1,4 +1,4 @@
-// Writes numbers, sizes and times as people read them, and makes any bytes, such as the name of a file, safe to print.
+// Formats numbers, sizes and times for people, and makes any bytes, such as the name of a file, safe to print.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ std::string FormatTime(WallTime time);
 // the next second. Returns nullopt if the text is not in the format, or if its year in UTC is before 1678 or after
 // 2261.
 std::optional<WallTime> ParseTime(std::string_view text);
-// Returns the same time without the fraction, for the years 0 to 9999.
+// Returns the same as ParseTime without the fraction, but for the years 0 to 9999.
 std::optional<std::chrono::sys_seconds> ParseSecond(std::string_view text);
 
 }  // namespace weir

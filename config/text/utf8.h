@@ -16,7 +16,7 @@ bool IsUtf8(std::string_view text);
 char32_t Utf8Character(std::string_view sequence);
 
 // Returns true for a control character (C0, DEL, C1), a line or paragraph separator, or a character that changes the
-// direction of writing. A terminal obeys such a character, or shows something other than the text.
+// direction of writing. A terminal would execute such a character, or show something other than the text.
 bool IsUnsafeToShow(char32_t c);
 
 }  // namespace weir

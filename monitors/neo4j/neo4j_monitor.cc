@@ -70,7 +70,7 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes& own() { return own_; }
 
   void Began() { ++in_flight_; }
-  // A failed transaction does not show how long a transaction takes.
+  // The latency of a failed transaction does not show how long a transaction takes.
   void Ended(uint64_t bytes, Duration latency, bool failed) {
     --in_flight_;
     if (failed) return;
@@ -131,8 +131,8 @@ class Neo4jProbe final : public LoadProbe {
     Duration time{};
   };
 
-  // A server that answered a moment ago and does not answer now is slow. That is a figure, not an error. Only the
-  // program's own transactions count then.
+  // A server that answered a moment ago and does not answer now is slow. This is a measurement, not an error. The
+  // number of transactions is then that of the program alone.
   Status AskFigures(TimePoint now, Neo4jDetails* details) {
     const TimePoint begun = Clock::System().Now();
     const Result<std::string> answer = session_.Commit({{kTransactions}, {kOldGeneration}}, settings_.timeout);

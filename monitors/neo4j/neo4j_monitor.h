@@ -6,21 +6,21 @@
 //   const auto transaction = monitor.Begin(bytes);  // for each one, before the program sends it
 //
 // Its signals (load_sample.h):
-//   transactions  open transactions / their threshold: those that the server shows, or those of this program without
-//                 an answer, whichever are more. Over HTTP a request waits before its transaction begins, and the
-//                 server does not show it then
-//   latency       mean latency of the program's transactions that ended since the last sample but one / its threshold
-//   round_trip    latency of the monitor's own request / the same threshold: it waits where all requests wait
+//   transactions  open transactions / their threshold. They are counted as the server shows them, or as this program's
+//                 transactions without an answer, whichever number is higher: over HTTP a request may wait before its
+//                 transaction begins, and the server does not show it until then
+//   latency       mean latency of the program's transactions that ended in the last two intervals / its threshold
+//   round_trip    latency of the monitor's own request / the same threshold: this request waits like all others
 //   heap          the heap's old generation after a collection / its maximum; shown, limits nothing
 //   own           bytes that the program reported by AddOwnBytes / their budget
 //   memory        memory of this process / the memory target
 //
-// The last two are known even if the server does not answer (LoadMonitor::ProcessSample).
+// The signals own and memory are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
 // The monitor sends two statements in one request, at most every 500 ms, on a connection of its own. If the server does
-// not answer in time, but has answered within the last five time-outs, the time that the monitor waited is the round
-// trip. If the server refuses, or has been silent for longer, the sample fails (LoadMonitor), and the monitor asks
-// again after a second.
+// not answer in time, but its last answer is at most five time-outs old, the time that the monitor has waited counts as
+// the round trip. If the server refuses the request, or has not answered for longer, the sample fails (LoadMonitor),
+// and the monitor asks again after a second.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Neo4jMonitorSettings {
 // Declares all settings except `monitor` and the budget, which the settings of the RocksDB monitor declare.
 void Declare(SettingTable& table, Neo4jMonitorSettings& settings);
 
-// The figures behind the newest good sample, for displays.
+// The figures from which the newest good sample was computed, for displays.
 struct Neo4jDetails {
   uint64_t transactions = 0;  // open transactions that the server shows, except the monitor's
   uint64_t in_flight = 0;     // transactions of this program without an answer

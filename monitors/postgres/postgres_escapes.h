@@ -2,7 +2,7 @@
 // began to watch it.
 //
 // A requested checkpoint is an escape if, at the sample before, the log was larger than max_wal_size. Other requested
-// checkpoints are no escapes: a filling log requests them, and a server that keeps pace makes them all the time. A
+// checkpoints are no escapes: a log that fills up requests them, and they are frequent on a server that keeps pace. A
 // session that has to sync a file itself is an escape, because the checkpointer, which usually does that, has no room
 // left in its queue. A session that writes pages itself is no escape: it does so with every page that it adds to a
 // table, so bulk work would count as thousands of escapes a second.

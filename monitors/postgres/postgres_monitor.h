@@ -8,15 +8,15 @@
 //            pace ends below 0.63; at 1.0 it is far behind
 //   replica  log that the slowest standby has not replayed / a budget. Standbys are compared if they stream, replay and
 //            have answered in the last 15 s (by their own clocks); the signal is absent if there are none
-//   standby  seconds for which a commit has waited for a standby's answer, at most 3. It is needed because without a
-//            standby that answers the log does not grow and no standby lags
+//   standby  seconds for which a commit has waited for a standby's answer, at most 3; so 1.0 after one second. This
+//            signal is needed because, if no standby answers, the log does not grow and no standby lags
 //   waiting  sessions that wait for a lock or for a standby's answer / a threshold; shown, limits nothing: waiting work
 //            has been admitted already, and the signals above say why it waits
 //   own      bytes that the program reported by AddOwnBytes / their budget
 //   memory   memory of this process / the memory target
 // postgres_escapes.h says what an escape is.
 //
-// The last two are known even if the server does not answer (LoadMonitor::ProcessSample).
+// The signals own and memory are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
 // The monitor sends one short query for each sample, on a connection of its own. If the server does not answer in time,
 // the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second, then twice as
@@ -45,7 +45,7 @@ struct PostgresMonitorSettings {
 // `monitor` and own_budget_mb.
 void Declare(SettingTable& table, PostgresMonitorSettings& settings);
 
-// The figures behind the newest good sample, for displays.
+// The figures from which the newest good sample was computed, for displays.
 struct PostgresDetails {
   int server_version = 0;            // in the form of libpq: 150006
   uint64_t wal_bytes = 0;            // bytes of log since the redo point of the last checkpoint

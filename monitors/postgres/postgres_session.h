@@ -1,5 +1,5 @@
-// PostgresSession: a connection to a PostgreSQL server. Its calls return after a given time at most. Ask sends one
-// query. Queue and Run send several prepared statements at once and get the answers in one round trip:
+// PostgresSession: a connection to a PostgreSQL server. Its calls return within a given time. Ask sends one query.
+// Queue and Run send several prepared statements at once and get the answers in one round trip:
 //
 //   session.Queue(kBegin);
 //   session.Queue(kFind, PostgresValues().Array(ids));

@@ -12,8 +12,8 @@ namespace {
 constexpr uint64_t kBytesPerMiB = uint64_t{1} << 20;
 
 // A checkpoint paces itself by the log that is written: one that keeps pace begins at about half of max_wal_size and
-// ends when the log has reached max_wal_size. A throttle that acted earlier would slow down the checkpoint itself: held
-// at 0.75 of max_wal_size, bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
+// ends when the log has reached max_wal_size. A throttle that acted earlier would slow down the checkpoint itself: when
+// it held the log at 0.75 of max_wal_size, bulk work got 1.8 MB/s of 43, and no checkpoint ended.
 constexpr double kWalOfLevel = 1.6;
 // The highest level of `standby`: a longer wait says nothing more, and the level has to fall all the way when the wait
 // is over.

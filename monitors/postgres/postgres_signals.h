@@ -1,5 +1,5 @@
-// The query for the load of a PostgreSQL, and the signals that PostgresMonitor makes of its answer. These functions
-// need no connection.
+// The query for the load of a PostgreSQL server, and the signals that PostgresMonitor computes from the answer. These
+// functions need no connection.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //   if (admission.admitted()) db->Write({}, &batch);
 //
 // A RocksDbThrottle owns its monitor and its limiter and runs their threads. Destroy it before the database and its
-// handles are closed, and after the Admissions that it gave.
+// handles are closed, and after the Admissions that it returned.
 //
 // Threads: every function may be called from any thread, except that Stop and the destructor must not be called from a
 // function passed to Admission::OnSettled.
