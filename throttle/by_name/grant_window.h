@@ -1,8 +1,9 @@
-// GrantWindow: counts the grants that were made in the present window, and knows which of them can still be given back.
+// GrantWindow: counts the grants that were made in the current window of time. The caller may release a grant early, so
+// that it no longer counts; the window remembers which grants were released, so that none is released twice.
 //
-// A sliding window has the length of kSlices slices. A grant counts if it was made in the current slice or in one of
-// the kSlices slices before it. So any stretch of time as long as the window lies within slices that count together,
-// and the limit holds in each such stretch. A fixed window is one slice; when it ends, the next window begins.
+// A sliding window consists of kSlices slices of equal length. A grant counts until kSlices slices have passed after
+// its own slice, so it counts for at least the length of the window, and for at most one slice more. A fixed window is
+// a single slice: when it ends, all its grants stop counting, and the next window begins.
 //
 // Threads: only one at a time may use a GrantWindow. Call Advance with the present time before every other function,
 // unless the comment of that function says otherwise.
@@ -21,11 +22,11 @@ namespace weir {
 class GrantWindow {
  public:
   static constexpr uint32_t kSlices = 32;
-  // The most stretches of consecutive numbers that are remembered of the grants that were given back. Beyond that, the
-  // oldest grants of the window cannot be given back any more.
+  // The most ranges of consecutive numbers in which released grants are stored. If there are more, GiveBack forgets the
+  // lowest range; after that, no grant with a number below the end of that range can be released.
   static constexpr size_t kMostGivenBack = 256;
 
-  // The first window begins at `now`. Grants are numbered one after the other, from `first` on.
+  // The first window begins at `now`. Grants get consecutive numbers, beginning with `first`.
   GrantWindow(TimePoint now, Duration window, WindowKind kind, uint64_t first)
       : slice_start_(now),
         slice_(kind == WindowKind::kSliding ? window / kSlices : window),
@@ -33,33 +34,33 @@ class GrantWindow {
         oldest_(first),
         slides_(kind == WindowKind::kSliding) {}
 
-  // Moves on to the time `now`: grants that have left the window stop counting.
+  // Moves the window on to the time `now`: grants that have left the window stop counting.
   void Advance(TimePoint now) {
     if (now - slice_start_ >= slice_) [[unlikely]]
       Shift(now);
   }
-  // Changes the length and the kind of the window. Grants that count now go on counting for one new window from `now`
-  // on, but cannot be given back any more.
+  // Changes the length and the kind of the window. Grants that count now keep counting for one new window, which begins
+  // at `now`, but cannot be released any more.
   void Change(TimePoint now, Duration window, WindowKind kind);
-  // Begins a fixed window now, in which no grant counts yet.
+  // Begins a fixed window at `now`, in which no grant counts yet.
   void Restart(TimePoint now, Duration window) { *this = GrantWindow(now, window, WindowKind::kFixed, next_); }
 
-  // Returns how many grants count.
+  // Returns the number of grants that count.
   uint32_t used() const { return used_; }
-  // Returns what used() would return after Advance(now), but changes nothing. Needs no Advance.
+  // Returns the value that used() would have after Advance(now), but changes nothing. Needs no Advance.
   uint32_t UsedAt(TimePoint now) const;
-  // Adds `count` grants and returns the number of the first.
+  // Adds `count` grants and returns the number of the first of them.
   uint64_t Add(uint32_t count = 1);
-  // Gives a grant back, so that it stops counting. Returns false, and changes nothing, if the grant does not count, was
-  // given back before or is too old to be given back. If `may_grow` is false, takes no more memory; then older grants
-  // may become impossible to give back.
+  // Releases the grant with that number, so that it stops counting. Returns false, and changes nothing, if the grant
+  // does not count, was released before, or is too old (kMostGivenBack). If `may_grow` is false, the window uses no
+  // more memory than before; after that, it may refuse to release grants that are older than a released grant.
   bool GiveBack(uint64_t number, bool may_grow = true);
-  // Returns when the oldest grant that counts will have left the window. used() must be above 0.
+  // Returns the time at which the oldest grant that counts will stop counting. REQUIRES: used() is above 0.
   TimePoint NextLeaves() const;
   // Returns the end of the slice that was current at the last Advance. Needs no Advance.
   TimePoint slice_end() const { return slice_start_ + slice_; }
-  // Returns how many bytes the window holds, or will hold soon, in addition to this object. GiveBack adds at most
-  // kMostGrowth to them.
+  // Returns how many bytes of memory this object uses in addition to its own size, or will use after the next Add.
+  // GiveBack adds at most kMostGrowth bytes.
   size_t more_bytes() const {
     if (past_ == nullptr) return slides_ ? sizeof(Past) : 0;
     return sizeof(Past) + past_->given_back.size() * kStretchBytes;
@@ -70,14 +71,14 @@ class GrantWindow {
   static constexpr size_t kStretchBytes = 64;
 
   struct Slice {
-    uint64_t first = 0;  // the number of its first grant
+    uint64_t first = 0;  // the number of the first grant of the slice
     uint32_t used = 0;
   };
-  // The data that most windows never need.
+  // The data that a fixed window needs only after a release, and a sliding window while grants count.
   struct Past {
-    std::array<Slice, kSlices + 1> slices;    // for a sliding window: a ring
-    uint32_t current = 0;                     // the current slice
-    std::map<uint64_t, uint64_t> given_back;  // stretches, each from its first grant to the one after its last
+    std::array<Slice, kSlices + 1> slices;    // a ring buffer, used by a sliding window only
+    uint32_t current = 0;                     // the index of the current slice
+    std::map<uint64_t, uint64_t> given_back;  // ranges of released grants: the first number, and one past the last
   };
 
   void Shift(TimePoint now);
@@ -87,7 +88,7 @@ class GrantWindow {
   TimePoint slice_start_;
   Duration slice_;
   uint64_t next_;    // the number of the next grant
-  uint64_t oldest_;  // the oldest grant that can be given back
+  uint64_t oldest_;  // the number of the oldest grant that can be released
   uint32_t used_ = 0;
   bool slides_;
   std::unique_ptr<Past> past_;

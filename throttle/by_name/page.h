@@ -1,11 +1,11 @@
-// Page: a part of the names that the shards (shards.h) hold, so that a listing costs no more than the names that it
-// shows.
+// Page: one page of a listing of the names that the shards (shards.h) store. A name is a text that a client chose, such
+// as the key of a KeyedLimiter. The work for a page is bounded, however many names there are.
 //
-//   shards.PageFrom<State>(place, add, done);    // add(shard, its number, page) calls page->Add
+//   shards.PageFrom<State>(place, add, done);    // add(shard, number of the shard, page) calls page->Add
 //
-// Names are in no order. A place is a bucket of a shard's hash table. A name that is made or forgotten between two
-// pages may be on neither page, or on both. If the table of a shard grows or shrinks between two pages, so may all
-// names of this shard.
+// The names are in no particular order. A place is a bucket of a shard's hash table. A name that is added or removed
+// between two pages may be missing from both. If the hash table of a shard grows or shrinks between two pages, any name
+// of this shard may be missing from both or be on both.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@
 
 namespace weir {
 
-// The place where a page begins. A PagePlace{} is the beginning of the first page. A client gets further places from
-// Page::next; all it can do with them is to pass them back.
+// The place where a page begins. PagePlace{} is the place of the first page. A client gets the other places from
+// Page::next, and can use them only to ask for that page.
 struct PagePlace {
   uint64_t shard = 0;
-  uint64_t bucket = 0;  // in the shard's table
+  uint64_t bucket = 0;  // the number of the bucket in the shard's hash table
 
   bool operator==(const PagePlace&) const = default;
 };
@@ -28,7 +28,7 @@ struct PagePlace {
 template <typename State>
 class Page {
  public:
-  // A page takes no further bucket once it has this many names, or this many bytes of names.
+  // Add adds no further bucket once the page has this many names, or names with this many bytes in total.
   static constexpr size_t kMostNames = 100;
   static constexpr size_t kMostNameBytes = size_t{16} << 10;
 
@@ -36,11 +36,11 @@ class Page {
 
   const std::vector<State>& states() const { return states_; }
   std::vector<State>& states() { return states_; }
-  // Returns the place of the next page; nullopt if this page is the last.
+  // Returns the place of the next page, or nullopt if this page is the last.
   const std::optional<PagePlace>& next() const { return next_; }
 
-  // Adds names of the shard with the number `shard`, beginning at the page's place. Returns true if no name of this
-  // shard is left, so that the next shard may follow; false if the page takes no more. `names` is an
+  // Adds names of the shard with the number `shard`, from the page's place on. Returns true if it has added the last
+  // name of this shard, so that the next shard may follow; returns false if the page takes no more. `names` is an
   // unordered_map<std::string, …>; state_of(entry of the map) returns the State.
   template <typename Names, typename StateOf>
   bool Add(size_t shard, Names& names, StateOf state_of) {
@@ -56,7 +56,7 @@ class Page {
     }
     return true;
   }
-  // Notes that no names are left, so that there is no next page.
+  // Marks the page as the last one.
   void End() { next_.reset(); }
 
  private:

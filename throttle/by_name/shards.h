@@ -1,12 +1,12 @@
-// Shards: spreads the state that a limiter keeps for each name over several shards, by the hash of the name. One thread
-// at a time works on a shard, without a lock (turn.h): if the shard is busy, a thread leaves its work to the thread
-// that is there. No thread waits for another. A ticker (ticker.h), or the owner, calls Tick when a shard asks for it.
+// Shards: stores the state that a limiter keeps for each name. A name is a text that a client chose, such as the key of
+// a KeyedLimiter. The hash of a name decides which of several shards stores its state. One thread at a time works on a
+// shard, without a lock (turn.h): if a shard is busy, a thread queues its work for the thread that works there, and
+// does not wait. A ticker (ticker.h), or the owner of the Shards, calls Tick when a shard asks for it.
 //
 // A Shard is a class with two functions: Tick(), and NextTick(), which returns when Tick has to be called. To have Tick
-// called sooner, a shard calls the function `wants_tick` that it was made with.
+// called sooner, a shard calls the function `wants_tick`, which it gets when it is made.
 //
-// Threads: every function may be called from any thread, except that only one thread at a time may call StartTicking or
-// Stop.
+// Threads: any thread may call any function, but only one thread at a time may call StartTicking or Stop.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Shards {
  public:
   using WantsTick = std::function<void(TimePoint)>;
 
-  // Makes `count` shards, but at least one. make(number of the shard, wants_tick) returns a Shard.
+  // Makes `count` shards, at least one. make(number of the shard, wants_tick) returns a Shard.
   template <typename Make>
   Shards(size_t count, Make make) {
     for (size_t i = 0; i < std::max<size_t>(1, count); ++i)
@@ -39,7 +39,7 @@ class Shards {
 
   ~Shards() { Stop(); }
 
-  // Ends the thread that ticks, and runs the pieces of work that are left at the shards.
+  // Ends the ticker thread, and runs the pieces of work that are still queued at the shards.
   void Stop() {
     ticker_.reset();
     for (const auto& at : shards_)
@@ -47,26 +47,26 @@ class Shards {
       }
   }
 
-  // Starts a thread that calls Tick until Stop is called. Without this thread the owner has to call Tick.
+  // Starts a thread that calls Tick until Stop is called. Without this thread, the owner has to call Tick.
   void StartTicking() {
     ticker_ = std::make_unique<Ticker>([this] { return Tick(); });
     ticker_->Start();
   }
 
   size_t size() const { return shards_.size(); }
-  // Returns which of `count` shards holds the names with that hash.
+  // Returns which of `count` shards stores the names with that hash.
   static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
-  // Returns a shard without entering its turn, so only for functions of the shard that any thread may call.
+  // Returns that shard without taking its turn. Call only those of its functions that any thread may call.
   const Shard& operator[](size_t number) const { return shards_[number]->shard; }
 
-  // Calls piece(shard) once with the shard for that hash: before DoAt returns or, if another thread works on the shard,
-  // a moment later in that thread. In the second case DoAt calls own(), which returns a copy of the piece that owns all
-  // its data.
+  // Calls piece(shard) once, with the shard that stores the names with that hash: before DoAt returns, unless another
+  // thread works on the shard. In that case DoAt calls own(), which returns a copy of the piece that owns all its data,
+  // and the other thread calls this copy a moment later.
   template <typename Piece, typename MakeOwning>
   void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
     Do(NumberOf(hash, size()), piece, own);
   }
-  // Does the same with the shard that has that number.
+  // Does the same as DoAt, with the shard that has that number.
   template <typename Piece, typename MakeOwning>
   void Do(size_t number, Piece&& piece, MakeOwning&& own) {
     InTurn& at = *shards_[number];
@@ -74,13 +74,13 @@ class Shards {
         at.turn.Do([&] { piece(at.shard); }, [&] { return [&at, owned = own()]() mutable { owned(at.shard); }; });
     if (!all_done) WantTick(TimePoint::min());
   }
-  // Does the same with all shards. `piece` has to own its data, because it is copied for the shards that are busy.
+  // Does the same as Do, with all shards. `piece` has to own its data, because it is copied for shards that are busy.
   template <typename Piece>
   void DoAtAll(Piece piece) {
     for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
   }
   // Calls gather(shard), which returns a vector<Item>, for each shard. Then calls `done` once with all items, in no
-  // order, in the thread that called gather last.
+  // particular order, in the thread that made the last of these calls.
   template <typename Item, typename Gather>
   void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
     struct Gathered {
@@ -106,7 +106,7 @@ class Shards {
 
   // Makes a page (page.h) that begins at `place`: calls add(shard, number of the shard, page), which calls Page::Add,
   // for one shard after the other. Then calls `done` once with the page: before PageFrom returns or, if a shard was
-  // busy, later in the thread that worked on it.
+  // busy, later in the thread that worked on that shard.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -117,7 +117,7 @@ class Shards {
     GoOn(place.shard, std::make_shared<Walk>(Walk{Page<State>(place), std::move(add), std::move(done)}));
   }
 
-  // Ticks all shards. Returns when Tick has to be called again.
+  // Calls Tick of all shards. Returns the time at which the caller has to call Tick again.
   TimePoint Tick() {
     promised_tick_.store(TimePoint::min());
     wanted_tick_.store(TimePoint::max());
@@ -125,7 +125,8 @@ class Shards {
       shard.Tick();
       WantTick(shard.NextTick());
     });
-    // If a shard asks for an earlier tick meanwhile, WantTick sees promised_tick_, or the loop sees wanted_tick_.
+    // If a shard asks for an earlier tick during this loop, either WantTick reads the new promised_tick_ and wakes the
+    // ticker, or the loop reads the new wanted_tick_ and runs again.
     TimePoint next;
     do promised_tick_.store(next = wanted_tick_.load());
     while (wanted_tick_.load() < next);
@@ -141,13 +142,13 @@ class Shards {
     Shard shard;
   };
 
-  // Goes from shard to shard, in a loop as long as no shard is busy. If another thread works on a shard, that thread
-  // does the rest of the walk from this shard on, within its turn there. Other work for this shard waits until the page
-  // is done, or until a third thread takes over at a later shard.
+  // Adds the names of the shards from `number` on to the page, one shard after the other. If another thread works on a
+  // shard, that thread continues the page from this shard on, while it holds the shard's turn. Other work for the shard
+  // then waits until the page is complete, or until a third thread, at work on a later shard, continues the page.
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {
-      std::atomic<bool> half_done{false};  // set by the piece and again after Do; whichever sets it second goes on
+      std::atomic<bool> half_done{false};  // `look` sets it, and GoOn after Do; the one that sets it second continues
       bool to_next = false;
     };
     for (; number < size(); ++number) {
@@ -173,8 +174,8 @@ class Shards {
     if (at < promised_tick_.load() && ticker_ != nullptr) ticker_->Wake();
   }
 
-  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};    // the earliest time that a shard has asked for
-  std::atomic<TimePoint> promised_tick_{TimePoint::max()};  // the time that Tick returned last
+  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};    // the earliest time for which a shard has asked
+  std::atomic<TimePoint> promised_tick_{TimePoint::max()};  // the time that Tick returned last; min() while Tick runs
   std::vector<std::unique_ptr<InTurn>> shards_;
   std::unique_ptr<Ticker> ticker_;  // last, so that it ends before the shards
 };

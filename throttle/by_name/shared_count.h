@@ -1,4 +1,4 @@
-// SharedCount: a counter that only one thread at a time may change, and that any thread may read meanwhile.
+// SharedCount: a counter that only one thread at a time may change, and that any thread may read at any time.
 #pragma once
 
 #include <atomic>

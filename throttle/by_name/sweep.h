@@ -1,4 +1,4 @@
-// Sweep: removes names that are no longer needed from a hash table, some buckets at a time, so that no call takes long.
+// Sweep: removes unneeded names from a hash table, a few buckets at a time, so that no call takes long.
 //
 // Threads: only one at a time may use a Sweep.
 #pragma once
@@ -14,18 +14,18 @@ namespace weir {
 
 class Sweep {
  public:
-  // The usual time between two calls of Some. Ten calls look at every name, unless the table is very large.
+  // The usual time between two calls of Some. Ten calls examine a whole table of up to 10 * kMostBuckets buckets.
   static constexpr Duration kEvery = std::chrono::milliseconds(100);
 
-  // Looks at a tenth of the table's buckets, but at most at kMostBuckets, and removes the names for which is_over(entry
-  // of the map) returns true. Returns how many were removed. is_over may be called several times for a name that stays.
-  // `names` is an unordered_map<std::string, …, HashName, SameName>, which may shrink.
+  // Examines a tenth of the table's buckets, but at most kMostBuckets, and removes the names for which is_over(entry of
+  // the map) returns true. Returns how many names it removed. May call is_over several times for a name that stays.
+  // `names` is an unordered_map<std::string, …, HashName, SameName>; Some may shrink its table.
   template <typename Names, typename IsOver>
   size_t Some(Names* names, IsOver is_over) {
     return Buckets(std::min(kMostBuckets, names->bucket_count() / 10 + 1), names, is_over);
   }
-  // Does the same with only a few buckets. If it is called before each name is added, names are removed as fast as they
-  // are added.
+  // Does the same for only kBucketsInPassing buckets. A caller that calls InPassing before it adds a name removes
+  // unneeded names as fast as it adds new ones.
   template <typename Names, typename IsOver>
   size_t InPassing(Names* names, IsOver is_over) {
     return Buckets(kBucketsInPassing, names, is_over);
@@ -41,7 +41,7 @@ class Sweep {
     const size_t before = names->size();
     for (size_t i = 0; i < count && !names->empty(); ++i) {
       next_bucket_ = (next_bucket_ + 1) % names->bucket_count();
-      // After a removal the bucket, which has one name fewer then, is looked at from its beginning.
+      // A removal invalidates `at`, so the loop examines the rest of the bucket again from its beginning.
       for (auto at = names->begin(next_bucket_); at != names->end(next_bucket_);) {
         if (!is_over(*at)) {
           ++at;

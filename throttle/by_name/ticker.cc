@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Some systems cannot count a wait until TimePoint::max().
+// The longest wait of the thread. Some systems cannot wait until TimePoint::max().
 constexpr Duration kLongestSleep = std::chrono::hours(1);
 
 }  // namespace

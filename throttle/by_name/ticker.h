@@ -1,5 +1,5 @@
-// Ticker: a thread that calls a function again and again, each time at the time that the function returned last, or
-// sooner if Wake is called.
+// Ticker: a thread that calls a function repeatedly. The function returns the time at which the thread should call it
+// next; Wake makes the thread call it sooner.
 #pragma once
 
 #include <condition_variable>
@@ -14,17 +14,17 @@ namespace weir {
 
 class Ticker {
  public:
-  // `tick` returns when it wants to be called again. It is called after an hour at the latest.
+  // `tick` returns the time of its next call. The thread calls it at the latest an hour after the previous call.
   explicit Ticker(std::function<TimePoint()> tick) : tick_(std::move(tick)) {}
   ~Ticker() { Stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // Starts the thread, which calls the function at once. May be called only once.
+  // Starts the thread, which calls `tick` at once. May be called only once.
   void Start();
-  // Makes the thread call the function now. May be called from any thread.
+  // Makes the thread call `tick` now. May be called from any thread.
   void Wake();
-  // Ends the thread; waits for a call of the function that is running. The function itself must not call Stop.
+  // Ends the thread. If a call of `tick` is running, Stop waits until it returns. `tick` itself must not call Stop.
   void Stop();
 
  private:

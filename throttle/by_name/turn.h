@@ -1,17 +1,17 @@
-// Turn: runs pieces of work one at a time, in the order in which they came, without a lock and without a thread of its
-// own.
+// Turn: runs pieces of work one at a time, in the order in which they arrived, without a lock and without a thread of
+// its own.
 //
 //   turn.Do([&] { Count(name); }, [&] { return [this, own = std::string(name)] { Count(own); }; });
 //
-// If no thread is in the turn, Do runs its piece at once. Else Do leaves the piece to the thread that is in the turn,
-// and returns. Such a piece may run after Do has returned, so Do calls its second argument, which makes a piece that
-// owns all its data. No thread waits for another.
+// At most one thread at a time holds the turn; only this thread runs pieces. If no thread holds the turn, Do takes it
+// and runs its piece at once. Else Do queues the piece for the thread that holds the turn, and returns without waiting.
+// A queued piece may run after Do has returned, so it must own all its data; Do's second argument makes such a piece.
 //
-// A thread that has run about kMostForOthers pieces of other threads leaves the turn. If pieces are left then, the next
-// call of Do runs them first; the thread's own call of Do returns false, and its caller must make sure that Do is
-// called again.
+// A thread that has run about kMostForOthers queued pieces releases the turn, even if further pieces are queued. Then
+// its call of Do returns false, and the caller must make sure that Do is called again: the next call of Do, from any
+// thread, runs the queued pieces first.
 //
-// Threads: any thread may call Do. A piece may call Do of its own turn; the new piece then runs after the calling one.
+// Threads: any thread may call Do. A piece may call Do of its own turn; the new piece is then queued.
 // A piece must not throw.
 #pragma once
 
@@ -30,11 +30,11 @@ class Turn {
   Turn() = default;
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  // Destroys the pieces that are left, without running them.
+  // Destroys the queued pieces without running them.
   ~Turn() { Discard(InOrder(left_.load(std::memory_order_acquire) & ~kTaken)); }
 
-  // Runs `piece` now, or leaves make_owning() to the thread that is in the turn. Returns false if pieces are left that
-  // no thread is going to run.
+  // Runs `piece` now, or queues make_owning() for the thread that holds the turn. Returns false if pieces are queued,
+  // but no thread holds the turn any more.
   template <typename Piece, typename MakeOwning>
   bool Do(Piece&& piece, MakeOwning&& make_owning) {
     uintptr_t seen = 0;
@@ -57,7 +57,7 @@ class Turn {
     Piece piece;
   };
 
-  static constexpr uintptr_t kTaken = 1;  // a bit beside the address of the newest piece that was left
+  static constexpr uintptr_t kTaken = 1;  // set in left_ while a thread holds the turn
   static Left* AtAddress(uintptr_t address) {
     return reinterpret_cast<Left*>(address);  // NOLINT(performance-no-int-to-ptr): one word for both
   }
@@ -89,12 +89,12 @@ class Turn {
   }
 
   bool LeaveOthers();
-  // Reverses a list in which the newest piece comes first.
+  // Reverses a list that begins with the newest piece, and returns its oldest piece.
   static Left* InOrder(uintptr_t newest);
   static size_t RunAll(Left* first);
   static void Discard(Left* first);
 
-  std::atomic<uintptr_t> left_{0};
+  std::atomic<uintptr_t> left_{0};  // the address of the newest queued piece (0: none), combined with kTaken
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// WindowKind: how the windows of a limit follow each other in time.
+// WindowKind: whether the windows of a limit follow each other or slide with the time.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace weir {
 
 enum class WindowKind : uint8_t {
-  kFixed,    // one after the other; up to twice the limit may pass in a stretch across the edge between two windows
-  kSliding,  // never more than the limit in any stretch; a grant stops counting up to a 32nd of the window late
+  kFixed,    // a window begins when the one before ends; a period across their boundary may see twice the limit
+  kSliding,  // no period of the window's length sees more than the limit; a grant may count 1/32 too long
 };
 
 }  // namespace weir

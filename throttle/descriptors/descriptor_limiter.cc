@@ -36,7 +36,7 @@ std::string FaultOf(const DescriptorRequest& request) {
   return "";
 }
 
-// Replaces a long name by its digest, and keeps the unit. A client cannot find two values that have the same digest.
+// Replaces a long name by its digest, but keeps its first byte, the unit. No client can find two names with one digest.
 void ShortenName(std::string* name) {
   if (name->size() <= kMostNameBytes) return;
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -47,8 +47,8 @@ void ShortenName(std::string* name) {
 
 }  // namespace
 
-// A request, until its last descriptor is charged. If a shard is busy, the piece of work that is left there owns the
-// Call.
+// A request whose descriptors are being charged. If a shard is busy, the work that is queued there shares the ownership
+// of the Call.
 class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> {
  public:
   Call(DescriptorLimiter& limiter, Done done) : limiter_(limiter), done_(std::move(done)) {
@@ -77,12 +77,12 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
  private:
   using Charged = std::optional<DescriptorShard::Charged>;
   struct Part {
-    const DescriptorRules::Limit* rule = nullptr;  // null: the descriptor has no limit, or brought its own
+    const DescriptorRules::Limit* rule = nullptr;  // null: the descriptor has no limit, or brings its own
     RuleCounts* counts = nullptr;
     uint64_t hits = 0;
-    bool is_charged = false;
+    bool is_charged = false;     // the descriptor has a limit, so hits have to be charged to it
     bool is_new = false;         // its name was not charged yet in this window
-    std::string name;            // the name under which it is charged
+    std::string name;            // the name under which the shard counts the descriptor
     std::string_view unit_name;  // Limit::unit_name
   };
 
@@ -165,7 +165,8 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     ChargeNew();
   }
 
-  // Charges the new names after all others, when it is known whether the request is over without them.
+  // Charges the names that are new in their windows, after all others are charged. If the others suffice to refuse the
+  // request, charges 0 hits to the new names, so that the shards do not store them.
   void ChargeNew() {
     missing_ = static_cast<size_t>(std::ranges::count_if(parts_, &Part::is_new));
     if (missing_ == 0) return Judge();

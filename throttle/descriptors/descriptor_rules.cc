@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A bit that is set beside the length of a text; no text is that long.
+// Set in the length of a pattern whose values have one count together. No text is that long.
 constexpr size_t kCountsTogether = 0x80000000;
 
 void AppendPart(std::string_view text, size_t kind, std::string* name) {
@@ -33,7 +33,7 @@ bool Matches(std::string_view pattern, std::string_view text) {
   const std::string_view tail = pattern.substr(last_star + 1);
   if (text.size() < head.size() + tail.size() || !text.starts_with(head) || !text.ends_with(tail)) return false;
   text = text.substr(head.size(), text.size() - head.size() - tail.size());
-  // Taking each part where it is first found leaves the most for the parts behind it.
+  // Matching each part at its first occurrence leaves the most text for the parts after it.
   for (size_t star = first_star; star != last_star;) {
     const size_t next = pattern.find('*', star + 1);
     const std::string_view part = pattern.substr(star + 1, next - star - 1);

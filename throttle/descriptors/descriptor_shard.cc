@@ -6,10 +6,11 @@
 namespace weir {
 namespace {
 
-// Measured bytes that a name takes besides its text, if that exceeds a small string; with the table's bucket.
+// The memory of a name besides its text, with its bucket in the hash table. Measured with texts too long for
+// std::string to store in place.
 constexpr size_t kBytesBesideName = 112;
-// Each look examines four buckets of the table. After every kLooksForNoLoss looks a name may give way even if that
-// raises the rest of its rule; of the names seen, the one that raises it least is chosen.
+// Each look examines four buckets of the table. A name whose removal does not raise the rest of its rule is removed at
+// once. Only after every kLooksForNoLoss looks, the shard removes the name whose removal raises the rest the least.
 constexpr int kLooks = 16;
 constexpr int kLooksForNoLoss = 4;
 
@@ -60,7 +61,7 @@ DescriptorShard::Rule& DescriptorShard::RuleOf(std::string_view name, int64_t nu
   auto found = rules_.find(HashedName(name));
   if (found == rules_.end()) {
     found = rules_.emplace(name, Rule{.unit = UnitOf(name), .rest = {.charged = 0, .number = number}}).first;
-    bytes_.TakeAnyway(BytesOf(name));  // there are only as many rules as the configuration has limits
+    bytes_.TakeAnyway(BytesOf(name));  // even beyond the bound, because the configuration limits the number of rules
     if (next_sweep_ == TimePoint::max()) {
       next_sweep_ = surroundings_.clock.Now() + Sweep::kEvery;
       surroundings_.wants_tick(next_sweep_);

@@ -1,16 +1,17 @@
-// DescriptorShard: counts, for some of the names of a DescriptorLimiter, how many hits each was charged in the current
+// DescriptorShard: stores some of the names of a DescriptorLimiter, and counts the hits of each name in the current
 // window. A name is made of a descriptor, its domain and the unit of time of its limit (limit_unit.h).
 //
-// A window that has ended is forgotten. If the clock was set back, so that the window of a name has not begun yet, its
-// hits count in the current window instead, until the current one ends.
+// The shard removes a name some time after its window has ended. If the system clock was set back, the stored window of
+// a name may lie in the future; its hits then count in the present window, until this window ends.
 //
-// The memory for names is bounded, but the count of a name is never lower than the hits it was charged. Each rule has
-// one more count, its rest, for those of its names that the shard does not hold. When a name is dropped to make room,
-// the rest is raised to the count of that name; the count of a new name begins at the rest. A name may be dropped if
-// its count is at most the rest of its rule, or if its rule holds more bytes than the rule of the new name would hold.
-// If the shard finds no such name, it charges the hits to the rest.
+// The memory for names is bounded. Still, the count of a name is never lower than the hits that were charged to it.
+// Each rule has one more count, called its rest, for all names of the rule that the shard does not store. If there is
+// no room for a new name, the shard removes another name and, if the rest of that name's rule is lower than the name's
+// count, raises the rest to this count. The count of the new name begins at the rest of its own rule. The shard may
+// remove a name whose count is at most the rest of its rule, or whose rule has more bytes than the rule of the new name
+// would have. If the shard finds no such name, it does not store the new name, and charges the hits to the rest.
 //
-// Threads: only one at a time may use a DescriptorShard, unless a comment says otherwise; Shards (by_name/shards.h)
+// Threads: only one at a time may use a DescriptorShard, unless a comment says otherwise. Shards (by_name/shards.h)
 // ensures that.
 #pragma once
 
@@ -34,36 +35,36 @@ namespace weir {
 class DescriptorShard {
  public:
   struct Surroundings {
-    const WallClock& wall_clock;  // for the windows; both clocks must outlive the shard
-    const Clock& clock;           // for the sweep of old names
+    const WallClock& wall_clock;  // decides which window is the current one; both clocks must outlive the shard
+    const Clock& clock;           // decides when to look for names whose window has ended
     size_t max_bytes;
-    std::function<void(TimePoint)> wants_tick;  // asks for a call of Tick at that time
+    std::function<void(TimePoint)> wants_tick;  // called with the time at which the shard needs a call of Tick
   };
   explicit DescriptorShard(Surroundings surroundings)
       : surroundings_(std::move(surroundings)), bytes_(surroundings_.max_bytes) {}
 
   struct Charged {
     uint64_t before = 0;       // the count in the current window before the charge
-    uint64_t after = 0;        // and after it
-    Duration until_reset{};    // until the window ends
-    bool with_others = false;  // the name is new, and its count includes hits of other names
+    uint64_t after = 0;        // the count in the current window after the charge
+    Duration until_reset{};    // the time until the window ends
+    bool with_others = false;  // the shard did not store the name yet, and its count includes hits of other names
   };
-  // Charges hits to the name, whose first byte is the unit; with 0 hits it only asks. `rule` is Limit::unit_name of the
-  // limit that applies.
+  // Charges hits to the name: adds them to its count. With 0 hits it only reads the count. The first byte of the name
+  // is its LimitUnit. `rule` is Limit::unit_name (descriptor_rules.h) of the limit that applies.
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }
-  // Charges hits only if the name was charged before in the current window. Else charges nothing and returns nullopt.
+  // Charges hits only if the name was charged before in the current window. Otherwise charges nothing, returns nullopt.
   std::optional<Charged> ChargeIfBegun(const HashedName& name, uint64_t hits) {
     return Charge(name, {}, hits, /*may_begin=*/false);
   }
 
-  // Forgets some of the names whose window has ended.
+  // Removes some of the names whose window has ended.
   void Tick();
-  // Returns when Tick has to be called; TimePoint::max() if there is no name.
+  // Returns when Tick has to be called; TimePoint::max() if the shard stores no name and no rule.
   TimePoint NextTick() const { return next_sweep_; }
-  // The next three may be called from any thread. names() returns how many names are held, gave_way() how many were
-  // dropped to make room, and bytes() the memory of the held names and their rules.
+  // Any thread may call the next three. names() returns how many names the shard stores, gave_way() how many it has
+  // removed to make room, and bytes() the memory of the stored names and of their rules.
   uint64_t names() const {
     const uint64_t gone = gone_.value();
     return made_.value() - gone;
@@ -74,12 +75,12 @@ class DescriptorShard {
  private:
   struct Window {
     uint64_t charged;
-    int64_t number;  // the window's number, counted in units since 1970
+    int64_t number;  // the window's number: the time since 1970 divided by the unit
   };
   struct Rule {
     LimitUnit unit;
     Window rest;
-    size_t bytes = 0;  // the bytes of this rule's names that the shard holds
+    size_t bytes = 0;  // the memory of the names of this rule that the shard stores
   };
   struct Count {
     Window window;
@@ -93,14 +94,14 @@ class DescriptorShard {
   std::optional<Charged> Charge(const HashedName& name, std::string_view rule, uint64_t hits, bool may_begin);
   uint64_t RestOf(std::string_view rule, int64_t number) const;
   Rule& RuleOf(std::string_view name, int64_t number);
-  // Makes a count for the name. Returns the rest of its rule if there is no room.
+  // Stores the name, with a count that begins at the rest of its rule. Returns the rest itself if there is no room.
   Window* Make(const HashedName& name, Rule* rule, int64_t now);
   bool MakeRoom(size_t bytes, const Rule& wanting, int64_t now);
   void GiveWay(const Counts::value_type& held);
-  // Moves the window on to that number. Returns true if the old window had ended; the new one then begins with 0 hits.
+  // Moves *window on to the window `number`. Returns true if the old window had ended; then the count is 0 again.
   static bool MoveOn(int64_t number, Window* window);
-  // Returns true if the window of the name has ended. Then it has given back the name's bytes, and the caller must
-  // remove the name.
+  // Returns true if the window of the name has ended. In that case HasEnded releases the bytes of the name, and the
+  // caller must remove the name.
   bool HasEnded(int64_t now, Counts::value_type* held);
   void GiveBack(const Counts::value_type& held);
 

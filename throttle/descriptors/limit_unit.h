@@ -1,5 +1,5 @@
-// LimitUnit: the length of a window in which hits are counted. The windows of a unit follow each other from
-// 1970-01-01T00:00:00Z on, all with the same length: a month has 30 days and a year 365.
+// LimitUnit: the length of the window in which hits are counted. The windows of a unit follow each other from
+// 1970-01-01T00:00:00Z on, all of the same length; a month always has 30 days and a year 365.
 #pragma once
 
 #include <array>

@@ -40,7 +40,7 @@ KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_p
 KeyedLimiter::~KeyedLimiter() {
   Close();
   shards_->Stop();
-  shared_.reset();  // its last answers still reach the shards
+  shared_.reset();  // passes its last answers to the shards
 }
 
 void KeyedLimiter::Ask(uint64_t ask, const LeaseWish& wish) {

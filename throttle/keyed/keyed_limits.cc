@@ -14,7 +14,7 @@ struct KeyedRules::Pattern {
 
 namespace {
 
-// A megabyte for the automaton of a pattern, which stays in memory, is plenty: patterns come from the configuration.
+// The most memory for the compiled pattern. Patterns come from the configuration, and a megabyte is enough for them.
 constexpr int64_t kMostPatternBytes = int64_t{1} << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which limits a key has
-// (keyed_limiter.h).
+// KeyedLimits: how many requests for a key may pass in a window, and how many may wait. KeyedRules: finds the limits of
+// a key. Both are used by KeyedLimiter (keyed_limiter.h).
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ namespace weir {
 struct KeyedLimits {
   std::chrono::duration<uint32_t, std::milli> window{1000};
   uint32_t max_requests = 100;  // 0: no request passes
-  uint32_t max_waiting = 400;   // requests in line; 0: no request waits
+  uint32_t max_waiting = 400;   // the most requests in line; 0: no request waits
   WindowKind kind = WindowKind::kFixed;
-  bool shared = true;  // count with other processes, if the limiter has SharedWindows and CanBeShared is true
+  bool shared = true;  // whether all processes count together, if there are SharedWindows and CanBeShared is true
 
   bool operator==(const KeyedLimits&) const = default;
 };
@@ -34,32 +34,32 @@ inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
 // Returns an error if a limit is out of range; the error names the limit and the range.
 Status CheckKeyedLimits(const KeyedLimits& limits);
 
-// The least length of a window that is shared. A process asks for its part of the grants over the network, and the
-// answer has to come within the window.
+// The shortest window that processes can share. A process leases grants over the network, and the answer has to come
+// within the window.
 inline constexpr std::chrono::milliseconds kMinSharedWindow{100};
-// Returns true for fixed windows that are long enough. Each process counts other windows by itself.
+// Returns true for a fixed window that is long enough. Each process counts all other windows by itself.
 inline bool CanBeShared(const KeyedLimits& limits) {
   return limits.kind == WindowKind::kFixed && limits.window >= kMinSharedWindow;
 }
 
-// The rules do not change after they are made, so any thread may use them.
+// The rules never change after their construction, so any thread may use them.
 class KeyedRules {
  public:
   struct Rule {
-    std::string key;  // the exact key, or a regular expression (RE2) that matches the whole key
+    std::string key;  // the whole key, or a regular expression (RE2) that matches the whole key
     bool is_pattern = false;
     KeyedLimits limits;
   };
 
-  // Gives every key the limits `others`.
+  // Makes rules in which every key has the limits `others`.
   explicit KeyedRules(const KeyedLimits& others = {});
   ~KeyedRules();
-  // Returns rules in which an exact rule for a key takes precedence over patterns, and the first pattern that matches
-  // over later ones; keys without a rule have the limits `others`. Returns an error if a limit is out of range, a
-  // pattern is no regular expression, or a key has two exact rules.
+  // Makes rules from a list. A rule for exactly the key takes precedence over patterns, and an earlier pattern over a
+  // later one. A key for which there is no rule has the limits `others`. Returns an error if a limit is out of range,
+  // if a pattern is not a valid regular expression, or if a key has two exact rules.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
-  // Returns the limits of the key. The reference is valid as long as the rules are.
+  // Returns the limits of the key. The reference is valid as long as these rules.
   const KeyedLimits& Of(std::string_view key) const;
 
  private:

@@ -7,13 +7,13 @@ namespace weir {
 namespace {
 
 constexpr int kIdleWindows = 3;
-// Bytes of a key without its name, but with its part of the shard's table. Waiting requests have a bound of their own.
+// Bytes of a key without its name, but with its part of the hash table. Waiting requests are bounded separately.
 constexpr size_t kBareKeyBytes = 176;
-// Grants in one turn; the next turn, which comes at once, grants the rest.
+// The most grants in one call. The shard asks for a tick at once, which grants the rest.
 constexpr size_t kMostGrantsInTurn = 1024;
 
-// Returns a random number, so that a key that was forgotten and made anew does not repeat its old numbers. Later
-// numbers are counted up from it, so a program that shows them to strangers must encipher them.
+// Returns a random number. So a key that is removed and made again does not use its old numbers again. Later grants get
+// consecutive numbers from there on, so a program that shows them to untrusted clients must encrypt them.
 uint64_t FirstGrant() {
   thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
   return random() >> 1;
@@ -57,7 +57,7 @@ std::optional<KeyedCode> KeyedShard::WhyNotWait(const Key& key, bool may_wait, T
     if (key.shared->lease.IsAway(now)) {
       if (!may_wait) return KeyedCode::kStoreAway;
     } else {
-      places += key.limits.max_requests;  // it is not known how many will be leased
+      places += key.limits.max_requests;  // the store may lease up to this many
     }
   }
   if ((key.line != nullptr ? key.line->size() : 0) < places) return std::nullopt;
@@ -109,7 +109,7 @@ void KeyedShard::OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer
 void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
   rules_ = std::move(rules);
   ++rules_version_;
-  // Keys for which requests wait get their new limits now; the others get theirs when a request next names them.
+  // Keys with waiting requests get their new limits now; the others when the next request names them.
   const TimePoint now = surroundings_.clock.Now();
   due_ = {};
   for (Named& named : keys_) {
@@ -273,7 +273,8 @@ void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
   }
 }
 
-// Refuses the requests that stood in line only until it is known whether there is room, if it is known now.
+// If it is known now that there is no room, refuses the requests that waited in line only until this is known, plus the
+// requests for which the line has no place any more.
 void KeyedShard::LetGoThoseInLine(Key* key, TimePoint now) {
   const bool is_full = key->shared->lease.IsFull(now);
   if (!is_full && !key->shared->lease.IsAway(now)) return;
@@ -310,7 +311,7 @@ void KeyedShard::MakeDue(Key* key, TimePoint now) {
       due = key->shared->lease.LookAgainAt(now);
     }
   }
-  // A key with an entry for a later time may need another one for now.
+  // A key whose entry is for a later time may need a second entry for now.
   if (key->dues > (due > now ? 0 : 1)) return;
   ++key->dues;
   due_.emplace(due, key);

@@ -1,7 +1,7 @@
-// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them. Functions
-// that have the same names in KeyedLimiter do the same here for one shard.
+// KeyedShard: stores some of the keys of a KeyedLimiter, with their windows and their waiting requests. A function that
+// has the same name in KeyedLimiter does the same here, for one shard.
 //
-// Threads: only one at a time may use a KeyedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
+// Threads: only one at a time may use a KeyedShard, unless a comment says otherwise. Shards (by_name/shards.h) ensures
 // that.
 #pragma once
 
@@ -30,14 +30,14 @@ namespace weir {
 
 class KeyedShard {
  public:
-  // Asks the SharedWindows for a lease. The answer has to be passed to OnLease, with the same number.
+  // Asks the SharedWindows for a lease. The function has to pass the answer to OnLease, with the same number.
   using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
   // The objects that a shard shares with the other shards. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
-    NameRoom& keys;                             // the room for keys
-    Bound& waiting;                             // the room for requests in line
-    std::function<void(TimePoint)> wants_tick;  // asks for a call of Tick at that time
+    NameRoom& keys;                             // bounds the memory for keys
+    Bound& waiting;                             // bounds the number of requests in line
+    std::function<void(TimePoint)> wants_tick;  // called with the time at which the shard needs a call of Tick
     Ask ask;                                    // null: no window is shared
     WhenAway when_away = WhenAway::kAlone;
   };
@@ -46,22 +46,22 @@ class KeyedShard {
   void Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   bool GiveBack(const HashedName& name, uint64_t grant);
   void Leave(const HashedName& name, KeyedTicket ticket);
-  // Handles the answer to the question `ask` for a lease of the key.
+  // Handles the answer to the question with the number `ask`, for a lease of the key.
   void OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer);
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
 
-  // Grants the requests in line for which there is room now, and forgets some of the keys that no request has named for
-  // long.
+  // Grants the requests in line for which there is room now, and removes some of the keys that no request has named for
+  // a long time.
   void Tick();
   // Returns when Tick has to be called; TimePoint::max() if there is no key.
   TimePoint NextTick() const;
 
   std::optional<KeyState> Describe(const HashedName& name) const;
   std::vector<KeyState> DescribeSome(size_t most) const;
-  // Adds keys of this shard, which has the given number, to the page; returns what Page::Add returns.
+  // Adds keys of this shard, whose number is `number`, to the page. Returns what Page::Add returns.
   bool AddTo(size_t number, Page<KeyState>* page) const;
-  // Adds the shard's numbers to *counts, except `keys` and `waiting`. May be called from any thread.
+  // Adds the shard's counts to *counts, except `keys` and `waiting`. May be called from any thread.
   void AddTo(KeyedCounts* counts) const;
 
  private:
@@ -76,46 +76,46 @@ class KeyedShard {
       return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
     }
 
-    GrantWindow window;  // for a shared key: what this process spends of the current window
+    GrantWindow window;  // for a shared key: the grants that this process has spent in the current window
     KeyedLimits limits;
     std::unique_ptr<WaitingLine> line;  // null: no request waits
     std::unique_ptr<Shared> shared;     // null: this process counts the window by itself
     uint32_t refused = 0;
-    uint32_t bytes = 0;  // how much of the room for keys the key takes
+    uint32_t bytes = 0;  // the bytes that the key takes of Surroundings::keys
     uint16_t party = NameRoom::kNoParty;
-    uint32_t rules : 29 = 0;      // the version of the rules that its limits come from
-    uint32_t dues : 2 = 0;        // how many entries it has in due_; if above 0, the key is not forgotten
-    bool overridden : 1 = false;  // a request replaced its limits
+    uint32_t rules : 29 = 0;      // the version of the rules from which the limits come
+    uint32_t dues : 2 = 0;        // how many entries of due_ point to the key; if above 0, it must not be removed
+    bool overridden : 1 = false;  // a request has replaced the limits of the rules
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
   using Named = Keys::value_type;
   using Due = std::pair<TimePoint, Key*>;
 
-  // Returns the key of that name; makes it if there is none, or returns null if there is no room for it.
+  // Returns the key with that name. If there is none, makes it, or returns null if there is no room for it.
   Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
-  // Updates how much the key takes of the room for keys. Call it after the key was made, and after its window was
-  // changed or got a grant back.
+  // Updates the bytes that the key takes of Surroundings::keys. Call it after the key was made, and after its window
+  // was changed or released a grant.
   void Recount(Named* named);
-  // Gives the key the limits that the current rules state, unless a request replaced them.
+  // Gives the key the limits of the current rules, unless a request has replaced them.
   void Refresh(Named* named, TimePoint now);
   void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
   void Override(Named* named, const KeyedRequest& request, TimePoint now);
-  // Begins or ends the sharing of the key's window, as its limits say.
+  // Shares the key's window with other processes, or stops sharing it, as its limits say.
   void ShareOrNot(Named* named);
-  // Returns why a request that finds no room now may not wait, or nullopt if it may stand in line.
+  // Returns the code with which a request has to be refused that finds no room now; nullopt if it may wait in line.
   std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
   void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
   void LetGoThoseInLine(Key* key, TimePoint now);
-  // Asks for a lease if the process counts the key alone and the store may be asked again.
+  // Asks for a lease if the process counts the key alone and may ask the store again now.
   void GoBackToSharing(Key* key, TimePoint now);
   void AskFor(Key* key, TimePoint now);
-  // Makes sure that a key for which requests wait is looked at again: enters it in due_, or asks for a lease.
+  // Makes sure that Tick or OnLease handles the waiting requests of the key: adds the key to due_, or asks for a lease.
   void MakeDue(Key* key, TimePoint now);
-  // Returns true if the key is to be forgotten, because no request has named it for long. In that case gives back its
-  // room, and counts the rest of its lease as unspent.
+  // Returns true if no request has named the key for a long time, so that the caller must remove it. In that case
+  // Forgets releases the key's room, and counts the rest of its lease as unspent.
   bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);
@@ -128,7 +128,7 @@ class KeyedShard {
   Keys keys_;
   Sweep sweep_;
   TimePoint next_sweep_ = TimePoint::max();
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys for which requests wait
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys with waiting requests, the earliest first
   KeyedTicket next_ticket_ = 1;
   uint64_t next_ask_ = 1;
 

@@ -28,8 +28,8 @@ SharedLease::Change SharedLease::OnAnswer(const LeaseAnswer& answer, TimePoint n
   const bool same = runs && (moves || answer.window == window_);
   const TimePoint end = same && !moves ? end_ : asked_at_ + answer.remaining;
   if (now >= end) {
-    // Either the question came at the very end of a window, which says nothing about the server, or an answer takes
-    // almost a whole window: a server that is too late twice might as well not answer.
+    // Either the process asked at the very end of a window, which says nothing about the server, or the answer took a
+    // large part of a window: a server that is too slow twice in a row is as useless as one that does not answer.
     const bool is_late = now - asked_at_ > window / kLateShare;
     Change change = is_late && was_late_ ? OnAway(now, spent, limit, window, when_away) : Change{};
     was_late_ = is_late && !was_late_;
@@ -52,7 +52,7 @@ SharedLease::Change SharedLease::OnAnswer(const LeaseAnswer& answer, TimePoint n
   end_ = end;
   window_ = answer.window;
   used_by_all_ = answer.used;
-  // There is no more either if the process has spent the limit, some of it while it counted alone.
+  // The window is full, too, if this process alone has spent or leased the whole limit, for example while it was alone.
   full_ = answer.granted < wished_ || spent + left_ >= limit;
   alone_ = false;
   return change;

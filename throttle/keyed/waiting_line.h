@@ -1,5 +1,5 @@
-// WaitingLine: the requests that wait for one key, in the order in which they came. A request may also leave from the
-// middle of the line.
+// WaitingLine: the requests that wait for one key, in the order in which they came. A request may leave the line at any
+// time.
 //
 // Threads: only one at a time may use a WaitingLine.
 #pragma once
@@ -20,10 +20,10 @@ class KeyedCaller;
 class WaitingLine {
  public:
   struct Waiting {
-    uint64_t number : 63 = 0;  // greater than those of the requests before it
-    bool may_wait : 1 = true;  // false: the request is hasty, and stands in line only until the store answers
-    TimePoint since{};         // when it joined
-    std::shared_ptr<KeyedCaller> caller;  // null: it has left
+    uint64_t number : 63 = 0;  // greater than the numbers of all requests that came before
+    bool may_wait : 1 = true;  // false: a hasty request, which waits only until the store of a shared window answers
+    TimePoint since{};         // when the request joined the line
+    std::shared_ptr<KeyedCaller> caller;  // null: the request has left
   };
 
   bool empty() const { return size_ == 0; }
@@ -36,7 +36,7 @@ class WaitingLine {
     ++size_;
   }
 
-  // Takes out the first request. The line must not be empty.
+  // Removes and returns the first request. REQUIRES: the line is not empty.
   Waiting Next() {
     while (line_[first_].caller == nullptr) ++first_;
     Waiting next = Remove(&line_[first_++]);
@@ -44,7 +44,7 @@ class WaitingLine {
     return next;
   }
 
-  // Takes out the request with that number and returns its caller; returns null if it is not in line.
+  // Removes the request with that number and returns its caller. Returns null if the request is not in the line.
   std::shared_ptr<KeyedCaller> Leave(uint64_t number) {
     const auto at = std::lower_bound(line_.begin() + static_cast<ptrdiff_t>(first_), line_.end(), number,
                                      [](const Waiting& waiting, uint64_t sought) { return waiting.number < sought; });
@@ -54,7 +54,7 @@ class WaitingLine {
     return caller;
   }
 
-  // Takes out, and returns, all hasty requests and all others behind the first `max_waiting`.
+  // Removes and returns the hasty requests, and all other requests except the first `max_waiting` of them.
   std::vector<Waiting> LetGo(size_t max_waiting) {
     std::vector<Waiting> gone;
     if (hasty_ == 0 && size_ <= max_waiting) return gone;
@@ -78,7 +78,7 @@ class WaitingLine {
     return std::move(*waiting);
   }
 
-  // Drops the places of requests that have left, once these are about half of all places.
+  // Erases the entries of requests that have left, once these are about half of all entries.
   void Tidy() {
     if (line_.size() < 2 * size_ + 8) return;
     std::erase_if(line_, [](const Waiting& waiting) { return waiting.caller == nullptr; });
@@ -86,10 +86,10 @@ class WaitingLine {
     first_ = 0;
   }
 
-  std::vector<Waiting> line_;  // places; those before first_ are empty
+  std::vector<Waiting> line_;  // the requests; those before first_, and some after it, have left
   size_t first_ = 0;
-  size_t size_ = 0;   // requests in line
-  size_t hasty_ = 0;  // how many of these are hasty
+  size_t size_ = 0;   // the number of requests in the line
+  size_t hasty_ = 0;  // how many of them are hasty
 };
 
 }  // namespace weir

@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// The most lateness of a tick that is made up for. If a process was stopped for longer, making up for all of it would
-// let a burst through.
+// The longest delay for which the allowance makes up. After a longer stop of the process, making up for the whole stop
+// would let many requests pass at once.
 constexpr Duration kMostMadeUp = std::chrono::milliseconds(100);
 
 using Algorithm = EndpointConfig::Algorithm;

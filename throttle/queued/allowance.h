@@ -1,5 +1,5 @@
-// Allowance: says whether an endpoint may let a request through now and, if not, when, by the algorithm of its
-// configuration (endpoint_config.h).
+// Allowance: says whether an endpoint may let a request pass now and, if not, when. The algorithm of the endpoint's
+// configuration (endpoint_config.h) decides that.
 //
 // Threads: only one at a time may use an Allowance. Call Advance, with the present time, before every other function.
 #pragma once
@@ -18,23 +18,24 @@ class Allowance {
  public:
   Allowance(const EndpointConfig& config, TimePoint now);
 
-  // Moves on to `now`. Returns true if tokens have come back since the last call; only token_window has tokens.
+  // Moves the allowance on to the time `now`. Returns true if a window has ended, so that tokens are available again;
+  // always returns false without token_window.
   bool Advance(TimePoint now);
-  // Takes a new configuration. Requests that were let through go on counting, unless the new algorithm counts in
-  // another way than the old one; then the allowance begins anew.
+  // Applies a new configuration. Requests that have passed still count, unless the algorithm changes to one that counts
+  // in another way; in that case the allowance starts again, as if no request had passed.
   void Change(const EndpointConfig& config, TimePoint now);
 
-  // Returns true if a request with that cost may pass now. The cost is a number of tokens; without token_window every
-  // request costs 1.
+  // Returns true if a request with that cost may pass now. The cost is a number of tokens; without token_window it does
+  // not matter.
   bool Holds(uint32_t cost) const;
-  // Counts a request that is let through. `since` is the time since which requests have waited without a break: if a
-  // request is let through up to 100 ms late, this does not delay the next ones.
+  // Counts a request that passes now. `since` is the time since which at least one request has always waited, or the
+  // present time if none did. If a waiting request passes up to 100 ms late, this does not delay the next requests.
   void Take(uint32_t cost, TimePoint since);
-  // Returns when more may pass than now.
+  // Returns when more requests or tokens can pass than now.
   TimePoint NextRoom() const;
-  // Returns how many requests, or with token_window tokens, may pass at once now.
+  // Returns how many requests (with token_window: tokens) may pass at once now.
   uint32_t left() const;
-  // Returns true if a new allowance would let through as much as this one.
+  // Returns true if a new allowance would not let more pass than this one.
   bool IsFresh() const;
 
  private:
@@ -44,7 +45,7 @@ class Allowance {
   TimePoint now_;
   EndpointConfig::Algorithm algorithm_;
   Duration window_{};
-  uint32_t most_ = 0;  // requests or tokens in a window, for the algorithms that have one
+  uint32_t most_ = 0;  // the most requests or tokens in a window, for the algorithms that have a window
   std::variant<Pace, GrantWindow> by_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using Scheduler = EndpointConfig::Scheduler;
 using Algorithm = EndpointConfig::Algorithm;
 
-// Returns a wait as a Duration, with a bound: no request waits longer, and a longer wait might not fit.
+// Converts seconds to a Duration, and limits them: no request waits for so long, and a longer wait might overflow.
 Duration SecondsToWait(double seconds) {
   return FromSeconds(std::clamp<double>(seconds, 0, std::chrono::duration<double>(2 * kMaxEndpointTime).count()));
 }
@@ -40,7 +40,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerRejected(*caller, QueuedCode::kTooLarge, {}, {}, now);
   const auto cost = static_cast<uint32_t>(std::min<uint64_t>(tokens, kMostWindowTokens));
 
-  // Requests that stand aside do not fit into this window; a request that fits may pass them.
+  // Requests that wait aside do not fit into this window, so a request that fits may pass before them.
   const bool is_next = queue().empty() && lines_[kBlocked].empty() && (counts_tokens() || aside().empty());
   if (is_next && allowance_.Holds(cost)) {
     allowance_.Take(cost, now);
@@ -54,13 +54,13 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
   if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
-  // The line before the queue has no bound of its own, but takes no more places than it leaves to other endpoints.
+  // The line before the queue has no bound of its own. It may take at most as many places as it leaves free for others.
   if (queued() >= most && lines_[kBlocked].size() >= surroundings_.waiting.left())
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   Wait(request, cost, caller, now);
-  Serve(now);  // so that the request stands aside now, not when another comes
+  Serve(now);  // moves the request aside now if it does not fit, not only when the next request comes
 }
 
 void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller,
@@ -82,7 +82,7 @@ void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shar
 
 void Endpoint::LetBlockedIn(TimePoint now) {
   TicketLine& blocked = lines_[kBlocked];
-  // If the size of the queue was set to 0, requests still leave the line through it.
+  // A queue of size 0 still takes one request at a time, because blocked requests are served through the queue.
   while (!blocked.empty() && queued() < std::max(1U, config_->max_queue_size)) {
     const uint32_t slot = blocked.Next();
     blocked.Leave(slot);
@@ -96,7 +96,7 @@ void Endpoint::Advance(TimePoint now) {
 }
 
 void Endpoint::BringBackThoseAside() {
-  // The tickets of the smaller line join the larger; mostly one is empty. Both lines have the same order.
+  // Moves the tickets of the shorter line to the longer one. Mostly one line is empty. Both have the same scheduler.
   if (aside().size() > queue().size()) queue_ = 1 - queue_;
   while (!aside().empty()) {
     const uint32_t slot = aside().Next();
@@ -113,7 +113,7 @@ void Endpoint::Serve(TimePoint now) {
     Ticket& ticket = surroundings_.tickets[slot];
     if (allowance_.Holds(ticket.cost)) {
       ServeTicket(slot, now);
-    } else if (ticket.cost > config_->tokens_per_window) {  // a window has fewer tokens now
+    } else if (ticket.cost > config_->tokens_per_window) {  // the configuration has reduced tokens_per_window
       RejectTicket(slot, QueuedCode::kTooLarge, now);
     } else {
       queue().Leave(slot);
@@ -155,7 +155,7 @@ Ticket Endpoint::TakeOut(uint32_t slot) {
 void Endpoint::Leave(uint32_t slot, TimePoint now) {
   TakeOut(slot);
   surroundings_.left.Add(1);
-  // A blocked request may fit now that a place is free.
+  // A blocked request may enter the queue, because a place is free now.
   LetBlockedIn(now);
   Serve(now);
 }
@@ -187,7 +187,7 @@ bool Endpoint::CanEnd(TimePoint now) {
 }
 
 Duration Endpoint::PredictedWait() const {
-  // A request that comes later may be served first, so no wait is predicted.
+  // A request that comes later may be served before this one, so no wait can be predicted.
   if (config_->scheduler == Scheduler::kLifo || config_->scheduler == Scheduler::kRandom) return {};
   if (counts_tokens()) {
     const uint64_t windows = (tokens_in_line_ + config_->tokens_per_window - 1) / config_->tokens_per_window;

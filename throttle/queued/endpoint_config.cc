@@ -148,7 +148,7 @@ Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<Endpoin
 }
 
 const QueuedRules::Configs::value_type* QueuedRules::Nearest(std::string_view path) const {
-  // A path of 500 slashes costs no more than the longest one that is configured.
+  // No configured path is longer than longest_, so a path of 500 slashes costs no more look-ups than that one.
   if (path.size() > longest_ + 1) path = ParentOf(path.substr(0, longest_ + 1));
   for (; !path.empty(); path = ParentOf(path))
     if (const auto found = configs_.find(HashedName(path)); found != configs_.end()) return &*found;

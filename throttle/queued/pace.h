@@ -1,6 +1,6 @@
-// Pace: says when the next request may be released, so that releases come at even intervals, and up to `burst` of them
-// at once after a pause. Each release takes up one interval; the state is the end of all intervals that are taken up.
-// So a release that comes late does not make the next ones late.
+// Pace: says when the next request may pass, so that requests pass at even intervals, and up to `burst` of them at once
+// after a pause. Each request uses up one interval, whenever it passes. So a request that passes late does not delay
+// the next ones.
 //
 // Threads: only one at a time may use a Pace.
 #pragma once
@@ -15,10 +15,10 @@ namespace weir {
 
 class Pace {
  public:
-  // `burst` is at least 1; the whole burst may be released at once from the beginning.
+  // `burst` is at least 1. A whole burst may pass at once from the beginning.
   Pace(TimePoint now, double per_second, uint32_t burst) : paid_until_(now) { Set(per_second, burst); }
 
-  // Changes the pace. Releases that were made ahead of their intervals still count, but at most a burst of them.
+  // Changes the rate and the burst. Intervals that were used up in advance stay used up, but at most a burst of them.
   void Change(TimePoint now, double per_second, uint32_t burst) {
     const double owed = static_cast<double>((paid_until_ - now).count()) / distance_ns_;
     Set(per_second, burst);
@@ -27,16 +27,16 @@ class Pace {
     if (owed > 0) Owe(std::min<double>(owed, burst) * distance_ns_);
   }
 
-  // Returns when the next release may be made, which may be a time in the past.
+  // Returns when the next request may pass; this time may be in the past.
   TimePoint Next() const { return paid_until_ - ahead_; }
-  // Returns how many releases may be made at the time `now`.
+  // Returns how many requests may pass at the time `now`.
   uint32_t AtOnce(TimePoint now) const {
     if (now < Next()) return 0;
     return 1 + static_cast<uint32_t>(
                    std::min<double>(static_cast<double>((now - Next()).count()) / distance_ns_, burst_ - 1));
   }
-  // Counts a release. `since` is the time since which a release was wanted and possible: releases that could have been
-  // made since then may still be made.
+  // Counts a request that passes. `since` is the time since which at least one request has always waited, or the
+  // present time. Intervals before `since` that no request has used are lost; later ones can still be used.
   void Take(TimePoint since) {
     if (since > paid_until_) {
       paid_until_ = since;
@@ -44,7 +44,7 @@ class Pace {
     }
     Owe(distance_ns_);
   }
-  // Returns true if a new pace, made at `now`, would act the same.
+  // Returns true if a new Pace, made at `now`, would let the same requests pass.
   bool IsFresh(TimePoint now) const { return paid_until_ <= now; }
 
  private:
@@ -60,10 +60,10 @@ class Pace {
     part_ = exact - static_cast<double>(whole);
   }
 
-  TimePoint paid_until_;
-  double part_ = 0;         // the part of a nanosecond beyond paid_until_
-  double distance_ns_ = 0;  // between two releases
-  Duration ahead_{};        // how long before paid_until_ a release may be made: burst − 1 intervals
+  TimePoint paid_until_;    // the end of the last interval that is used up; may be in the future
+  double part_ = 0;         // the fraction of a nanosecond to add to paid_until_
+  double distance_ns_ = 0;  // the length of an interval
+  Duration ahead_{};        // how long before paid_until_ the next request may pass: burst − 1 intervals
   uint32_t burst_ = 1;
 };
 

@@ -1,8 +1,8 @@
-// QueuedEvents: a queue of events at the endpoints of a QueuedLimiter, for programs that watch them. It holds up to
-// `capacity` events; an event that comes while the queue is full is dropped and counted. No thread waits.
+// QueuedEvents: a queue of events at the endpoints of a QueuedLimiter, for programs that monitor them. The queue stores
+// up to `capacity` events. If it is full, a new event is dropped and counted. No thread waits.
 //
-// Threads: any number may push and pop at the same time. The queue is a ring; each cell has a number that says whether
-// it has to be written or read next.
+// Threads: any number of threads may push and pop at the same time. The queue is a ring buffer, in which each cell has
+// a sequence number that says whether the cell has to be written or read next.
 #pragma once
 
 #include <algorithm>
@@ -21,19 +21,19 @@
 namespace weir {
 
 struct QueuedEvent {
-  // kQueued: a request entered the queue. A request that is answered at once does not cause this event.
+  // kQueued: a request entered the queue. There is no such event for a request that is answered at once.
   enum class Kind : uint8_t { kQueued, kServed, kRejected };
 
   Kind kind = Kind::kQueued;
   TimePoint at{};
   std::shared_ptr<const std::string> endpoint;  // the path of the endpoint
-  Duration waited{};                            // how long the request has waited by then
-  uint32_t depth = 0;                           // requests in line at the endpoint afterwards
+  Duration waited{};                            // how long the request had waited at the time of the event
+  uint32_t depth = 0;                           // requests that wait at the endpoint after the event
 };
 
 class QueuedEvents {
  public:
-  // `capacity` is at least 2, and is rounded up to a power of two.
+  // `capacity` is raised to at least 2, and rounded up to a power of two.
   explicit QueuedEvents(size_t capacity = 4096) : cells_(std::bit_ceil(std::max<size_t>(2, capacity))) {
     for (size_t i = 0; i < cells_.size(); ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
@@ -49,7 +49,7 @@ class QueuedEvents {
     cell->event = std::move(event);
     cell->turn.store(at + 1, std::memory_order_release);
   }
-  // Takes out the oldest event; returns nullopt if there is none.
+  // Removes and returns the oldest event. Returns nullopt if there is no event.
   std::optional<QueuedEvent> Pop() {
     uint64_t at = next_read_.load(std::memory_order_relaxed);
     Cell* cell = Claim(&next_read_, &at, 1);
@@ -63,13 +63,13 @@ class QueuedEvents {
 
  private:
   struct Cell {
-    // For event n: n while the cell waits to be written, n + 1 while it waits to be read.
+    // The sequence number: n if event n can be written into the cell, n + 1 if event n can be read from it.
     std::atomic<uint64_t> turn;
     QueuedEvent event;
   };
 
-  // Claims the next cell and returns it; returns null if that cell is not in the state `turn` (0: to be written, 1: to
-  // be read).
+  // Claims and returns the cell of the next event, to write the event (`turn` is 0) or to read it (`turn` is 1), and
+  // sets *at to the number of the event. Returns null if there is no room to write, or no event to read.
   Cell* Claim(std::atomic<uint64_t>* next, uint64_t* at, uint64_t turn) {
     for (;;) {
       Cell& cell = cells_[*at & (cells_.size() - 1)];

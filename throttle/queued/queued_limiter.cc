@@ -15,7 +15,7 @@ struct OwnTake {
       : path(name), request(from), caller(std::move(asker)) {}
 
   std::string path;
-  QueuedRequest request;  // its `path` is not valid; `path` above is
+  QueuedRequest request;  // its `path` is not valid; use the `path` above
   std::shared_ptr<QueuedCaller> caller;
 };
 

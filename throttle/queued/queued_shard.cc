@@ -5,9 +5,10 @@
 namespace weir {
 namespace {
 
-// A ticker that woke more often would cost more than it serves; the allowance makes up for a late tick.
+// The least time between two ticks for an endpoint. More ticks would cost more than they gain: the allowance makes up
+// for a late tick.
 constexpr Duration kLeastBetweenTicks = std::chrono::microseconds(200);
-// The most that one turn handles; the next turn, which comes at once, handles the rest.
+// The most requests that one Tick serves, and endpoints that it removes. The next Tick, at once, continues.
 constexpr size_t kMostServedInTurn = 1024;
 constexpr size_t kMostEndedInTurn = 256;
 

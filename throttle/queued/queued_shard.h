@@ -1,7 +1,7 @@
-// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them. Functions that have the
-// same names in QueuedLimiter do the same here for one shard.
+// QueuedShard: stores some of the endpoints of a QueuedLimiter, with their waiting requests. A function that has the
+// same name in QueuedLimiter does the same here, for one shard.
 //
-// Threads: only one at a time may use a QueuedShard, unless a comment says otherwise; Shards (by_name/shards.h) ensures
+// Threads: only one at a time may use a QueuedShard, unless a comment says otherwise. Shards (by_name/shards.h) ensures
 // that.
 #pragma once
 
@@ -28,11 +28,11 @@ class QueuedShard {
   // The objects that a shard shares with the other shards. All must outlive the shard.
   struct Surroundings {
     const Clock& clock;
-    Bound& waiting;                              // the room for requests in line
-    Bound& dynamic;                              // the room for dynamic endpoints
-    std::function<void(TimePoint)> wants_tick;   // asks for a call of Tick at that time
-    std::function<bool(uint64_t hash)> is_mine;  // whether the shard holds the paths with that hash
-    // Passes a request to the endpoint of a configured path above the request's own; it may be in another shard.
+    Bound& waiting;                              // bounds the number of waiting requests
+    Bound& dynamic;                              // bounds the number of dynamic endpoints
+    std::function<void(TimePoint)> wants_tick;   // called with the time at which the shard needs a call of Tick
+    std::function<bool(uint64_t hash)> is_mine;  // returns true if this shard has the paths with that hash
+    // Passes a request to the endpoint of the configured path `ancestor`, which may be in another shard.
     std::function<void(std::string_view ancestor, const QueuedRequest&, const std::shared_ptr<QueuedCaller>&)> pass_on;
   };
   QueuedShard(Surroundings surroundings, uint32_t number, const QueuedConfig& config);
@@ -42,17 +42,17 @@ class QueuedShard {
   void SetRules(std::shared_ptr<const QueuedRules> rules);
   void Close();
 
-  // Serves the requests in line that may pass now, and removes some of the dynamic endpoints that no request has named
-  // for long.
+  // Serves the waiting requests that may pass now, and removes some of the dynamic endpoints that no request has named
+  // for a long time.
   void Tick();
   // Returns when Tick has to be called; TimePoint::max() if no request waits and no endpoint is dynamic.
   TimePoint NextTick() const;
 
   std::optional<EndpointState> Describe(const HashedName& path);
   std::vector<EndpointState> DescribeAll();
-  // Adds endpoints of this shard, which has the given number, to the page; returns what Page::Add returns.
+  // Adds endpoints of this shard, whose number is `number`, to the page. Returns what Page::Add returns.
   bool AddTo(size_t number, Page<EndpointState>* page);
-  // Adds the shard's numbers to *counts, except `endpoints`, `dynamic` and `waiting`. May be called from any thread.
+  // Adds the shard's counts to *counts, except `endpoints`, `dynamic` and `waiting`. May be called from any thread.
   void AddTo(QueuedCounts* counts) const;
 
  private:
@@ -61,21 +61,21 @@ class QueuedShard {
     explicit Held(Args&&... args) : endpoint(std::forward<Args>(args)...) {}
 
     Endpoint endpoint;
-    bool is_due = false;  // the endpoint has an entry in due_, so it must not be removed
+    bool is_due = false;  // true if due_ points to this endpoint, so that it must not be removed
   };
   using Endpoints = std::unordered_map<std::string, Held, HashName, SameName>;
   using Due = std::pair<TimePoint, Held*>;
   using DueFirst = std::priority_queue<Due, std::vector<Due>, std::greater<>>;
 
-  // Makes an endpoint for the path and, if it is dynamic, calls ExpectEnd.
+  // Makes an endpoint for the path. If the endpoint is dynamic, calls ExpectEnd.
   Held& Make(std::string_view path, const std::shared_ptr<const EndpointConfig>& config, bool dynamic, TimePoint now);
   // Makes the endpoints of the configured paths of this shard that do not exist yet.
   void MakeConfigured(TimePoint now);
-  // Enters the endpoint in due_ if requests wait at it.
+  // Adds the endpoint to due_ if requests wait at it.
   void WatchOver(Held* held, TimePoint now);
-  // Enters a dynamic endpoint in idle_, so that its removal is considered at that time.
+  // Adds a dynamic endpoint to idle_, so that Tick calls EndOrWait for it at that time.
   void ExpectEnd(Held* held, TimePoint at);
-  // Removes a dynamic endpoint that is out of use, or calls ExpectEnd with a later time.
+  // Removes a dynamic endpoint if it has not been used for idle_after_ and may be removed; else calls ExpectEnd again.
   void EndOrWait(Held* held, TimePoint now);
 
   Surroundings surroundings_;

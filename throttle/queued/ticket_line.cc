@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kChildren = 4;  // side by side in memory
+constexpr size_t kChildren = 4;  // the children of an entry of the heap, which are side by side in memory
 constexpr size_t kLeastPlaces = 64;
 constexpr int32_t kBeforeAll = std::numeric_limits<int32_t>::min();
 
@@ -31,7 +31,7 @@ void TicketLine::Put(size_t at, const Place& place) {
   tickets_[place.slot].place = static_cast<uint32_t>(at);
 }
 
-// Puts the place where it belongs in the heap, beginning the search at `at`, which is free.
+// Puts `place` into the heap, at the index `at`, which is free, or as far above or below as the order requires.
 void TicketLine::Settle(size_t at, const Place& place) {
   while (at > 0 && place < places_[(at - 1) / kChildren]) {
     const size_t parent = (at - 1) / kChildren;

@@ -1,8 +1,8 @@
-// TicketLine: holds waiting tickets (tickets.h) and chooses the next one by the scheduler: the oldest, the newest, the
-// one of the highest priority, or a random one. Every ticket may leave at any time.
+// TicketLine: stores waiting requests (tickets, see tickets.h) and chooses the next one by the scheduler: the oldest,
+// the newest, one of the highest priority, or a random one. Any ticket may leave the line at any time.
 //
-// A line is a heap in which each ticket knows its place: Join, Leave and Next take at most O(log n), with every
-// scheduler.
+// The line is a heap, and each ticket stores its place in the heap. So Join, Leave and Next take at most O(log n) steps
+// with every scheduler.
 //
 // Threads: only one at a time may use a TicketLine.
 #pragma once
@@ -18,7 +18,7 @@ namespace weir {
 class TicketLine {
  public:
   using Scheduler = EndpointConfig::Scheduler;
-  // A ticket that did not fit in this many windows (Ticket::passed_over) comes before all others.
+  // A ticket that was too large for the rest of this many windows (Ticket::passed_over) comes before all others.
   static constexpr uint8_t kMostPassedOver = 3;
 
   // `number` is the value of Ticket::line for the tickets of this line.
@@ -28,18 +28,18 @@ class TicketLine {
   bool empty() const { return places_.empty(); }
   size_t size() const { return places_.size(); }
 
-  // Adds the ticket in that slot, which must stand in no line.
+  // Adds the ticket in that slot. REQUIRES: the ticket is in no line.
   void Join(uint32_t slot);
-  // Removes the ticket in that slot, which must stand in this line.
+  // Removes the ticket in that slot. REQUIRES: the ticket is in this line.
   void Leave(uint32_t slot);
-  // Returns the slot of the next ticket, and leaves the ticket in line. The line must not be empty. With kRandom each
-  // call chooses anew.
+  // Returns the slot of the next ticket, which stays in the line. REQUIRES: the line is not empty. With kRandom, each
+  // call chooses again.
   uint32_t Next() const;
-  // Puts the tickets into the order of another scheduler.
+  // Changes the scheduler, and sorts the tickets by it.
   void SetScheduler(Scheduler scheduler);
 
  private:
-  // The place of a ticket in the heap. The one with the lowest key is next; among equal keys, the one with the lowest
+  // An entry of the heap. The entry with the lowest key is next; of entries with the same key, the one with the lowest
   // number.
   struct Place {
     uint64_t number;

@@ -1,5 +1,5 @@
-// Tickets: stores the requests that wait at the endpoints of a shard, each in a slot with a number. Finding, adding and
-// removing a ticket take the same time however many there are.
+// Tickets: stores the requests that wait at the endpoints of a shard. Each is in a slot, which has a number. Finding,
+// adding and removing a ticket take constant time.
 //
 // Threads: only one at a time may use the Tickets.
 #pragma once
@@ -20,18 +20,18 @@ class QueuedCaller;
 struct Ticket {
   std::shared_ptr<QueuedCaller> caller;
   Endpoint* endpoint = nullptr;
-  uint64_t number = 0;  // greater than those of all tickets before; 0: the slot is free
+  uint64_t number = 0;  // greater than the numbers of all earlier tickets; 0: the slot is free
   TimePoint since{};    // when the request began to wait
   uint32_t cost = 0;    // tokens
   int32_t priority = 0;
-  uint32_t place = 0;       // in its line; in a free slot: the next free slot
-  uint8_t line = 0;         // the number of its line at the endpoint
-  uint8_t passed_over = 0;  // windows in which it did not fit, at most TicketLine::kMostPassedOver
+  uint32_t place = 0;       // its index in its TicketLine; if the slot is free: the number of the next free slot
+  uint8_t line = 0;         // which of the endpoint's lines it is in
+  uint8_t passed_over = 0;  // how many windows had too few tokens left for it, at most TicketLine::kMostPassedOver
 };
 
 class Tickets {
  public:
-  // Adds a ticket, gives it a number, and returns its slot.
+  // Adds a ticket, sets its number, and returns its slot.
   uint32_t Add(Ticket ticket) {
     if (first_free_ == kNone) {
       first_free_ = static_cast<uint32_t>(tickets_.size());
@@ -44,7 +44,7 @@ class Tickets {
     ++held_;
     return slot;
   }
-  // Removes the ticket of a slot that is in use.
+  // Removes the ticket in that slot. REQUIRES: the slot is in use.
   void Remove(uint32_t slot) {
     tickets_[slot] = {.place = first_free_};
     first_free_ = slot;
@@ -53,13 +53,13 @@ class Tickets {
     first_free_ = kNone;
   }
 
-  // Returns the ticket of a slot.
+  // Returns the ticket in that slot.
   Ticket& operator[](uint32_t slot) { return tickets_[slot]; }
   // Returns true if the slot holds the ticket with that number.
   bool Has(uint32_t slot, uint64_t number) const {
     return number != 0 && slot < tickets_.size() && tickets_[slot].number == number;
   }
-  // Returns a random number below `end`, which is above 0.
+  // Returns a random number from 0 to end - 1. REQUIRES: `end` is above 0.
   uint32_t RandomBelow(uint32_t end) { return std::uniform_int_distribution<uint32_t>(0, end - 1)(random_); }
 
  private:

@@ -5,7 +5,7 @@
 namespace weir {
 
 void RedisBreaker::Answered() {
-  if (state_ != State::kClosed) return;  // this answers an earlier call; the probe will tell
+  if (state_ != State::kClosed) return;  // this call was sent before the breaker opened; only the probe counts now
   failures_ = 0;
   pause_ = first_;
 }

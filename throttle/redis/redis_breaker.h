@@ -1,12 +1,12 @@
-// RedisBreaker: a circuit breaker, which decides whether a server is worth asking. While it is closed, calls are sent.
-// After `failures` failed calls in a row it opens, and calls are answered at once with the problem. After a pause its
-// owner sends one probe (half open). If the probe is answered, the breaker closes; if not, it opens again, and the next
-// pause is twice as long.
+// RedisBreaker: a circuit breaker, which decides whether the owner should send calls to a server. While the breaker is
+// closed, the owner sends calls. After `failures` failed calls in a row the breaker opens, and the owner answers calls
+// at once with the problem. After a pause, the owner sends one probe (half open). If the server answers the probe, the
+// breaker closes; if not, it opens again, and the next pause is twice as long.
 //
-// A server may answer a probe and still fail calls, for example if the user may not touch the keys. So after a probe
-// one more failed call opens the breaker again, and the pauses start anew only when a call was answered.
+// A server may answer a probe and still fail calls, for example if the user may not access the keys. So after a probe
+// a single failed call opens the breaker again, and only an answered call makes the pauses short again.
 //
-// The breaker has no clock: its owner waits for the pauses. Threads: only one at a time may use it.
+// The breaker has no clock: its owner waits for the pauses. Threads: only one at a time may use a RedisBreaker.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ class RedisBreaker {
  public:
   enum class State : uint8_t { kClosed, kHalfOpen, kOpen };
 
-  // `failures`: 0 counts as 1. `first` and `longest` bound the pauses.
+  // `failures` is the number of failed calls in a row that open the breaker; 0 counts as 1. `first` and `longest` are
+  // the first and the longest pause.
   RedisBreaker(uint32_t failures, Duration first, Duration longest)
       : most_failures_(failures == 0 ? 1 : failures), first_(first), longest_(longest), pause_(first) {}
 
   State state() const { return state_; }
-  // Returns true if calls may be sent.
+  // Returns true if the owner may send calls.
   bool lets_pass() const { return state_ == State::kClosed; }
 
-  // Report the result of a call, and do nothing unless the breaker is closed. Failed returns true if this failure
-  // opened the breaker: the caller must then send a probe after NextPause().
+  // The owner reports the result of a call. Both do nothing unless the breaker is closed. Failed returns true if this
+  // failure has opened the breaker; the owner must then send a probe after NextPause().
   void Answered();
   bool Failed();
-  // Opens the breaker at once, because there is no connection or because the server accepts no writes. Returns true if
-  // it was closed; otherwise does nothing.
+  // Opens the breaker at once; for a server without a connection, or one that refuses writes. Returns true if the
+  // breaker was closed; otherwise does nothing.
   bool Trip();
 
-  // Report that a probe was sent, and its result.
+  // The owner reports that it has sent a probe, and the result of the probe.
   void Probing();
   void ProbeAnswered();
   void ProbeFailed();

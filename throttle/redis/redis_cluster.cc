@@ -9,9 +9,9 @@ namespace weir {
 
 namespace {
 
-constexpr Duration kLongestPause = std::chrono::seconds(1);  // between maps while a node does not answer
+constexpr Duration kLongestPause = std::chrono::seconds(1);  // between two searches while a node does not answer
 constexpr Duration kTryAgainPause = std::chrono::milliseconds(20);
-constexpr Duration kKeepUnused = std::chrono::seconds(10);  // for a node without slots
+constexpr Duration kKeepUnused = std::chrono::seconds(10);  // how long a node without slots stays after its last use
 
 }  // namespace
 
@@ -87,7 +87,7 @@ RedisTopologyHealth RedisClusterTopology::Health() const {
   return health;
 }
 
-// Outcomes of calls at the nodes.
+// --- Outcomes of calls
 
 void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
   if (const auto redirection = ParseRedirection(TextOf(error), server.address())) {
@@ -103,7 +103,7 @@ void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, co
     node.server->Send(std::move(call));
   } else if (IsError(error, "TRYAGAIN") || IsKeyOnItsWay(error)) {
     call->asking = false;
-    call->sent_again = 0;  // the pause and the deadline bound the calls that are sent again
+    call->sent_again = 0;  // only MOVED and ASK are limited by number; here the pause and the deadline limit the calls
     for_moved_.Add(std::move(call), Describe(server.address()) + ": " + std::string(TextOf(error)));
     if (moved_timer_.armed()) return;
     moved_timer_.After(kTryAgainPause, [this] {
@@ -125,7 +125,7 @@ void RedisClusterTopology::OnDown(RedisServer& server, const std::string&) {
   DropUnused();
 }
 
-// The nodes.
+// --- The nodes
 
 RedisClusterTopology::Node& RedisClusterTopology::NodeAt(const RedisAddress& address) {
   Node& node = nodes_[{address.host, address.port}];
@@ -166,7 +166,7 @@ bool RedisClusterTopology::SomeAreAway() const {
   });
 }
 
-// The map.
+// --- The map of the slots
 
 void RedisClusterTopology::AskForMapSoon() {
   if (asking_) {
@@ -183,7 +183,7 @@ void RedisClusterTopology::AskForMap() {
   asked_at_ = loop_.Now();
   ask_timer_.Cancel();
   ask_problem_.clear();
-  // First the nodes that answer, then the other nodes with slots, then those of the URL.
+  // Asks first the nodes that answer, then the other nodes that have slots, then the nodes of the URL.
   for (const bool well : {true, false}) {
     for (const auto& [address, node] : nodes_) {
       const bool is_well = node.server->connected() && node.server->breaker() == RedisBreaker::State::kClosed;

@@ -21,7 +21,7 @@ bool IsInteger(const redisReply& reply, int64_t first, int64_t last) {
   return reply.type == REDIS_REPLY_INTEGER && reply.integer >= first && reply.integer <= last;
 }
 
-// Reads [host, port, id, …]. Returns false if the reply has another form.
+// Reads [host, port, id, …] into *address. Returns false if the reply has another form.
 bool ReadNode(const redisReply& node, const RedisAddress& asked, RedisAddress* address) {
   if (!IsArray(node, 2) || !IsInteger(*node.element[1], 0, kLastPort)) return false;
   const redisReply& host = *node.element[0];

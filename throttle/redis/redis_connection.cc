@@ -59,7 +59,7 @@ void RedisConnection::Resolve() {
     addresses_ = {address_};
     return TryNextAddress({});
   }
-  // The name service may be slow, so another thread asks it; it may answer after the loop has ended.
+  // The name service may be slow, so another thread asks it. Its answer may come after the loop has ended.
   const auto go_on = [this, io = std::weak_ptr(loop_.io()),
                       alive = std::weak_ptr(alive_)](Result<std::vector<RedisAddress>> addresses) {
     const auto loop = io.lock();
@@ -80,7 +80,7 @@ void RedisConnection::Resolve() {
   }
 }
 
-// Each address gets an equal share of the time that is left.
+// Each address that is left gets an equal share of the time that is left.
 void RedisConnection::TryNextAddress(const std::string& problem) {
   if (tried_ == addresses_.size()) return End(Named(problem));
   const TimePoint now = loop_.Now();
@@ -110,8 +110,8 @@ void RedisConnection::LogIn() {
     SendLogIn(FormatRedisCommand({"SELECT", database}), "has no database " + database);
   }
   if (options_.checks_server) {
-    // If the user may not run INFO, nothing is checked. A missing password shows here first, because to the scripts the
-    // server would only answer that they are too long.
+    // If the user may not run INFO, the login checks nothing. INFO comes before the scripts, because it shows a missing
+    // password: without a password the server refuses a script only for its length.
     SendLogIn(FormatRedisCommand({"INFO", "server"}), [this](const redisReply& reply) {
       if (IsError(reply, "NOAUTH")) return CheckRefusal("lets nobody in", reply);
       return reply.type == REDIS_REPLY_STRING ? CheckRedisServer(TextOf(reply)) : Status();
@@ -123,7 +123,7 @@ void RedisConnection::LogIn() {
     });
   }
   for (const std::string& command : options_.prelude) SendLogIn(command, "does not take the scripts");
-  // The answer to PING shows that the server is ready, even if no other command was sent.
+  // The reply to PING shows that the server is ready, even if the login has no other command.
   SendLogIn(FormatRedisCommand({"PING"}), "does not answer PING");
 }
 
@@ -148,7 +148,7 @@ void RedisConnection::SendLogIn(std::string command, std::string step) {
 
 Status RedisConnection::CheckRefusal(const std::string& step, const redisReply& reply) const {
   if (!IsError(reply)) return {};
-  // A server that does not know a command repeats it in the error; if the command is AUTH, with the password.
+  // A server that does not know a command repeats its arguments in the error: for AUTH, the password.
   const std::string_view text = TextOf(reply);
   const bool repeats = text.find("with args") != std::string_view::npos ||
                        (!options_.password.empty() && text.find(options_.password) != std::string_view::npos);
@@ -209,7 +209,7 @@ void RedisConnection::OnBytes(std::string_view bytes) {
 
 void RedisConnection::OnReply(RedisReply reply) {
   if (calls_.empty()) {
-    // A server with too many clients says so before it is asked.
+    // A server with too many clients sends an error before it gets any command.
     return End(Named(IsError(*reply) ? std::string(TextOf(*reply)) : "it answers what nobody asked"));
   }
   Sent sent = std::move(calls_.front());
@@ -262,7 +262,7 @@ void RedisConnection::OnTimer() {
   if (silent && !ended()) End(Named("it has stopped answering"), true);
 }
 
-// Takes the call out, to be answered without a reply. Keeps what a late reply needs.
+// Takes the call out of *sent, so that it can be answered without a reply. Leaves there what a late reply needs.
 RedisCallPtr RedisConnection::GiveUp(Sent* sent) {
   RedisCallPtr call = std::move(sent->call);
   sent->answered = true;
@@ -280,7 +280,7 @@ void RedisConnection::End(const std::string& problem, bool may_linger) {
   timer_.Cancel();
   std::vector<Unanswered> unanswered;
   for (Sent& sent : std::exchange(calls_, {})) {
-    const bool is_sent = sent.end <= handed_over_;  // perhaps only to the stream
+    const bool is_sent = sent.end <= handed_over_;  // the stream has the command, but may not have written it
     if (!sent.answered) unanswered.push_back({may_linger && is_sent ? GiveUp(&sent) : std::move(sent.call), is_sent});
     if (may_linger && is_sent) calls_.push_back(std::move(sent));
   }

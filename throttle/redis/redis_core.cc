@@ -9,9 +9,9 @@
 namespace weir {
 namespace {
 
-// Deadline of AskAll, which reads or changes many keys: the server answers piece by piece, between other calls.
-constexpr int kPatience = 4;  // timeouts
-// A connection ends after this many timeouts in which the server sends nothing.
+// The deadline of AskAll, in timeouts. AskAll reads or changes many keys, which a server does between other calls.
+constexpr int kPatience = 4;
+// A connection ends if the server sends nothing for this many timeouts while calls wait.
 constexpr int kSilence = 4;
 
 std::vector<std::string> WithProbe(std::vector<std::string> load_scripts) {
@@ -75,7 +75,7 @@ RedisCore::~RedisCore() {
     check_timer_.reset();
     topology_.reset();
     problem_ = "the store is closed";
-    Drain();  // calls that the answers caused
+    Drain();  // calls that were submitted by the callbacks of the calls above
   });
 }
 
@@ -109,7 +109,7 @@ void RedisCore::Send(RedisCallPtr call) {
 }
 
 std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
-  // Shared: the last answer may come while the loop still sends, and the caller may be gone then.
+  // The state is shared, because the loop may still be in the task below when the last outcome has let AskAll return.
   struct Asked {
     std::vector<RedisOutcome> outcomes;
     std::mutex mutex;
@@ -145,7 +145,7 @@ RedisOutcome RedisCore::Ask(Command command) {
   return std::move(AskAll(std::move(commands)).front());
 }
 
-// --- Whether all is well again
+// --- Checks whether all servers answer again
 
 void RedisCore::CheckSoon() {
   loop_.Post([this] { ArmCheck(); });

@@ -1,6 +1,6 @@
-// RedisCore: the client through which a store uses Redis. It owns the thread of the connections (RedisLoop), finds the
-// right server for each call (RedisTopology), and passes calls from any thread to that server and outcomes back. Calls
-// that come at about the same time are written together and answered in order (pipelining).
+// RedisCore: the client through which a store uses Redis. It owns the thread of the connections (RedisLoop). It accepts
+// calls from any thread, passes each call to the right server (RedisTopology), and passes the outcome back. Calls that
+// come at about the same time are sent with one write (pipelining).
 #pragma once
 
 #include <atomic>
@@ -23,30 +23,29 @@ class RedisCore {
  public:
   using Command = RedisCommand;
 
-  // Returns without waiting for a connection. `load_scripts` are the commands (LoadRedisScript) that each server gets
-  // first. `on_well` is called by the loop's thread each time a check (CheckSoon) finds that all servers answer. If the
-  // TLS files of `options` cannot be used, all calls are answered with that problem.
+  // Returns without waiting for a connection. `load_scripts` are the commands (made by LoadRedisScript) that each
+  // server gets first. The loop's thread calls `on_well` each time a check (CheckSoon) finds that all servers answer.
+  // If the TLS files of `options` cannot be used, every call is answered with that problem.
   RedisCore(const RedisEndpoint& endpoint, const RedisClientOptions& options, std::vector<std::string> load_scripts,
             std::function<void()> on_well);
-  // Answers waiting calls with a problem: their `done` is called before this returns. Must not run on the loop's
-  // thread.
+  // Answers waiting calls with a problem: calls their `done` before it returns. Must not run on the loop's thread.
   ~RedisCore();
 
   // Sends the command to the server that has its slot, and returns without waiting. The loop's thread calls `done`
-  // exactly once, at the latest when the client's timeout is over, and `late` at most once (RedisCall). Neither may
+  // exactly once, at the latest after RedisClientOptions::timeout, and `late` (RedisCall) at most once. Neither may
   // block. Any thread may call Submit.
   void Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late = {});
-  // Sends the commands, waits at most four timeouts for their outcomes, and returns these in the order of the commands.
-  // Any thread but the loop's may call it.
+  // Sends the commands, waits for their outcomes, at most four timeouts long, and returns them in the order of the
+  // commands. Any thread except the loop's thread may call AskAll.
   std::vector<RedisOutcome> AskAll(std::vector<Command> commands);
-  // Does the same for one command.
+  // Does the same as AskAll for one command.
   RedisOutcome Ask(Command command);
 
-  // Call this after a failure, from any thread. Probes all servers, with longer and longer pauses, until all of them
-  // answer, and then calls `on_well`. Does nothing while such a check goes on.
+  // Call this after a failure, from any thread. Probes all servers, after pauses of growing length, until all of them
+  // answer; then calls `on_well`. Does nothing if such a check is already going on.
   void CheckSoon();
   TimePoint Now() const { return loop_.Now(); }
-  // Waits for the loop's thread. The breaker counts as open if no server is asked because the configuration is wrong.
+  // Waits for the loop's thread. If a wrong configuration keeps RedisCore from using any server, the breaker is kOpen.
   RedisTopologyHealth ServersHealth() const;
 
  private:
@@ -59,7 +58,7 @@ class RedisCore {
 
   const Duration timeout_;
   RedisServerOptions servers_;
-  // Why no server is asked: an error of the configuration, or the end of this object; empty: servers are asked.
+  // Why RedisCore uses no server: an error of the configuration, or the end of this object. Empty: it uses the servers.
   std::string problem_;
   const std::function<void()> on_well_;
   const Duration check_first_;
@@ -70,7 +69,7 @@ class RedisCore {
   std::unique_ptr<RedisTopology> topology_;
   std::mutex mutex_;
   std::vector<RedisCallPtr> inbox_;
-  mutable RedisLoop loop_;  // the last member: its thread uses all the others
+  mutable RedisLoop loop_;  // the last member, because its thread uses all others
 };
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace weir {
 void RedisLoop::Timer::At(TimePoint when, std::function<void()> task) {
   task_ = std::make_shared<std::function<void()>>(std::move(task));
   timer_.expires_at(when);
-  // A wait that was cancelled too late to be stopped finds its task gone.
+  // If Cancel comes too late to stop this wait, the handler finds that its task is gone.
   timer_.async_wait([this, waiting = std::weak_ptr(task_)](const boost::system::error_code&) {
     const auto due = waiting.lock();
     if (!due) return;
@@ -31,13 +31,13 @@ RedisLoop::~RedisLoop() {
 }
 
 void RedisLoop::Run() {
-  // Signals are for the program's other threads.
+  // Blocks all signals in this thread, so that the program's other threads handle them.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   const auto until_stopped = boost::asio::make_work_guard(*io_);
   while (io_->run_one() > 0) {
-    // A task at the end may add another.
+    // A task may add another task to this turn, so the vector may grow during the loop.
     for (size_t i = 0; i < end_of_turn_.size(); ++i) std::exchange(end_of_turn_[i], nullptr)();
     end_of_turn_.clear();
   }

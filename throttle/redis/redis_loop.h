@@ -1,9 +1,9 @@
 // RedisLoop: the thread that runs all connections of one store.
 //
-// A turn of the loop is one Asio handler (a read, a timer, a posted task), followed by the tasks for the end of the
-// turn. At that end each connection writes, in one go, all calls that it got during the turn.
+// A turn of the loop is one Asio handler (for a read, a timer, or a posted task), followed by the tasks for the end of
+// the turn. At the end of the turn, each connection sends all calls that it got during the turn with one write.
 //
-// Threads: any thread may call Post, Call, InLoop, Now and io; only the loop's own may call the rest.
+// Threads: any thread may call Post, Call, InLoop, Now and io; only the loop's own thread may call the rest.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -26,12 +26,12 @@ class RedisLoop {
    public:
     explicit Timer(RedisLoop& loop) : timer_(*loop.io_) {}
 
-    // Sets the task and its time. An earlier task that has not run yet is dropped.
+    // Sets the task and its time. Replaces an earlier task that has not run yet.
     void At(TimePoint when, std::function<void()> task);
     void After(Duration pause, std::function<void()> task) { At(Clock::System().Now() + pause, std::move(task)); }
     void Cancel();
-    bool armed() const { return task_ != nullptr; }     // true if a task waits
-    TimePoint when() const { return timer_.expiry(); }  // only if armed
+    bool armed() const { return task_ != nullptr; }     // true if a task is set and has not run yet
+    TimePoint when() const { return timer_.expiry(); }  // REQUIRES: armed() is true
 
    private:
     boost::asio::steady_timer timer_;
@@ -40,27 +40,27 @@ class RedisLoop {
 
   // Starts the thread.
   RedisLoop();
-  // Runs the tasks that were posted before, and ends the thread. Connections and timers must be gone by then; a task
-  // that was posted before may destroy them. Must not run on the loop's thread.
+  // Runs the tasks that were posted before, and ends the thread. Connections and timers must be destroyed before the
+  // thread ends; one of these tasks may do that. Must not run on the loop's thread.
   ~RedisLoop();
   RedisLoop(const RedisLoop&) = delete;
   RedisLoop& operator=(const RedisLoop&) = delete;
 
-  // Runs `task` on the loop's thread, later.
+  // Runs `task` later, on the loop's thread.
   template <typename Task>
   void Post(Task task) {
     boost::asio::post(*io_, std::move(task));
   }
-  // Runs `task` on the loop's thread and waits until it is done. On the loop's thread itself: runs it at once.
+  // Runs `task` on the loop's thread and waits until it has returned. On the loop's thread itself, runs it at once.
   void Call(const std::function<void()>& task);
   // Runs `task` at the end of the current turn. Such a task may add another one to the same turn.
   void AtEndOfTurn(std::function<void()> task) { end_of_turn_.push_back(std::move(task)); }
-  // Releases `what` at the end of the current turn. So an object can be destroyed from within one of its own functions.
+  // Releases `what` at the end of the current turn. So a function of an object can have that object destroyed.
   void DropAtEndOfTurn(std::shared_ptr<void> what) {
     AtEndOfTurn([what = std::move(what)] {});
   }
   bool InLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
-  // Asio's context. It may outlive the loop; tasks that are posted to it after the loop has ended are dropped, not run.
+  // Returns Asio's context. It may outlive the loop; tasks that are posted after the loop's end are dropped, not run.
   const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
   TimePoint Now() const { return Clock::System().Now(); }
 

@@ -18,9 +18,9 @@ std::string RedisScriptSha(std::string_view script) {
   return text;
 }
 
-// A server refuses a script that begins with #! and does not declare that it only reads, if the server is out of
-// memory, cannot save its data, has too few replicas or is a replica. The script needs no key, so each node of a
-// cluster accepts it, whatever its slots.
+// A script that begins with #! and does not declare that it only reads counts as a write. A server refuses it if the
+// server is out of memory, cannot save its data, has too few replicas, or is a replica. The script needs no key, so
+// each node of a cluster runs it, whatever slots the node has.
 std::string_view RedisProbeScript() { return "#!lua\nreturn 1"; }
 
 std::string LoadRedisScript(std::string_view script) { return FormatRedisCommand({"SCRIPT", "LOAD", script}); }

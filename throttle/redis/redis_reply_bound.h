@@ -1,4 +1,4 @@
-// RedisReplyBound: bounds the size of one reply that a hiredis reader accepts. hiredis itself has no bound: it
+// RedisReplyBound: bounds the size of the replies that a hiredis reader accepts. hiredis itself has no bound: it
 // allocates as many elements as an array announces, and stores a text until its end, however long it is.
 #pragma once
 
@@ -17,14 +17,14 @@ class RedisReplyBound {
   RedisReplyBound(const RedisReplyBound&) = delete;
   RedisReplyBound& operator=(const RedisReplyBound&) = delete;
 
-  // Bounds the replies of `reader`. Call it before the reader has read anything. This object must outlive the reader.
-  // It bounds one reader at a time: an earlier one must be gone.
+  // Bounds the replies of `reader`. Call it before the reader has read anything. This object must outlive the reader,
+  // and can bound only one reader at a time.
   void Watch(redisReader* reader);
 
-  // Returns true if the reply that is being read is too large, judged by what has come so far. The reader then returns
-  // no reply. Call Watch first.
+  // Returns true if the part of the present reply that has been received is too large already. The reader then returns
+  // no reply. REQUIRES: Watch has been called.
   bool IsExceeded() const { return exceeded_ || reader_->len - reader_->pos > limits_.bytes + kFraming; }
-  // Says what is wrong if IsExceeded.
+  // Describes the problem. REQUIRES: IsExceeded is true.
   std::string Problem() const;
 
  private:
@@ -35,15 +35,15 @@ class RedisReplyBound {
   template <typename Count>
   static void* CreateArray(const redisReadTask* task, Count elements);
   static RedisReplyBound& Of(const redisReadTask* task);
-  // Adds to the size of this reply. Returns false if the reply is too large.
+  // Adds to the size of the present reply. Returns false if the reply is too large.
   bool Counts(size_t bytes, size_t elements);
 
   const RedisReplyLimits limits_;
   redisReader* reader_ = nullptr;
-  redisReplyObjectFunctions given_{};      // hiredis' own functions
-  redisReplyObjectFunctions functions_{};  // the same, but with the two that count
-  size_t bytes_ = 0;                       // in this reply
-  size_t elements_ = 0;                    // in this reply
+  redisReplyObjectFunctions given_{};      // the functions of hiredis
+  redisReplyObjectFunctions functions_{};  // the same, except CreateString and CreateArray
+  size_t bytes_ = 0;                       // bytes of the present reply
+  size_t elements_ = 0;                    // elements of the present reply
   bool exceeded_ = false;
 };
 

@@ -21,7 +21,7 @@ std::optional<RedisAddress> ToAddress(const redisReply& host, const redisReply& 
   return address;
 }
 
-// Returns the value of a name in a list in which names and values alternate.
+// Returns the value of a field in a list in which names and values alternate; null if there is no such field.
 const redisReply* ValueOf(const redisReply& fields, std::string_view name) {
   for (size_t i = 0; i + 1 < fields.elements; i += 2) {
     const redisReply& field = *fields.element[i];
@@ -104,7 +104,7 @@ RedisTopologyHealth RedisSentinelTopology::Health() const {
   return health;
 }
 
-// The master.
+// --- The master
 
 void RedisSentinelTopology::OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
   if (&server != master_.get() || !IsError(error, "READONLY")) return;
@@ -144,7 +144,7 @@ void RedisSentinelTopology::OnRole(const RedisAddress& address, const RedisOutco
 void RedisSentinelTopology::Adopt() {
   if (candidate_ != nullptr) {
     if (master_ != nullptr) {
-      gone_.reconnects += master_->reconnects() + 1;  // the new master is another connection
+      gone_.reconnects += master_->reconnects() + 1;  // 1 for the connection to the new master
       gone_.writes += master_->writes();
       loop_.DropAtEndOfTurn(std::move(master_));
     }
@@ -169,7 +169,7 @@ void RedisSentinelTopology::GiveUp() {
   waiting_.AnswerAll(problem);
 }
 
-// The sentinels.
+// --- The sentinels
 
 void RedisSentinelTopology::SearchSoon() {
   if (searching_) {
@@ -194,7 +194,7 @@ void RedisSentinelTopology::AskSentinel() {
     sentinel_ = std::make_shared<RedisConnection>(loop_, sentinels_[at_], to_sentinels_,
                                                   static_cast<RedisConnection::Listener*>(this));
   }
-  // The first answer may put another connection in its place, so both commands are sent on this one.
+  // The reply to the first command may replace sentinel_, so `sentinel` keeps this connection for the second command.
   const std::shared_ptr<RedisConnection> sentinel = sentinel_;
   SendToSentinel(*sentinel, "GET-MASTER-ADDR-BY-NAME", &RedisSentinelTopology::OnMasterAddress);
   SendToSentinel(*sentinel, "SENTINELS", &RedisSentinelTopology::OnSentinels);
@@ -228,7 +228,7 @@ bool RedisSentinelTopology::LogInFromNowOn() {
 
 void RedisSentinelTopology::OnMasterAddress(const RedisOutcome& outcome) {
   if (!outcome.answered()) {
-    // A connection that was accepted without a password may find out here that it needs one.
+    // Sentinel may accept a connection without a password, and ask for the password only here.
     const bool asks_for_password = outcome.problem.find("NOAUTH") != std::string::npos;
     return asks_for_password && LogInFromNowOn() ? AskSentinel() : AskNextSentinel(outcome.problem);
   }

@@ -1,16 +1,17 @@
-// RedisSentinelTopology: sends all calls to one server, which the sentinels name as the master and which confirms that
-// (ROLE). Sentinels are Redis processes that watch a master, and replace it by a replica if it fails.
+// RedisSentinelTopology: sends all calls to one server, the master. Sentinels are Redis processes that watch a master,
+// and replace it by a replica if it fails. The topology asks them for the master, and then asks that server itself
+// whether it is one (ROLE).
 //
-// The sentinels of the URL, and the sentinels that these name, are asked one after the other. The sentinel that
-// answered is asked again every second, and at once if the master does not answer or turns out to be a replica. In the
-// second case the master answers READONLY, which says that the call was not executed; the call then waits for the new
+// The topology asks the sentinels of the URL, and the sentinels that these name, one after the other. It asks the
+// sentinel that has answered again every second, and at once if the master does not answer or turns out to be a
+// replica. A replica answers READONLY, which says that the call was not executed; the call then waits for the new
 // master, until its deadline or until the search fails. While the sentinels name no other master, calls are sent to the
-// last one; if that does not answer, its breaker (redis_breaker.h) answers them. While the first search goes on, calls
-// wait; if that search fails, they are answered at once with the problem until a later search finds a master.
+// last one; if that does not answer, its circuit breaker (redis_breaker.h) answers them. During the first search, calls
+// wait. If this search fails, calls are answered at once with the problem, until a later search finds a master.
 //
 // The user and the password of the URL are for the master. A sentinel gets them only if it asks for a password.
 //
-// Threads: only the loop's thread (redis_loop.h) may use it.
+// Threads: only the loop's thread (redis_loop.h) may use a RedisSentinelTopology.
 #pragma once
 
 #include <functional>
@@ -63,24 +64,24 @@ class RedisSentinelTopology final : public RedisTopology,
   const std::string password_;
   const std::vector<RedisAddress> seeds_;
   std::vector<RedisAddress> sentinels_;
-  size_t at_ = 0;                              // index of the sentinel that is asked, or was asked last
+  size_t at_ = 0;                              // the index of the sentinel that is asked, or was asked last
   std::shared_ptr<RedisConnection> sentinel_;  // the connection to that sentinel
 
-  std::shared_ptr<RedisServer> master_;     // gets the calls; null until the first master is found
-  std::shared_ptr<RedisServer> candidate_;  // the server that is asked for its ROLE; null: none, or master_
+  std::shared_ptr<RedisServer> master_;     // receives the calls; null until the first master is found
+  std::shared_ptr<RedisServer> candidate_;  // the server that is asked for its ROLE; null: none, or it is master_
   RedisWaitingCalls waiting_;               // calls that wait for a master
-  std::string problem_;                     // why there is no master; empty while the first is looked for
+  std::string problem_;                     // why there is no master; empty until the first search has failed
 
   bool searching_ = false;
-  bool search_again_ = false;             // whether to search again after this search
-  size_t sentinels_left_ = 0;             // sentinels still to be asked in this search
-  std::vector<RedisAddress> no_masters_;  // addresses that turned out in this search not to be a master's
+  bool search_again_ = false;             // whether another search must follow this one
+  size_t sentinels_left_ = 0;             // the number of sentinels still to be asked in this search
+  std::vector<RedisAddress> no_masters_;  // addresses at which this search found no master
   std::string search_problem_;
   TimePoint searched_at_{};
   Duration pause_;
   RedisLoop::Timer search_timer_;
 
-  RedisTopologyHealth gone_;                                    // the figures of servers that were removed
+  RedisTopologyHealth gone_;                                    // the counts of servers that were removed
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once this object is destroyed; for callbacks
 };
 

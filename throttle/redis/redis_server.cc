@@ -9,14 +9,14 @@
 namespace weir {
 namespace {
 
-// Errors that say that the call was not executed, and that another server may help.
+// Errors that say that the call was not executed, so that another server may execute it.
 constexpr std::array<std::string_view, 7> kRefusals = {"MOVED",    "ASK",        "READONLY", "CLUSTERDOWN",
                                                        "TRYAGAIN", "MASTERDOWN", "LOADING"};
-// Errors that say that the server accepts no writes for now, whatever they are.
+// Errors that say that the server refuses all writes for now.
 constexpr std::array<std::string_view, 4> kNothingIsWritten = {"OOM", "MISCONF", "NOREPLICAS", "READONLY"};
-// Errors of one key or command, which say nothing about the server.
+// Errors of one key or command, which do not mean that the server fails.
 constexpr std::array<std::string_view, 2> kOfTheCall = {"ERR", "WRONGTYPE"};
-// A server that loses its scripts again and again is not asked for ever.
+// The most script loads for one call, so that a server that keeps losing its scripts is not asked forever.
 constexpr uint8_t kMostScriptLoads = 2;
 
 bool IsOneOf(const redisReply& reply, std::span<const std::string_view> kinds) {
@@ -140,7 +140,7 @@ void RedisServer::OnEnd(RedisConnection& connection, const std::string& problem)
 }
 
 void RedisServer::OnLost() {
-  // Connects again at once, except to a server that takes connections only to close them.
+  // Connects again at once, unless the server closes its connections soon after accepting them.
   if (breaker_.lets_pass() && loop_.Now() - *ready_since_ >= options_.retry_first) return Connect();
   ready_since_.reset();
   const bool opened = breaker_.Trip();
@@ -177,7 +177,7 @@ void RedisServer::WaitForProbe() {
 }
 
 void RedisServer::Probe() {
-  if (connection_ && !connection_->ready()) return;  // its outcome will tell
+  if (connection_ && !connection_->ready()) return;  // OnReady or OnEnd will report the outcome
   breaker_.Probing();
   if (!connection_) return Connect();
   SendOwn(options_.probe, [this](const RedisOutcome& outcome) {

@@ -7,7 +7,7 @@ namespace weir {
 
 namespace {
 
-// CRC-16/XMODEM: polynomial 0x1021, begins with 0, nothing reflected.
+// The table for CRC-16/XMODEM: the polynomial is 0x1021, the initial value is 0, and no bits are reflected.
 constexpr std::array<uint16_t, 256> MakeTable() {
   std::array<uint16_t, 256> table{};
   for (size_t byte = 0; byte < table.size(); ++byte) {
@@ -27,7 +27,7 @@ uint16_t Crc16(std::string_view bytes) {
   return crc;
 }
 
-// Finds the first number in each slot.
+// Finds for each slot the lowest number whose decimal form has this slot.
 std::array<uint32_t, kRedisSlots> FindTags() {
   constexpr uint32_t kNone = UINT32_MAX;
   std::array<uint32_t, kRedisSlots> tags{};

@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Uses the client's own certificate and its key.
+// Makes the context send the client's own certificate.
 Status UseCertificate(asio::ssl::context& context, const std::string& certificate, const std::string& key) {
   if (certificate.empty() && key.empty()) return {};
   if (certificate.empty()) return Status::Error("the key " + key + " has no certificate: name that too");
@@ -123,7 +123,7 @@ void RedisStream::Read(Got got) {
 }
 
 void RedisStream::Write(std::string* bytes, Done done) {
-  // The socket usually takes all bytes, without another turn of the loop.
+  // The socket usually accepts all bytes at once, without another turn of the loop.
   error_code would_block;
   const size_t count = secure_ ? 0 : socket_.write_some(asio::buffer(*bytes), would_block);
   writing_.swap(*bytes);

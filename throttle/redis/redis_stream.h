@@ -1,9 +1,9 @@
-// RedisStream: a TCP connection to one address, with or without TLS. It knows nothing of the Redis protocol.
+// RedisStream: a TCP connection to one address, with or without TLS. It does not depend on the Redis protocol.
 //
-// A std::shared_ptr must own it. Operations that are under way keep the stream alive; after Close none of them calls
-// its callback.
+// A std::shared_ptr must own the stream. Operations that have not finished keep it alive. After Close, none of them
+// calls its callback.
 //
-// Threads: only the loop's thread (redis_loop.h) may use it.
+// Threads: only the loop's thread (redis_loop.h) may use a RedisStream.
 #pragma once
 
 #include <array>
@@ -25,13 +25,13 @@
 
 namespace weir {
 
-// How TLS connections check the server, and which certificate they show; shared by all connections of a store.
+// How TLS connections verify the server, and which certificate they send. All connections of a store share it.
 struct RedisTls {
   boost::asio::ssl::context context{boost::asio::ssl::context::tls_client};
   bool verify = true;
 
-  // Reads the files of `options`: the certificate authorities (empty: the system's), and the client's certificate and
-  // key (empty: none). The error names the file that cannot be used.
+  // Reads the files that `options` names: the certificate authorities (empty: those of the system), and the client's
+  // certificate and key (empty: none). If a file cannot be used, returns an error that names the file.
   static Result<std::shared_ptr<RedisTls>> Make(const RedisClientOptions& options);
 };
 
@@ -45,19 +45,19 @@ class RedisStream final : public std::enable_shared_from_this<RedisStream> {
   // `tls` must outlive the stream; null: no TLS.
   RedisStream(RedisLoop& loop, RedisTls* tls) : socket_(*loop.io()), tls_(tls) {}
 
-  // Callbacks, each called once unless Close comes before. `problem` is empty if the operation succeeded. `bytes` is
-  // valid only during the call.
+  // Callbacks. Each is called once, unless Close is called before. `problem` is empty if the operation has succeeded.
+  // `bytes` is valid only during the call.
   using Done = std::function<void(const std::string& problem)>;
   using Got = std::function<void(const std::string& problem, std::string_view bytes)>;
   // Connects to `address`, whose host must be an IP address.
   void Connect(const RedisAddress& address, Done done);
-  // Does the TLS handshake; without TLS calls `done` at once. Call it after Connect has succeeded. The certificate must
-  // be for `host`, unless RedisTls::verify is false.
+  // Does the TLS handshake; without TLS, calls `done` at once. REQUIRES: Connect has succeeded. The certificate must be
+  // for `host`, unless RedisTls::verify is false.
   void Secure(const std::string& host, Done done);
-  // Passes on the next bytes that come. Only one Read at a time.
+  // Calls `got` with the next bytes that arrive. Only one Read may be in progress at a time.
   void Read(Got got);
-  // Writes all of `bytes`, and leaves the string empty. Only one Write at a time. `done` may be called before this
-  // returns.
+  // Writes all of `bytes`, and leaves the string empty. Only one Write may be in progress at a time. May call `done`
+  // before it returns.
   void Write(std::string* bytes, Done done);
   // Closes the socket.
   void Close();

@@ -61,7 +61,7 @@ Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// The error does not show the wrong text, which may be the password if the '@' was forgotten.
+// The error does not contain the wrong text, which may be the password if the '@' was forgotten.
 Status ParseAddress(std::string_view text, RedisAddress* address) {
   static constexpr std::string_view kInHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
   const std::optional<UrlServer> server = SplitServer(text);
@@ -113,7 +113,7 @@ Status ParseParts(const UrlParts& url, RedisEndpoint* endpoint) {
   if (url.user) {
     if (Status status = ParseUser(*url.user, endpoint); !status.ok()) return status;
   } else if (url.path.find('@') != std::string_view::npos) {
-    return ParsePath(url.path, endpoint);  // before a part of the password is taken for a port, and shown
+    return ParsePath(url.path, endpoint);  // first, because ParseAddresses might show a part of the password as a port
   }
   if (Status status = ParseAddresses(url.servers, endpoint); !status.ok()) return status;
   return ParsePath(url.path, endpoint);

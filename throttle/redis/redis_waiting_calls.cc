@@ -27,7 +27,7 @@ void RedisWaitingCalls::ArmTimer() {
 }
 
 void RedisWaitingCalls::OnDeadline() {
-  // An answer may bring another call.
+  // The callback of a call may add another call.
   while (!calls_.empty() && calls_.begin()->first <= loop_.Now()) {
     Waiting waiting = std::move(calls_.extract(calls_.begin()).mapped());
     RedisCall::Answer(std::move(waiting.call), {.problem = waiting.problem});

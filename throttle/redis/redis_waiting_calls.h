@@ -1,7 +1,7 @@
-// RedisWaitingCalls: calls that wait until their server is known, each up to its deadline. The topologies
-// (redis_topology.h) use it.
+// RedisWaitingCalls: stores calls that wait until their server is known, each at most until its deadline. The
+// topologies (redis_topology.h) use it.
 //
-// Threads: only the loop's thread (redis_loop.h) may use it.
+// Threads: only the loop's thread (redis_loop.h) may use RedisWaitingCalls.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ class RedisWaitingCalls {
   explicit RedisWaitingCalls(RedisLoop& loop) : timer_(loop), loop_(loop) {}
   ~RedisWaitingCalls() { AnswerAll("the store is closed"); }
 
-  // Adds a call. If its deadline comes while it is here, it is answered without a reply and with `problem`.
+  // Adds a call. If its deadline passes before it is removed, it is answered without a reply and with `problem`.
   void Add(RedisCallPtr call, std::string problem);
   // Removes all calls and returns them, the earliest deadline first.
   std::deque<RedisCallPtr> TakeAll();

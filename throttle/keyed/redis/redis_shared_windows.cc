@@ -70,14 +70,14 @@ struct RedisSharedWindows::Rep {
   std::atomic<uint64_t> failures{0};
   std::atomic<bool> closing{false};
   mutable std::mutex mutex;
-  std::string problem;  // under the mutex
-  RedisCore core;       // the last: it uses the members above to answer calls that wait
+  std::string problem;  // protected by mutex
+  RedisCore core;       // last, because its destructor fails the calls that wait, which uses the members above
 };
 
 RedisSharedWindows::RedisSharedWindows(const RedisEndpoint& endpoint, RedisSharedWindowsOptions options)
     : rep_(std::make_unique<Rep>(endpoint, std::move(options))) {}
 
-// Answers from here on say nothing about the servers.
+// Makes sure that calls which fail because the connections close do not cause a call of on_change.
 RedisSharedWindows::~RedisSharedWindows() { rep_->closing = true; }
 
 void RedisSharedWindows::Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) {
