@@ -1,14 +1,15 @@
 // ByteBudget: limits the bytes of events that all connections together may have under way. An event is under way from
-// its arrival until it has been sent to the last subscriber. The events of one group (the connections of one client
-// address) that the relay has not yet answered with an OK may have a quarter of the budget.
+// its arrival until the relay has sent it to the last subscriber. A group is the connections of one client address. The
+// events of a group that the relay has not yet answered with an OK may take at most a quarter of the budget.
 //
-// A request for bytes that do not fit waits; its callback is called once the bytes have been taken for it. Groups take
-// turns by bytes (throttle/fair_turns.h): a group that asks for little goes before a group that has had much. Requests
-// of one group are granted in the order in which they came. A group that uses up its quarter is passed over until some
-// of its events are answered. A request that is too large is granted too: a request for more than the quarter once no
-// event of its group waits for an answer, and a request for more than the whole budget once nothing is taken.
+// A request for bytes that do not fit waits. Once the budget has taken the bytes for the request, it calls the callback
+// of the request. Waiting groups take turns by bytes (throttle/fair_turns.h): a group that asks for little goes before
+// a group that was granted much. Requests of one group are granted in the order in which they came. A group that has
+// used up its quarter is passed over until the relay has answered some of its events. A request for more than a quarter
+// is granted once no event of its group waits for an answer, and a request for more than the whole budget is granted
+// once no bytes are taken at all.
 //
-// Threads: all functions may be called from any thread.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +30,15 @@ class ByteBudget {
   // `bytes` is the whole budget.
   explicit ByteBudget(uint64_t bytes) : bytes_(bytes) {}
 
-  // Takes bytes for the group. Returns true if they were taken at once; then `granted` is dropped. Otherwise the
+  // Takes bytes for the group. Returns true if they were taken at once; `granted` is then dropped. Otherwise the
   // request waits, and `granted` is called once, when the bytes have been taken, unless ForgetWaiting is called first.
-  // The thread that frees the bytes calls `granted`, within GiveBack or Answered, so `granted` should only post to
-  // another thread. The caller has to pass all bytes that were taken to both Answered and GiveBack.
+  // The thread that frees the bytes calls `granted`, in GiveBack or Answered, so `granted` should only post to another
+  // thread. The caller must pass all bytes that were taken to both Answered and GiveBack.
   bool Take(uint64_t group, uint64_t bytes, std::function<void()> granted);
-  // Returns bytes to the budget. The caller calls it when the events are no longer under way.
+  // Returns bytes to the budget. The caller must call it when the events are no longer under way.
   void GiveBack(uint64_t bytes);
-  // Returns bytes to the group's share. The caller calls it when the events have been answered with an OK. The bytes
-  // stay taken from the whole budget until GiveBack.
+  // Returns bytes to the group's share. The caller must call it when the relay has answered the events with an OK. The
+  // bytes stay taken from the whole budget until GiveBack.
   void Answered(uint64_t group, uint64_t bytes);
   // Drops all waiting requests without calling their `granted`.
   void ForgetWaiting();
@@ -70,7 +71,7 @@ class ByteBudget {
   mutable std::mutex mutex_;
   uint64_t out_ = 0;                               // see out()
   std::unordered_map<uint64_t, uint64_t> out_of_;  // see out_of(), by group; without groups that have 0
-  FairLines<Line> lines_;                          // a group whose share is used up is of the second sort
+  FairLines<Line> lines_;                          // a group whose next request exceeds its share is of Sort::kSecond
   size_t waiting_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // HeavyTakers: finds the clients that cause the most work, among any number of clients, with a table of fixed size.
 //
-// If the table is full, a new client replaces the client with the least work and takes over its work (the algorithm
-// "space-saving"). So every client that causes more than 1/kPlaces of all work is in the table, and a client's work is
-// overstated by at most the least work in the table.
+// If the table is full, a new client replaces the client with the least work, and its own work starts at that client's
+// work (the algorithm "space-saving"). So every client that causes more than 1/kPlaces of all work is in the table, and
+// a client's work is overstated by at most the least work in the table.
 //
 // Not thread-safe.
 #pragma once

@@ -1,24 +1,25 @@
-// Ledger: counts the bytes that each connection and client address makes the relay hold in memory, and bounds them.
+// Ledger: counts and bounds the bytes of memory that the relay holds for each connection and each client address.
 //
 //   Ledger ledger({.address_bytes = 32 << 20}, count_own_bytes);
 //   std::shared_ptr<Account> account = ledger.Open(connection.group(), [] { … post: close the connection … });
-//   if (!account->TryTake(bytes)) …            // over the bounds: refuse, and say why; else GiveBack(bytes) later
-//   auto held = HeldBytes::Try(account, bytes);  // nullopt if over the bounds; its destructor gives the bytes back
+//   if (!account->TryTake(bytes)) …            // false: over the bounds; true: call GiveBack(bytes) later
+//   auto held = HeldBytes::Try(account, bytes);  // nullopt if over the bounds; its destructor calls GiveBack
 //   HeldBytes also_held(account, bytes);         // counts the bytes whatever the bounds
 //
-// Each connection has an account, and the accounts of one address share its bounds, so a client may hold no more if it
-// opens more connections. An address may hold at most Bounds::address_bytes, and no more than the part of
-// Bounds::total_bytes that is then still free; but it may always hold Bounds::always_bytes. So a few addresses can each
-// hold their whole bound, many can each hold less, and some room is left for a new address.
+// Each connection has an account. The accounts of one address share its bounds, so a client may hold no more if it
+// opens more connections. An address may hold at most Bounds::address_bytes, and also at most the part of
+// Bounds::total_bytes that is free after it has taken its bytes; but this part is never less than Bounds::always_bytes.
+// So a few addresses can each hold their whole bound, many addresses can each hold less, and some room is left for a
+// new address.
 //
-// The code that holds memory for a client counts it: filters, ranges, records, waiting live events, output. If several
-// accounts hold the same memory (Memory::kShared), it counts for each of them.
+// The code that holds memory for a client counts the memory in the client's account: filters, ranges, records, waiting
+// live events, output. If several accounts hold the same memory (Memory::kShared), each of them counts it.
 //
-// A connection that has no room for the data that it is about to read can wait for room (Account::WhenRoom). When the
-// program's memory runs short, the address that holds most has to free memory first (AskHeaviest).
+// A connection without room for the data that it is about to read can wait for room (Account::WhenRoom). When the
+// memory of the program runs short, the relay calls AskHeaviest, which asks the address that holds most to free memory.
 //
-// Threads: all functions of Ledger and Account may be called from any thread; a HeldBytes belongs to one thread at a
-// time. An account may outlive its connection, but not the ledger.
+// Threads: Ledger and Account are thread-safe; a HeldBytes is not. An account may outlive its connection, but not the
+// ledger.
 #pragma once
 
 #include <atomic>
@@ -65,10 +66,10 @@ class Ledger {
   void BoundTotal(uint64_t bytes) { total_bytes_ = bytes; }
 
   // Opens an account of the client address with the number `address` (Connection::group()). The account is closed when
-  // its last owner drops it. AskHeaviest calls `give_up`, if given, when the owner of the account should free as much
-  // memory as possible. It does so any number of times, on the thread that called AskHeaviest, but never after the
-  // account is closed. `give_up` runs under the ledger's mutex, so it must not call the ledger or an account; it should
-  // only post to another thread.
+  // its last owner drops it. AskHeaviest calls `give_up`, if given, to ask the owner of the account to free as much
+  // memory as possible. It may call `give_up` any number of times, on the thread that called AskHeaviest, but never
+  // after the account is closed. The ledger's mutex is locked during the call, so `give_up` must not call the ledger or
+  // an account; it should only post to another thread.
   std::shared_ptr<Account> Open(uint64_t address, std::function<void()> give_up = {});
 
   // Returns the bytes that all addresses hold.
@@ -83,10 +84,10 @@ class Ledger {
   // Returns the addresses that hold the most bytes, at most `most` of them, in descending order of bytes.
   std::vector<Holder> Heaviest(size_t most) const;
 
-  // Asks accounts of the address that holds most to free memory. Calls the `give_up` of its accounts, in descending
-  // order of bytes, until the accounts it has asked hold at least `bytes` together. Skips accounts without a `give_up`.
-  // Returns the bytes that the accounts it has asked hold, which may be less than `bytes`, or 0. The accounts free
-  // these bytes later.
+  // Asks the address that holds most to free memory. Calls `give_up` of its accounts, the account with the most bytes
+  // first, until the accounts that it has asked hold at least `bytes` together. Skips accounts without a `give_up`.
+  // Returns the bytes that the asked accounts hold, which may be less than `bytes`, or 0. These accounts free their
+  // bytes later.
   uint64_t AskHeaviest(uint64_t bytes);
 
  private:
@@ -128,17 +129,18 @@ class Account {
   bool TryTake(uint64_t bytes, Memory memory = Memory::kOwn);
   // Counts bytes that the caller holds already, whatever the bounds.
   void Take(uint64_t bytes, Memory memory = Memory::kOwn);
-  // Subtracts bytes that were counted with the same `memory`. The caller calls it when it no longer holds them.
+  // Subtracts bytes that were counted with the same `memory`. The caller must call it when it no longer holds the
+  // bytes.
   void GiveBack(uint64_t bytes, Memory memory = Memory::kOwn);
 
   // Returns true if the address may hold `bytes` more according to the present most_address_bytes(). TryTake may still
   // refuse them, because it compares with the value that most_address_bytes() has once the bytes are taken.
   bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
-  // Registers `tell`, to be called at most once, when an account of the same address calls GiveBack and HasRoom(bytes)
-  // is then true. Another account may take that room first. `tell` is not called for room that exists already, for room
-  // that other addresses make, or after the account is closed. Also, one GiveBack checks only a few waiters. So the
-  // caller must check from time to time, too. GiveBack calls `tell` under the ledger's mutex, so `tell` must not call
-  // the ledger or an account; it should only post to another thread.
+  // Registers `tell`, which is called at most once: when an account of the same address has called GiveBack and
+  // HasRoom(bytes) is then true. Another account may take that room before the caller does. `tell` is not called for
+  // room that exists already, for room that other addresses free, or after the account is closed. Also, one GiveBack
+  // checks only a few waiters. So the caller must also check HasRoom from time to time. GiveBack calls `tell` under the
+  // ledger's mutex, so `tell` must not call the ledger or an account; it should only post to another thread.
   void WhenRoom(uint64_t bytes, std::function<void()> tell);
 
   // Opens another account of the same address, for memory that no single connection of the address holds. `give_up` has
@@ -165,7 +167,7 @@ class Account {
   std::atomic<uint64_t> bytes_{0};
 };
 
-// HeldBytes: bytes that an account counts as long as this object lives. Not thread-safe.
+// HeldBytes: bytes that an account counts until this object is destroyed. Not thread-safe.
 class HeldBytes {
  public:
   // Makes an object without an account: TryAdd and GiveBack must not be called on it.
@@ -183,7 +185,7 @@ class HeldBytes {
   }
   HeldBytes(HeldBytes&& other) noexcept
       : account_(std::move(other.account_)), bytes_(std::exchange(other.bytes_, 0)), memory_(other.memory_) {}
-  // Swaps the two objects, so the bytes that this object held are given back when `other` is destroyed.
+  // Swaps the two objects, so the destructor of `other` subtracts the bytes that this object held.
   HeldBytes& operator=(HeldBytes&& other) noexcept {
     std::swap(account_, other.account_);
     std::swap(bytes_, other.bytes_);
@@ -200,7 +202,7 @@ class HeldBytes {
     bytes_ += bytes;
     return true;
   }
-  // Gives back `bytes` of the held bytes before the destructor runs. `bytes` must not exceed bytes().
+  // Subtracts a part of the held bytes before the destructor runs. `bytes` must not exceed bytes().
   void GiveBack(uint64_t bytes) {
     account_->GiveBack(bytes, memory_);
     bytes_ -= bytes;

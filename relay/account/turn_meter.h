@@ -1,5 +1,5 @@
-// TurnMeter: lets code deep inside a turn charge its work to the connection whose turn it is. A turn is one run of a
-// session on its I/O thread (relay/server/session.h).
+// TurnMeter: charges work to the connection whose turn runs on this thread, from code that does not know the
+// connection. A turn is one run of a session on its I/O thread (relay/server/session.h).
 //
 //   Work spent = 0;
 //   const TurnMeter meter(spent);            // in the session, for the length of a turn
@@ -17,7 +17,7 @@ namespace weir {
 
 class TurnMeter {
  public:
-  // Makes Charge on this thread add to `spent` until the meter is destroyed. If meters nest, only the innermost counts.
+  // While the meter exists, Charge on this thread adds to `spent`. If meters nest, only the innermost counts.
   explicit TurnMeter(Work& spent) : outer_(std::exchange(current_, &spent)) {}
   ~TurnMeter() { current_ = outer_; }
   TurnMeter(const TurnMeter&) = delete;

@@ -22,17 +22,17 @@
 
 namespace weir {
 
-// LinesInTurns: the queue behind Turns, PartyTurns and GroupTurns. Keeps one Line of items for each key. kKeyOf returns
-// the key of a party's connection (PartyOf) or of its address (GroupOf). A Line has the functions of PartyLine; it may
-// itself be a LinesInTurns. If memory runs out in a function that takes an item, the function throws and changes
-// nothing, and the caller still has the item.
+// LinesInTurns: the queue behind Turns, PartyTurns and GroupTurns. It has one Line of items for each key. kKeyOf
+// returns the key of a party: that of its connection (PartyOf) or that of its address (GroupOf). A Line has the
+// functions of PartyLine; it may itself be a LinesInTurns. If memory runs out in a function that takes an item, the
+// function throws and changes nothing, so the caller still has the item.
 template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
 class LinesInTurns {
  public:
   bool empty() const { return places_.turns().empty(); }
-  // Returns the next item. Requires that the queue is not empty.
+  // Returns the next item. REQUIRES: the queue is not empty.
   const Item& Front() const { return places_.Next().line.Front(); }
-  // Returns the work with which the next item was pushed. Requires that the queue is not empty.
+  // Returns the expected work of the next item, as passed to Push or PutBack. REQUIRES: the queue is not empty.
   Work FrontWork() const { return places_.Next().line.FrontWork(); }
   // Returns the number of lines: lines with waiting items, lines with an item whose turn has not ended, and empty lines
   // that are remembered because of the work that they have had (throttle/fair_turns.h).
@@ -45,7 +45,7 @@ class LinesInTurns {
     WaitOn(place);
   }
 
-  // Removes the next item and returns it. Requires that the queue is not empty. The item's turn lasts until the caller
+  // Removes the next item and returns it. REQUIRES: the queue is not empty. The item's turn lasts until the caller
   // calls End or PutBack for it. Several items may have their turns at the same time.
   Item Pop() {
     Place& place = places_.Next();
@@ -64,7 +64,7 @@ class LinesInTurns {
   }
 
   // Ends the turn of a popped item and puts the item back, as the first of its party. `asked` is the work with which
-  // the item was pushed, also its expected work for the next turn; `done` is the work that this turn has cost.
+  // the item was pushed; it is also the expected work of the next turn. `done` is the work that this turn has cost.
   void PutBack(const Party& party, Item&& item, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.PutBack(party, std::move(item), asked, done);

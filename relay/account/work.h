@@ -1,10 +1,10 @@
-// Work: the unit for everything that a client can make the relay do, on whatever thread. A unit of work is about a
+// Work: the unit for everything that a client can make the relay do, on any thread. A unit of work is about a
 // nanosecond of a CPU core.
 //
-// Work is charged by the gates for writes and scans (throttle/admission.h), by the turns of the workers, the commit
-// thread and the I/O threads (turns.h), and by the budgets of live matching. It is charged before it is done if its
-// cost is known by then, else afterwards. The figures below are rounded measurements. Their proportions matter: no kind
-// of work may be charged much less than it costs.
+// Three kinds of code charge work: the gates for writes and scans (throttle/admission.h); the turns of the workers, the
+// commit thread and the I/O threads (turns.h); and the budgets of live matching. They charge work before it is done if
+// its cost is known by then, else afterwards. The figures below are rounded measurements. Their proportions matter: no
+// kind of work may be charged much less than it costs.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ inline constexpr Work kSignatureWork = 44'000;  // verifying a signature
 inline constexpr Work kParsedByteWork = 2;      // parsing and hashing a byte of an event
 inline constexpr Work kWrittenByteWork = 2;     // making and copying a byte of an HTTP answer
 
-// Converts work for the gates, which count in bytes because they measure how many bytes the database can write. Returns
-// the number of bytes that take the same work to write.
+// Converts work to a cost for the gates. Gates count in bytes, because they measure how many bytes the database can
+// write. Returns the number of bytes that take the same work to write.
 constexpr Cost CostOf(Work work) { return Cost{work / kStoredByteWork}; }
 
 }  // namespace weir

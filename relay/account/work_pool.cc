@@ -123,7 +123,8 @@ class Tasks {
 
 struct WorkPool::Rep {
   explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
-  // Joins the threads. Called even if a thread could not be started; the earlier ones run by then.
+  // Joins the threads. Also runs if the constructor of WorkPool cannot start a thread; the earlier threads then run
+  // already.
   ~Rep();
 
   void Run(int nice);

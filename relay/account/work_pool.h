@@ -1,15 +1,15 @@
 // WorkPool: the threads that verify signatures and scan the store, so that I/O threads never wait for such work.
 //
 // Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have had
-// the least work once the expected work of its next task is added. So an address that asks for little goes before all
-// addresses that ask for much, whether they are known or new, however many they are, however many connections they
-// have, and whatever each task really costs.
+// the least work once its next task is done, as far as the expected work of that task tells. So an address that asks
+// for little goes before all addresses that ask for much. This is so for known and new addresses, however many
+// addresses and connections there are, and whatever each task really costs.
 //
-// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but if
+// An address has three kinds of tasks (Urgency). Urgent tasks (the first slice of a REQ or COUNT) go first, but while
 // other tasks wait, one of every eight tasks is not urgent. Fair tasks (events) and long tasks (the later slices of a
 // REQ or COUNT) take turns while both wait. One thread never runs long tasks, unless it is the only thread, so a short
-// request finds a thread whatever a scan costs. Within a kind, the connections of the address take turns by work.
-// Between addresses, urgency does not count. Callers split their work into tasks of about a millisecond.
+// request finds a thread however long a scan takes. Among tasks of one kind, the connections of the address take turns
+// by work. Urgency does not count between addresses. Callers split their work into tasks of about a millisecond.
 //
 // Threads: all functions may be called from any thread, also from a task. The pool does not bound the number of tasks;
 // callers limit the tasks that they submit (relay/protocol/event_window.h, relay/protocol/requests.h).
@@ -60,7 +60,7 @@ class WorkPool {
       Enqueue(urgency, party, expected, std::move(task));
     }
   }
-  // The expected work of a task for which the caller names none.
+  // The expected work of a task if the caller states none.
   static constexpr Work kUsualWork = kTurnWork / 8;
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Task task) {

@@ -1,10 +1,10 @@
 // Writes strings and JSON in the canonical form, which NIP-01 hashes. In this form seven characters are escaped, as
 // \n \" \\ \r \t \b \f, and every other character is written verbatim.
 //
-// This includes control characters without such a short escape, but implementations differ. Most events on the network
-// come from libraries that write an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Other libraries hash
-// the bare byte, as NIP-01 says. weir accepts both forms. This is safe because two different events never have the same
-// text in either form, so a hash fits only one event.
+// NIP-01 also writes the other control characters verbatim, but implementations differ here. Most events on the network
+// come from libraries that write them as an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Other
+// libraries hash the bare byte, as NIP-01 says. weir accepts an event if its id is the hash of either form. This is
+// safe because two different events never have the same text in either form, so a hash fits only one event.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The way to write a control character without a short escape: as an escape such as \u001f, or as the bare byte.
+// How a control character without a short escape is written: as an escape such as \u001f, or as the bare byte.
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
 
 // Returns true if `c` is one of the seven characters that NIP-01 escapes with a backslash and one more character.

@@ -1,16 +1,16 @@
-// Event: a Nostr event in the form that all code after the parser uses, which is one immutable string, the record.
+// Event: a Nostr event. After parsing, all code uses it in the form of one immutable string, the record.
 //
-// The store keeps the record, filters match it, and the relay sends its JSON to subscribers. A record has a fixed head,
-// then the tags that filters can ask for, then the event's JSON in minimal form (event_parser.h). So the relay parses
-// each event and writes its JSON only once.
+// The store saves the record, filters are matched against it, and the relay sends the JSON in it to subscribers. A
+// record has a fixed head, then the tags that filters can ask for, then the event's JSON in minimal form
+// (event_parser.h). So the relay parses each event and writes its JSON only once.
 //
 //   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's offset in the JSON 4 | tag bytes 4
 //   | tags: { letter 1 | length 4 | value } … | JSON
 //
-// The numbers above are sizes in bytes; numbers in a record are little-endian. A record has only those tags of the
-// event that have a value and a name of one letter (a-z, A-Z). A tag's value is in the record without JSON's escapes.
-// Only EventParser (event_parser.h) makes records, after it has checked the event's form and id. It does not check the
-// signature; VerifySignature (signature.h) does.
+// The numbers above are sizes in bytes. Integers in a record are little-endian. The record has only those tags of the
+// event that have a value and a name of one letter (a-z, A-Z). Their values are unescaped (JSON's escapes are replaced
+// by their characters). Only EventParser makes records. Before that, it checks the form and the id of the event, but
+// not the signature; VerifySignature (signature.h) checks the signature.
 #pragma once
 
 #include <array>
@@ -43,9 +43,9 @@ struct TagView {
   std::string_view value;
 };
 
-// The four classes of kinds in NIP-01, which decide what a relay stores: every regular event, only the newest
-// replaceable event of each author and kind, only the newest addressable event of each author, kind and "d" tag, and no
-// ephemeral event.
+// The four classes of kinds in NIP-01. They determine which events a relay stores: every regular event; only the newest
+// replaceable event of each author and kind; only the newest addressable event of each author, kind and value of the
+// "d" tag; and no ephemeral event.
 enum class KindClass : uint8_t { kRegular, kReplaceable, kEphemeral, kAddressable };
 KindClass ClassOf(uint16_t kind);
 // Returns true if `kind` is replaceable or addressable. A newer event of such a kind replaces the older event at the
@@ -74,7 +74,7 @@ struct RecordLayout {
 // below); the view does not check that. Returned views and references point into the record. Copies are cheap.
 class EventView {
  public:
-  // Visits the tags of a record, in the order that they have in the event.
+  // Visits the tags of a record, in the same order as in the event.
   class TagIterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -121,8 +121,8 @@ class EventView {
   const PublicKey& pubkey() const { return *reinterpret_cast<const PublicKey*>(record_.data() + 32); }
   // Seconds since 1970.
   uint64_t created_at() const { return Head<uint64_t>(RecordLayout::kCreatedAt); }
-  // The second since 1970 at which the event expires (NIP-40); 0 if it never expires. For an event whose expiration tag
-  // has the value 0, this is 1.
+  // The second since 1970 at which the event expires (NIP-40); 0 if it never expires. If the value of the expiration
+  // tag is 0, this is 1.
   uint64_t expiration() const { return Head<uint64_t>(RecordLayout::kExpiration); }
   uint16_t kind() const { return Head<uint16_t>(RecordLayout::kKind); }
   // Returns true if the event has the tag ["-"] (NIP-70).
@@ -155,7 +155,8 @@ class EventView {
   std::string_view record_;
 };
 
-// Event: owns a record, which all copies share. Many threads may read it at once. The record must not be null.
+// Event: shares the ownership of a record with its copies. Many threads may read it at once. The record must not be
+// null.
 class Event {
  public:
   explicit Event(std::string record) : record_(std::make_shared<const std::string>(std::move(record))) {}
@@ -170,9 +171,9 @@ class Event {
 
 inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), bytes.size()); }
 
-// Returns all tags named `name`, each with all its items, without escapes; the first item is the name. The name may be
-// longer than a letter. Parses the event's JSON, which is slow, so use it only for the few events that need such tags
-// (AUTH, requests to vanish, proof of work).
+// Returns all tags named `name`, each with all its items; the first item is the name. The items are unescaped. The name
+// may be longer than one letter. This function parses the event's JSON, which is slow, so call it only for the few
+// events that need such tags (AUTH, requests to vanish, proof of work).
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name);
 
 }  // namespace weir

@@ -53,9 +53,9 @@ class EventParser {
   std::unique_ptr<Buffers> buffers_;
 };
 
-// Returns the value of the first field "id" that consists of 64 hexadecimal digits of either case, for the OK message
-// that refuses an event. Returns an empty view if there is no such field. `json` need not be a valid event. The view
-// points into `json`.
+// Returns the value of the first field "id" that consists of 64 hexadecimal digits of either case, or an empty view if
+// there is none. The relay uses it for the OK message that refuses an event, so `json` need not be a valid event. The
+// view points into `json`.
 std::string_view FindId(std::string_view json);
 
 }  // namespace weir

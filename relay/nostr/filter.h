@@ -17,7 +17,7 @@ namespace weir {
 // these values.
 struct TagCondition {
   char letter;
-  std::vector<std::string> values;  // sorted, each once
+  std::vector<std::string> values;  // sorted, without repeated values
 
   bool operator==(const TagCondition&) const = default;
 };

@@ -21,8 +21,8 @@ inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
 }
 
 // Calls `visit(key)` for each key to which `event` belongs: first for its author's key and then, if the event is a gift
-// wrap, for the keys of its recipients. Visits a key as often as the event names it. Skips "p" tags without a valid
-// key.
+// wrap, for the keys of its recipients. If the event names a key several times, visits it several times. Skips "p" tags
+// without a valid key.
 template <typename Visit>
 void ForEachOwner(EventView event, Visit visit) {
   visit(event.pubkey());

@@ -45,8 +45,8 @@ class JsonScanner {
   explicit JsonScanner(std::string_view text, std::vector<JsonGap>* gaps = nullptr)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), gaps_(gaps) {}
 
-  // Moves past white space and returns the next character, but does not move past that. Returns NUL at the end of the
-  // text.
+  // Moves past white space and returns the next character, but does not move past that character. Returns NUL at the
+  // end of the text.
   char Peek() {
     if (at_ != end_ && static_cast<unsigned char>(*at_) > ' ') return *at_;
     SkipSpace();
@@ -80,8 +80,8 @@ class JsonScanner {
   // Reads a whole number without sign, point, exponent or leading zeros. A number beyond 2^64-1 is read as 2^64-1. If
   // the function returns false, the scanner has moved past no more than white space.
   bool ReadWhole(uint64_t* number);
-  // Moves past the next value, of whatever type, and checks its grammar. Callers leave out `depth`, the number of
-  // arrays and objects around the value.
+  // Moves past the next value, of whatever type, and checks its grammar. Callers outside this class leave out `depth`,
+  // which is the number of arrays and objects around the value.
   bool SkipValue(int depth = 0);
 
   // Returns a short description of the next token for an error message, such as `1.5`, `"abc"` or `an array`. Moves

@@ -30,7 +30,8 @@ class MessageReader {
   ClientMessage Read();
 
  private:
-  // Reads the verb. Returns nullopt if it is in kVerbs, so that the rest is still to be read; else the whole message.
+  // Reads the first element. Returns nullopt if it is in kVerbs; the caller then reads the rest. Otherwise returns the
+  // whole message.
   std::optional<ClientMessage> ReadVerb();
   ClientMessage ReadOther(const std::string& name);
   ClientMessage ReadEvent();

@@ -14,9 +14,10 @@
 
 namespace weir {
 
-// The first element of a client's message. kUnknown: any other element, or none that could be read.
+// The kind of a client's message, which its first element states. kUnknown: another element, or one that could not be
+// read.
 enum class Verb : uint8_t { kEvent, kReq, kClose, kCount, kAuth, kUnknown };
-// Returns the word of the message, such as "EVENT"; "unknown" for kUnknown.
+// Returns the first element of such a message, such as "EVENT"; "unknown" for kUnknown.
 std::string_view NameOf(Verb verb);
 
 struct MessageLimits {
@@ -25,7 +26,7 @@ struct MessageLimits {
   FilterLimits filter;
 };
 
-// EVENT and AUTH messages. Their event is still text, which a worker thread parses later. `json` points into the
+// EVENT and AUTH messages. Their event is still JSON text, which a worker thread parses later. `json` points into the
 // message.
 struct EventText {
   std::string_view json;
@@ -57,7 +58,7 @@ struct Negentropy {
 struct BadMessage {
   Verb verb = Verb::kUnknown;
   std::string subject;                  // the subscription or the event's id in hex; empty if it could not be read
-  std::string reason;                   // the text behind the prefix
+  std::string reason;                   // the text that follows the prefix
   std::string_view prefix = "invalid";  // NIP-01's prefix: "invalid", or "unsupported" for a filter's unknown field
 };
 

@@ -24,8 +24,8 @@ class BusWire {
   // Returns a descriptor that becomes readable when messages may have arrived. Returns -1 if there is no connection,
   // which is the case before Connect and after most errors.
   virtual int socket() const = 0;
-  // Sends messages, and waits up to `patience` for the service to accept them. If it fails but socket() is not -1, the
-  // service has refused these messages, and the connection can still be used.
+  // Sends messages, and waits up to `patience` for the service to accept them. If this fails and socket() is not -1,
+  // the service has refused these messages, but the connection still works.
   virtual Status Send(std::span<const std::string> messages, Duration patience) = 0;
   // Calls `on_message` for each message that has arrived; the view is valid only during the call. Does not wait for
   // messages.

@@ -20,7 +20,7 @@ namespace {
 // The letters that follow the sender's token in a message. The JSON of an event follows kIsEvent.
 constexpr char kWakes = 'w';
 constexpr char kIsEvent = 'e';
-constexpr char kProbes = 'p';  // a message of a bus to itself; other relays ignore it
+constexpr char kProbes = 'p';  // a message from a bus to itself; other relays ignore it
 constexpr size_t kSenderBytes = 16;
 
 constexpr std::chrono::milliseconds kConnectEvery{1000};  // the time between attempts to connect

@@ -1,5 +1,5 @@
-// NotifyWire: a BusWire over PostgreSQL's LISTEN and NOTIFY. It has a separate connection, because PostgreSQL makes
-// commits that notify wait for each other, and commits that save events should not wait.
+// NotifyWire: a BusWire over PostgreSQL's LISTEN and NOTIFY. PostgreSQL makes commits that notify wait for each other.
+// So NotifyWire uses a connection of its own, and commits that save events do not wait.
 #pragma once
 
 #include "monitors/postgres/postgres_session.h"

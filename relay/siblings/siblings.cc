@@ -123,7 +123,8 @@ bool Siblings::SleepUntilThereIsNews() {
   return !inbox_->stopping;
 }
 
-// Takes only some of the events, so that stored events need not wait for any number of strangers' signatures.
+// Takes only some of the events, so that stored events do not wait until the signatures of all ephemeral events are
+// verified.
 std::vector<std::string> Siblings::TakeEphemeral() {
   const std::lock_guard lock(inbox_->mutex);
   std::vector<std::string> taken;

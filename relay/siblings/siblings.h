@@ -4,9 +4,9 @@
 //   auto siblings = Siblings::Find(store, settings, listener);
 //   siblings.value()->Share(event);  // for ephemeral events only; saved events are announced automatically
 //
-// Saved events are read from the store, so no event is missed. They are read at once when the bus (event_bus.h)
-// announces new events, and also every quarter of a second. Ephemeral events come only over the bus, and are lost while
-// it is down.
+// This relay reads saved events from the store, so it misses none. It reads them at once when another relay announces
+// new events over the bus (event_bus.h), and also every quarter of a second. Ephemeral events come only over the bus,
+// and are lost while the bus is down.
 //
 // Threads: Share and Stats may be called from any thread. The listener is called on a thread of this object.
 #pragma once
@@ -40,8 +40,8 @@ struct SiblingsListener {
   EventLimits limits;  // ephemeral events beyond these limits are dropped
   // Returns true if this relay has live subscribers. While it has none, events are skipped.
   std::function<bool()> has_subscribers;
-  // Takes events of other relays, one or more at a time. Must call `done` when it can take more events, during the call
-  // or later, from any thread; until then it is not called again. It need not call `done` if the relay ends first.
+  // Takes one or more events of other relays. It must call `done` when it can take more events, during the call or
+  // later, from any thread. It is not called again before that. If the relay ends first, it need not call `done`.
   std::function<void(std::vector<SharedEvent> events, std::function<void()> done)> deliver;
 };
 
@@ -63,8 +63,8 @@ class Siblings {
 
   // Sends an ephemeral event to the other relays, if the bus accepts it (EventBus::Share).
   void Share(EventView event) { bus_->Share(event.json()); }
-  // Ends the delivery. After it has returned, the listener is not called any more. May be called more than once, by one
-  // thread.
+  // Ends the delivery. Once Stop has returned, the listener is not called any more. May be called more than once, by
+  // one thread.
   void Stop();
   SiblingsStats Stats() const;
 
@@ -96,9 +96,9 @@ class Siblings {
   PostgresStore& store_;
   const SiblingsListener listener_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  PostgresNews news_;  // only thread_ uses this and the members down to said_name_is_taken_
+  PostgresNews news_;  // only thread_ uses the members from here to said_name_is_taken_
   EventParser parser_;
-  TimePoint sized_at_{};             // the time at which the sizes of the store were last read
+  TimePoint sized_at_{};             // when the sizes of the store were last read
   bool failed_ = false;              // true if the last read of the store failed
   bool said_name_is_taken_ = false;  // true once the error was logged
   std::unique_ptr<EventBus> bus_;

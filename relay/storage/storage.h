@@ -40,8 +40,8 @@ Status Check(const StorageSettings& settings);
 // Checks only the value of WEIR_STORE.
 Status CheckStore(std::string_view store);
 
-// Returns true if the store is a RocksDB in the data directory, false if it is a PostgreSQL on a server, which other
-// programs can reach too.
+// Returns true if the store is a RocksDB in the data directory. Returns false if it is a PostgreSQL on a server, which
+// other programs can reach, too.
 bool IsEmbedded(const StorageSettings& settings);
 // Returns true if `store` is the address of a PostgreSQL.
 bool IsPostgres(std::string_view store);
@@ -82,7 +82,7 @@ class Storage {
   virtual uint64_t memory_target_bytes() const = 0;
   // Returns the directory or the server of the store, for log messages.
   virtual std::string name() const = 0;
-  // Return null if the store is on the other engine.
+  // Return null if the store uses the other engine.
   virtual const RocksDbMonitor* rocksdb_monitor() const { return nullptr; }
   virtual const PostgresMonitor* postgres_monitor() const { return nullptr; }
 

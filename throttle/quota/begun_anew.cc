@@ -14,13 +14,13 @@
 namespace weir {
 namespace {
 
-// One request for all requests that meet the same rules. "*" stands for each name that has no rules of its own.
+// A request that stands for all requests that meet the same rules. "*" means each name without rules of its own.
 struct Sample {
   std::string_view model;
   Requester requester;
 };
 
-// Adds samples, which are views into the configuration.
+// Adds samples for all rules of the configuration. The samples are views into it.
 void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
   const auto add = [&](std::string_view model, Requester requester) {
     if (requester.user.empty()) requester.user = kEveryOther;
@@ -42,7 +42,7 @@ void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
     for (const auto& [model, limits] : by_model) add(model, {.api_key = key});
 }
 
-// One counter that a sample meets.
+// A counter in which a sample's request is counted.
 struct Count {
   std::string kind;  // the tier, the kind of total, and the unit
   std::string name;  // its name in a store, with the model
@@ -77,7 +77,7 @@ bool Has(const std::vector<Count>& counts, const Count& count) {
   return std::ranges::find(counts, count.name, &Count::name) != counts.end();
 }
 
-// Makes one warning for all places at which the same limit replaces another.
+// Makes one warning for all counters for which the same old limit was replaced by the same new limit.
 class Warnings {
  public:
   void Add(const Count& before, const Count& now) {

@@ -1,8 +1,9 @@
-// Calendar: finds the calendar day or month of a time zone in which a moment lies, and the end of that day or month. A
-// day on which clocks are put forward or back has 23 or 25 hours. Counters of days and months are identified by the
-// date and not by the end. So if the time zone changes, the end of a day moves, but its counter stays.
+// Calendar: finds the calendar day or month that contains a given moment in a time zone, and the end of that day or
+// month. A day on which the clocks are changed has, for example, 23 or 25 hours. The key of a counter (quota_store.h)
+// contains the date of its day or month, but not its end. So if the operator changes the time zone, the end of the day
+// or month moves, and the counter is kept.
 //
-// Threads: any. A Calendar does not change.
+// Thread-safe. A Calendar does not change after it is made.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,22 @@ namespace weir {
 
 class Calendar {
  public:
-  // Returns the calendar of a time zone, which is named as in the tz database ("Europe/Berlin"). Returns an error if
-  // this machine does not know the time zone.
+  // Returns the calendar of the time zone that has this name in the tz database, such as "Europe/Berlin". Returns an
+  // error if the tz database of this machine does not have the name.
   static Result<Calendar> Of(const std::string& time_zone);
-  // Makes the calendar of UTC.
+  // Makes the calendar of the time zone UTC.
   Calendar();
 
   struct Period {
     int64_t date = 0;  // 20260228 for a day, 202602 for a month
     WallTime ends;     // the first moment after the period
   };
-  // Returns the day, or the month, in which `now` lies.
+  // Return the calendar day and the calendar month that contain `now`.
   Period DayOf(WallTime now) const;
   Period MonthOf(WallTime now) const;
 
  private:
-  struct Zone;  // keeps the time library's types in one source
+  struct Zone;  // hides the types of the time library
   std::shared_ptr<const Zone> zone_;
 };
 

@@ -8,7 +8,7 @@ void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAns
     answer->code = code;
     answer->tier = tier;
   }
-  // Rows that other programs have changed may say that the charge should fit already.
+  // At least 1 ns: if another program has changed the rows of a store, `wait` can be 0 or negative.
   answer->retry_after = std::max({Duration(1), wait, answer->retry_after.value_or(wait)});
 }
 

@@ -1,7 +1,6 @@
-// Judge: decides by the limits whether a charge (quota_store.h) fits. All stores that decide in this process use it:
-// memory, YAML and SQLite. (Redis decides in a Lua script, redis_script.h, in the same way.) It fixes in which order
-// the limits are checked and which code the answer gets, and finds the time after which the charge would pass all
-// limits.
+// Judge: checks a charge (quota_store.h) against all limits, and decides whether it fits. The memory, YAML and SQLite
+// stores use it; the Redis store does the same in a Lua script (redis_script.h). Judge determines the order in which
+// the limits are checked, the code of the answer, and the time after which the charge would fit all limits.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +12,21 @@
 
 namespace weir {
 
-// Notes in `answer` that a limit refuses the charge for now. Sets `code` and `tier` if no limit has refused before, so
-// that the answer names the first one. Raises `retry_after` to `wait` (at least 1 ns) if it was shorter, so that it
-// ends up as the longest wait. Does nothing if `code` is kTooLarge. `tier` is the index of the tier in Charge::tiers;
-// empty: the limit is one of the model's own quota.
+// Records in `answer` that a limit refuses the charge for now. The first limit that refuses sets `code` and `tier`.
+// `retry_after` becomes the longest `wait` of all limits that refuse, at least 1 ns. Does nothing if `code` is
+// kTooLarge already. `tier` is the index of the limit's tier in Charge::tiers; it is empty for a limit of the model's
+// own quota.
 void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAnswer* answer);
-// Notes in `answer` that the charge asks for more than a limit can ever allow. Sets `code` to kTooLarge, sets `tier`
-// and `unit`, and clears `retry_after`; so it replaces what Refuse has noted. Does nothing if `code` is kTooLarge
-// already, so that the first such limit is named.
+// Records in `answer` that the charge asks for more than a limit can ever allow. Sets `code` to kTooLarge, sets `tier`
+// and `unit`, and clears `retry_after`, so it overwrites what Refuse has recorded. Does nothing if `code` is kTooLarge
+// already, so the answer names the first such limit.
 void RefuseTooLarge(Limit::Unit unit, std::optional<size_t> tier, ChargeAnswer* answer);
 
-// The counters that a store has for a charge's model and tiers, as of now. UsedIn… return the amount that counts;
-// TierFits returns whether `amount` more fits. Until… return the time until the day is over, or until `amount` fits if
-// nothing else comes. Judge calls an Until… function only if the amount does not fit now and is not larger than the
-// limit, and never calls UntilTierFits for limits of calls.
+// The counters of a charge's model and tiers, as a store shows them to Judge. UsedInDay and UsedInMinute return the
+// amount that counts now; TierFits returns whether `amount` more fits. UntilDayEnds returns the time until the model's
+// day ends. UntilMinuteFits and UntilTierFits return the time until `amount` fits if nothing else is charged meanwhile.
+// Judge calls these three only if the amount does not fit now and is not larger than the limit. It never calls
+// UntilTierFits for a limit of calls.
 template <typename Counts>
 concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_t amount, size_t tier, Limit limit) {
   { counts.UsedInDay() } -> std::same_as<int64_t>;
@@ -37,7 +37,7 @@ concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_
   { counts.UntilTierFits(tier, amount, limit) } -> std::same_as<Duration>;
 };
 
-// Checks one tier.
+// Checks the limit of one tier.
 template <CountsOfCharge Counts>
 void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAnswer* answer) {
   const Limit& limit = charge.tiers[tier].limit;
@@ -49,7 +49,7 @@ void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAns
   Refuse(QuotaCode::kTierExceeded, of_calls ? kCallsPause : counts.UntilTierFits(tier, amount, limit), tier, answer);
 }
 
-// Checks the model's own quota: its day, then requests and tokens of the minute.
+// Checks the model's own quota: first the requests of the day, then the requests and the tokens of the minute.
 template <CountsOfCharge Counts>
 void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& counts, ChargeAnswer* answer) {
   const auto hear_minute = [&](Limit::Unit unit, int64_t amount, int64_t limit, QuotaCode code) {
@@ -67,9 +67,9 @@ void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& coun
   hear_minute(Limit::Unit::kTokens, charge.tokens, max_tpm, QuotaCode::kTpmExceeded);
 }
 
-// Checks all limits and sets `code`, `tier`, `unit` and `retry_after` of `answer`, which must have their initial values
-// before the call. Reads and changes no other field. If everything fits, `code` is kOk, or kUnknownModel without a
-// `quota`, or kUnlimited for a quota without limits.
+// Checks all limits, and sets `code`, `tier`, `unit` and `retry_after` of `answer`. REQUIRES: these four fields have
+// their initial values. Neither reads nor changes the other fields. If the charge fits all limits, `code` is kOk, or
+// kUnknownModel if `quota` is empty, or kUnlimited if `quota` has no limits.
 template <CountsOfCharge Counts>
 void Judge(const Charge& charge, const std::optional<ModelQuota>& quota, const Counts& counts, ChargeAnswer* answer) {
   const size_t before = std::min(charge.tiers_before_model, charge.tiers.size());

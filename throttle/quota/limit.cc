@@ -14,7 +14,7 @@ struct Length {
   std::string_view unit;
 };
 
-// Returns the length in the largest unit of which it is a whole number.
+// Returns the length as a whole number of the largest possible unit.
 Length LengthOf(Duration per) {
   static constexpr std::array<Length, 4> kUnits = {
       Length{86'400'000, "days"}, {3'600'000, "h"}, {60'000, "min"}, {1000, "s"}};

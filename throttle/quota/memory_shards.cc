@@ -6,10 +6,10 @@
 namespace weir {
 namespace {
 
-constexpr size_t kSweptAtOnce = 4096;  // buckets of meters, under one lock
-constexpr size_t kSweptInPassing = 2;  // buckets
+constexpr size_t kSweptAtOnce = 4096;  // buckets of meters that are swept under one lock
+constexpr size_t kSweptInPassing = 2;  // buckets of the shard, and of the meters
 constexpr size_t kSweptForRoom = 256;  // buckets: some 20 us; all of them would take too long for an I/O thread
-constexpr size_t kDueAtOnce = 256;     // models, in one call
+constexpr size_t kDueAtOnce = 256;     // models that one call of ExpireAcross visits
 
 }  // namespace
 
@@ -102,7 +102,7 @@ void MemoryShards::SweepQuiet(Slot* slot, WallTime now) {
   if (slot->counts->Quiet()) SweepSlot(slot, now, slot->counts->buckets());
 }
 
-// Returns how many buckets of meters it looked at.
+// Returns the number of meter buckets that it visited.
 size_t MemoryShards::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
   if (!slot->counts) return 0;
   Advance(slot->counts.get(), now);
@@ -111,7 +111,8 @@ size_t MemoryShards::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
   return swept;
 }
 
-// Sweeps the next buckets of the shard, and as many meter buckets of each model there. Returns how many it looked at.
+// Sweeps the next buckets of the shard, and at most the same number of meter buckets of each model in them. Returns the
+// number of buckets that it visited.
 size_t MemoryShards::SweepSome(Shard& shard, WallTime now, size_t buckets) {
   size_t swept = 0;
   for (size_t i = std::min(buckets, shard.slots.bucket_count()); i > 0 && swept < buckets; --i) {

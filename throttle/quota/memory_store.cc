@@ -28,7 +28,7 @@ Charge CutDown(Charge charge) {
 
 bool IsNothing(const Charge& charge) { return charge.requests == 0 && charge.tokens == 0 && !charge.holds(); }
 
-// The counters for Judge. Null: nothing counts yet, so every amount that is not above its limit fits.
+// The counters for Judge. If `counts` is null, nothing counts yet, so every amount that is not above its limit fits.
 class MemoryCounts {
  public:
   MemoryCounts(const ModelCounts* counts, const std::vector<Meter*>& meters, WallTime now)
@@ -57,21 +57,21 @@ class MemoryCounts {
   const WallTime now_;
 };
 
-// A charge while it holds the lock of its model's shard.
+// Runs one charge. The caller must hold the mutex of the model's shard as long as this object exists.
 class ChargeTurn {
  public:
   ChargeTurn(MemoryShards& shards, Shard& shard, const HashedName& name, const Charge& charge)
       : shards_(shards), shard_(shard), name_(name), charge_(charge), now_(shards.Now()) {}
 
-  // Returns false if there was no room for a name; then nothing is charged. The last try reports that in the answer
-  // instead and, if forced, charges what it can.
+  // Returns false, and charges nothing, if there is no room for a name and this is not the last try. The last try
+  // reports the lack of room in `answer`; if the charge is forced, it charges the parts for which there is room.
   bool Run(bool last, ChargeAnswer* answer);
-  // Returns how many parts of a forced charge found no room.
+  // Returns the number of parts of a forced charge for which there was no room.
   size_t dropped() const { return dropped_; }
 
  private:
   const std::optional<ModelQuota>& FindCounts();
-  // Returns true if the charge is a reservation that was made before.
+  // Returns true, and fills `answer`, if the charge asks for a reservation that was made before.
   bool WasMade(ChargeAnswer* answer);
   bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer);
   bool HasRoom() const;
@@ -124,14 +124,14 @@ bool ChargeTurn::Decide(const std::optional<ModelQuota>& quota, bool last, Charg
   return true;
 }
 
-// Finds the counts and the meters. Returns the quota that applies to the model.
+// Finds the counters of the model and the meters of the tiers. Returns the quota that applies to the model.
 const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   shard_.meters.clear();
   const auto found = shard_.slots.find(name_);
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
   if (counts_) shards_.Advance(counts_, now_);
   if (counts_ && charge_.token != nullptr) counts_->ForgetEnded();
-  // Locked for the whole turn, because counters across models are checked together with the model's.
+  // Locked until the charge is done, because counters across models are checked together with the model's.
   if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
     across_lock_ = std::unique_lock(shards_.across_mutex());
   for (const TierCharge& tier : charge_.tiers) {
@@ -151,7 +151,8 @@ bool ChargeTurn::HasRoom() const {
   return missing == 0 || (charge_.may_name && shards_.HasRoomForMeters(missing));
 }
 
-// Returns false if not all of the charge could be entered; then nothing was, unless the charge was forced.
+// Charges the amounts. Returns false if there is not enough room; then nothing was charged, unless the charge is
+// forced.
 bool ChargeTurn::Enter(ChargeAnswer* answer) {
   const bool force = charge_.forces();
   if (!counts_) {
@@ -171,7 +172,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
     }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
-      // The reservation counts as a new name then, of which no party may have too many.
+      // The reservation then counts as a new name, so that NamingShares can refuse a party that makes too many.
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
@@ -203,7 +204,7 @@ size_t MemoryQuotaStore::exact_entries() const { return WindowLog::kExactEntries
 
 Duration MemoryQuotaStore::granule(Duration window) const { return WindowLog::Granule(window); }
 
-// Tries a second time if there was no room for a name at first.
+// Makes room and tries a second time if the first try found no room for a name.
 void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   const HashedName name(charge.model);
   Shard& shard = shards_->Of(name);
@@ -221,7 +222,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   }
 }
 
-// Fills one answer and returns it, because moving an answer costs 4 ns.
+// Uses one answer from the beginning to the end, because moving an answer costs 4 ns.
 ChargeAnswer MemoryQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer;
   if (IsAmount(charge.tokens) && IsAmount(charge.requests) && IsAmount(charge.money)) {

@@ -1,11 +1,13 @@
 // MemoryQuotaStore: a QuotaStore (quota_store.h) that counts in the memory of this process. No other process shares its
-// counters, which are lost with the store. YamlQuotaStore (yaml_store.h) is derived from it, and writes them to a file.
+// counters, and they are lost when the store is destroyed. The derived class YamlQuotaStore (yaml_store.h) writes them
+// to a file.
 //
-// Each window of a model has a log of its entries, with a running sum. So an allowed charge costs only the removal of
-// the entries that have left since the last decision, however many the window has. A refusal walks along the entries
-// that must leave until the charge fits, to find retry_after. A log is exact up to kExactEntries (window_log.h); beyond
-// that, entries that are closer than granule(window) become one, with the time of the last of them. All logs together
-// hold at most max_entry_bytes, and a little per log (window_log.h). Near that bound logs are coarser.
+// Each window of a model has a log of its entries, with a running sum. To allow a charge, the store only removes the
+// entries that have left the window since the last decision, so the cost does not depend on the number of entries. To
+// refuse a charge, it also visits the entries that must leave before the charge fits, to compute retry_after. A log is
+// exact up to kExactEntries (window_log.h). In a longer log, entries that are closer than granule(window) become one
+// entry with the time of the last of them. All logs together take at most max_entry_bytes, plus a little for each log
+// (window_log.h). Near that bound, logs merge entries earlier.
 #pragma once
 
 #include <atomic>
@@ -18,15 +20,16 @@ namespace weir {
 class MemoryShards;
 
 struct MemoryStoreOptions {
-  // The most models without a quota for which anything counts. Models with a quota always have room.
+  // The most models without a quota that may have counters at the same time. Models with a quota always have room.
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;  // counters of tiers, of all models together
-  // Open reservations, of all models together. The store also remembers that many ends of reservations, and again that
-  // many of named ones (Charge::token).
+  // The most open reservations of all models together. The store also remembers at most this number of ends of
+  // reservations without a name, and at most this number of ends of named reservations (Charge::token).
   size_t max_reservations = 250'000;
-  // Ends of named reservations that are remembered for each model; max_reservations is the most for all models.
+  // The most ends of named reservations that the store remembers for each model; max_reservations bounds those of all
+  // models.
   size_t max_named_ended = kMostNamedEnded;
-  size_t max_entry_bytes = size_t{64} << 20;  // for the entries of windows, except the minutes of models with a quota
+  size_t max_entry_bytes = size_t{64} << 20;  // the entries of windows; without the minutes of models with a quota
 };
 
 class MemoryQuotaStore : public QuotaStore {

@@ -1,9 +1,9 @@
 // Meter: the counter of one limit of a tier (limit.h): a window, a bucket, or a calendar day or month. DayCount: the
 // counter of a model's requests a day; its day begins with the first request and lasts 24 h.
 //
-// Call Advance before every other function, with the same time.
+// The caller must call Advance, with the same time, before every other function.
 //
-// Threads: one at a time.
+// Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,20 @@
 
 namespace weir {
 
-// PeriodCount: the counter of one calendar day or month. It does not begin anew at the end of its period: the next one
-// has another date, and so another counter (Limit::date).
+// PeriodCount: the counter of one calendar day or month. It does not return to 0 at the end of its period, because the
+// next period has another date, and so another counter (Limit::date).
 class PeriodCount {
  public:
   PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
 
-  // Takes over the end of the period from `limit`: another time zone may have moved it.
+  // Sets the end of the period to that of `limit`; a change of the time zone may have moved it.
   void Follow(const Limit& limit) { ends_ = EndOfPeriod(limit); }
   void Advance(WallTime now) { now_ = now; }
   int64_t used() const { return used_; }
   Duration UntilEnd() const { return ends_ - now_; }
   void Add(int64_t amount) { used_ = AddAmounts(used_, amount); }
   void GiveBack(int64_t amount) { used_ -= std::min(used_, amount); }
-  // Returns true if the counter can be deleted: nothing counts, or the period ended kPeriodKept ago.
+  // Returns true if the counter can be deleted: it counts nothing, or its period ended at least kPeriodKept ago.
   bool Forgettable() const { return used_ == 0 || now_ >= ends_ + kPeriodKept; }
 
  private:
@@ -41,10 +41,10 @@ class PeriodCount {
 
 class Meter {
  public:
-  // `room` bounds the bytes of a window's entries, and must outlive the meter; null: no bound.
+  // `room` bounds the bytes of the entries of a window, and must outlive the meter; null: no bound.
   Meter(const Limit& limit, WallTime now, Bound* room = nullptr) : count_(Begin(limit, now, room)) {}
 
-  // Counts by `limit` from now on, which must have the same MeterName.
+  // Counts by `limit` from now on. REQUIRES: the MeterName of `limit` is that of the former limit.
   void Follow(const Limit& limit) {
     if (auto* bucket = std::get_if<RefilledBucket>(&count_)) bucket->Follow(limit);
     if (auto* period = std::get_if<PeriodCount>(&count_)) period->Follow(limit);
@@ -53,27 +53,27 @@ class Meter {
     std::visit([now](auto& count) { count.Advance(now); }, count_);
   }
 
-  // Returns true if `amount` more fits now. A bucket uses the limit of the last Follow.
+  // Returns true if `amount` more fits now. A bucket ignores `limit`, and uses the limit of the last Follow.
   bool Fits(int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() + amount <= Most(limit);
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used() + amount <= Most(limit);
     return std::get<RefilledBucket>(count_).Holds(amount);
   }
-  // Returns the time until `amount` fits if nothing else comes. Only for an `amount` that does not fit now and is at
-  // most MostAtOnce(limit).
+  // Returns the time until `amount` fits if nothing else is charged meanwhile. REQUIRES: `amount` does not fit now and
+  // is at most MostAtOnce(limit).
   Duration UntilFits(WallTime now, int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->UntilFits(now, amount, Most(limit));
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->UntilEnd();
     return std::get<RefilledBucket>(count_).UntilHolds(amount);
   }
-  // Returns the amount that counts; for a bucket, what it lacks to be full, rounded up.
+  // Returns the amount that counts; for a bucket, the amount that is missing until it is full, rounded up.
   int64_t used() const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return std::min(kMostAmount, log->used());
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used();
     return std::get<RefilledBucket>(count_).lacks();
   }
 
-  // Adds an amount (1..kMostAmount), whatever the limit. Returns the entry, for GiveBack.
+  // Adds an amount from 1 to kMostAmount, whatever the limit. Returns the entry, which the caller passes to GiveBack.
   WindowLog::Ref Add(WallTime now, int64_t amount) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->Add(now, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) {
@@ -83,8 +83,8 @@ class Meter {
     }
     return 0;
   }
-  // Subtracts `amount` of the `reserved` that Add added `since` ago, as far as it still counts. `ref` is what Add
-  // returned.
+  // Subtracts `amount` of the `reserved` amount that Add added `since` ago, as far as it still counts. `ref` is the
+  // result of that Add.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) return period->GiveBack(amount);
@@ -132,19 +132,19 @@ class DayCount {
     if (start_ > now) start_ = now;
     if (now - start_ >= kDay) End();
   }
-  // Adds requests; the first begins a day. Returns the day, for GiveBack.
+  // Adds requests. The first request begins a day. Returns the number of the day, which the caller passes to GiveBack.
   Ref Add(WallTime now, int64_t requests) {
     if (count_ == 0) start_ = now;
     count_ = AddAmounts(count_, requests);
     return day_;
   }
-  // Subtracts requests, if `day` has not ended.
+  // Subtracts requests that were added in the day with this number. Does nothing if that day has ended.
   void GiveBack(Ref day, int64_t requests) {
     if (day != day_ || count_ == 0) return;
     count_ -= std::min(count_, requests);
     if (count_ == 0) End();
   }
-  // Ends the day, and begins one with this start and count.
+  // Ends the day, and begins one with the given start and count.
   void Set(WallTime start, int64_t count) {
     End();
     if (count <= 0) return;
@@ -155,7 +155,7 @@ class DayCount {
   Ref day() const { return day_; }
   int64_t count() const { return count_; }
   WallTime start() const { return start_; }  // the epoch if no day has begun
-  // Only if a day has begun.
+  // REQUIRES: a day has begun.
   Duration UntilEnd(WallTime now) const { return start_ + kDay - now; }
 
  private:

@@ -9,11 +9,11 @@ Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to, bool even_empty
   if (state.value().empty() && !even_empty)
     return Status::Error("nothing was migrated: " + from.name() + " holds nothing, neither quotas nor usage");
   const Status written = to.Import(state.value());
-  // Not every store imports all or nothing.
+  // A store may have imported a part of the state.
   if (!written.ok())
     return Status::Error("not migrated, or not wholly: writing " + to.name() + ": " + written.message() +
                          "; migrate again");
-  // Not every store writes at once.
+  // A store may have the state only in memory so far.
   const Status kept = to.Persist();
   if (!kept.ok()) return Status::Error("imported into " + to.name() + ", but not written: " + kept.message());
   Migrated migrated;

@@ -1,8 +1,8 @@
-// ModelCounts: everything that a memory store counts for one model (requests and tokens of the minute, its day, the
-// meters of its tiers), and its open and ended reservations. It enters charges, and settles reservations. Whether a
-// charge fits is decided elsewhere (judge.h).
+// ModelCounts: the counters of one model in a memory store (requests and tokens of the minute, requests of the day, and
+// the meters of its tiers), and its open and ended reservations. It charges amounts and settles reservations. It does
+// not decide whether a charge fits; Judge (judge.h) does.
 //
-// Threads: one at a time; callers hold the lock of the model's shard (memory_shards.h).
+// Not thread-safe; callers hold the mutex of the model's shard (memory_shards.h).
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace weir {
 
-// MeterKeyView identifies a meter by the key of its tier and by the parts of MeterName, without building that text.
-// MeterKey is the same with a copy of the key.
+// MeterKeyView identifies a meter by the key of its tier and by the parts of MeterName (limit.h), without making that
+// text. MeterKey is the same, but owns the key of the tier.
 struct MeterKeyView {
   std::string_view key;
   Limit::Unit unit{};
@@ -60,28 +60,29 @@ struct SameMeterKey {
   }
 };
 
-// Returns how many meters the charge needs that do not exist. `meters` has one pointer for each tier of the charge;
-// null: the meter does not exist.
+// Returns the number of meters that the charge needs and that do not exist. `meters` has one pointer for each tier of
+// the charge, which is null if the meter does not exist.
 size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 
 // The bounds that all models of a store share.
 struct CountBounds {
   Bound meters;                                  // counters of tiers
   Bound open_holds;                              // open reservations
-  EndsBound ended_holds;                         // remembered ends without a name
+  EndsBound ended_holds;                         // remembered ends of reservations without a name
   EndsBound named_ends;                          // remembered ends of named reservations (Charge::token)
-  size_t named_ends_of_model = kMostNamedEnded;  // the most of these for each model
-  // Bytes of the entries of windows. It is read for each entry and rarely written, so it has a cache line of its own.
+  size_t named_ends_of_model = kMostNamedEnded;  // the most of `named_ends` for each model
+  // Bytes of the entries of windows. Threads read it for each entry and rarely write it, so it has its own cache line.
   alignas(64) Bound entry_bytes;
-  // When the end of a named reservation was last forgotten before its time was over; the epoch: never.
+  // The last time at which the end of a named reservation was forgotten too early (quota_store.h); the epoch: never.
   std::atomic<WallTime> name_lost{};
 };
 
 class ModelCounts {
  public:
-  // `bounds` and `across_mutex` must outlive this object. `across_mutex` guards the counters across models, which
-  // MemoryShards owns. Functions lock it themselves if a reservation has a part there; so callers must not hold it
-  // unless a function says so. Entries take room from `bounds`, except those of the minute if `has_quota`.
+  // `bounds` and `across_mutex` must outlive this object. `across_mutex` guards the counters across models
+  // (MemoryShards::across). A function that settles, expires or forgets a reservation locks this mutex if the
+  // reservation has charged such a counter. So callers must not hold it, unless the function's comment says that they
+  // must. Entries take room from `bounds`, except the entries of the minute if `has_quota` is true.
   ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
@@ -95,34 +96,35 @@ class ModelCounts {
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
 
-  // Brings the minute, the day and the reservations to `now`. Call it before every other function, with the same time.
-  // Expires reservations whose deadline has come, at most kMostExpiredAtOnce of them; returns how many.
+  // Brings the minute, the day and the reservations to `now`. The caller must call it before every other function, with
+  // the same time. Expires reservations whose deadline has come, at most kMostExpiredAtOnce of them, and returns their
+  // number.
   size_t Advance(WallTime now);
 
-  // Returns the meter of a tier, advanced to `now`; null if there is none. The meter counts by tier.limit from then on.
+  // Returns the meter of a tier, advanced to `now`, or null if there is none. The meter uses tier.limit from then on.
   Meter* FindMeter(const TierCharge& tier, WallTime now);
-  // Makes the meters that the charge needs and that `meters` does not have, while there is room. Those of tiers
-  // `of_all_models` are made in `across`. Returns how many could not be made; they stay null. If the charge has tiers
-  // `of_all_models`, the caller holds `across_mutex`, here and for Enter.
+  // Makes the meters that the charge needs and that are null in `meters`, as long as there is room. Makes those of
+  // tiers with `of_all_models` in `across`. Returns the number of meters for which there was no room; these stay null.
+  // REQUIRES, also for Enter: the caller holds `across_mutex` if a tier of the charge has `of_all_models`.
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
-  // Charges the amounts, whatever the limits, in the model's own counters and in `meters`; a null meter is left out.
-  // With a `token` the charge becomes an open reservation.
+  // Charges the amounts, whatever the limits, in the model's own counters and in those `meters` that are not null. With
+  // a `token`, also makes an open reservation.
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // Forgets the ends whose time is over, and those beyond the bounds.
+  // Forgets the ends that may be forgotten by now, and the ends beyond the bounds.
   void ForgetEnded();
-  // Returns the reservation of this token if it is open, or if it was named and its end is remembered and does not
-  // count as never made (HoldEnd::as_if_never); otherwise null. Call ForgetEnded before: a new reservation under the
-  // token must not replace an end whose time is over, because that end still pins meters.
+  // Returns the reservation of this token if it is open; or if it was named, its end is remembered, and it does not
+  // count as never made (HoldEnd::as_if_never). Otherwise returns null. The caller must call ForgetEnded first: a new
+  // reservation with the same token must not replace an end that still pins meters.
   const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.HasRoom(); }
   std::optional<WallTime> NextDue() const { return holds_.NextDue(); }
-  std::optional<WallTime> noted_due;  // the deadline that MemoryShards::NoteDue has noted
-  // Settles or extends a reservation. `answer->code` must be kUnknown before, and stays so if the reservation is
-  // unknown. Returns how many reservations this found expired: 0 or 1.
+  std::optional<WallTime> noted_due;  // the deadline that MemoryShards::NoteDue has recorded
+  // Settles or extends a reservation. REQUIRES: `answer->code` is kUnknown. Does not change it if the reservation is
+  // unknown. Returns the number of reservations that this call found expired: 0 or 1.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
-  // Releases what the open reservations hold. For a reset, which deletes this object but not the meters across models.
-  // The reservations stay in the list.
+  // Releases the amounts of the open reservations, but keeps the reservations. MemoryQuotaStore::Reset calls it before
+  // it deletes this object, because the counters across models are not deleted.
   void GiveBackAll();
 
   const WindowLog& requests() const { return requests_; }
@@ -138,19 +140,19 @@ class ModelCounts {
     };
   }
 
-  // Restore fills an object that counts nothing yet. Save writes the model's own counters, but no quota.
+  // Restore fills an object that counts nothing yet. Save writes the model's own counters, but not its quota.
   void Restore(const ModelState& state, WallTime now);
   void Save(ModelState* state) const;
-  // Forgets ends as ForgetEnded does. Then looks at up to `buckets` hash buckets of meters, beginning where the last
-  // call stopped, and deletes the meters that are Forgettable. Returns how many buckets it looked at.
+  // Calls ForgetEnded. Then visits at most `buckets` hash buckets of the meters, from where the last call stopped, and
+  // deletes the meters that are Forgettable. Returns the number of buckets that it visited.
   size_t Sweep(WallTime now, size_t buckets);
   size_t buckets() const { return meters_.bucket_count(); }
-  // Deletes all meters, none of which may be pinned.
+  // Deletes all meters. REQUIRES: none of them is pinned.
   void ForgetMeters();
-  // Returns true if nothing counts, except perhaps for tiers: no request, no token, no day, no open reservation.
+  // Returns true if the model's own counters are 0 and it has no open reservation. Its tiers may still count something.
   bool Quiet() const;
-  // Returns true if the model belongs in a list of models that count. The end of a reservation is only remembered, so
-  // it does not matter here.
+  // Returns true if QuotaStore::Models has to list the model. Ends of reservations do not matter for this, because they
+  // are only remembered and count nothing.
   bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
   // Returns true if this object can be deleted.
   bool Forgettable() const { return !CountsAnything() && ended_.empty() && named_ended_.empty(); }

@@ -1,5 +1,5 @@
-// ModelPattern: a name of models with one '*', which stands for any text, even an empty one. ModelSet: a set of names
-// and patterns.
+// ModelPattern: a pattern of model names that has one '*', which matches any text, also an empty text. ModelSet: a set
+// of model names and patterns.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace weir {
 
 inline bool IsModelPattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
-// Accepts a name (CheckName) or a pattern; the error says what is wrong.
+// Returns an error unless `name` is a valid name (CheckName) with at most one '*'.
 inline Status CheckModelName(std::string_view name) {
   if (Status checked = CheckName("model", name); !checked.ok()) return checked;
   if (std::ranges::count(name, '*') <= 1) return {};
@@ -33,8 +33,8 @@ class ModelPattern {
   bool Fits(std::string_view name) const {
     return name.size() >= begin_.size() + end_.size() && name.starts_with(begin_) && name.ends_with(end_);
   }
-  // Returns how much of a name the pattern states: how many characters besides the '*', then how many before it. If
-  // several patterns fit a name, the one with the larger value is used.
+  // Returns how specific the pattern is: the number of characters besides the '*', and the number of characters before
+  // the '*'. If several patterns fit a name, the pattern with the larger value is used.
   std::pair<size_t, size_t> stated() const { return {begin_.size() + end_.size(), begin_.size()}; }
 
  private:
@@ -42,7 +42,7 @@ class ModelPattern {
   std::string end_;
 };
 
-// A set of models, given by their names and by patterns.
+// ModelSet: a set of models, given by their names and by patterns.
 class ModelSet {
  public:
   void Add(std::string_view name) {
@@ -53,7 +53,7 @@ class ModelSet {
     }
   }
   bool empty() const { return names_.empty() && patterns_.empty(); }
-  // Returns true if `name` is in the set, or fits a pattern in it.
+  // Returns true if `name` is in the set or fits a pattern in the set.
   bool Contains(std::string_view name) const {
     return names_.contains(name) ||
            std::ranges::any_of(patterns_, [&](const ModelPattern& pattern) { return pattern.Fits(name); });

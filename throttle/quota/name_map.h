@@ -1,7 +1,7 @@
-// NameMap: a hash map from names to values. It is searched with a std::string_view, and names are never removed.
+// NameMap: a hash map from names to values. Find takes a std::string_view. Names cannot be removed.
 //
-// Every decision looks up its model here. With std::unordered_map, whose hash divides, the limiter's share of a
-// decision takes 48 ns; with NameMap it takes 35 ns.
+// Every decision looks up its model in a NameMap. The part of a decision that runs in the limiter takes 35 ns with
+// NameMap, and 48 ns with std::unordered_map, which computes a division for each hash.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace weir {
 template <typename Value>
 class NameMap {
  public:
-  // Returns null if the name has no value. The pointer is valid until the next Set.
+  // Returns the value of the name, or null if the name has none. The pointer is valid until the next Set.
   const Value* Find(std::string_view name) const {
     if (entries_.empty()) return nullptr;
     const Entry* entry = EntryAt(SlotOf(name));
     return entry != nullptr ? &entry->second : nullptr;
   }
 
-  // Adds a value, or replaces the one that the name has.
+  // Sets the value of the name. Replaces the value that the name has, if any.
   void Set(std::string_view name, Value value) {
     if ((entries_.size() + 1) * 2 > slots_.size()) Grow();
     uint32_t& slot = slots_[SlotOf(name)];
@@ -49,7 +49,7 @@ class NameMap {
     return at == kFree ? nullptr : &entries_[at];
   }
 
-  // Returns the slot of the name or, if it has none, the free slot for it.
+  // Returns the slot that has the name; if none has it, returns the free slot into which the name belongs.
   size_t SlotOf(std::string_view name) const {
     const size_t mask = slots_.size() - 1;
     size_t slot = HashOfName(name) & mask;
@@ -63,7 +63,7 @@ class NameMap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> slots_;  // indices into entries_; a power of two, at least half of them free
+  std::vector<uint32_t> slots_;  // indices into entries_; a power of two, of which at least half are free
 };
 
 }  // namespace weir

@@ -1,11 +1,12 @@
-// NamingShares: keeps a party that invents names from filling a store. A name is something for which a store begins a
+// NamingShares: keeps a requester that invents names from filling a store. A name is anything for which a store makes a
 // counter: a user of a tier, or a model without a quota. A party is the API key, the tenant or the address from which
-// requests come. When a store has little room left for names, a party that has begun more than a tenth of the recent
-// names gets no new ones; the others still do. So a party that invents names locks out only itself.
+// requests come. When a store has little room left for names, NamingShares refuses new names to a party that has caused
+// more than a tenth of the names of the last one to two hours. All other parties still get new names, so a party that
+// invents names locks out only itself.
 //
-// It sees only this process, and counts by the hour: a name counts for its party for one to two hours.
+// A NamingShares knows only the names of this process. It counts them by the hour.
 //
-// Threads: any.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,15 +23,15 @@ namespace weir {
 
 class NamingShares {
  public:
-  // Returns whether the store was nearly full as of the last Learn. Takes no lock, so that decisions need none while
+  // Returns true if the store was nearly full at the last Learn. Takes no lock, so that decisions take none as long as
   // there is room.
   bool store_is_nearly_full() const { return nearly_full_.load(std::memory_order_relaxed); }
-  // Returns false if the party began more than a tenth of all recent names; the first time in an hour, also makes a
-  // warning.
+  // Returns false if the party has caused more than a tenth of all recent names. The first time in an hour that it
+  // returns false for the party, it also makes a warning (TakeWarnings).
   bool MayName(const std::string& party, TimePoint now);
-  // Records that a charge of the party began `new_names` names, and whether the store was nearly full after it.
+  // Records that a charge of the party has caused `new_names` new names, and whether the store is nearly full now.
   void Learn(const std::string& party, uint32_t new_names, bool nearly_full, TimePoint now);
-  // Returns the warnings, for the log, that were made since the last call.
+  // Returns the warnings that were made since the last call. The caller logs them.
   std::vector<std::string> TakeWarnings();
 
  private:
@@ -40,12 +41,12 @@ class NamingShares {
     bool warned = false;
     uint64_t all() const { return now + before; }
   };
-  // Begins another hour if this one is over.
+  // Begins the next hour if an hour has passed since hour_began_.
   void Turn(TimePoint now);
   Count& Of(const std::string& party);
 
   std::atomic<bool> nearly_full_{false};
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // protects the members below
   TimePoint hour_began_{};
   std::map<std::string, Count, std::less<>> parties_;
   uint64_t names_ = 0;  // names of all parties together

@@ -1,5 +1,5 @@
-// The warnings of a store (StoreHealth in quota_store.h) that has little room left for names of counters or for open
-// reservations, or that forgets idempotency keys too early.
+// Warnings of a store (StoreHealth::warning in quota_store.h): it has little room left for names of counters or for
+// open reservations, or it forgets idempotency keys too early.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// A store warns when this share of its room is taken.
+// The share of its room from which on a store warns.
 inline constexpr double kNearlyFull = 0.9;
 inline constexpr std::string_view kNearlyFullWarning =
     "nine tenths of the names that it may hold are taken; when all are, new users and unknown models are refused "
@@ -18,14 +18,14 @@ inline constexpr std::string_view kNearlyFullOfHoldsWarning =
     "nine tenths of the reservations that it may hold are open; when all are, no other is made (too_many_names): raise "
     "WEIR_QUOTA_MAX_RESERVATIONS, or find the client that neither commits nor refunds";
 
-// How long a warning stays after its cause.
+// The time for which a store repeats a warning after an idempotency key was forgotten.
 inline constexpr Duration kWarnedFor = std::chrono::minutes(10);
 inline constexpr std::string_view kNamesLostWarning =
     "idempotency keys are forgotten before their day is over, because there are too many: a request that is sent again "
     "with one of them is charged again; raise WEIR_QUOTA_MAX_IDEMPOTENCY_KEYS (of a memory: or yaml: store "
     "WEIR_QUOTA_MAX_RESERVATIONS too), or find the client that sends so many";
-// Returns true if an idempotency key was forgotten too early within the last kWarnedFor. `last` is when that happened
-// last; the epoch: never.
+// Returns true if an idempotency key was forgotten too early within the last kWarnedFor. `last` is the time at which
+// that happened last; the epoch means never.
 inline bool LostNamesOfLate(WallTime last, const WallClock& clock) { return clock.Now() - last < kWarnedFor; }
 
 }  // namespace weir

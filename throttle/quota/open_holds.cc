@@ -12,7 +12,7 @@ void OpenHolds::Add(const ReservationToken& token, Hold hold) {
 }
 
 void OpenHolds::PushDue(const ReservationToken& token, WallTime deadline) {
-  // Settled reservations stay in the heap until they are due, or until they make up most of it.
+  // Entries of settled reservations stay in the heap until they are due, or until they are most of the heap.
   static constexpr size_t kFewDue = 64;
   due_.push_back({deadline, token});
   std::ranges::push_heap(due_, Later);
@@ -31,7 +31,7 @@ std::optional<Hold> OpenHolds::Take(const ReservationToken& token) {
   return std::move(node.mapped());
 }
 
-// Keeps the time at which the reservation was made.
+// Also increases hold_for, so that Hold::made() does not change.
 void OpenHolds::Extend(const ReservationToken& token, WallTime deadline) {
   Hold& hold = holds_.at(token);
   hold.hold_for += deadline - hold.deadline;

@@ -1,7 +1,7 @@
 // OpenHolds: the open reservations of one model in a memory store, by token and by deadline. A reservation is open
-// until it is settled or has expired.
+// until it is settled or expires. In names, "hold" means reservation.
 //
-// Threads: one at a time.
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ struct Hold {
   struct Part {
     Meter* meter = nullptr;  // pinned (Meter::Pin)
     Limit::Unit unit{};
-    WindowLog::Ref ref = 0;      // its entry in the meter
+    WindowLog::Ref ref = 0;      // the entry of the reservation in the meter
     bool of_all_models = false;  // the meter counts all models together
   };
 
   WallTime deadline;
-  Duration hold_for{};  // time to live
-  bool named = false;   // a caller may ask for it again (Charge::token)
+  Duration hold_for{};  // the reservation's time to live
+  bool named = false;   // a caller may ask for this reservation again (Charge::token)
   Amounts charged;
   Amounts used;                    // tokens and money reported before its end; use beyond `charged` is charged too
-  WindowLog::Ref request_ref = 0;  // its entries in the model's own counters, and its day
+  WindowLog::Ref request_ref = 0;  // its entries in the model's own counters, and its day (DayCount)
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
   std::vector<Part> tiers;
@@ -43,37 +43,39 @@ class OpenHolds {
  public:
   using Item = std::pair<ReservationToken, Hold>;
 
-  // `bound` is shared by all models, and must outlive this object.
+  // All models of a store share `bound`. It must outlive this object.
   explicit OpenHolds(Bound& bound) : bound_(bound) {}
   ~OpenHolds() { bound_.GiveBack(holds_.size()); }
   OpenHolds(const OpenHolds&) = delete;
   OpenHolds& operator=(const OpenHolds&) = delete;
 
-  // Returns true if one more reservation can be made. Several threads that add at the same time, for different models,
-  // may each exceed the common bound by one.
+  // Returns true if one more reservation may be made. Threads that add reservations for different models at the same
+  // time may each exceed the shared bound by one.
   bool HasRoom() const { return holds_.size() < kMostOpenReservations && bound_.HasRoom(1); }
 
-  // Adds a reservation with a new token, whether there is room or not.
+  // Adds a reservation even if there is no room. REQUIRES: no reservation has this token.
   void Add(const ReservationToken& token, Hold hold);
-  // Returns null if no reservation has this token. A reservation whose deadline has come is found until it is taken.
+  // Returns the reservation, or null if there is none. Also finds one whose deadline has come, until a Take function
+  // removes it.
   const Hold* Find(const ReservationToken& token) const;
-  // Removes and returns the reservation; empty if there is none.
+  // Removes and returns the reservation. Returns nothing if there is none.
   std::optional<Hold> Take(const ReservationToken& token);
-  // Moves the deadline of a reservation, which must be there, to a later time.
+  // Moves the deadline of a reservation to a later time. REQUIRES: the reservation exists.
   void Extend(const ReservationToken& token, WallTime deadline);
-  // Records what a reservation, which must be there, has used so far.
+  // Records the total use of a reservation so far. REQUIRES: the reservation exists.
   void NoteUse(const ReservationToken& token, const Amounts& used) { holds_.at(token).used = used; }
-  // Removes and returns a reservation whose deadline has come, the earliest deadline first; empty if there is none.
+  // Removes and returns a reservation whose deadline has come, the earliest deadline first. Returns nothing if there is
+  // none.
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
   }
-  // Returns the next deadline, or an earlier time; empty if no reservation is open.
+  // Returns the earliest deadline of all reservations, or an earlier time. Returns nothing if no reservation is open.
   std::optional<WallTime> NextDue() const {
     return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
   }
-  // Call this when the clock has stepped back to `now`. Shortens deadlines, so that no reservation seems to have been
-  // made later than `now`.
+  // Shortens deadlines so that no reservation seems to have been made later than `now`. The caller calls it when the
+  // clock has stepped back to `now`.
   void PullBack(WallTime now);
   size_t size() const { return holds_.size(); }
   void ForEach(const auto& see) const {
@@ -93,7 +95,8 @@ class OpenHolds {
 
   Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
-  // A heap, the earliest deadline first. It may also have entries of reservations that were taken or extended.
+  // A heap with the earliest deadline at the front. It may also have entries of reservations that were taken or
+  // extended.
   std::vector<Due> due_;
 };
 

@@ -12,7 +12,7 @@ constexpr ModelQuota Quota(int64_t rpm, int64_t tpm, int64_t rpd) {
   return {.max_rpm = rpm, .max_tpm = tpm, .max_rpd = rpd};
 }
 
-// State of February 2026.
+// The providers' quotas as of February 2026.
 constexpr ProfileEntry kGemini[] = {
     {"gemini-3-pro-preview", Quota(150, 1'000'000, 1'000)},
     {"gemini-3-flash-preview", Quota(150, 1'000'000, 1'000)},
@@ -49,7 +49,7 @@ std::span<const ProfileEntry> ProfileOf(Provider provider) {
     case Provider::kAnthropic:
       return kAnthropic;
     case Provider::kLocal:
-      break;  // only the owner knows what the hardware can carry
+      break;  // only the operator knows what the hardware can do
   }
   return {};
 }

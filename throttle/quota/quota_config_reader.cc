@@ -24,7 +24,7 @@ void NoteError(const YamlValue& at, const Status& status) {
   if (!status.ok()) at.Error(status.message());
 }
 
-// Notes an error at `at` if `checked` is one. Returns false then.
+// If `checked` is an error, reports it at the place `at` and returns false.
 bool IsGood(const YamlValue& at, const Status& checked) {
   NoteError(at, checked);
   return checked.ok();
@@ -60,7 +60,7 @@ void ReadMoney(const YamlValue& value, double least, int64_t* money) {
   *money = std::llround(units * kMoneyUnit);
 }
 
-// Reads a length, or a word of the calendar.
+// Reads a length, or `day` or `month`.
 void ReadPer(const YamlValue& per, Limit* limit) {
   std::string word;
   if (per && !per.is_map()) per.Read(&word);
@@ -75,7 +75,7 @@ void ReadPer(const YamlValue& per, Limit* limit) {
     per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
 }
 
-// Reads which unit is limited, and to how much.
+// Reads the unit that is limited, and the amount of the limit.
 void ReadAmount(const YamlValue& item, YamlMap& map, Limit* limit) {
   static constexpr std::array<std::string_view, kQuotaUnits> kKeys = {"requests", "tokens", "money", "in_flight"};
   size_t found = 0;
@@ -124,9 +124,9 @@ void ReadLimits(const YamlValue& list, Limits* limits, bool of_party = false) {
     ReadLimit(item, &limit);
     all_good = all_good && CheckLimit(limit).ok();
   });
-  // An empty list would look like "not limited", and be skipped.
+  // An empty list would look like "not limited", but the next list of limits would apply.
   if (limits->empty()) list.Error("expected 1.." + std::to_string(kMaxLimits) + " limits");
-  // An error in one limit was reported at its place.
+  // An error in one of the limits was reported at its own place.
   if (all_good) NoteError(list, CheckLimits(*limits, of_party));
 }
 
@@ -182,7 +182,7 @@ void ReadUsers(const YamlValue& list, LimitsByUser* users) {
   });
 }
 
-// Reads what a tenant or an API key has for a model: limits, or a denial.
+// Reads the entry of a tenant or an API key for a model: limits, or a denial.
 void ReadPartysModel(const YamlValue& value, std::string_view model, const ModelNames& names, LimitsByModel* limits,
                      std::set<std::string, std::less<>>* denied) {
   if (!IsGood(value, CheckModelName(model))) return;
@@ -198,7 +198,8 @@ void ReadPartysModel(const YamlValue& value, std::string_view model, const Model
   if (deny) denied->emplace(model);
 }
 
-// `tenants` is set if a party may name its tenant, `users` if it may have users.
+// `tenants` is not null if a party may name its tenant (an API key); `users` is not null if it may have users (a
+// tenant).
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys, const ModelNames& names,
                  std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
                  std::map<std::string, std::string, std::less<>>* tenants,
@@ -254,7 +255,7 @@ constexpr std::array<QuotaKey, 3> kQuotaKeys = {{
     {"max_rpd", "requests in 24 h; 0: no limit", &ModelQuota::max_rpd},
 }};
 
-// Warns, because an operator who states one limit may believe that the profile's others stay.
+// Warns, because an operator who states one limit may believe that the profile's other limits still apply.
 void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& missing,
                    std::vector<std::string>* warnings) {
   for (size_t i = 0; i < kProviders; ++i) {
@@ -331,7 +332,7 @@ void ReadPrices(const YamlValue& section, const ModelNames& names,
   });
 }
 
-// Warns, because an operator who limits money believes that each model costs some.
+// Warns, because an operator who limits money may believe that each model has a price.
 void WarnOfPrices(const QuotaConfig& config, std::vector<std::string>* warnings) {
   if (config.prices.contains("*") || !HasLimitOf(Limit::Unit::kMoney, config.tiers)) return;
   warnings->push_back(

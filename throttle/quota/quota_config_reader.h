@@ -37,26 +37,27 @@
 //         "*": {"o1*": {deny: true}}                                                       # each of the other keys
 //
 // A limit is {requests: N, per: SECONDS}, or the same with `tokens` or `money` instead of `requests`. {in_flight: N}
-// limits how many calls may be reserved and not settled at the same time. Money is in the unit of the prices, with up
-// to six decimals. `per` may have a unit (90s, 5m, 1h, 7d), or be `day` or `month`, for calendar days and months. With
-// `burst: M` the limit is a bucket: it begins full, gains N in every `per`, and holds at most M.
+// limits how many calls may be reserved but not settled at the same time. Money is in the currency of the prices, with
+// up to six decimals. `per` may have a unit (90s, 5m, 1h, 7d). `per: day` and `per: month` are calendar days and
+// months. With `burst: M` the limit is a bucket: it starts full, gains N in every `per`, and holds at most M.
 //
-// Limits of a tenant or an API key are for each of its users and each model. If such a limit has `total: true`, which
-// only they may have, it is one counter for all users: on the model under whose name it is or, if it is under "*", on
-// all models together. Limits under `tenants` or `api_keys` for "*" are for each tenant or key that is not named there.
-// A request with an API key that has a tenant belongs to that tenant, and is denied if it names another.
+// A limit of a tenant or an API key applies to each of its users and each model separately. With `total: true`, which
+// no other limits may have, it is one counter for all users: for the model under whose name the limit is stated or,
+// under "*", for all models together. Under `tenants` or `api_keys`, the name "*" stands for each tenant or key that is
+// not named there. A request with an API key that has a tenant belongs to that tenant. Such a request is denied if it
+// names another tenant.
 //
-// Limits under `users` are one counter for each user over all models. The first of these that exists applies: the
-// limits that the user's tenant has for the user's name; those that it has for "*"; those under `users` for the user's
-// name, if the user has no tenant; those under `users` for "*".
+// A limit under `users` has one counter for each user, over all models. The first of these lists that exists applies:
+// the list that the user's tenant has for the user's name; the tenant's list for "*"; the list under the top-level
+// `users` for the user's name, if the user has no tenant; the top-level list for "*".
 //
-// A name of a model with a `*` is a pattern. An exact name comes before patterns; of several patterns, the one with
-// most characters besides the `*` comes first. Denials come before all of this: a request is denied if its own name, or
-// the name under which it is counted, is denied or fits a denied pattern. Limits, prices and classes (unless they deny)
-// must use the names under which requests are counted (model_names.h). Another name there is an error, and so is a name
-// under `also` that has limits of its own.
+// A model name with a `*` is a pattern. An exact name takes precedence over patterns; of several patterns that fit, the
+// pattern with the most characters besides the `*` takes precedence. Denials take precedence over all of these rules: a
+// request is denied if its own name, or the name under which it is counted, is denied or fits a denied pattern. Limits,
+// prices, and classes that do not deny must use the names under which requests are counted (model_names.h). They are an
+// error under any other name. A name under `also` that has limits of its own is an error, too.
 //
-// The other sections of the file belong to other readers. ReadQuotaConfig reads only `quota`; a section that is neither
+// Other code reads the other sections of the file. ReadQuotaConfig reads only `quota`; a section that is neither
 // `quota` nor in `other_sections` is an error.
 #pragma once
 
@@ -70,14 +71,13 @@
 
 namespace weir {
 
-// Reads the file into `config`, whose values are the defaults for values that the file does not have. If anything in
-// the file is wrong, returns an error and leaves `config` as it was. Gives no warnings.
+// Reads the file into `config`. A value that the file does not have stays as it was in `config`. If anything in the
+// file is wrong, returns an error and leaves `config` unchanged. Gives no warnings.
 Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
                        const std::vector<std::string_view>& other_sections = {});
-// Reads the section itself, for callers that read the whole file. Notes errors in the reader of the YAML
-// (YamlValue::Error); if there are any, the caller must not use `config`. Unless `warnings` is null, appends warnings
-// for the log: about a profile's limit that a model's quota does not state, or because money is limited and "*" has no
-// price.
+// Reads the section `quota` for a caller that reads the whole file. Reports errors through YamlValue::Error; if there
+// are any, the caller must not use `config`. Appends warnings for the log to `warnings`, unless it is null: if a quota
+// does not state a limit that the profile has, and if money is limited but some models may have no price.
 void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings = nullptr);
 
 }  // namespace weir

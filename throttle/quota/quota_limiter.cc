@@ -57,10 +57,10 @@ const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
   return price != nullptr ? price : prices.Find(kAnyModel);
 }
 
-// A call on its way to the store. The plan is made only if a tier may be met.
+// A call for which the store is asked. Has a plan only if the request may meet a tier.
 struct QuotaLimiter::Question {
-  explicit Question(Call c) : call(c) {}  // an aggregate would be cleared as a whole, with the room of the plan
-  // Returns false if the request is refused without the store; `refusal` then says why.
+  explicit Question(Call c) : call(c) {}  // an aggregate would be cleared as a whole, also the large plan
+  // Returns false if the request is refused without asking the store; `refusal` then says why.
   bool Prepare(const Rules& rules, const QuotaRequest& request, const WallClock& date, Decision* refusal);
   Charge ChargeOf(const Rules& rules) const;
   Duration HoldFor(const QuotaConfig& config) const {
@@ -68,7 +68,7 @@ struct QuotaLimiter::Question {
   }
 
   const Call call;
-  // True for a take or a record that may be repeated: it is reserved, and settled at once.
+  // True for a take or a record with an idempotency key: it is charged as a reservation and settled at once.
   bool settles() const { return token && call != Call::kReserve; }
 
   std::string_view model;
@@ -92,7 +92,7 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   };
   model = request.model;
   default_quota = rules.names.defaults().Find(model);
-  // Names in the configuration were checked with it.
+  // A name with a default quota was checked together with the configuration.
   if (default_quota == nullptr) {
     if (const Status name = CheckName("model", model); !name.ok())
       return refuse(QuotaCode::kInvalidName, name.message());
@@ -181,8 +181,8 @@ void QuotaLimiter::Use(QuotaConfig config) {
   epoch_.fetch_add(1, std::memory_order_release);
 }
 
-// Remembering the rules in each thread costs a decision 1 ns; std::atomic<std::shared_ptr> takes a lock and counts a
-// reference that all threads share.
+// Each thread keeps a copy of the pointer, which costs a decision 1 ns. std::atomic<std::shared_ptr> would take a lock,
+// and would change a reference count that all threads share.
 const std::shared_ptr<const QuotaLimiter::Rules>& QuotaLimiter::rules() const {
   struct Remembered {
     uint64_t limiter = 0;
@@ -273,7 +273,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
 
 std::vector<TierState> QuotaLimiter::StatesOf(const TierPlan& plan, const ChargeAnswer& answer) {
   std::vector<TierState> states;
-  // The answer has fewer if the store did not answer, because the use of the tiers is unknown then.
+  // If the store did not answer, `answer.tiers` is empty, because the use of the tiers is unknown.
   for (size_t i = 0; i < std::min(plan.charges().size(), answer.tiers.size()); ++i) {
     const auto& [key, limit, of_all_models] = plan.charges()[i];
     const int64_t used = answer.tiers[i].used;
@@ -306,7 +306,7 @@ std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester
                                    : "address " + Printable(requester.address);
 }
 
-// Uses one decision from the beginning to the end: each move of it costs 6 ns.
+// Uses one Decision object from the beginning to the end, because each move of it costs 6 ns.
 Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   const Rules& rules = *this->rules();
   Question question(call);
@@ -339,15 +339,15 @@ Decision QuotaLimiter::RecordUsage(std::string_view model, int64_t prompt_tokens
              {.model = model, .tokens = use.tokens, .requester = requester, .output_tokens = use.output});
 }
 
-// Settles with the tokens that were counted before, if there were any. A settlement that is lost loses no usage: the
-// usage stays reserved for a day.
+// Settles a take with the tokens that were counted for the first request with its key. If the settlement is lost, no
+// usage is lost: it stays reserved for a day.
 Settlement QuotaLimiter::SettlementOfTake(const Question& question, const ChargeAnswer& answer) {
   return {.reservation = answer.reservation,
           .tokens = answer.again ? answer.again->tokens : question.tokens,
           .money = question.cost.value_or(0)};
 }
 
-// State that an asynchronous answer needs when it comes.
+// The state that Submit needs when the answer of an asynchronous store comes.
 struct QuotaLimiter::Waiting {
   explicit Waiting(Call call) : question(call) {}
 
@@ -398,7 +398,7 @@ void QuotaLimiter::Begin() {
 }
 
 void QuotaLimiter::End() {
-  // Notify under the lock: once the lock is free, the limiter may end.
+  // Notifies under the lock, because the limiter may be destroyed as soon as the lock is free.
   std::lock_guard lock(under_way_mutex_);
   if (--under_way_ == 0) all_answered_.notify_all();
 }

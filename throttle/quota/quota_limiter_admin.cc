@@ -1,4 +1,4 @@
-// The part of QuotaLimiter that requests do not pass: statistics, quotas and configuration.
+// The functions of QuotaLimiter that do not decide on requests: statistics, quotas and configuration.
 #include <algorithm>
 #include <condition_variable>
 #include <future>
@@ -16,7 +16,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kAskedAtOnce = 256;  // models, if the store answers later
+constexpr size_t kAskedAtOnce = 256;  // models that AllStats asks an asynchronous store for at the same time
 
 // Waits at most a day at a time, because a wait that ends after the clock's last moment would not wait at all.
 class SystemSleeper final : public Sleeper {
@@ -30,7 +30,7 @@ class SystemSleeper final : public Sleeper {
   }
 };
 
-// Checks that limits and prices are under names under which requests are counted.
+// Returns an error if limits or prices have a name under which no request is counted.
 Status CheckCountedNames(const QuotaConfig& config) {
   const ModelNames names(config);
   const auto check = [&](std::string_view model) { return model == kAnyModel ? Status() : names.CheckCounted(model); };
@@ -125,7 +125,7 @@ ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {
           .max_rpd = std::min(quota.max_rpd, kMostAmount)};
 }
 
-// Refuses a name that is counted as another model, so that no caller changes that model for all by accident.
+// Returns an error for a name that is counted as another model, so that no caller changes the other model by accident.
 Status QuotaLimiter::CheckOwnName(std::string_view model) const {
   if (Status name = CheckName("model", model); !name.ok()) return name;
   const std::string counted_as(CountedAs(model));
@@ -157,7 +157,7 @@ Result<AllModelStats> QuotaLimiter::AllStats(std::string_view after, size_t most
   return all;
 }
 
-// Asks for all of them before it waits for the first answer.
+// Asks for all of these models before it waits for the first answer.
 void QuotaLimiter::AddStats(std::span<const std::string> models, AllModelStats* all) {
   std::vector<std::future<ChargeAnswer>> answers;
   for (const std::string& model : models) {
@@ -220,7 +220,7 @@ void QuotaLimiter::AddProvider(Provider provider) {
   Use(std::move(changed));
 }
 
-// Asks without a default, so that the store answers with what was stated to it.
+// Passes no default quota, so that the store answers with the quota that was stated to it, if any.
 Result<std::optional<ModelQuota>> QuotaLimiter::StatedQuota(std::string_view model) {
   const ChargeAnswer answer = store_.Run(Charge{.model = model, .requests = 0});
   if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
@@ -243,7 +243,7 @@ Status QuotaLimiter::StateQuota(const std::string& model, const ModelQuota& quot
   return {};
 }
 
-// Withdraws the quota only if it has not changed since it was stated.
+// Withdraws the quota only if it has not changed since this limiter or an earlier configuration stated it.
 Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& quota) {
   const Result<std::optional<ModelQuota>> before = StatedQuota(model);
   if (!before.ok()) return before.status();
@@ -254,8 +254,9 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
-// Finds quotas that earlier configurations left in the store, to be withdrawn as if this limiter had stated them.
-// Quotas that this configuration has too count as a configuration's from now on, even if the store did not know it.
+// Finds quotas that earlier configurations left in the store, so that StateQuotas withdraws them as if this limiter had
+// stated them. If the store has a quota of this configuration but does not know that it comes from a configuration,
+// tells the store.
 Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   const Result<std::vector<std::string>> by_configuration = store_.StatedByConfiguration();
   if (!by_configuration.ok()) return by_configuration.status();
@@ -276,8 +277,8 @@ Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   return {};
 }
 
-// States again the quotas that the store has lost. A different quota is the last word of another process or an
-// administrator, and stays: it may have been there before, or have been the first in a store that came back empty.
+// States again the quotas that the store has lost. Keeps a different quota that the store has, because another process
+// or an administrator has stored it, before the connection was lost or in a store that came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
   std::vector<std::string> others;
   for (const auto& [model, quota] : config.quotas) {

@@ -1,4 +1,4 @@
-// The part of QuotaLimiter that settles reservations: commit, refund, extension.
+// The functions of QuotaLimiter that settle reservations: commit, refund and extension.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -41,7 +41,7 @@ Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& a
   return settled;
 }
 
-// Returns the answer if the store is not needed for it.
+// Returns the answer if it does not depend on the store, else nothing.
 std::optional<Settled> QuotaLimiter::RefuseSettlement(const Settlement& settlement) const {
   Settled refused;
   if (settlement.tokens && *settlement.tokens < 0) {
@@ -121,7 +121,7 @@ void QuotaLimiter::SubmitSettle(Settlement settlement, std::function<void(Settle
   const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
   Begin();
   Settlement concluded = settlement;
-  concluded.reservation = {};  // the view may not live as long
+  concluded.reservation = {};  // the caller's text may not live until the answer comes
   store_.Submit(settlement, [this, concluded, asked, done = std::move(done)](SettlementAnswer answer) {
     const bool available = answer.code != SettlementAnswer::Code::kStoreUnavailable;
     if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, available);

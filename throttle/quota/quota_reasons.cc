@@ -88,7 +88,8 @@ std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPla
   switch (answer.code) {
     case QuotaCode::kOk:
       return {};
-    // Short enough for a string that needs no memory: these are no refusals, and may be frequent.
+    // These texts fit into a std::string without heap memory, because such answers are not refusals and may be
+    // frequent.
     case QuotaCode::kUnlimited:
       return "not limited";
     case QuotaCode::kUnknownModel:

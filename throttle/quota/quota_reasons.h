@@ -1,5 +1,5 @@
-// Explains decisions and settlements in sentences for people and for logs: what has been used of which limit, and when
-// to try again. The sentences never contain an API key.
+// Writes the sentences that explain decisions and settlements to people and in logs: how much of which limit is used,
+// and when to try again. The sentences never contain an API key.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace weir {
 
 // Returns a sentence such as "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s"; empty for kOk.
-// `asked` is what the charge asked for. `plan` has the charge's tiers; null: the charge has none.
+// `asked` has the amounts that the charge asked for. `plan` has the charge's tiers, and is null if it has none.
 std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer);
-// Returns the sentence for a store that does not answer. `problem` is what the store says; it may be empty.
+// Returns the sentence for a store that does not answer. `problem` is the message of the store, which may be empty.
 std::string StoreAwayReason(std::string_view problem);
 
-// Returns why a reservation was not settled or extended as asked for; empty for kSettled.
+// Returns the reason why a reservation was not settled or extended as the caller asked; empty for kSettled.
 std::string ReasonOf(const SettlementAnswer& answer);
 
 }  // namespace weir

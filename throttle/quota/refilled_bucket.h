@@ -1,9 +1,10 @@
-// RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It keeps its debt, which is what it lacks to be
-// full, exactly: as a whole number of parts, one unit being `per` (in ns) parts. A new bucket has no debt, and a change
-// of the burst leaves the debt as it is. Forced use may take the bucket below zero; then the debt is larger than the
-// burst. If the clock steps back, no debt is paid off.
+// RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It keeps its debt, which is the amount that is
+// missing until the bucket is full. The debt is exact, because it is a whole number of parts: each unit of the amount
+// has `per` parts, where `per` is the number of ns in Limit::per. A new bucket has no debt, and a change of the burst
+// does not change the debt. Forced use may take the bucket below zero; the debt is then larger than the burst. If the
+// clock steps back, no debt is paid off.
 //
-// Threads: one at a time.
+// Not thread-safe.
 #pragma once
 
 #include "config/clock.h"
@@ -20,27 +21,28 @@ class RefilledBucket {
   // Makes a bucket that had this debt at `then`.
   RefilledBucket(const Limit& limit, WallTime then, Parts debt);
 
-  // Brings the bucket to `now`, paying off debt for the time that has passed. Call it before every other function.
+  // Advances the bucket to `now`: the time that has passed pays off debt. The caller must call it before every other
+  // function.
   void Advance(WallTime now);
-  // Uses the amount and the burst of `limit` from now on; its `per` must be the same.
+  // Uses the amount and the burst of `limit` from now on. REQUIRES: limit.per is that of the former limit.
   void Follow(const Limit& limit);
 
-  // Returns true if `amount` can be taken without going below zero.
+  // Returns true if the caller can take `amount` without taking the bucket below zero.
   bool Holds(int64_t amount) const { return debt_ + amount * Parts(per_.count()) <= Full(); }
-  // Returns the time until Holds(amount). Only for an amount that the bucket does not hold now and that is at most the
-  // burst.
+  // Returns the time until Holds(amount) is true. REQUIRES: Holds(amount) is false, and `amount` is at most the burst.
   Duration UntilHolds(int64_t amount) const;
-  // Takes `amount`, even below zero. The debt stays at most kMostAmount units.
+  // Takes `amount`, even if this takes the bucket below zero. The debt never exceeds kMostAmount units.
   void Take(int64_t amount);
-  // Gives the bucket back `amount` of the `reserved` taken `since` ago, except what the refill has paid off by now.
+  // Gives the bucket back `amount` of the `reserved` units that were taken `since` ago, but at most the part of
+  // `reserved` that the refill has not paid off since then.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
   Duration UntilFull() const { return UntilHolds(burst_); }
   Parts debt() const { return debt_; }
   WallTime now() const { return now_; }
   int64_t rate() const { return amount_; }  // units gained in every `per`
-  int64_t lacks() const;                    // units missing to be full, rounded up
-  // Returns true if it is like a new bucket.
+  int64_t lacks() const;                    // units that are missing until it is full, rounded up
+  // Returns true if the bucket has no debt, like a new bucket.
   bool IsFull() const { return debt_ == 0; }
 
  private:

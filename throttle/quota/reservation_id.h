@@ -1,5 +1,5 @@
 // ReservationId: the id of a reservation, "<32 hex digits>@<escaped model>". The digits are the reservation's token. A
-// caller needs only the id to settle a reservation, and cannot guess the ids of others.
+// client needs only the id to settle a reservation, and cannot guess the ids of other clients' reservations.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace weir {
 
 using ReservationToken = std::array<uint64_t, 2>;
 struct HashReservationToken {
-  size_t operator()(const ReservationToken& token) const { return token[0]; }  // random already
+  size_t operator()(const ReservationToken& token) const { return token[0]; }  // the bits are random already
 };
 
 struct ReservationId {
@@ -24,9 +24,10 @@ struct ReservationId {
 
 // Returns a token of random bits from the operating system.
 ReservationToken RandomReservationToken();
-// ReservationTokens: draws such tokens several at a time, because a system call takes as long as a decision.
+// ReservationTokens: returns tokens of random bits. It draws several at a time, because a system call takes as long as
+// a decision.
 //
-// Threads: one at a time. After a fork() both processes would use the same tokens.
+// Not thread-safe. After a fork() both processes would get the same tokens.
 class ReservationTokens {
  public:
   ReservationToken Next();
@@ -36,12 +37,12 @@ class ReservationTokens {
   size_t left_ = 0;
 };
 
-// Returns a token that is computed from the texts: the same one in every process, and another one for other texts. It
-// cannot be found without knowing the texts.
+// Returns a token that is computed from the texts. The same texts give the same token in every process, and other texts
+// give another token. The token cannot be computed without knowing the texts.
 ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts);
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model);
-// Returns nothing if the text does not have the form of an id.
+// Returns nothing if `id` does not have the form of an id.
 std::optional<ReservationId> ParseReservationId(std::string_view id);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
 }
 
-// Returns true if `is` holds for any limit of the configuration.
+// Returns true if `is` returns true for a limit of the configuration.
 bool AnyLimit(const TierRulesConfig& config, const auto& is) {
   const auto in = [&](const Limits& limits) { return std::ranges::any_of(limits, is); };
   const auto in_tier = [&](const TierLimits& of) { return in(of.user_model) || in(of.model) || in(of.instance); };

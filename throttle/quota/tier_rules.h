@@ -1,36 +1,38 @@
-// TierRules: finds the limits that a request meets, in addition to its model's own quota. An API gateway sends the
-// request to the model router, and says who the requester is. Limits that are counted in the same way form a tier:
+// TierRules: finds the limits that a request meets, in addition to its model's own quota. The request comes from an API
+// gateway, which says for whom it is (Requester). Limits that are counted in the same way form a tier:
 //
-//   tier         its counter is for                   its limits come from the first of these that has any
-//   total        the API key, and the tenant, each    their own limits with `total: true`: those under a model's
-//                with all its users                   name count on that model, those under "*" over all models; all
-//                                                     of them apply
-//                the user in the tenant, over all     the tenant's for the user's name, the tenant's for "*"; those
-//                models                               of `users` for the name (without a tenant), those for "*"
-//   user_model   the user in the tenant (without a    the API key's override for the model, the tenant's for the
-//                user the API key, else the           model, the model's class, the default
-//                tenant), on the model
-//   qos          as for user_model, in a QoS class;   the QoS class that the request names
-//                all anonymous requests share one
-//   model        the model, with all users            the model's class, the default
-//   instance     the GPU instance, on the model       the model's class, the default
+//   tier         its counter is for                   its limits are the first of these lists that exists
+//   total        the API key, and the tenant, each    the party's own limits with `total: true`: those under a
+//                with all its users                   model's name (for that model), and also those under "*"
+//                                                     (for all models together)
+//                the user in the tenant, over all     the tenant's for the user's name; the tenant's for "*";
+//                models                               if there is no tenant, those of `users` for the name;
+//                                                     those of `users` for "*"
+//   user_model   the user in the tenant, on the       the API key's override for the model; the tenant's for the
+//                model; without a user, the API       model; the limits of the model's class; the default
+//                key or else the tenant
+//   qos          as for user_model, in a QoS class;   the limits of the QoS class that the request names
+//                requests without user, key and
+//                tenant share one counter
+//   model        the model, with all users            the limits of the model's class; the default
+//   instance     the GPU instance, on the model       the limits of the model's class; the default
 //
-// The tiers are checked in this order; the model's own quota comes right after `model`. A tier is left out if it has no
-// limits, or if the request does not say which user, tenant, key or instance it is for. Limits of a tenant or an API
-// key for a model, unless they are totals, are overrides: they replace all limits of user_model. In place of a model's
-// name, "*" is any model; limits under the model's own name take precedence. Totals replace nothing; they apply in
-// addition.
+// The tiers are checked in this order; the model's own quota is checked right after `model`. A tier is left out if it
+// has no limits, or if the request does not state the user, tenant, key or instance that the tier counts. Limits of a
+// tenant or an API key for a model, unless they have `total: true`, are overrides: they replace all limits of
+// user_model. In place of a model's name, "*" means any model; limits under the model's own name take precedence.
+// Limits with `total: true` ("totals") replace nothing; they apply in addition.
 //
-// In place of the name of a tenant, an API key or a user, "*" stands for each one that is not named.
+// In place of the name of a tenant, an API key or a user, "*" means each one that the configuration does not name.
 //
 // A request with an API key that has a tenant belongs to that tenant. If the request names another tenant, it is
-// denied. Usage that is recorded nevertheless counts for the key's tenant.
+// denied. If its usage is recorded all the same, it counts for the tenant of the key.
 //
-// The configuration may deny a class of models, a QoS class, a tenant, an API key, or a model to a tenant or an API
-// key. Such requests are refused, whatever is left of any limit. The configuration names a denied model as requests do,
-// or as it is counted, or by a pattern. It names a model with limits as it is counted (model_names.h).
+// The configuration may deny a class of models, a QoS class, a tenant, an API key, or a model for a tenant or an API
+// key. A denied request is refused even if no limit is reached. The configuration can name a denied model as requests
+// do, as it is counted, or by a pattern. It must name a model with limits as it is counted (model_names.h).
 //
-// Threads: any. A TierRules does not change.
+// Thread-safe. A TierRules does not change after it is made.
 #pragma once
 
 #include <array>
@@ -54,19 +56,18 @@
 
 namespace weir {
 
-// The requester, as the API gateway states it. An empty field is unknown. The views are valid for as long as the caller
-// keeps the texts.
+// The requester, as the API gateway states it. An empty field is unknown. The caller must keep the texts of the views.
 struct Requester {
   std::string_view user;
   std::string_view tenant;
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
-  // The address from which the request comes; it has no tier. It identifies a requester whose tenant and key are not in
-  // the configuration (naming_shares.h).
+  // The address from which the request comes. No tier uses it. NamingShares (naming_shares.h) uses it for a requester
+  // whose tenant and key are not in the configuration.
   std::string_view address = {};
 
-  // Returns true if nothing is known about the requester, except perhaps the address.
+  // Returns true if all fields except the address are unknown.
   bool empty() const { return user.empty() && tenant.empty() && api_key.empty() && instance.empty() && qos.empty(); }
 };
 // Returns an error if a name is malformed. Does not check `address`.
@@ -76,7 +77,7 @@ enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance, kTotal };
 inline constexpr size_t kTiers = 5;
 std::string_view NameOf(Tier tier);  // "user_model", …
 
-// kMaxLimits: the most limits of one tier. TierLimits: the limits that a class of models, or the default, has.
+// kMaxLimits is the most limits of one tier. TierLimits has the limits of a class of models, or the default limits.
 inline constexpr size_t kMaxLimits = 4;
 using Limits = std::vector<Limit>;
 struct TierLimits {
@@ -87,9 +88,9 @@ struct TierLimits {
   bool operator==(const TierLimits&) const = default;
 };
 
-// A class of models. Its name is a label of the metrics, so there may be only a few classes.
+// A class of models. Metrics use its name as a label, so there may be only a few classes.
 inline constexpr size_t kMaxModelClasses = 16;
-inline constexpr std::string_view kOtherModelClass = "other";  // the class of models that are in no other
+inline constexpr std::string_view kOtherModelClass = "other";  // the class of a model that is in no other class
 struct ModelClass {
   std::string name;                 // must not be kOtherModelClass
   std::vector<std::string> models;  // no model may be in two classes; only a denied class may have patterns
@@ -109,12 +110,12 @@ struct QosClass {
   bool operator==(const QosClass&) const = default;
 };
 inline constexpr std::string_view kAnyModel = "*";                 // in place of a model's name
-using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // the model's own name comes before kAnyModel
-using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // each limit is over all models
-inline constexpr size_t kMaxTotals = 2;                            // the most totals among a party's limits for a model
+using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // a model's name takes precedence over kAnyModel
+using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // each limit counts all models together
+inline constexpr size_t kMaxTotals = 2;                            // the most totals of a party for one model
 // Denied models and patterns, by tenant or by API key.
 using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
-// In place of the name of a tenant, an API key or a user: each one that is not named.
+// In place of the name of a tenant, an API key or a user: each one that the configuration does not name.
 inline constexpr std::string_view kEveryOther = "*";
 struct TierRulesConfig {
   TierLimits default_limits;
@@ -123,29 +124,32 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
   std::map<std::string, std::string, std::less<>> api_key_tenants;  // the tenant of an API key
-  // A name here is a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther stands
-  // for users of tenants, too.
+  // The name of a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther also
+  // stands for users of tenants.
   LimitsByUser users;
   std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // the limits of a tenant's users
   Denied denied_tenants;
   Denied denied_api_keys;
   std::string time_zone = "UTC";  // for calendar days and months
 
-  // premium (priority 1, 500 requests/h), standard (priority 2, 100) and free (priority 3, 10).
+  // Returns premium (priority 1, 500 requests/h), standard (priority 2, 100 requests/h) and free (priority 3, 10
+  // requests/h).
   static std::vector<QosClass> DefaultQosClasses();
 
   bool operator==(const TierRulesConfig&) const = default;
 };
 
-// TierPlan: the limits that one request meets, in the order in which they are checked. It contains the keys to which
-// the charges point, so that it needs no heap memory; therefore it cannot be moved. TierRules::MakePlan fills it, once.
+// TierPlan: the limits that one request meets, in the order in which they are checked. It owns the keys to which the
+// charges point, in a buffer inside the object, so that it needs no heap memory. Therefore it cannot be moved.
+// TierRules::MakePlan fills it, once.
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
-  // Returns the kind of party of a total, found in the key of its charge: "key", "tenant" or "user".
+  // Returns the kind of party that the counter of a total is for: "key", "tenant" or "user". `key` is the key of the
+  // charge.
   static std::string_view TotalOf(std::string_view key);
 
-  // Leaves text_ and the room for charges uninitialised: clearing them would cost more than making the plan.
+  // Does not initialise text_ and the room for charges, because clearing them would cost more than making the plan.
   TierPlan() {}  // NOLINT(modernize-use-equals-default)
   TierPlan(const TierPlan&) = delete;
   TierPlan& operator=(const TierPlan&) = delete;
@@ -153,16 +157,16 @@ class TierPlan {
   std::span<const TierCharge> charges() const { return {&charge(0), count_}; }
   size_t before_model() const { return before_model_; }  // how many of the charges come before the model's own quota
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
-  // Returns the party that a charge's counter is for, in a form that people may see: the counter's key ("user:alice"),
-  // or "this API key".
+  // Returns the party that the counter of a charge is for, in a form that people may see: the key of the counter, such
+  // as "user:alice", or "this API key".
   std::string_view party_of(size_t charge) const {
     const std::string_view key = this->charge(charge).key;
     if (key.starts_with(kTotalOfKey)) return "this API key";
     const bool of_party = tiers_[charge] == Tier::kUserModel || tiers_[charge] == Tier::kQos;
     return of_party && party_is_secret_ ? "this API key" : key;
   }
-  std::optional<int64_t> priority() const { return priority_; }  // the QoS class's; empty: none
-  // Says what the configuration denies, and to whom; empty: the request is not denied.
+  std::optional<int64_t> priority() const { return priority_; }  // the QoS class's; empty if the request names no class
+  // Returns a text that says what the configuration denies, and to which party; empty if the request is not denied.
   const std::string& denied() const { return denied_; }
 
  private:
@@ -179,10 +183,10 @@ class TierPlan {
   WallTime now_;
   Calendar::Period day_;  // set when it is first needed
   Calendar::Period month_;
-  // The room for all keys. The tenant and the user are in three keys; the QoS class, the instance, and the API key and
-  // the tenant of totals are in one each. An escaped name is up to three times as long.
+  // The room for all keys. Three keys have the tenant and the user; one key each has the QoS class, the instance, and,
+  // for totals, the API key and the tenant. An escaped name is up to three times as long as the name.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
-  // Totals: for the API key and for the tenant, on the model and over all models; and for the user.
+  // Totals: two kinds (on the model, over all models) for the API key and for the tenant; and those of the user.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
   const TierCharge& charge(size_t n) const {
@@ -209,22 +213,23 @@ class TierRules {
   TierRules(const TierRules&) = delete;
   TierRules& operator=(const TierRules&) = delete;
 
-  // Returns true if no request can meet any tier but qos. Then an empty Requester needs no plan.
+  // Returns true if no request can meet any tier except qos. A request with an empty Requester then needs no plan.
   bool empty() const { return empty_; }
-  // Returns true if some limit is of a calendar day or month, so that MakePlan needs `now`.
+  // Returns true if a limit is of a calendar day or month, so that MakePlan needs `now`.
   bool uses_calendar() const { return uses_calendar_; }
-  // Fills a new plan. `model` is the name under which the request is counted; `sent` is its name in the request, if
-  // that differs. Returns an error if a name is malformed, or if there is no such QoS class (the error names those that
-  // exist). A request that is denied is no error (TierPlan::denied).
+  // Fills a new plan. `model` is the name under which the request is counted; `sent` is the model name in the request
+  // if it is another name, else empty. Returns an error if a name is malformed, or if the QoS class does not exist (the
+  // error names the classes that do). A denied request is not an error (TierPlan::denied).
   Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {},
                   std::string_view sent = {}) const;
-  // Returns the name of the model's class, "other" if it has none: one of a bounded set of words, for metrics.
+  // Returns the name of the model's class, or "other" if it has none. The set of these names is bounded, so metrics can
+  // use them.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
 
  private:
-  // The settings of one tenant or API key, sorted by kind: overrides, totals, limits of a tenant's users, denied
-  // models, and the tenant of a key.
+  // The settings of one tenant or API key: its overrides, totals, limits of a tenant's users, denied models, and the
+  // tenant of a key.
   struct Party {
     LimitsByModel overrides;
     LimitsByModel totals;
@@ -263,22 +268,22 @@ class TierRules {
   NameMap<const Party*> api_keys_;
 };
 
-// Returns an error for a contradiction, or for a value out of range. Does not check under which names models are
-// counted; CheckQuotaConfig does.
+// Returns an error if the configuration contradicts itself, or if a value is out of range. Does not check that models
+// are named as they are counted; CheckQuotaConfig does.
 Status CheckTierRules(const TierRulesConfig& config);
-// Returns true if some limit is of this unit.
+// Returns true if a limit in the configuration is of this unit.
 bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config);
-// These are the parts of CheckTierRules, for callers that can say at which place of a file the error is.
+// The functions below check parts of the configuration, for callers that report the place of an error in a file.
 Status CheckLimit(const Limit& limit);
-// `of_party`: true for the limits of a tenant or an API key, which may be totals.
+// `of_party` is true for limits of a tenant or an API key; only those may have `total`.
 Status CheckLimits(const Limits& limits, bool of_party = false);
-// Accepts the name of a tenant, an API key or a user, or kEveryOther. The error does not contain the name, which may be
-// a secret, but begins with `what`.
+// Returns an error unless `name` is valid as the name of a tenant, an API key or a user, or is kEveryOther. The error
+// begins with `what`, and does not contain the name, which may be a secret.
 Status CheckPartyName(std::string_view what, std::string_view name);
 Status CheckOneName(std::string_view what, std::string_view name);  // the same without kEveryOther
 Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // does not check its limits
 Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // does not check its limits
-// Returns the beginning of an API key: enough to recognise the key, not enough to use it.
+// Returns the beginning of an API key, which is long enough to recognise the key, but too short to use it.
 std::string BeginOfSecret(std::string_view secret);
 
 }  // namespace weir

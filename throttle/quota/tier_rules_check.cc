@@ -1,4 +1,4 @@
-// Checks of the rules of tiers.
+// Checks the rules of tiers (CheckTierRules and its parts).
 #include <algorithm>
 #include <chrono>
 #include <set>

@@ -62,7 +62,7 @@ void WindowLog::Shrink() {
   const size_t size = tail_ - head_;
   const size_t capacity = size == 0 ? 0 : std::max(kFirstCapacity, std::bit_ceil(2 * size));
   const size_t taken = ring_.get_deleter().taken > 0 && capacity > kFreeEntries ? capacity * sizeof(Entry) : 0;
-  if (taken > 0) ring_.get_deleter().room->TakeAnyway(taken);  // beyond the bound until Resize frees the larger ring
+  if (taken > 0) ring_.get_deleter().room->TakeAnyway(taken);  // over the bound until Resize frees the larger ring
   Resize(capacity, taken);
 }
 

@@ -1,17 +1,19 @@
-// WindowLog: the counter of a window. It keeps what was used in the last `window`, entry by entry, with a running sum.
+// WindowLog: the counter of a window. It keeps each amount that was used in the last `window` as an entry, and the sum
+// of these amounts.
 //
-// Up to kExactEntries entries are kept as they came. In a longer log an amount that comes within Granule(window) of the
-// beginning of the newest entry is added to that entry, and the entry gets the time of that amount. Such a log refuses
-// longer than an exact one, and never allows more. A log has at most kMostEntries entries.
+// A log with fewer than kExactEntries entries keeps each amount as an entry of its own. In a longer log, an amount that
+// comes less than Granule(window) after the newest entry was begun is added to that entry, and the entry gets the time
+// of that amount. Such a log refuses for longer than an exact log, and never allows more. A log has at most
+// kMostEntries entries.
 //
-// Logs can share a bound of bytes (`room`) for their entries; kFreeEntries entries of each log are exempt from it.
-// While there is not enough room for another full log, a log keeps only kFreeEntries / 2 entries exactly. Beyond these
-// its granule is a sixteenth of the window. It refuses longer then, and never allows more. A log frees room as entries
-// leave.
+// Logs can share a bound of bytes (`room`) for their entries. A log with at most kFreeEntries entries takes nothing
+// from this bound. While there is not enough room for another full log, each log keeps only kFreeEntries / 2 entries
+// exactly; in a longer log the granule is then a sixteenth of the window. So it refuses for still longer, and never
+// allows more. A log returns its room as entries leave the window.
 //
-// If the clock steps back, entries from the future count as of now.
+// If the clock steps back, entries from the future count as if they were made now.
 //
-// Threads: one at a time.
+// Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -30,8 +32,8 @@ namespace weir {
 class WindowLog {
  public:
   using Entry = ModelState::Entry;
-  // The number of the entry that received an amount. No other entry ever gets the same number, even after the entry has
-  // left.
+  // The number of the entry that received an amount. No other entry of the log ever gets the same number, even after
+  // the entry has left the window.
   using Ref = uint64_t;
 
   static constexpr size_t kExactEntries = 4096;
@@ -40,8 +42,8 @@ class WindowLog {
   static constexpr Duration Granule(Duration window) { return window / 1024; }
   static constexpr size_t kFreeEntries = 32;
   static constexpr size_t kMostBytes = kMostEntries * sizeof(Entry);
-  // Returns true if the next amount is added to the newest entry instead of making another. The log has `entries`
-  // entries, and the newest of them began `since` ago. `is_short`: there is little room for entries.
+  // Returns true if the next amount is added to the newest entry instead of making another entry. The log has `entries`
+  // entries, the newest of which was begun `since` ago. `is_short` is true if there is little room for entries.
   static constexpr bool Merges(size_t entries, Duration since, Duration window, bool is_short) {
     if (entries >= kExactEntries && (since < Granule(window) || entries >= kMostEntries)) return true;
     constexpr size_t kExact = kFreeEntries / 2;
@@ -51,15 +53,16 @@ class WindowLog {
   // `room` must outlive the log; null: no bound.
   explicit WindowLog(Duration window, Bound* room = nullptr) : window_(window), ring_(nullptr, {room}) {}
 
-  // Brings the log to `now`: entries that have left the window are removed. Call it before every other function, with
-  // the same time.
+  // Advances the log to `now`: removes the entries that have left the window. The caller must call it, with the same
+  // time, before every other function.
   void Advance(WallTime now) {
     while (head_ != tail_ && now - At(head_).time >= window_) used_ -= At(head_++).amount;
     if (tail_ - head_ <= capacity_ / 8 && capacity_ > kFirstCapacity) Shrink();
     if (head_ != tail_ && At(tail_ - 1).time > now) PullBack(now);
   }
 
-  // Adds `amount`, which must be 1..kMostAmount. Returns the entry, for GiveBack.
+  // Adds `amount`, which must be from 1 to kMostAmount. Returns the number of the entry, which the caller passes to
+  // GiveBack.
   Ref Add(WallTime now, int64_t amount) {
     const size_t size = tail_ - head_;
     if (size >= kFreeEntries / 2 && Merges(size, now - newest_first_, window_, IsShort()))
@@ -70,16 +73,16 @@ class WindowLog {
     used_ += amount;
     return tail_++;
   }
-  // Takes `amount` back from an entry, as far as the entry still counts and has that much.
+  // Subtracts `amount` from an entry, or less if the entry has less. Does nothing if the entry has left the window.
   void GiveBack(Ref ref, int64_t amount);
-  // Fills an empty log with those of the saved entries that still count. The others would only take room, and make the
-  // log merge entries.
+  // Fills an empty log with those of the saved entries that still count. The other entries would only take room, and
+  // cause the log to merge entries.
   void Restore(std::vector<Entry> entries, WallTime now);
 
   // Returns the amount that counts.
   int64_t used() const { return used_; }
-  // Returns the time until `amount` more is within `limit` if nothing else comes. Requires amount <= limit < used() +
-  // amount. Walks along the entries that must leave.
+  // Returns the time until `amount` more is within `limit` if nothing else is added. REQUIRES: amount <= limit < used()
+  // + amount. Visits the entries that must leave the window before.
   Duration UntilFits(WallTime now, int64_t amount, int64_t limit) const;
   // Returns the entries that count, in the order of time.
   std::vector<Entry> Entries() const;
@@ -87,7 +90,7 @@ class WindowLog {
  private:
   static constexpr size_t kFirstCapacity = 4;
 
-  // Frees a ring, and gives its bytes back to the common bound.
+  // Frees a ring, and returns its bytes to the shared bound.
   struct FreeRing {
     Bound* room = nullptr;
     size_t taken = 0;
@@ -111,11 +114,11 @@ class WindowLog {
 
   Duration window_;
   std::unique_ptr<Entry[], FreeRing> ring_;  // NOLINT(modernize-avoid-c-arrays): of a size known at run time
-  size_t capacity_ = 0;                      // 0 or a power of two
+  size_t capacity_ = 0;                      // 0 or a power of two; the number of entries that fit into the ring
   Ref head_ = 0;                             // number of the oldest entry
-  Ref tail_ = 0;                             // number after that of the newest entry
+  Ref tail_ = 0;                             // number of the next entry
   int64_t used_ = 0;
-  WallTime newest_first_{};  // when the newest entry began
+  WallTime newest_first_{};  // when the newest entry was begun
 };
 
 }  // namespace weir

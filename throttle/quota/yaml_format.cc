@@ -9,10 +9,10 @@
 namespace weir {
 namespace {
 
-// Every value of the format takes more bytes than this.
+// Every value in the format takes more bytes than this.
 constexpr size_t kLeastBytesOfValue = 4;
 constexpr size_t kLineBytes = 110;
-// The format's word for "never": the zero time of the program that it comes from.
+// The text that means "never" in the format: the zero time of the program from which the format comes.
 constexpr std::string_view kNoTime = "0001-01-01T00:00:00Z";
 constexpr std::string_view kByConfiguration = "stated_by_configuration";
 
@@ -35,7 +35,7 @@ void ReadTime(const YamlValue& value, WallTime* time) {
   }
 }
 
-// A bare time is one request.
+// Reads an entry. A time without a count is one request.
 void ReadEntry(const YamlValue& item, bool bare_ones, std::vector<ModelState::Entry>* entries) {
   ModelState::Entry& entry = entries->emplace_back(ModelState::Entry{.time = {}, .amount = 1});
   if (bare_ones && !item.is_map()) return ReadTime(item, &entry.time);
@@ -51,7 +51,7 @@ void ReadEntries(const YamlValue& list, bool bare_ones, std::vector<ModelState::
   std::ranges::stable_sort(*entries, {}, &ModelState::Entry::time);
 }
 
-// Reads model by model; each is a map with known keys.
+// Calls `read` for each model, with its map.
 void ReadModels(const YamlValue& models, const std::function<void(std::string_view, YamlMap&)>& read) {
   models.Entries([&](std::string_view name, const YamlValue& value) {
     const Status checked = CheckName("the model's name", name);
@@ -74,7 +74,7 @@ void ReadState(YamlMap& map, ModelState* state) {
   if (state->day_count == 0) state->day_start = {};
 }
 
-// Returns true if any reader of YAML takes the name, unquoted, for a text, and for this text.
+// Returns true if every YAML reader reads the name, without quotes, as this same text.
 bool IsPlain(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kWords = {"null", "true", "false", "yes", "no",
                                                              "on",   "off",  "y",     "n"};

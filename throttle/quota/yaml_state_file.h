@@ -1,5 +1,5 @@
-// YamlStateFile: the file of a YAML store (yaml_store.h). One process at a time holds it, and replaces it as a whole.
-// Private to the YAML store.
+// YamlStateFile: the file of a YAML store (yaml_store.h). Only one process at a time can open it. It is always replaced
+// as a whole. Private to the YAML store.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@ namespace weir {
 
 class YamlStateFile {
  public:
-  // Makes the file's directory if it is missing, and takes the lock PATH.lock, which is held until this object is
-  // destroyed. The file itself may be missing, and is not made. If another process holds the lock, the error names that
+  // Makes the directory of the file if it is missing, and takes the lock PATH.lock, which this object keeps until it is
+  // destroyed. The file itself may be missing, and is not made. If another process has the lock, the error names that
   // process.
   static Result<std::unique_ptr<YamlStateFile>> Take(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // Returns the text of the file; nothing if there is no file. Stops reading once it has more than `most` bytes; so a
-  // result that is longer than `most` says that the file is too long.
+  // Returns the text of the file, or nothing if there is no file. Stops reading once it has more than `most` bytes, so
+  // the file is too long if the result is longer than `most`.
   Result<std::optional<std::string>> Read(size_t most) const;
-  // Replaces the file (config/replace_file.h). If that fails, the old file stays.
+  // Replaces the content of the file (config/replace_file.h). If that fails, the old file stays.
   Status Replace(std::string_view text) const;
 
  private:

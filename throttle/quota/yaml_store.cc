@@ -30,18 +30,18 @@ YamlQuotaStore::YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlSt
 
 YamlQuotaStore::~YamlQuotaStore() {
   persister_ = {};  // stopped and joined
-  // Release what has expired, because it would count as used in the file.
+  // Expires reservations first, because expired ones would be written to the file as use.
   for (bool more = true; more;) {
     const uint64_t before = MemoryQuotaStore::Health().expired_reservations;
     MemoryQuotaStore::Prune();
     more = MemoryQuotaStore::Health().expired_reservations != before;
   }
-  if (IsChanged()) (void)Persist();  // there is no caller left to tell
+  if (IsChanged()) (void)Persist();  // there is no caller left that could handle the error
 }
 
 std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
 
-// Most calls find the flag set; only writing it would take the cache line from the other cores.
+// Reads the flag first, because most calls find it set, and a write would take the cache line from the other cores.
 void YamlQuotaStore::Changed() {
   if (!changed_.load(std::memory_order_relaxed)) changed_.store(true);
 }
@@ -88,7 +88,7 @@ Status YamlQuotaStore::Import(const QuotaState& state) {
 
 Status YamlQuotaStore::Persist() {
   const std::lock_guard lock(writing_);
-  // Reset before the state is copied: later changes are written the next time.
+  // Resets the flag before it copies the state, so that the next Persist writes changes that come in between.
   changed_.store(false);
   expired_written_.store(MemoryQuotaStore::Health().expired_reservations);
   Status status;
@@ -117,7 +117,7 @@ void YamlQuotaStore::PersistUntil(const std::stop_token& stop) {
     pause_.wait_for(lock, stop, pause, [] { return false; });
     if (stop.stop_requested() || !IsChanged()) continue;
     const auto start = std::chrono::steady_clock::now();
-    (void)Persist();  // Health says what is wrong
+    (void)Persist();  // Health reports an error
     pause = std::max(persist_every_, 4 * Duration(std::chrono::steady_clock::now() - start));
   }
 }

@@ -28,7 +28,7 @@ void AppendQuota(const ModelQuota& quota, std::string* to) {
   for (const int64_t limit : {quota.max_rpm, quota.max_tpm, quota.max_rpd}) AppendRedisNumber(CutDown(limit), to);
 }
 
-// Returns the number, from 1, of an earlier limit with the same counter; 0 if there is none.
+// Returns the position, counted from 1, of an earlier limit with the same counter; 0 if there is none.
 size_t SameAs(std::span<const TierCharge> tiers, size_t tier) {
   const TierCharge& one = tiers[tier];
   for (size_t i = 0; i < tier; ++i) {
@@ -52,13 +52,13 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
-// Checks a number in a reply that stands for an enumerator, because a name is looked up by it.
+// Returns true if a number in a reply is a valid enumerator. Other code looks up a name by it, so it must be checked.
 template <typename Enum>
 bool IsOneOf(int64_t number, Enum last) {
   return number >= 0 && number <= static_cast<int64_t>(last);
 }
 
-// kRedisStatedByConfiguration, written as a score.
+// kRedisStatedByConfiguration, written as the score of a sorted set.
 constexpr std::string_view kByConfiguration = "1e17";
 
 }  // namespace
@@ -135,7 +135,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   return Command{.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
 }
 
-// The command has the words of the take with another script, and three more words.
+// The command has the arguments of the take, but another script, and three more arguments.
 RedisMessages::Command RedisMessages::FormatGiveBack(const Command& take, std::string_view answer,
                                                      std::string_view id) const {
   std::string now;

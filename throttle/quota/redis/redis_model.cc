@@ -22,7 +22,8 @@ struct Entry {
   int64_t tokens = 0;
 };
 
-// Requests and tokens of one moment are one entry. Rounds microseconds up, so that an entry counts longer, never less.
+// Requests and tokens of the same time become one entry. Rounds microseconds up, so that an entry counts longer, never
+// shorter.
 std::map<int64_t, Entry> ByTime(const ModelState& state, int64_t now) {
   std::map<int64_t, Entry> by_time;
   const auto add = [&](const std::vector<ModelState::Entry>& entries, int64_t Entry::*amount) {
@@ -40,7 +41,7 @@ std::map<int64_t, Entry> ByTime(const ModelState& state, int64_t now) {
   return by_time;
 }
 
-// Merges entries as the script enters them.
+// Merges entries in the same way as the script.
 std::vector<Entry> Merge(const std::map<int64_t, Entry>& by_time) {
   std::vector<Entry> merged;
   for (const auto& [time, entry] : by_time) {
@@ -94,7 +95,7 @@ ModelState ReadRedisModel(std::string_view text, WallTime time) {
   if (text.size() < kRedisModelHeader) return state;
   const int64_t now = ToRedisTime(time);
   const auto field = [text](Field name) { return RedisIntegerAt(text, static_cast<size_t>(name)); };
-  // The decision that comes before this reports a corrupt log.
+  // A corrupt log counts as empty here, because the charge that precedes this read has reported it.
   const int64_t head = field(Field::kHead);
   const int64_t tail = field(Field::kTail);
   if (head < 0 || tail < head || tail - head > static_cast<int64_t>(kRedisRing)) return state;

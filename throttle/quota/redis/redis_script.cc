@@ -7,7 +7,8 @@
 namespace weir {
 namespace {
 
-// KEYS: q, m, r, d, e, k, one for each tier, and the two of names. ARGV: the reservation's token; the numbers.
+// KEYS: the keys q, m, r, d, e and k, one key for each tier, and the two keys of names. ARGV: the reservation's token;
+// the numbers.
 constexpr std::string_view kCharge = R"lua(
 local PEEK, TAKE, HOLD, FORCE, FORCE_HOLD = 0, 1, 2, 3, 4
 -- In the order of QuotaCode.
@@ -231,11 +232,12 @@ return pack('<ddddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or 
   .. pack('<' .. string.rep('d', #told), spread(told))
 )lua";
 
-// KEYS: q, m, r, d, e, k, and the two of names. ARGV: the change of the quota ('keep', 'none', or three packed
-// numbers); the model's log from now on, '', or 'counts' to leave it; how many ms to keep the log; the score that says
-// who states the quota; the time or -1. Unless the log stays, it gets another epoch, and the counters of tiers are
-// void. Counters for all models stay: what the open reservations hold there is released first, for a part of them in
-// each call. While some are left, the reply is their number, and nothing else is done; at the end it is 0.
+// KEYS: the keys q, m, r, d, e and k, and the two keys of names. ARGV: the change of the quota ('keep', 'none', or
+// three packed numbers); the new log of the model, '' for none, or 'counts' to keep the log; how many ms to keep the
+// log; the score that says whether a configuration stated the quota; the time or -1. Unless the log is kept, it gets
+// another epoch, so the tier counters become void. Counters for all models stay. So the script first releases what the
+// open reservations have charged there, in each call for a part of the reservations. While some are left, the reply is
+// their number, and the script does nothing else. At the end the reply is 0.
 constexpr std::string_view kReset = R"lua(
 if ARGV[2] ~= 'counts' then
   if due_key and ask('ZSCORE', due_key, KEYS[2]) then

@@ -6,9 +6,9 @@
 namespace weir {
 namespace {
 
-// KEYS: q, m, r, d, e, k, and the two of names. ARGV: the reservation's token; the time or -1, whether no tokens are
-// given (a refund, or only an extension), the tokens, by how much to extend (0: not at all), the money, and how many
-// named ends are remembered.
+// KEYS: the keys q, m, r, d, e and k, and the two keys of names. ARGV: the reservation's token; the time or -1, whether
+// no tokens are given (a refund, or only an extension), the tokens, the time by which to extend (0: not at all), the
+// money, and the most named ends to remember.
 constexpr std::string_view kSettle = R"lua(
 local SETTLED, UNKNOWN, OTHERWISE, HAS_EXPIRED = 0, 1, 3, 4
 local now, refund, used, extend, money, max_named = unpack('<dddddd', ARGV[2])
@@ -116,8 +116,9 @@ write_model(m, now)
 return answer(SETTLED, hold[4], used, 0, refund == 1, 1, 0)
 )lua";
 
-// Releases a take whose answer came too late. KEYS and ARGV are those of the charge, followed by: the time or -1, a
-// token under which the release is remembered, so that repeating it changes nothing, and the reply to the charge.
+// Releases a take whose answer came too late. KEYS and ARGV are those of the charge, followed by three arguments: the
+// time or -1; a token under which the release is remembered, so that repeating it changes nothing; and the reply to the
+// charge.
 constexpr std::string_view kGiveBack = R"lua(
 local _, _, requests, tokens = unpack('<dddd', ARGV[2])
 local money = unpack('<d', ARGV[2], 113)

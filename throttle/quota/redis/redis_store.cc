@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Submits, and waits for the answer.
+// Submits the request, and waits for the answer.
 template <typename Answer, typename Question>
 Answer Await(RedisQuotaStore* store, const Question& question) {
   std::promise<Answer> answer;
@@ -20,10 +20,10 @@ Answer Await(RedisQuotaStore* store, const Question& question) {
   return answer.get_future().get();
 }
 
-// Bounds of what is owed, which no other process knows.
+// Bounds of the owed charges (redis_store.h).
 constexpr size_t kMostOwed = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
-// A release may have to be repeated; Redis remembers for longer that it was done (kSettledKept).
+// How long the store tries to release an owed charge. Redis remembers a release for longer (kSettledKept).
 constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
 }  // namespace
@@ -49,7 +49,7 @@ SettlementAnswer RedisQuotaStore::Run(const Settlement& settlement) {
 
 void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) {
   std::string reservation;
-  const bool may_be_again = charge.holds() && charge.token;  // then the charge stays for a caller that asks again
+  const bool may_be_again = charge.holds() && charge.token;  // then it is not released; its caller may ask again
   if (charge.holds())
     reservation = FormatReservationId(may_be_again ? *charge.token : RandomReservationToken(), charge.model);
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
@@ -137,7 +137,7 @@ void RedisQuotaStore::Rep::OnWell() {
   GiveBackOwed();
 }
 
-// --- Charges whose callers were not told
+// --- Owed charges (redis_store.h)
 
 void RedisQuotaStore::Rep::OnLateCharge(RedisCall* call, const redisReply& reply, const std::string& reservation) {
   if (!RedisMessages::SaysCharged(reply)) return;
@@ -156,8 +156,8 @@ void RedisQuotaStore::Rep::Remember(Owed one) {
   owed.push_back(std::move(one));
 }
 
-// A charge that was sent earlier on another connection is usually executed earlier; if not, its late answer makes it
-// owed again.
+// Redis has usually executed a charge that was sent earlier on another connection before this release. If it has not,
+// the late reply to the charge makes it owed again.
 void RedisQuotaStore::Rep::GiveBackOwed() {
   if (giving_back > 0) return;
   give_back_failed = false;
@@ -199,7 +199,7 @@ StoreHealth RedisQuotaStore::Health() const {
   };
   const std::lock_guard lock(rep_->problem_mutex);
   health.problem = rep_->problem;
-  // No call has asked the server yet, or other servers have answered since.
+  // The problem is empty if no call has asked the server yet, or if other servers have answered since.
   if (health.problem.empty() && servers.breaker != RedisBreaker::State::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
   const int64_t now = rep_->core.Now().time_since_epoch().count();

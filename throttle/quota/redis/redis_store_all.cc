@@ -1,4 +1,4 @@
-// Quotas, and functions over all models.
+// The functions of RedisQuotaStore for quotas, and those over all models.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -21,7 +21,7 @@ std::vector<std::string> NamesOf(std::span<const KnownModel> known) {
   return names;
 }
 
-// Passes as many items at once as a server can answer in time.
+// Passes at most as many items at once as a server can answer in time.
 template <typename Item, typename Do>
 Status InParts(std::span<Item> all, Do one_part) {
   while (!all.empty()) {
@@ -82,8 +82,8 @@ Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
   return {};
 }
 
-// Keys expire by themselves. Expired reservations in counters for all models are released here, even if no call asks
-// for these counters or for their models.
+// Keys expire by themselves. Prune only releases expired reservations in counters for all models, because no other call
+// may ask for these counters, or for the models of the reservations.
 void RedisQuotaStore::Prune() {
   if (!CountsAcrossModels()) return;
   const TierCharge across{.key = {}, .limit = {.amount = 1, .per = kMinute}, .of_all_models = true};
@@ -97,7 +97,8 @@ void RedisQuotaStore::Prune() {
   }
 }
 
-// Formats the removal of the counters for all models. They go first, so that the models release nothing there.
+// Formats the deletion of the counters for all models. They are deleted first, so that resets of models release nothing
+// there.
 std::vector<RedisMessages::Command> RedisQuotaStore::Rep::FormatUnlinksAcross(std::span<const KnownModel> known) const {
   std::vector<RedisMessages::Command> commands = {messages.FormatUnlinkDue()};
   for (const KnownModel& one : known)

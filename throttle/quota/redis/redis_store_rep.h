@@ -1,5 +1,5 @@
-// RedisQuotaStore::Rep: the implementation of a RedisQuotaStore. redis_store.cc has the decisions, redis_store_all.cc
-// the functions over all models.
+// RedisQuotaStore::Rep: the implementation of a RedisQuotaStore. Its functions for single decisions are in
+// redis_store.cc, and those for all models are in redis_store_all.cc.
 #pragma once
 
 #include <atomic>
@@ -29,20 +29,20 @@ struct RedisQuotaStore::Rep {
         messages(options, endpoint.kind == RedisEndpoint::Kind::kCluster),
         core(endpoint, options.client(), messages.LoadScripts(), [this] { OnWell(); }) {}
 
-  // A charge that is still to be released, because its caller was told that the store is unavailable: a take that was
-  // charged, or a reservation that may have been made.
+  // A charge that the store must release because its caller got the answer kStoreUnavailable: a take that was charged,
+  // or a reservation that may have been made.
   struct Owed {
     std::string id;                    // the reservation's; for a take: the id under which its release is remembered
-    RedisMessages::Command take = {};  // the command that charged; empty for a reservation
+    RedisMessages::Command take = {};  // the command of the take; empty for a reservation
     std::string answer = {};           // the reply to `take`; empty for a reservation
-    TimePoint until;                   // when it is forgotten
+    TimePoint until;                   // the time at which the store forgets the owed charge
   };
-  // The facts about a charge that are needed when its answer comes.
+  // The data of a charge that OnCharged needs when the answer comes.
   struct Asked {
     size_t tiers = 0;
-    std::string reservation;  // its id; empty if none is made
+    std::string reservation;  // the id of the reservation; empty if the charge makes none
     Duration hold_for{};
-    bool may_be_again = false;  // it has a Charge::token
+    bool may_be_again = false;  // the charge has a Charge::token
   };
   void OnCharged(const RedisOutcome& outcome, const Asked& asked, const std::function<void(ChargeAnswer)>& done);
   void OnSettled(const RedisOutcome& outcome, const std::string& model,
@@ -55,8 +55,9 @@ struct RedisQuotaStore::Rep {
   void Remember(Owed one);
   void GiveBackOwed();
   void OnGivenBack(const RedisOutcome& outcome, const Owed& one);
-  // Finds all models and counters that the servers name. Fails if a server does not answer. If `missing` is given,
-  // fails only if no server answers; `missing` then says what is wrong with those that do not.
+  // Returns all models and counters that the servers name. Returns an error if a server does not answer. If `missing`
+  // is not null, returns an error only if no server answers; `missing` then says what is wrong with the servers that do
+  // not.
   Result<std::vector<RedisMessages::KnownModel>> FindModels(std::string* missing = nullptr);
   Result<ModelList> ListModels(bool all);
   Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
@@ -74,15 +75,15 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> expired{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
-  // The time (ns of the steady clock) until which Health warns that the room for names is nearly taken.
+  // The time (in ns of the steady clock) until which Health warns that the room for names is nearly taken.
   std::atomic<int64_t> nearly_full_until{0};
-  std::atomic<int64_t> name_lost_until{0};  // the same, for the warning that a named end was forgotten early
+  std::atomic<int64_t> name_lost_until{0};  // the same, for the warning that a named end was forgotten too early
   mutable std::mutex problem_mutex;
   std::string problem;
-  std::deque<Owed> owed;   // owed, giving_back and give_back_failed are used only by the loop's thread
-  size_t giving_back = 0;  // releases that have no answer yet
+  std::deque<Owed> owed;   // only the thread of the connections uses owed, giving_back, give_back_failed
+  size_t giving_back = 0;  // the number of releases that have no answer yet
   bool give_back_failed = false;
-  RedisCore core;  // the last member: its destructor answers waiting calls, which uses the others
+  RedisCore core;  // the last member, because its destructor answers waiting calls, which uses the others
 };
 
 }  // namespace weir

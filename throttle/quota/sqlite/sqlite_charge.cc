@@ -42,7 +42,8 @@ class SqliteCounts {
   SqliteMeters& meters_;
 };
 
-// Returns the model under which a tier's counter is kept; no model has the empty name.
+// Returns the model name under which a tier's counter is stored. For a counter of all models this is the empty name,
+// which no model has.
 std::string_view ModelOf(const Charge& charge, size_t tier) {
   return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null view would be NULL
 }
@@ -81,7 +82,8 @@ SqliteCharges::Room SqliteCharges::FindRoom(const Charge& charge, bool has_quota
   return room;
 }
 
-// Searches a part of the file, once in a while: names that find no room must not cost more than those that do.
+// Sweeps a part of the file, at most once in kRoomPauseNs, so that a charge that finds no room does not cost more than
+// others.
 bool SqliteCharges::MakeRoom(int64_t now, uint64_t* expired) {
   if (room_made_ && now >= *room_made_ && now - *room_made_ < kRoomPauseNs) return false;
   room_made_ = now;
@@ -118,7 +120,7 @@ void SqliteCharges::Save(SqliteModel* model, SqliteTierMeters* tiers) {
 ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found) {
   if (std::ranges::any_of(charge.tiers, &TierCharge::of_all_models)) models_.ExpireDue(now, &found->expired);
   SqliteModel model = models_.Load(charge.model, now, &found->expired);
-  if (charge.token) models_.ForgetEnded(charge.model, now);  // before the tiers that it unpins are read
+  if (charge.token) models_.ForgetEnded(charge.model, now);  // before LoadTiers reads the counters that this unpins
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
@@ -136,7 +138,7 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
     if (!room.for_all && charge.charges() && charge.may_name) {
       Save(&model, &tiers);
       if (MakeRoom(now, &found->expired)) {
-        // Some meters may be forgotten by now.
+        // MakeRoom may have deleted some of these counters.
         tiers = LoadTiers(charge, now);
         model = models_.Load(charge.model, now, &found->expired);
         room = FindRoom(charge, has_quota, model, tiers);

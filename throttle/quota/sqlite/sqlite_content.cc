@@ -45,7 +45,7 @@ void SqliteContent::SetQuota(std::string_view model, const std::optional<ModelQu
 
 std::vector<std::string> SqliteContent::StatedByConfiguration() { return Names(all_configured_, 0); }
 
-// Rarely called, so its queries are prepared when they are needed.
+// Reset is rarely called, so it prepares its queries only when it needs them.
 void SqliteContent::Reset(std::string_view model, int64_t now) {
   SqliteQuery(database_, "DELETE FROM weir_entries WHERE meter IN (SELECT id FROM weir_meters WHERE model = ?1)")
       .Run(model);

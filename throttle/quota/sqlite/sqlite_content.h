@@ -1,5 +1,5 @@
-// SqliteContent: works on whole models of a SQLite quota file. It stores their quotas, and lists, resets, exports and
-// replaces them. Each function runs within a transaction that the caller has begun. Private to the SQLite store.
+// SqliteContent: stores the quotas of models in a SQLite quota file, and lists, resets, exports and replaces models.
+// The caller must have begun a transaction before it calls a function. Private to the SQLite store.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ class SqliteContent {
  public:
   SqliteContent(SqliteDatabase& database, SqliteModels& models);
 
-  // Stores the quota, which CheckQuota must have accepted; an empty `quota` removes it.
+  // Stores a quota, or removes it if `quota` is empty. REQUIRES: CheckQuota has accepted the quota.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
   std::vector<std::string> StatedByConfiguration();
-  // The functions below are those of QuotaStore. `now` is the time in nanoseconds since 1970; `expired` is increased by
-  // the number of reservations that were found expired.
+  // The functions below do what QuotaStore says. `now` is the time in nanoseconds since 1970. They add the number of
+  // reservations that they found expired to `expired`.
   void Reset(std::string_view model, int64_t now);
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);

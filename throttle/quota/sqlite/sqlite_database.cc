@@ -61,7 +61,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& 
   if (!must_exist)
     if (Status made = MakeDirectoryOf(path); !made.ok()) return made;
   std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, busy_timeout));
-  // The store has a mutex; SQLite needs none of its own.
+  // SQLite needs no mutex of its own, because the store has one.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (must_exist ? 0 : SQLITE_OPEN_CREATE);
   const int code = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr);
   if (code != SQLITE_OK) {
@@ -90,8 +90,8 @@ void SqliteDatabase::SetPatience(std::chrono::milliseconds left, std::chrono::mi
   sqlite3_busy_handler(handle_, &SqliteDatabase::WaitForLock, this);
 }
 
-// Looks every millisecond. The pauses of sqlite3_busy_timeout grow to 100 ms: with them, one of eight processes that
-// did nothing but decide looked 50 times in 5 s, and found the file locked each time.
+// Tries every millisecond. The pauses of sqlite3_busy_timeout grow to 100 ms. With them, one of eight processes that
+// did nothing but decide tried 50 times in 5 s, and found the file locked each time.
 int SqliteDatabase::WaitForLock(void* database, int tries) {
   auto& self = *static_cast<SqliteDatabase*>(database);
   const auto now = std::chrono::steady_clock::now();
@@ -105,7 +105,7 @@ void SqliteDatabase::Fail(int code) {
   if (!problem_.empty()) return;
   const int kind = code & 0xff;
   was_busy_ = kind == SQLITE_BUSY;
-  // SQLite may fail because of a moved file before this has checked for that.
+  // SQLite may fail because the file was moved, before CheckInPlace has noticed that.
   if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) CheckInPlace();
   if (!problem_.empty()) return;
   const std::string advice = Advice(code, busy_timeout_);
@@ -120,8 +120,8 @@ void SqliteDatabase::Refuse(const std::string& why) {
   if (problem_.empty()) problem_ = path_ + ": " + why;
 }
 
-// Processes that have a removed file open would go on counting in it, while others count in a new one. This stat takes
-// 2 us of a decision's 20 to 120.
+// Fails if the file was removed or replaced. Otherwise this process would go on counting in the removed file, while
+// other processes count in a new one. The check takes 2 us of the 20 to 120 us of a decision.
 void SqliteDatabase::CheckInPlace() {
   int moved = 0;
   (void)sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -187,7 +187,8 @@ SqliteTransaction::SqliteTransaction(SqliteDatabase& database) : database_(datab
 }
 
 SqliteTransaction::~SqliteTransaction() {
-  // Some failures have rolled back by themselves. The problem is known by now: a rollback cannot add to it.
+  // Some failures make SQLite roll back by itself. The problem is set by now, so a failure of ROLLBACK does not change
+  // it.
   if (sqlite3_get_autocommit(database_.handle_) == 0)
     (void)sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }

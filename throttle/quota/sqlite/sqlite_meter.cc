@@ -122,7 +122,7 @@ void SqliteMeters::Refresh(SqliteMeter* meter, int64_t now) {
   SqliteMeter::Row& row = meter->row_;
   if (IsOfCalendar(meter->limit_)) return;
   if (meter->limit_.kind == Limit::Kind::kBucket) {
-    Limit limit = meter->limit_;  // by which the bucket was last asked
+    Limit limit = meter->limit_;  // the limit with which the bucket was last asked
     limit.amount = limit.burst = row.rate;
     meter->bucket_.emplace(limit, SqliteTime(row.ts), row.amount * RefilledBucket::Parts(meter->per()) + row.rest);
     meter->bucket_->Advance(SqliteTime(now));
@@ -194,7 +194,7 @@ int64_t SqliteMeters::Add(SqliteMeter* meter, int64_t now, int64_t amount) {
 }
 
 void SqliteMeters::Append(SqliteMeter* meter, int64_t ts, int64_t amount) {
-  if (!meter->has_row()) Save(meter);  // its entries need its id
+  if (!meter->has_row()) Save(meter);  // the entries need the id of the row
   SqliteMeter::Row& row = meter->row_;
   add_.Run(meter->id_, row.next++, ts, amount);
   row.amount += amount;

@@ -1,6 +1,7 @@
-// SqliteMeter: a counter in a SQLite quota file, stored as a row. It is a window, with entries in another table, or a
-// bucket, a day or a month, without any. The counters of a model's own minute have no key; all others belong to tiers.
-// SqliteMeters reads and writes counters, in a transaction that the caller has begun. Private to the SQLite store.
+// SqliteMeter: a counter in a SQLite quota file, which is a row of a table. A window has its entries in another table;
+// a bucket, a day or a month has none. The two counters of a model's own minute have an empty key; all other counters
+// belong to tiers. SqliteMeters reads and writes counters, in a transaction that the caller has begun. Private to the
+// SQLite store.
 #pragma once
 
 #include <cstdint>
@@ -16,47 +17,47 @@
 
 namespace weir {
 
-// Times in the file are nanoseconds since 1970.
+// The file has times as nanoseconds since 1970.
 inline WallTime SqliteTime(int64_t ns) { return WallTime(Duration(ns)); }
 inline int64_t SqliteNs(WallTime time) { return time.time_since_epoch().count(); }
 
-// A window keeps as many entries as a WindowLog (window_log.h) and merges them in the same way, also if the file has
-// little room left.
+// A window keeps as many entries as a WindowLog (window_log.h) and merges them in the same way, also if there is little
+// room left in the file.
 class SqliteMeter {
  public:
-  // Makes a counter that begins at `now` and has no row yet. `model` and `key` must outlive it.
+  // Makes a counter that starts at `now` and has no row yet. `model` and `key` must outlive the counter.
   SqliteMeter(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
 
   Limit::Unit unit() const { return limit_.unit; }
   bool has_row() const { return id_ != 0; }
   int64_t id() const { return id_; }
-  bool empty() const { return row_.rows == 0; }  // only for windows: there is no entry
+  bool empty() const { return row_.rows == 0; }  // true if there is no entry; only for windows
   int64_t used() const;
   bool Fits(int64_t more, const Limit& limit) const;
 
-  // A reservation pins the counters that it may still need (Meter::Pin).
+  // A reservation pins the counters that it may still need (Meter::Pin in meter.h).
   void Pin() { ++row_.pins; }
   void Unpin();
 
  private:
   friend class SqliteMeters;
 
-  // The columns of the row that change.
+  // The columns of the row that can change.
   struct Row {
     int64_t rate = 1;    // for a bucket: the amount of its limit, by which it is refilled
-    int64_t amount = 0;  // used in the window or period; for a bucket, what it lacks to be full, rounded down
-    int64_t rest = 0;    // for a bucket, in addition: rest / per
-    int64_t rows = 0;    // entries of a window
+    int64_t amount = 0;  // used in the window or period; for a bucket, what is missing until it is full, rounded down
+    int64_t rest = 0;    // only for a bucket: rest / per is missing in addition
+    int64_t rows = 0;    // number of entries of a window
     int64_t next = 1;    // number of the next entry
-    int64_t first = 0;   // when the newest entry began
+    int64_t first = 0;   // when the newest entry was begun
     int64_t ts = 0;      // time of the newest entry, or of a bucket's debt; the end of a day or month
-    int64_t pins = 0;    // reservations that have pinned it
+    int64_t pins = 0;    // number of reservations that have pinned it
     bool operator==(const Row&) const = default;
   };
 
   int64_t per() const { return limit_.per.count(); }
   bool MergesAt(int64_t now, bool is_short) const;
-  int64_t Until() const;  // the time from which on nothing counts
+  int64_t Until() const;  // the time from which on the counter counts nothing
 
   std::string_view model_;
   std::string_view key_;
@@ -67,15 +68,15 @@ class SqliteMeter {
   std::optional<RefilledBucket> bucket_;
 };
 
-// SqliteTierMeters: the counters of a charge's tiers, in the same order. Two tiers whose counters have the same name
-// share one.
+// SqliteTierMeters: the counters of a charge's tiers, in the same order. If the counters of two tiers have the same
+// name, they are one counter.
 class SqliteTierMeters {
  public:
   void Add(const SqliteMeter& meter) {
     place_of_.push_back(meters_.size());
     meters_.push_back(meter);
   }
-  // Adds a tier whose counter is that of the tier at `index`.
+  // Adds a tier that shares the counter of the tier at `index`.
   void AddAgain(size_t index) { place_of_.push_back(place_of_[index]); }
 
   size_t size() const { return place_of_.size(); }
@@ -89,8 +90,8 @@ class SqliteTierMeters {
   std::vector<size_t> place_of_;
 };
 
-// SqliteMeters: reads, changes and writes counters. A counter is read as of `now`: entries that have left the window by
-// then are deleted. Changes of entries are written at once, those of a counter's row by Save.
+// SqliteMeters: reads, changes and writes counters. When it reads a counter, it deletes the entries that have left the
+// window by `now`. It writes changes of entries at once; Save writes the changes of a counter's row.
 class SqliteMeters {
  public:
   explicit SqliteMeters(SqliteDatabase& database);
@@ -98,23 +99,23 @@ class SqliteMeters {
   // Finds out whether the file has more than `most_bytes`. If so, windows merge more of their entries until the next
   // call.
   void LookAtSize(size_t most_bytes);
-  // Returns the counter, or a new one without a row.
+  // Returns the counter, or a new counter without a row if the file has none.
   SqliteMeter Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
-  // Returns the counter with this id; nothing if there is none.
+  // Returns the counter with this id, or nothing if there is none.
   std::optional<SqliteMeter> Load(int64_t id, int64_t now);
-  // Loads the two counters of the model's own minute, if they have rows.
+  // Loads the two counters of the model's own minute, as far as they have rows.
   void LoadOwn(std::string_view model, int64_t now, SqliteMeter* requests, SqliteMeter* tokens);
-  // Writes the row if it has changed; makes it if there is none.
+  // Writes the row if it has changed. Makes the row if there is none.
   void Save(SqliteMeter* meter);
 
-  // Adds an amount. Returns the number of its entry, or 0 if there is none: for a bucket, a day or a month, or if
-  // `amount` is not above 0.
+  // Adds an amount. Returns the number of its entry. Returns 0 for a bucket, a day or a month, and if `amount` is not
+  // above 0, because there is no entry then.
   int64_t Add(SqliteMeter* meter, int64_t now, int64_t amount);
-  // Takes back `amount` of the `added`, which Add put into `entry` at `ts`, as far as it still counts.
+  // Subtracts `amount` of the `added` amount that Add put into `entry` at time `ts`, as far as it still counts.
   void GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64_t now, int64_t added, int64_t amount);
-  // Returns the time until `amount` fits. Only for a counter in which `amount` does not fit now.
+  // Returns the time until `amount` fits. REQUIRES: `amount` does not fit now.
   Duration UntilFits(const SqliteMeter& meter, int64_t now, int64_t amount, const Limit& limit);
-  // Returns the entries that count, in the order of time.
+  // Returns the entries that count, in order of time.
   std::vector<ModelState::Entry> Entries(const SqliteMeter& meter);
   // Fills an empty window with those of the entries that count at `now`.
   void Restore(SqliteMeter* meter, std::vector<ModelState::Entry> entries, int64_t now);

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Writes "meter:entry meter:entry".
+// Returns the parts as a text of the form "meter:entry meter:entry".
 std::string WriteParts(const std::vector<SqliteReservation::Part>& parts) {
   std::string text;
   for (const auto& [meter, entry] : parts)
@@ -144,7 +144,7 @@ SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* exp
   }
   model.stored = model.row;
   model.day = DayCount(SqliteTime(model.row.day_start), model.row.day_count, static_cast<DayCount::Ref>(model.row.day));
-  // Drop entries that have left first, so that they are not released.
+  // Deletes the entries that have left the window first, so that expired reservations do not release them.
   meters.LoadOwn(name, now, &model.requests, &model.tokens);
   model.day.Advance(SqliteTime(now));
   if (model.row.seen > now) {
@@ -190,7 +190,7 @@ void SqliteModels::ExpireDue(int64_t now, uint64_t* expired) {
     }
     SqliteModel model = Load(name, now, expired);
     Save(&model);
-    if (*expired == before) return;  // the rows have been changed by hand
+    if (*expired == before) return;  // another program has changed the rows
   }
 }
 

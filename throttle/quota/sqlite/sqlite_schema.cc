@@ -16,11 +16,11 @@ namespace {
 
 // "weir" in ASCII: marks the file as weir's (PRAGMA application_id).
 constexpr int64_t kApplicationId = 0x77656972;
-// From this form on the published tables are views.
+// From this form on, requests, tokens and daily are views.
 constexpr int64_t kMovedForm = 4;
 constexpr int64_t kMoneyForm = 5;
 
-// The tables that the published program makes; made if one is missing.
+// The tables of the published program. Those that are missing are made.
 constexpr std::string_view kPublishedTables = R"sql(
 CREATE TABLE IF NOT EXISTS quotas(
   model TEXT PRIMARY KEY,
@@ -35,12 +35,13 @@ CREATE TABLE IF NOT EXISTS daily(
   day_count INTEGER NOT NULL DEFAULT 0);
 )sql";
 
-// weir_models: `days` is how many days have ended, by which a reservation knows its own day; `seen` is the latest time
-// at which a reservation was made; `bounded` is 1 for a model that was new without a quota. weir_counts has the numbers
-// of those models and of tiers, because SQLite would count them one by one. weir_meters: rows without a key are the
-// model's own; `pins` is how many reservations hold a tier; entries are numbered from 1, and keep their numbers; a day
-// or month has its date in `per` and its end in `ts`. weir_ended: how reservations ended; the `tiers` of expired ones
-// are still pinned. weir_configured: models whose quota was last stated by a configuration.
+// weir_models: `days` is the number of days that have ended, by which a reservation recognises its own day; `seen` is
+// the latest time at which a reservation was made; `bounded` is 1 for a model that was new without a quota.
+// weir_counts: the numbers of these models and of tier counters, because SQLite would have to count the rows one by
+// one. weir_meters: rows without a key are the model's own counters; `pins` is the number of reservations that have
+// pinned a tier counter; entries have numbers from 1, which never change; a day or month has its date in `per` and its
+// end in `ts`. weir_ended: how reservations ended; the `tiers` of expired reservations are still pinned.
+// weir_configured: models whose quota was last stated by a configuration.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,
@@ -100,7 +101,7 @@ CREATE TABLE IF NOT EXISTS weir_ended_counts(model TEXT PRIMARY KEY, ended INTEG
 CREATE TABLE IF NOT EXISTS weir_configured(model TEXT PRIMARY KEY) WITHOUT ROWID;
 )sql";
 
-// Form 5 adds to form 4 the money of a reservation, and what it has used so far.
+// Form 5 adds to form 4 the money of a reservation, and its use so far.
 constexpr std::string_view kMoney = R"sql(
 ALTER TABLE weir_reservations ADD COLUMN money INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_reservations ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
@@ -109,8 +110,8 @@ ALTER TABLE weir_ended ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-// Form 6 adds to form 5 which reservations are named, how many named ones have ended, and an index of deadlines over
-// all models.
+// Form 6 adds to form 5 a mark of named reservations, the number of named reservations that have ended, and an index of
+// deadlines over all models.
 constexpr std::string_view kNames = R"sql(
 ALTER TABLE weir_reservations ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
@@ -130,7 +131,7 @@ CREATE TRIGGER weir_ended_less AFTER DELETE ON weir_ended BEGIN
 END;
 )sql";
 
-// The data of forms 1 to 3 that is moved from there: `…_gone` is how many entries have left a log.
+// The data of forms 1 to 3 that must be kept. `…_gone` is the number of entries that have left a log.
 constexpr std::string_view kFormerTables = R"sql(
 CREATE TABLE weir_former(model TEXT PRIMARY KEY, requests_gone INTEGER NOT NULL DEFAULT 0,
   tokens_gone INTEGER NOT NULL DEFAULT 0, days INTEGER NOT NULL DEFAULT 0, seen INTEGER NOT NULL DEFAULT 0,
@@ -154,8 +155,8 @@ INSERT INTO weir_models
   FROM weir_former f LEFT JOIN daily d ON d.model = f.model;
 )sql";
 
-// Moves the log LOG (requests or tokens). Each row counts as an amount, whatever it says. A log of more than MOST rows
-// is merged as WindowLog would.
+// Moves the log LOG (requests or tokens). Accepts any row: reduces times to at most NOW, and clamps amounts to 0 ..
+// MUCH. If a log has more than MOST rows, merges the rows of each 1024th of a minute (WindowLog::Granule).
 constexpr std::string_view kMoveLog = R"sql(
 CREATE TABLE weir_moved AS
   SELECT model, max(number) AS number, max(ts) AS ts, CAST(min(total(amount), MUCH) AS INTEGER) AS amount
@@ -203,7 +204,7 @@ END;
 struct TableForm {
   std::string_view name;
   std::vector<std::string_view> numbers;
-  bool by_model = false;  // its primary key is the model
+  bool by_model = false;  // true if the model is its primary key
 };
 
 const std::vector<TableForm>& PublishedForms() {
@@ -228,7 +229,7 @@ int64_t OneNumber(SqliteDatabase& database, const std::string& sql) {
 
 struct Column {
   std::string type;
-  bool required = false;  // an INSERT must name it
+  bool required = false;  // true if an INSERT must name it
   bool key = false;
 };
 
@@ -243,7 +244,7 @@ std::map<std::string, Column, std::less<>> ColumnsOf(SqliteDatabase& database, s
   return columns;
 }
 
-// Returns what is wrong with a table of a published name; empty if the table is right.
+// Returns what is wrong with a table that has a name of the published program; empty if the table is right.
 std::string WrongForm(SqliteDatabase& database, const TableForm& form) {
   const auto columns = ColumnsOf(database, form.name);
   if (columns.empty()) return "";  // there is no such table yet
@@ -288,7 +289,7 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   return {};
 }
 
-// Converts any form before 4, also that of the published program, to form 4.
+// Converts any form before form 4, including that of the published program, to form 4.
 void MakeTables(SqliteDatabase& database, int64_t version, int64_t now) {
   const auto move = [&](std::string_view sql, std::string_view log = "", Limit::Unit unit = {}) {
     std::string text(sql);
@@ -340,7 +341,7 @@ Status PrepareTables(SqliteDatabase& database, int64_t now) {
 }
 
 Status SetUp(SqliteDatabase& database, int64_t now) {
-  // WAL is switched on once for the file, by the process that opens it first; all else belongs to the connection.
+  // The process that opens the file first switches it to WAL, once. All other settings belong to the connection.
   Status made = PrepareTables(database, now);
   if (!made.ok()) return made;
   SqliteQuery wal(database, "PRAGMA journal_mode = WAL");

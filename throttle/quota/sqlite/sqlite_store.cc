@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 using Found = SqliteCharges::Found;
 
-// Used while another process keeps the file locked.
+// After a call has found the file locked until it gave up, other calls wait only kShortPatience, for this time.
 constexpr milliseconds kBreakerPause{1000};
 constexpr milliseconds kShortPatience{100};
 // Health reports a call that has waited this long, even before the call gives up.
@@ -31,11 +31,11 @@ constexpr milliseconds kLongWait{1000};
 constexpr const char* kWaits =
     "a call has waited for more than a second for the file; see whether another process keeps it locked, or its disk "
     "is slow";
-// Duration of a Prune; other calls have their turn between its parts.
+// How long a Prune may take. Other calls run between its parts.
 constexpr milliseconds kPruneFor{200};
 
-// Gives the file to one caller at a time. Not a std::timed_mutex: the thread sanitizer does not see its wait by the
-// steady clock.
+// Gives the file to one caller at a time. Not a std::timed_mutex, because the thread sanitizer does not recognise a
+// wait for a time of the steady clock.
 class FileTurn {
  public:
   class Hold {
@@ -97,7 +97,7 @@ class SqliteQuotaStore final : public QuotaStore {
   StoreHealth Health() const override;
 
  private:
-  // Records the time since which a call has its turn.
+  // Records in busy_since_ since when a call has had the file.
   class Busy {
    public:
     explicit Busy(SqliteQuotaStore& store) : store_(store) { Set(Steady::now()); }
@@ -113,15 +113,15 @@ class SqliteQuotaStore final : public QuotaStore {
     SqliteQuotaStore& store_;
   };
 
-  // Does `work`, all or nothing, and passes it the time, which is read once the file is locked.
+  // Runs `work` in one transaction, and passes to it the time, which is read once the file is locked.
   template <typename Work>
   Status Do(Work work) {
     return Do(work, Patience(Steady::now()), true);
   }
-  // `tells`: if the file is found locked, Health reports that as a problem.
+  // If `tells` is true and the file is found locked, Health reports that as a problem.
   template <typename Work>
   Status Do(Work work, milliseconds patience, bool tells);
-  // Returns the Answer of `work`.
+  // Does the same, and returns the Answer of `work`.
   template <typename Answer, typename Work>
   Result<Answer> Ask(Work work);
   milliseconds Patience(Steady::time_point now) const;
@@ -134,20 +134,20 @@ class SqliteQuotaStore final : public QuotaStore {
   const size_t max_file_bytes_;
   const WallClock& clock_;
 
-  FileTurn turn_;  // guards the members below, down to content_
+  FileTurn turn_;  // protects the members below, down to content_
   std::unique_ptr<SqliteDatabase> database_;
   SqliteModels models_;
   SqliteSweep sweep_;
   SqliteCharges charges_;
   SqliteContent content_;
 
-  // Separate, so that Health does not wait for the file.
+  // Separate from turn_, so that Health does not wait for the file.
   mutable std::mutex health_mutex_;
   StoreHealth health_;
-  WallTime name_lost_{};  // when a named end was last forgotten early
+  WallTime name_lost_{};  // when a named end was last forgotten too early
   Steady::time_point locked_until_;
-  std::optional<Steady::time_point> busy_since_;  // start of the call that has its turn
-  std::atomic<bool> cannot_write_{false};         // a failure, other than a lock; a mere read does not clear it
+  std::optional<Steady::time_point> busy_since_;  // the start of the call that has the file
+  std::atomic<bool> cannot_write_{false};         // a call failed, not by a lock; a call that only reads keeps it
 };
 
 template <typename Work>
@@ -277,11 +277,11 @@ Status SqliteQuotaStore::Import(const QuotaState& state) {
   return Do([&](int64_t now, Found*) { content_.Import(state, now); });
 }
 
-// Prunes a part of the file. Sets whether that was the last part of the tiers, and of the models; one of them may be
-// done already.
+// Prunes a part of the file. Sets `tiers_done` and `models_done` to whether that was the last part of the tiers and of
+// the models. Skips the one that is true already.
 Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
   const auto prune = [&](int64_t now, Found* found) {
-    if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // tests whether it can again
+    if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // tests if it can write again
     models_.meters.LookAtSize(max_file_bytes_);
     if (!*tiers_done) *tiers_done = sweep_.Tiers(now);
     if (!*models_done) *models_done = sweep_.Models(now, &found->expired);
@@ -290,7 +290,7 @@ Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
 }
 
 void SqliteQuotaStore::Prune() {
-  // Health shows a failure; what no longer counts is also deleted by the next call for its model.
+  // Health reports a failure. The next call for a model also deletes what no longer counts for that model.
   const auto end = Steady::now() + kPruneFor;
   bool tiers_done = false;
   bool models_done = false;

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// One transaction sweeps so few of them that other processes hardly wait: a model costs some 20 us.
+// The models of one transaction: so few that other processes hardly wait, because a model costs some 20 us.
 constexpr size_t kModelsAtOnce = 256;
 constexpr size_t kTiersAtOnce = 1024;
 constexpr size_t kEndedAtOnce = 64;  // models

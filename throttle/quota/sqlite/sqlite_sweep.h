@@ -1,5 +1,5 @@
-// SqliteSweep: deletes from a SQLite quota file the models and counters in which nothing counts any longer, a part of
-// the file in each call. Private to the SQLite store.
+// SqliteSweep: deletes from a SQLite quota file the models and counters that count nothing any longer, in each call for
+// a part of the file. Private to the SQLite store.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ class SqliteSweep {
   SqliteSweep(SqliteDatabase& database, SqliteModels& models);
 
   // Each function sweeps the next part of the file, within a transaction that the caller has begun. Returns true if
-  // that was the last part; the next call begins again with the first. Models also expires reservations, whose number
-  // it adds to `expired`. `now` is the time in nanoseconds since 1970.
+  // that was the last part; the next call then starts again with the first part. Models also expires reservations, and
+  // adds their number to `expired`. `now` is the time in nanoseconds since 1970.
   bool Models(int64_t now, uint64_t* expired);
   bool Tiers(int64_t now);
 
  private:
-  // Forgets old ends of reservations in the same way. Models calls this.
+  // Forgets old ends of reservations, also a part of the file in each call. Models calls this.
   void Ended(int64_t now);
 
   SqliteModels& models_;
@@ -29,9 +29,9 @@ class SqliteSweep {
   SqliteQuery next_tiers_;
   SqliteQuery drop_entries_;
   SqliteQuery drop_tier_;
-  std::string model_;  // the model that was swept last; empty: none in this round
-  std::string ended_;  // the model whose ends were swept last; empty: none in this round
-  int64_t tier_ = 0;   // id of the counter that was swept last; 0: none in this round
+  std::string model_;  // the model that was swept last; empty: none in this pass over the file
+  std::string ended_;  // the model whose ends were swept last; empty: none in this pass
+  int64_t tier_ = 0;   // the id of the counter that was swept last; 0: none in this pass
 };
 
 }  // namespace weir
