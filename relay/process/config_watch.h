@@ -1,5 +1,5 @@
-// ConfigWatch is a thread that reads an operator's files again when they have changed and their writer seems to be done
-// (file_mark.h), or when ReadSoon asks for it.
+// ConfigWatch: a thread that reads an operator's files again when FileWatch (file_mark.h) reports that they have
+// changed, or when ReadSoon is called.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,19 @@ namespace weir {
 
 class ConfigWatch {
  public:
-  // Reads the files and returns a function that puts their content into effect. The function must not be empty; it is
-  // called next, unless a file changed while the files were read; then they are read again later. Both run on the
-  // watch's own thread and must not throw.
+  // Reads the files and returns a function, which must not be empty, that applies their content. The thread then calls
+  // that function. If a file changed while Read was running, the thread drops the function instead and reads the files
+  // again later. Both functions run on the thread of this object and must not throw.
   using Read = std::function<std::function<void()>()>;
 
-  // Starts the thread, which looks at the files once in every interval. The caller must have read them before, with
-  // `file`'s ReadWhole.
+  // Starts the thread, which looks at the files once in every `interval`. REQUIRES: the caller has read the files with
+  // file.ReadWhole; otherwise the thread takes them for changed.
   ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read);
-  // Waits until a running Read has ended, then ends the thread.
+  // Waits until a running Read, and the function that it returned, have ended; then ends the thread.
   ~ConfigWatch();
 
-  // Has the files read at once, changed or not. Returns without waiting for that. May be called from any thread.
+  // Makes the thread read the files at once, whether they have changed or not, and does not wait for it. May be called
+  // from any thread.
   void ReadSoon();
 
  private:

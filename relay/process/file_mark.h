@@ -1,5 +1,5 @@
-// FileMark and FileWatch tell whether files have changed, without reading them, and when their writer seems to be done,
-// so that a half-written file is not taken for a whole one.
+// FileWatch notices that files have changed, without reading them. It reports a change only when the writer of the
+// files seems to be done, so that its caller does not read a half-written file.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,7 +12,8 @@
 
 namespace weir {
 
-// The state of a file as the system shows it. Two equal marks mean that the file very likely has not changed.
+// The state of a file as stat() reports it. If two marks of a file are equal, the file has very likely not changed
+// between them.
 struct FileMark {
   bool exists = false;
   int64_t changed_seconds = 0;  // the time of the last change, since 1970
@@ -23,7 +24,7 @@ struct FileMark {
   bool operator==(const FileMark&) const = default;
 };
 
-// Returns the mark of the file at `path` now; exists is false if there is no file, or if it cannot be looked at.
+// Returns the present mark of the file at `path`. Its `exists` is false if there is no such file or if stat() fails.
 inline FileMark MarkOf(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -34,7 +35,7 @@ inline FileMark MarkOf(const std::string& path) {
           .inode = status.st_ino};
 }
 
-// Watches files that other programs write in place, or write under another name and rename. Not thread-safe.
+// Watches files that other programs overwrite, or replace by renaming a new file. Not thread-safe.
 class FileWatch {
  public:
   // Returns the paths of the files to watch.
@@ -42,19 +43,20 @@ class FileWatch {
 
   explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
   explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
-  // Watches a list that may change. `paths` is called at every look; an added or removed file is a change, too.
+  // Watches a list of files that may change: Look and ReadWhole call `paths` each time. A file that is added to the
+  // list or removed from it counts as a change.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Returns true if the files have changed since ReadWhole last returned true, and have not changed since the previous
-  // call of Look, so that their writer seems to be done. The first call returns false.
+  // Returns true if the files have changed since ReadWhole last returned true, but not since the previous call of Look,
+  // so that their writer seems to be done. The first call returns false.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;
     return rest && now != read_;
   }
 
-  // Calls `read`, which reads the files. Returns false if the files changed meanwhile: then `read` may have seen a part
-  // of a change, and the files count as not read.
+  // Calls `read`, which must read the files. Returns true if the files did not change during the call. Otherwise `read`
+  // may have seen half a change, so the change counts as unread and a later Look reports it again.
   template <typename Read>
   bool ReadWhole(Read read) {
     const Marks before = MarksNow();

@@ -1,4 +1,5 @@
-// Finds the message for people in the body of an HTTP error, from a weir (relay/server/http_error.h) or another server.
+// Extracts the human-readable message from the body of an HTTP error, from a weir (relay/server/http_error.h) or
+// another server.
 #pragma once
 
 #include <optional>
@@ -10,8 +11,9 @@ namespace weir {
 // Returns the whole message of {"error":{"code":"…","message":"…"}}; nullopt if the body has another form. The message
 // may contain any characters, even line breaks.
 std::optional<std::string> ErrorMessageIn(std::string_view body);
-// Returns the first line of that message, or of the body if the body has another form: at most `most_bytes` of it,
-// without blanks around it. The text is the other server's, so it may contain characters that are unsafe to show.
+// Returns the first line of that message, or of the body if the body has another form: at most `most_bytes` bytes,
+// without blanks at its ends. The text comes from the other server, so it may contain characters that are unsafe to
+// show.
 std::string ErrorWordsIn(std::string_view body, size_t most_bytes = 1000);
 
 }  // namespace weir

@@ -15,7 +15,8 @@
 namespace weir {
 namespace {
 
-// The most lines that wait for the reader of standard error. They take about 2 MB of memory, from the start.
+// The most lines that may wait for the reader of standard error. spdlog allocates room for them at the start, about 2
+// MB.
 constexpr size_t kLongestQueue = 4096;
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
@@ -100,7 +101,7 @@ LogLevel CurrentLogLevel() {
   return LogLevel::kError;
 }
 
-// Does not call spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
+// Does not call spdlog::shutdown(), which removes the default logger while other threads may still be about to use it.
 void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }
 
 void Declare(SettingTable& table, LogLevel& level, LogFormat& format) {

@@ -13,22 +13,22 @@ namespace weir {
 
 enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class LogFormat : uint8_t { kText, kJson };
-// Adds the settings LOG_LEVEL and LOG_FORMAT to `table`, whose Load sets `level` and `format`.
+// Adds the settings LOG_LEVEL and LOG_FORMAT to `table`. The table's Load then sets `level` and `format`.
 void Declare(SettingTable& table, LogLevel& level, LogFormat& format);
 
-// Sets up the default logger. Must be called before other threads log. The log has a thread of its own that writes the
-// lines, so no other thread waits for the reader of standard error. While the reader takes nothing, the newest few
-// thousand lines are kept and older ones are lost. The log's thread has the signal mask of the caller's thread.
+// Sets up the default logger and starts a thread that writes its lines, so that no other thread waits for the reader of
+// standard error. If that reader falls behind, the newest 4,096 lines are kept and older ones are lost. The new thread
+// inherits the signal mask of the calling thread. REQUIRES: no other thread logs yet.
 void SetUpLogging(LogLevel level, LogFormat format);
 
-// Logs a text that an operator asked for, even if the log leaves out lines of level info.
+// Logs a text that an operator asked for, even if the log level leaves out lines of level info.
 void LogAsked(const std::string& text);
 
-// Set and return the least severity that is logged. May be called from any thread, while others log.
+// Set and return the lowest level that is logged. May be called from any thread, while other threads log.
 void SetLogLevel(LogLevel level);
 LogLevel CurrentLogLevel();
 
-// Ends the log's thread, when it has written all lines that wait. Lines that are logged afterwards are lost.
+// Writes all lines that are waiting, then ends the log's thread. Lines that are logged afterwards are lost.
 void StopLogging();
 
 }  // namespace weir

@@ -6,8 +6,8 @@
 
 namespace weir {
 
-// Sends `state`: lines such as "READY=1", "STOPPING=1" and "STATUS=…". Does nothing if NOTIFY_SOCKET names no socket. A
-// failure to send is logged.
+// Sends `state`, which consists of lines such as "READY=1", "STOPPING=1" and "STATUS=…". Does nothing if NOTIFY_SOCKET
+// names no socket. Logs an error if the datagram cannot be sent.
 void NotifyService(std::string_view state);
 
 }  // namespace weir

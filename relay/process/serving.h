@@ -1,4 +1,4 @@
-// Runs a server until SIGINT or SIGTERM, then stops it in order. `weir relay` and `weir gate` share this part.
+// Runs a server until SIGINT or SIGTERM, then stops it in order. `weir relay` and `weir gate` share this code.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -24,12 +24,12 @@ struct Serving {
   std::string closing;            // logged for a SIGINT or SIGTERM while the server is being destroyed
 };
 
-// The longest time that Shutdown waits: for clients to take their last answers, and for a slow store to write the
-// events that it has taken. By default, systemd waits nine times as long before it kills a service.
+// The longest time that Shutdown waits for clients to receive their last answers and for a slow store to write the
+// events that the relay has received. By default, systemd waits nine times as long before it kills a service.
 inline constexpr std::chrono::seconds kLongestShutdown{10};
 
-// Lets the server accept connections, and waits for the first signal to stop. Then shuts the server down and destroys
-// it, and returns. `Server` is a class with the functions Accept and Shutdown of relay/server/server.h.
+// Lets the server accept connections and waits for the first SIGINT or SIGTERM. Then shuts the server down, destroys it
+// and returns. `Server` is a class with the functions Accept and Shutdown of relay/server/server.h.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
   signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));

@@ -117,7 +117,7 @@ void StopSignals::Take(int signal) {
     return;
   }
   if (waits_for_page_) EndAtOnce(signal, "the page for SIGUSR1 is not finished");
-  // Called under the lock: once BeginOrderly has returned, no thread runs a replaced function, so it may be destroyed.
+  // Called under the lock, so that this function has returned before BeginOrderly replaces it.
   again_();
 }
 

@@ -1,7 +1,11 @@
-// StopSignals takes the program's signals on a thread of its own. The first SIGINT or SIGTERM asks the program to stop,
-// a later one to stop at once. SIGHUP means that the terminal was closed, or that an operator wants settings to be read
-// again. SIGUSR1 asks for the state of the program. SIGHUP and SIGUSR1 do not end the program: they call the functions
-// that BeginOrderly was given, or are only logged.
+// StopSignals: handles the program's signals on a thread of its own.
+//
+//   SIGINT, SIGTERM  the first one asks the program to stop in order; each later one asks it to stop at once
+//   SIGHUP           asks the program to read its settings again; the system also sends it when the terminal is closed
+//   SIGUSR1          asks the program to report its state
+//
+// SIGHUP and SIGUSR1 never end the program: StopSignals calls the function that BeginOrderly has set for the signal. If
+// there is none, it logs a line.
 #pragma once
 
 #include <signal.h>
@@ -15,34 +19,39 @@
 
 namespace weir {
 
-// Make the object before any other thread is started: threads that are started later inherit its signal mask, and so
-// leave these signals to it. Only one object may exist at a time.
+// REQUIRES: the object is made before any other thread starts, because threads inherit the signal mask that the
+// constructor sets. The system then delivers these signals only to the thread of this object. At most one object may
+// exist at a time.
 class StopSignals {
  public:
-  // Blocks the signals; signals that come wait for Listen. Ignores SIGPIPE.
+  // Blocks the signals, so that a signal that arrives stays pending until Listen. Makes the process ignore SIGPIPE.
   StopSignals();
-  // Waits until a running `tell` has ended, ends the threads, and unblocks the signals in the caller's thread.
+  // Waits until a running `tell` (see BeginOrderly) has returned, ends the threads, and unblocks the signals in the
+  // calling thread.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Starts a thread that takes the signals that have come and that will come. Call it once, after SetUpLogging
+  // Starts the thread that handles pending and later signals. Must be called at most once, and after SetUpLogging
   // (logging.h), because the thread logs.
   void Listen();
-  // Sets the functions for later signals, and replaces earlier functions. Until the first call, a SIGINT or SIGTERM
-  // ends the program at once, because there is nothing yet to finish in order. `again` must not be empty; it is called
-  // for the second SIGINT or SIGTERM and every later one. `hang_up`, if given, is called for each SIGHUP, and `tell`,
-  // if given, for SIGUSR1; any number of SIGUSR1 that come while `tell` runs cause one more call.
+  // Sets the functions for later signals, in place of those that an earlier call has set. Before the first call, SIGINT
+  // and SIGTERM end the program at once, because there is nothing yet to stop in order.
   //
-  // The functions are called on other threads, never within a signal handler, and never once BeginOrderly has replaced
-  // them. They must not call this object. `tell` runs on a thread of its own, because it may wait for something that
-  // never comes in a hanging program; signals are taken meanwhile. BeginOrderly waits until a running `tell` has ended,
-  // because the caller may then destroy objects that `tell` uses. During that wait a second SIGINT or SIGTERM ends the
-  // program at once.
+  //   again    called for each SIGINT or SIGTERM after the first; must not be empty
+  //   hang_up  called for each SIGHUP; may be empty
+  //   tell     called for SIGUSR1; may be empty. Any number of SIGUSR1 that arrive while it runs cause one more call
+  //
+  // The functions run on other threads, never in a signal handler. They must not call this object. Once BeginOrderly
+  // has returned, no function that it replaced is running or will be called.
+  //
+  // `tell` runs on a thread of its own, because it may block forever if the program hangs; other signals are handled
+  // meanwhile. BeginOrderly waits until a running `tell` has returned, because the caller may then destroy objects that
+  // `tell` uses. During this wait a second SIGINT or SIGTERM ends the program at once.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
-  // Waits for the first SIGINT or SIGTERM and returns its name, at once if the signal has come already. Returns null if
-  // Release is called first.
+  // Blocks until the first SIGINT or SIGTERM has arrived, and returns its name. Returns null if Release was called and
+  // no such signal has arrived.
   const char* Wait();
   // Makes Wait return, for a program that stops without a signal. May be called from any thread.
   void Release();
@@ -60,7 +69,7 @@ class StopSignals {
   std::function<void()> again_;    // empty until BeginOrderly
   std::function<void()> hang_up_;  // may be empty, and so may tell_
   std::function<void()> tell_;
-  int first_ = 0;  // the first SIGINT or SIGTERM; 0: none has come
+  int first_ = 0;  // the first SIGINT or SIGTERM; 0: none has arrived
   bool released_ = false;
   bool telling_ = false;         // tell_ runs
   bool waits_for_page_ = false;  // BeginOrderly waits for the end of a running tell_

@@ -1,7 +1,7 @@
 // BelievedClock: the time of day for decisions that cannot be undone, such as removing expired events. If the system's
 // clock is set ahead, this clock follows only after ten minutes, because a wrong clock may be a year ahead for some
-// seconds, until a time server corrects it. If the system's clock is set back, this clock follows at once. At the start
-// it takes the system's clock as right.
+// seconds, until a time server corrects it. If the system's clock is set back, this clock follows at once. When it is
+// made, it believes the system's clock.
 //
 // Threads: only one thread at a time may use it.
 #pragma once

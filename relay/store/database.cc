@@ -88,8 +88,8 @@ Status Foreign(const std::string& path) {
   return Status::Error(path + " holds a RocksDB database that is not weir's; name another directory");
 }
 
-// Returns true if the family has no entries. A database has no format and no entries if its process ended while making
-// it.
+// Returns true if the family has no entries. A database has neither a format nor entries if the process that made it
+// ended too early.
 bool IsEmpty(rocksdb::DB* db, ColumnFamilyHandle* family) {
   const std::unique_ptr<rocksdb::Iterator> entries(db->NewIterator({}, family));
   entries->SeekToFirst();
@@ -151,8 +151,8 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
 
 bool NeedsRestart(const rocksdb::Status& status) { return status.severity() >= rocksdb::Status::kFatalError; }
 
-// store_options.cc fixes everything that the way back to an older RocksDB depends on: the format and the compression of
-// the tables, and the shape of the levels.
+// A database can go back to an older RocksDB because store_options.cc fixes everything on which this depends: the
+// format and the compression of the tables, and the shape of the levels.
 std::string AboutAnotherRocksDb(const std::string& path) {
   std::string name;
   if (!rocksdb::GetLatestOptionsFileName(path, rocksdb::Env::Default(), &name).ok()) return "";
@@ -172,9 +172,10 @@ Status RecogniseDatabase(const std::string& path) {
   return Recognise(path, true, &families);
 }
 
-// Beside a process that writes, a flush between reading the manifest and reading the logs may remove logs that the
-// manifest, as it was read, still needs. Then files are missing or, worse, only the events in them. If the manifest is
-// the same afterwards, no such flush has happened.
+// If another process writes, it may do a flush after this process has read the manifest and before it reads the logs.
+// The flush may remove logs that are still needed according to the manifest that this process has read. The opening
+// then fails because files are missing or, worse, succeeds without the events in these logs. If the manifest is the
+// same afterwards, no such flush has happened.
 Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options) {
   if (!options.read_only) return OpenOnce(options);
   for (int tries = 1;; ++tries) {
@@ -251,7 +252,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   return database;
 }
 
-// The format is on disk before everything else, and in a table, so that no log must be kept for it.
+// Writes the format to disk before everything else, and into a table, so that RocksDB need not keep a log for it.
 Status Database::WriteFormat() {
   rocksdb::WriteOptions sync;
   sync.sync = true;

@@ -1,5 +1,5 @@
-// Database: the open RocksDB of a RocksDbStore, with its column families (keys.h). This header also has the functions
-// that check a database before it is opened and that turn RocksDB's errors into messages.
+// Database: the open RocksDB database of a RocksDbStore, with its column families (keys.h). Also: functions that check
+// a database before it is opened, and that turn RocksDB's errors into messages.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,29 @@
 
 namespace weir {
 
-// Returns an error for a RocksDB status that is not ok. It says what failed (`doing`), what helps, and behind
-// kForOperators (event_store.h) what only operators may see. An example: "cannot save: IO error: No space left on
-// device; make room on the disk (RocksDB: While appending to data/events/…)".
+// Turns a RocksDB status that is not ok into an error. The message says what failed (`doing`) and what the operator can
+// do. Behind kForOperators (event_store.h) it has the part that only operators may see. Example: "cannot save: IO
+// error: No space left on device; make room on the disk, the store goes on by itself (RocksDB: While appending to
+// data/events/…)".
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
 // Returns true if RocksDB refuses all writes after this error until the database is opened again.
 bool NeedsRestart(const rocksdb::Status& status);
 
-// Checks that the database at this path has a format that this program knows, and that all its files are there with the
-// right sizes. Reads only the format and the write-ahead logs, and writes nothing. No process may have the database
-// open.
+// Checks that the database at `path` has a format that this program knows, and that all its files are there with the
+// right sizes. Reads only the format and the write-ahead logs, and writes nothing. REQUIRES: no process has the
+// database open.
 Status RecogniseDatabase(const std::string& path);
 
 // Returns a sentence for the operator if another version of RocksDB opened the database last. Returns an empty string
 // if it was this version, or if the version is not known.
 std::string AboutAnotherRocksDb(const std::string& path);
 
-// Threads: all functions may be called from any thread.
+// The open database. All functions may be called from any thread.
 class Database {
  public:
-  // Opens or creates the database. The error says what is wrong and what to do (rocksdb_store.h). For reading beside a
-  // process that writes, it tries up to 20 times, until no flush comes in between.
+  // Opens or creates the database. An error says what is wrong and what to do. If `options.read_only` is true, another
+  // process may be writing: Open then repeats the opening, up to 20 times, until that process did no flush or
+  // compaction meanwhile.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
@@ -53,13 +55,14 @@ class Database {
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
   const PreparedRocksDb& prepared() const { return prepared_; }
   const RecordCache& record_cache() const { return record_cache_; }
-  // Returns a sentence for the operator if the log of the previous run is damaged, so that everything behind the damage
-  // is lost; empty if all of the log was read.
+  // Returns a sentence for the operator if the write-ahead log of the previous run is damaged, so that everything after
+  // the damage is lost. Returns an empty string if RocksDB could read all of the log.
   const std::string& loss() const { return loss_; }
 
-  // Keeps the last serial that was given, so that queries need not read the counters, which would be a tenth of the
-  // cost of a small query. The writer calls SetLastSerial after each write. LastSerialAt returns the serial for a
-  // snapshot with this sequence number, or nullopt if SetLastSerial was last called at another one.
+  // These keep the last assigned serial in memory, so that queries need not read the counters, which would be a tenth
+  // of the cost of a small query. The thread that saves calls SetLastSerial after each write. LastSerialAt returns the
+  // last serial in a snapshot with RocksDB's sequence number `sequence`, or nullopt if RocksDB had another sequence
+  // number when SetLastSerial was last called.
   void SetLastSerial(uint64_t serial);
   std::optional<uint64_t> LastSerialAt(rocksdb::SequenceNumber sequence) const;
 
@@ -81,8 +84,8 @@ class Database {
   std::optional<uint64_t> last_serial_;
 };
 
-// A RocksDB snapshot: all reads with its options see the database as it was when the snapshot was made. The database
-// must outlive it.
+// A RocksDB snapshot: all reads with its ReadOptions() see the database as it was when the snapshot was made. The
+// database must outlive the snapshot.
 class Snapshot {
  public:
   explicit Snapshot(rocksdb::DB* db) : db_(db), snapshot_(db->GetSnapshot()) {}

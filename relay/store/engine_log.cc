@@ -15,7 +15,7 @@ constexpr std::streamoff kTailBytes = 256 << 10;
 constexpr std::chrono::hours kRecent{24 * 30};
 // RocksDB writes this when it opens a database: "000015.log: dropping 4096 bytes; Corruption: checksum mismatch".
 constexpr std::string_view kDropping = ".log: dropping ";
-// A log that a crash cut short ends like this, and so does a log that is read beside a relay that writes it. The last
+// RocksDB writes one of these for a log that a crash cut short, and for a log that a relay is still writing. The last
 // write of such a log was never acknowledged as on disk.
 constexpr std::string_view kTornEnds[] = {"truncated header", "truncated record body", "error reading trailing data"};
 

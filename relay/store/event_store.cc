@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// The most work of one write in Save. Save has no other writers to care for, so this only bounds the memory of a batch.
+// The most work of one write of Save. While Save runs, no other code saves, so this bounds only the memory of a write.
 // No batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 

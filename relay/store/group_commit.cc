@@ -7,12 +7,12 @@
 namespace weir {
 namespace {
 
-// Writes of submissions between two bulk writes, while submissions wait. A bulk write is as long as two of those, so
-// submissions lose a third of the thread's time at most, and an import moves on beside any load.
+// The number of writes of submissions between two bulk writes, while submissions are queued. A bulk write takes as long
+// as two of these writes, so an import takes at most a third of the thread's time, and makes progress under any load.
 constexpr uint32_t kWritesBetweenBulk = 4;
 constexpr Work kBulkWrites = 2;  // a bulk write may do the work of this many other writes
 
-// Time until the gate is asked again whether waiting removals may go on.
+// The time after which the gate is asked again whether waiting removals may continue.
 constexpr std::chrono::milliseconds kLookAtGateEvery{5};
 
 const char* const kShuttingDown = "shutting down";
@@ -34,7 +34,7 @@ GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& 
       limits_(limits),
       clock_(clock),
       removals_(store, clock, steady, std::move(admit)) {
-  // Reserved now, so that no taken submission is lost for want of memory.
+  // Reserves the memory now, so that no submission that was taken from the queue is lost for lack of memory.
   taken_.reserve(limits.max_events);
   events_.reserve(limits.max_events);
   results_.reserve(limits.max_events);
@@ -54,8 +54,8 @@ void GroupCommit::Run() {
   Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
 }
 
-// Takes the next write's submissions, or a bulk write, or nothing if only removals have to go on. Returns false when
-// all is done after Stop.
+// Takes the submissions of the next write, or a bulk write, or nothing if only removals have to continue. Returns false
+// after Stop, when no submission is left.
 bool GroupCommit::SleepUntilThereIsWork() {
   const bool may_remove = removals_.MayGoOn();
   std::unique_lock lock(mutex_);
@@ -113,7 +113,7 @@ void GroupCommit::Write() {
     EndTurns(settled);
   }
   ++writes_since_bulk_;
-  // If the author has few events, they are gone before the answer.
+  // If the author has few events, they are removed before the client gets its answer.
   if (saved.ok() && std::ranges::any_of(settled, [](const auto& s) { return s->result.vanishes; })) {
     removals_.OweVanishing();
     removals_.GoOnVanishing();
@@ -125,13 +125,14 @@ void GroupCommit::Write() {
   results_.clear();
 }
 
-// Requires the mutex. The work of removals is charged here, because it was not known before.
+// REQUIRES: mutex_ is held. Charges the work of removals here, because it was not known before.
 void GroupCommit::EndTurns(Submissions over) {
   for (const std::shared_ptr<Submission>& s : over)
     waiting_.End(s->party, s->work, s->work + s->result.removal - std::min(s->result.removal, s->paid));
 }
 
-// Requires the mutex. A submission that had a write pays for that write; only then do others come before it.
+// REQUIRES: mutex_ is held. A submission that had a write is charged for that write; only then do others come before
+// it.
 void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) {
   const Work pays = had_a_write ? limits_.max_work : 0;
   waiting_.PutBack(s->party, std::shared_ptr(s), s->work, pays);
@@ -140,7 +141,7 @@ void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_wr
 
 // Puts back the submissions that the write did not settle.
 void GroupCommit::PutBack(size_t settled) {
-  size_t left = taken_.size();  // submissions from here on are back
+  size_t left = taken_.size();  // the submissions from this index on are back in the queue
   const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
     const bool is_begun = settled < left && results_[settled].tags_done > 0;
     if (is_begun) removals_.Charge(limits_.max_work);
@@ -192,14 +193,14 @@ void GroupCommit::WriteBulk() {
   Settle(write, Status());
 }
 
-// Requires the mutex: once it is released, the write may be gone with its caller.
+// REQUIRES: mutex_ is held. Once it is released, SaveBulk may return and destroy `write`.
 void GroupCommit::Settle(BulkWrite* write, Status status) {
   write->status = std::move(status);
   write->done = true;
   bulk_settled_.notify_all();
 }
 
-// Requires the mutex. Deletions for which there is no memory are resumed later.
+// REQUIRES: mutex_ is held. Deletions for which there is no memory now are resumed later.
 void GroupCommit::ResumeDeletions() {
   (void)FaultsAsErrors<bool>([this] {
     for (; !begun_.empty(); begun_.pop_back()) PutBackOne(begun_.back(), true);
@@ -207,7 +208,7 @@ void GroupCommit::ResumeDeletions() {
   });
 }
 
-// The listener must handle its own faults; a fault that it lets through must not end the thread.
+// `done_` should handle its own exceptions; one that it does not catch must not end the thread.
 void GroupCommit::Tell(Submissions settled, const Status& status) const {
   if (settled.empty()) return;
   try {

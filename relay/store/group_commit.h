@@ -1,19 +1,20 @@
 // GroupCommit: the commit thread, which saves the events of all clients in the store. Each write to the database saves
-// the events that wait at that time, up to a limit.
+// all events that are queued at that time, up to a limit.
 //
-// The longer a write takes, the more events wait and the larger the next write gets. So under load, events share the
-// cost of making a write durable; without load, no event waits for others.
+// The longer a write takes, the more events are queued and the larger the next write gets. So under load, events share
+// the cost of making a write durable; without load, no event waits for others.
 //
-// Client addresses take turns by work, and within an address its connections do (relay/account/turns.h). A write is
-// bounded in events, bytes and work. So an address with few events waits for two writes at most, however much the
-// others send. A large deletion takes several writes, and other clients get as much work done between them.
+// Client addresses take turns by the work that their events cost, and so do the connections of an address
+// (relay/account/turns.h). A write is bounded in events, bytes and work. So an event of an address with few queued
+// events waits for at most two writes, however many events other addresses send. A large deletion takes several writes;
+// between them, the events of other clients get as much work.
 //
 // Between the writes the thread removes events of authors who asked to vanish, and expired events, piece by piece
-// (paced_removals.h). Removals that take several pieces pass the write gate as bulk work, so that the database keeps up
-// with them.
+// (paced_removals.h). Removals that take several pieces have to be admitted by the write gate as bulk work, so that the
+// database keeps up with them.
 //
-// Threads: Submit and SaveBulk may be called from any thread. Callers bound the number of events that wait here: each
-// connection has a window of its own (relay/protocol/event_window.h).
+// Threads: Submit and SaveBulk may be called from any thread. The callers must bound the number of events that are
+// queued here; in a relay each connection has a window of its own (relay/protocol/event_window.h).
 #pragma once
 
 #include <condition_variable>
@@ -35,8 +36,7 @@
 
 namespace weir {
 
-// An event that is to be saved. Callers derive their own classes from it, with the data that they need when they get
-// the outcome.
+// An event to be saved. A caller derives a class from it for the data that it needs when the event is settled.
 struct Submission {
   explicit Submission(Event e, const Party& p = {}, Work w = 0) : event(std::move(e)), party(p), work(w) {}
   virtual ~Submission() = default;
@@ -44,12 +44,12 @@ struct Submission {
   const Event event;
   const Party party;
   const Work work;    // SavingWorkOf(event)
-  SaveResult result;  // valid once the submission is settled, if the write's status is ok
-  Work paid = 0;      // work of removals that was already charged to the party, if they take several writes
+  SaveResult result;  // valid once the submission is settled (Done), if the status is ok
+  Work paid = 0;      // work that the party was charged for earlier writes of a large deletion
 };
 
-// Limits of one write. With these limits a write can have five hundred events with the usual seven index entries, or
-// one event with 2,000 tags.
+// The limits of one write. They allow five hundred events with the usual seven index entries, or one event with 2,000
+// tags.
 struct GroupCommitLimits {
   size_t max_events = 2048;
   size_t max_bytes = 1024 * 1024;
@@ -60,12 +60,12 @@ struct GroupCommitStats {
   uint64_t writes = 0;
   uint64_t events = 0;       // events that were submitted
   uint64_t failed = 0;       // events whose write failed or was refused
-  uint64_t waiting = 0;      // events that wait now
+  uint64_t waiting = 0;      // events that are queued now
   uint64_t bulk_writes = 0;  // successful calls of SaveBulk; the counters above do not include them
-  uint64_t bulk_events = 0;  // events that SaveBulk settled, duplicates included
+  uint64_t bulk_events = 0;  // events that SaveBulk has settled, including duplicates
   uint64_t failed_bulk_writes = 0;
   uint64_t bulk_waiting = 0;   // callers of SaveBulk that wait now, except the one whose events are being written
-  uint64_t sweeps = 0;         // number of times that no removal was left to do
+  uint64_t sweeps = 0;         // number of times that the last due removal was done
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;
@@ -74,32 +74,34 @@ struct GroupCommitStats {
 class GroupCommit {
  public:
   using Submissions = std::span<const std::shared_ptr<Submission>>;
-  // Called once after each write that settled submissions, on the commit thread, with all of them. Submissions of one
-  // party come in the order in which they were submitted, except for a deletion that takes several writes. If
-  // `write_status` is an error, none of them may be taken as saved (EventStore::SaveSome), and their results mean
-  // nothing. Also called if submissions are refused (Submit, Stop). The function should pass its work to other threads
-  // and return, because no write begins before it returns. An exception from it is logged.
+  // Called when submissions are settled, which means that they are saved, rejected by the store, or refused by this
+  // object. After each write that settles submissions, the commit thread calls it once with all of them. It is also
+  // called with submissions that are refused (by Submit, by Stop, or because memory runs out), perhaps on the thread
+  // that calls Submit. If `write_status` is an error, none of the submissions may be treated as saved
+  // (EventStore::SaveSome), and their results mean nothing. Submissions of one party come in the order in which they
+  // were submitted, except for a deletion that takes several writes. The function should pass its work to other threads
+  // and return, because no write begins before it returns. Exceptions from it are logged.
   using Done = std::function<void(Submissions settled, const Status& write_status)>;
 
-  // Starts the thread. `store` and the clocks must outlive the object. `admit` asks the write gate for removals; if it
-  // is empty, removals do not wait.
+  // Starts the thread. `store` and the clocks must outlive the object. `admit` asks the write gate to admit removals;
+  // if it is empty, removals do not wait.
   GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits = {},
               const WallClock& clock = WallClock::System(), PacedRemovals::Admit admit = {},
               const Clock& steady = Clock::System());
   // Calls Stop.
   ~GroupCommit();
 
-  // Queues events to be saved. After Stop, or if memory runs out, it calls `done` itself with an error ("shutting
-  // down"), on the calling thread, before it returns.
+  // Queues events to be saved. After Stop, or if memory runs out, calls `done` for the events that it does not queue,
+  // with an error (after Stop: "shutting down"), on the calling thread, before it returns.
   void Submit(Submissions submissions);
-  // Saves the events of an import, in writes that have only them, and returns when all are saved. Such a write begins
-  // when no submission waits, or after four writes of submissions; several callers are served one after the other.
-  // Returns the store's error, or "shutting down" if Stop came first; the events whose results have `settled` set keep
-  // their outcomes. Does not call `done`. May be called from any thread except the commit thread, and must return
-  // before this object is destroyed.
+  // Saves the events of an import, in writes of their own, and returns when all are saved. Such a write begins when no
+  // submission is queued, or after four writes of submissions. If several threads call SaveBulk, it serves one after
+  // the other. Returns the store's error, or "shutting down" if Stop is called before all are saved; the outcomes of
+  // results with `settled` are final even then. Does not call `done`. May be called from any thread except the commit
+  // thread. All calls must have returned before this object is destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
-  // Saves the events that were submitted, calls `done` for them and ends the thread. Refuses callers of SaveBulk that
-  // wait, and deletions that need a further write ("shutting down"). May be called more than once.
+  // Saves the queued events, calls `done` for them and ends the thread. Calls of SaveBulk that wait, and deletions that
+  // need a further write, get the error "shutting down". May be called more than once.
   void Stop();
 
   GroupCommitStats Stats() const;
@@ -138,7 +140,7 @@ class GroupCommit {
   // The members below are used on the commit thread only.
   std::vector<std::shared_ptr<Submission>> taken_;
   std::vector<Event> events_;                       // the events of taken_
-  std::vector<SaveResult> results_;                 // the results of taken_, with the parts of deletions that are done
+  std::vector<SaveResult> results_;                 // the results of taken_; at first those of earlier writes
   std::list<BulkWrite*> bulk_;                      // the next bulk write, or none
   std::vector<std::shared_ptr<Submission>> begun_;  // deletions that have begun and wait for the write gate
   PacedRemovals removals_;

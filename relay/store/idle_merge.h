@@ -1,10 +1,11 @@
 // IdleMerge: makes RocksDB merge the files of level 0 into level 1 while no files are added there, so that queries have
 // fewer files to search.
 //
-// RocksDB merges level 0 once it has a certain number of files (the trigger), because merging more at a time rewrites
-// less. If little is written, files may stay there for days. Seven files cost a REQ 3 to 18 % of its processor time,
-// and merging them takes a second. So if level 0 of a column family has not changed for five looks (one a minute),
-// IdleMerge sets the trigger to 1 until the next look. RocksDB then merges the files at its own pace.
+// RocksDB merges level 0 once it has a certain number of files (the trigger), because merging more files at a time
+// rewrites less. If little is written, files may stay in level 0 for days. Seven files cost a REQ 3 to 18 % of its
+// processor time, and merging them takes a second. So if level 0 of a column family has not changed in five calls of
+// Look (one a minute), IdleMerge sets the trigger to 1 until the next call. RocksDB then merges the files at its own
+// pace.
 //
 // Threads: used only by the thread that saves events (group_commit.h).
 #pragma once
@@ -19,7 +20,7 @@ namespace weir {
 
 class IdleMerge {
  public:
-  static constexpr int kQuietLooks = 5;  // looks without a change after which level 0 is merged
+  static constexpr int kQuietLooks = 5;  // level 0 is merged after this number of looks without a change
 
   // `database` must outlive the object and be open for writing.
   explicit IdleMerge(const Database& database);

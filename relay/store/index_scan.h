@@ -5,8 +5,8 @@
 // range in advance; when they are used up, the iterator returns to the range. So the memory of a scan is bounded by the
 // size of its plan.
 //
-// Work is done in slices: if a Budget is used up, the next call of Ready continues. Between two calls the iterator may
-// be freed (LetGo).
+// A scan works in slices: if the Budget of a call of Ready is used up, the next call continues. Between two calls the
+// caller may free the iterator (LetGo).
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,14 @@ struct Candidate {
   uint64_t serial = 0;
   uint32_t id = 0;  // the first four bytes
 
-  // Returns true if this event comes before `other` in the answer, as far as the first bytes of the ids decide that.
+  // Returns true if this event comes before `other` in the answer. If the two have the same place (SamePlace), only
+  // their whole ids tell which comes first, and this order (by serial) is arbitrary.
   bool operator<(const Candidate& other) const {
     if (inverted_time != other.inverted_time) return inverted_time < other.inverted_time;
     if (id != other.id) return id < other.id;
     return serial < other.serial;
   }
-  // Returns true if only the whole ids can tell which of the two comes first.
+  // Returns true if the two have the same age and the same first bytes of the id.
   bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
 };
 
@@ -52,16 +53,17 @@ class IndexScan {
             const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
-  // Reads until the next entry is known or there are no more. Returns false if the budget was used up first; the next
-  // call then needs a new budget. Returns true otherwise. Must be called again after each Pop.
+  // Reads until the next entry is known or there are no more; then returns true. Returns false if the budget was used
+  // up first; the next call then needs a new budget. Must be called again after each Pop.
   Result<bool> Ready(Budget* budget);
-  // Returns the next entry, or null if there are no more. Valid only once Ready has returned true. The same event may
-  // come several times in a row.
+  // Returns the next entry, or null if there are no more. Valid only once Ready has returned true. The scan may return
+  // the same event several times in a row.
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
   // Removes head(), which must not be null.
   void Pop();
 
-  // Frees the iterator, so that the scan pins no blocks of the database. Ready finds the place again with one seek.
+  // Frees the iterator, so that the scan pins no blocks of the database. The next call of Ready seeks its position
+  // again.
   void LetGo();
   // Returns the bytes of memory that the scan takes, without the iterator.
   uint64_t held_bytes() const;
@@ -81,7 +83,7 @@ class IndexScan {
   struct Head {
     Candidate candidate;
     uint32_t range;  // index in ranges_, or a number that means points_
-    // Reversed, so that the front of the heap is the entry that comes first.
+    // The order is reversed, so that the front of the heap is the entry that comes first in the answer.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };
   // The phases of a scan: it chooses a plan, looks up the points, opens the ranges, opens the ranges of all kinds

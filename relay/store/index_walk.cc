@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMostDeleted = 100;  // deleted entries that are passed over at once
 constexpr Work kStopWork = 80'000;      // passing them, finding the place, and seeking on: 0.8 µs an entry
-constexpr int kDeletion = 0;            // the type of a deleted KeyVersion; RocksDB's files have it, so it stays
+constexpr int kDeletion = 0;            // KeyVersion::type of a deletion; fixed, because RocksDB's files have it
 
 }  // namespace
 
@@ -36,7 +36,8 @@ void IndexWalk::Next() {
   Settle(from);
 }
 
-// An iterator that has passed over too many deleted entries does not say where it is.
+// Sets key_. An iterator that has skipped too many deleted entries does not report its position, so this function asks
+// for the versions of the entries after `from`.
 void IndexWalk::Settle(std::string_view from) {
   key_.clear();
   if (at_->Valid()) key_ = ToView(at_->key());
@@ -49,9 +50,9 @@ void IndexWalk::Settle(std::string_view from) {
   for (const rocksdb::KeyVersion& version : passed) {
     if (version.user_key == key_) continue;  // an older version
     key_ = version.user_key;
-    if (version.type != kDeletion) return;  // a compaction dropped the deleted ones before it
+    if (version.type != kDeletion) return;  // a compaction has dropped the deleted entries before it
   }
-  if (key_ == from) key_.push_back('\0');  // all the deleted entries were versions of this key
+  if (key_ == from) key_.push_back('\0');  // all deleted entries were versions of this key
 }
 
 Status IndexWalk::status() const {

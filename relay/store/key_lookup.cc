@@ -20,7 +20,7 @@ Status KeyLookup::Run(const Database& database, rocksdb::ColumnFamilyHandle* fam
 }
 
 void KeyLookup::Clear() {
-  // The reset is needed also because RocksDB's slices lose their buffer if they are moved while they pin a block.
+  // Resets the values also because a RocksDB slice that is moved while it pins a block loses its buffer.
   for (rocksdb::PinnableSlice& value : values_) value.Reset();
   keys_.clear();
   statuses_.clear();

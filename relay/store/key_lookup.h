@@ -14,7 +14,7 @@ namespace weir {
 
 class KeyLookup {
  public:
-  // Adds a key and returns its slot, which Value takes.
+  // Adds a key. Returns its slot, the argument of Value.
   size_t Add(const Key& key) {
     keys_.push_back(key);
     return keys_.size() - 1;

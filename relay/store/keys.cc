@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kTimeBytes = 8;
 
-// Returns the part of a key that bloom filters know.
+// Returns the length of the part of a key that is in the bloom filters.
 size_t FilterBytes(const rocksdb::Slice& key) {
   const auto at_most = [&key](size_t size) { return key.size() < size ? key.size() : size; };
   switch (key.empty() ? '\0' : key[0]) {
@@ -65,7 +65,7 @@ std::optional<NamedAddress> ParseAddress(std::string_view text) {
   if (text.size() < 65 || text[64] != ':') return std::nullopt;
   if (!FromHex(text.substr(0, 64), address.author.data(), address.author.size())) return std::nullopt;
   address.d = text.substr(65);
-  // A replaceable event has no d; an address that gives it one names nothing.
+  // A replaceable event has no "d" value, so an address of its kind with such a value is not valid.
   if (ClassOf(address.kind) == KindClass::kReplaceable && !address.d.empty()) return std::nullopt;
   return address;
 }

@@ -1,9 +1,9 @@
 // The layout of the RocksDB database: the keys and values of its three column families. This is format 1.
 //
-// Column family `events`: serial 8 → record (relay/nostr/event.h). Serials are given in the order of arrival. Column
-// family `default`: "format" → the version of this layout, as text. Column family `index`: see the table below. The
-// numbers in the table are sizes in bytes. Numbers in keys and values are big-endian, so that keys sort like their
-// numbers.
+// Column family `events`: the key is an event's serial (8 bytes), the value its record (relay/nostr/event.h). Serials
+// are assigned in the order in which events are saved. Column family `default`: the key "format" has the version of
+// this layout, as text. Column family `index`: see the table below. The numbers in the table are sizes in bytes.
+// Numbers in keys and values are big-endian, so that keys sort like their numbers.
 //
 //   | first| key                                                  | value                 | bloom | for            |
 //   |------|------------------------------------------------------|-----------------------|-------|----------------|
@@ -20,20 +20,25 @@
 //   | w    | author 32                                            | until 8, serial 6     | -     | vanishing begun|
 //   | m    |                                                      | events 8, serial 8    | all   | counters       |
 //
-// `time` is created_at with all bits inverted, so the newest entries come first. `id` is the first bytes of the event's
-// id; `author` and `by` are the first bytes of its author. The id makes events of equal age come lowest id first, as
-// NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their events.
+// `time` is created_at with all bits inverted, so that the newest entries come first. `id` is the event's id or its
+// first bytes. `author` and `by` are the author's public key or its first bytes. The id sorts events of equal age
+// lowest id first, as NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their
+// events.
 //
-// `value` is the beginning of the SHA-256 of the tag's value. With a weaker hash, an author could choose values that
-// collide with a victim's key, and every query for that key would have to walk through the author's events.
+// `value` is the beginning of the SHA-256 of the tag's value. With a weaker hash, an attacker could publish events
+// whose tag values have the same hash as a victim's public key, and every query for that key would have to read through
+// these events.
 //
-// `address` is a hash of kind, author and "d" tag. Truncated and hashed parts find too many events, but never too few;
-// a query therefore matches the record of every event that it finds. Addresses and marks decide without a record, so
-// they have 16 bytes or more of a cryptographic hash or of a key.
+// `address` is a hash of the kind, the author and the value of the "d" tag. Because some parts of keys are truncated or
+// hashed, an entry may lead to an event that does not match, but no matching event is missed. A query therefore matches
+// its filters with the record of every event that it finds. The store trusts addresses and marks without reading a
+// record, so they have at least 16 bytes of a cryptographic hash or of a public key. A mark covers events with a
+// created_at of at most `until`.
 //
-// `bloom` is the part of the key that is in the bloom filters. In the entries a and t the kind stands between the
-// author or value and the time. So these entries serve queries with and without kinds: an author or a tag value has few
-// kinds, and a query seeks from one kind to the next. This costs readers less than a second entry would cost writers.
+// `bloom` is the part of the key that is in the bloom filters: all of it, its beginning up to the named field, or (-)
+// only the letter. In the entries a and t the kind stands between the author (or the tag's value) and the time, so that
+// these entries serve queries with and without kinds. A query without kinds seeks from one kind to the next; an author
+// or a tag value has few kinds. This costs readers less than a second entry would cost writers.
 #pragma once
 
 #include <array>
@@ -88,7 +93,7 @@ class Key {
     for (size_t i = count; i-- > 0;) bytes_[size_++] = static_cast<char>(number >> (8 * i));
     return *this;
   }
-  // Appends an inverted time.
+  // Appends a time with all bits inverted.
   Key& Time(uint64_t created_at) { return Number(~created_at, 8); }
   Key& Serial(uint64_t serial) { return Number(serial, 6); }
 
@@ -114,16 +119,16 @@ using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
 // Returns the address of a replaceable or addressable event. The "d" value of a replaceable event is empty.
 Address AddressOf(EventView event);
-// An address as the value of an "a" tag names it: `kind:pubkey:d`. `d` points into that value.
+// The parts of the value of an "a" tag, `kind:pubkey:d`, which names an address. `d` points into that value.
 struct NamedAddress {
   uint16_t kind;
   PublicKey author;
   std::string_view d;
 };
-// Returns nullopt if `text` names no address of a replaceable or addressable kind.
+// Returns nullopt if `text` is not the address of a replaceable or addressable kind.
 std::optional<NamedAddress> ParseAddress(std::string_view text);
 
-// Returns the hash of a tag's value, as the entries t have it.
+// Returns the hash of a tag's value: the field `value` of the entries t.
 uint64_t TagHash(std::string_view value);
 
 // The largest serial: keys of the index have 6 bytes for it.
@@ -144,8 +149,8 @@ inline Key VanishWorkKey(const PublicKey& author) { return Key('w').Bytes(author
 inline Key ExpirationKey(uint64_t expiration, uint64_t serial) { return Key('x').Number(expiration, 8).Serial(serial); }
 inline Key CountersKey() { return Key('m'); }
 
-// These return the beginning of the keys of a range, which is the part before `kind` or `time`. In the entries a and t
-// a kind may follow (Key::Number(kind, 2)).
+// These return the part that all keys of a range of entries begin with: the fields before `kind` (entries a and t) or
+// before `time` (entries k and c). In the entries a and t a caller may append a kind with Key::Number(kind, 2).
 inline Key AuthorRange(const PublicKey& author) { return Key('a').Bytes(author.data(), 8); }
 inline Key TagRange(char letter, std::string_view value) {
   return Key('t').Byte(static_cast<uint8_t>(letter)).Number(TagHash(value), 8);
@@ -153,7 +158,7 @@ inline Key TagRange(char letter, std::string_view value) {
 inline Key KindRange(uint16_t kind) { return Key('k').Number(kind, 2); }
 inline Key TimeRange() { return Key('c'); }
 
-// The fields of an event that an entry a, t, k or c has.
+// The fields of an event that the key of an entry a, t, k or c has.
 struct IndexEntry {
   uint64_t inverted_time = 0;
   uint64_t serial = 0;
@@ -164,20 +169,20 @@ struct IndexEntry {
 // Reads the key of an entry a, t, k or c. `range_size` is the length of the part before `time`, including the kind if
 // it comes before `time`. Returns false if the key has another letter or the wrong length.
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
-// These read the value of an entry i or d into the fields of `entry` that the value has. They return false if the value
-// has the wrong length.
+// These read the value of an entry i or d, and set those fields of `entry` that the value has. They return false if the
+// value has the wrong length.
 bool ReadIdValue(std::string_view value, IndexEntry* entry);
 bool ReadAddressValue(std::string_view value, IndexEntry* entry);
 
 // The counters of the database, which every write updates.
 struct Counters {
   uint64_t events = 0;       // number of stored events
-  uint64_t last_serial = 0;  // the last serial that was given
+  uint64_t last_serial = 0;  // the last serial that was assigned
 };
-// Returns the value that is stored for the counters.
+// Returns the counters in the form of the value of the entry m.
 std::string WriteCounters(const Counters& counters);
 // Returns false if the value has the wrong length, or if the counters cannot be right: more events than serials, or a
-// serial beyond kLastSerial. With wrong counters, serials would be given twice.
+// serial beyond kLastSerial. With wrong counters a store would assign serials twice.
 bool ReadCounters(std::string_view value, Counters* counters);
 
 // Calls add(key, value) for every index entry of the event; the same key may come more than once. Marks are not

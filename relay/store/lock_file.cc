@@ -52,7 +52,7 @@ Result<LockFile> LockFile::Take(const std::string& directory, const std::string&
   return lock;
 }
 
-// The file stays, because other versions of weir might hold the lock of a removed file.
+// Does not delete the file, because a process of another version of weir might then hold the lock of the deleted file.
 LockFile::~LockFile() {
   if (file_.is_open()) file_.Say("");
 }

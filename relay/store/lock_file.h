@@ -15,8 +15,8 @@ namespace weir {
 // holds the file, or if it cannot be opened.
 std::optional<LockHolder> HolderOf(const std::string& directory);
 // Returns true if `process` is a process of this machine that has the directory's lock file open. A caller needs this
-// because the process id in the file may come from another PID namespace (a container), or may have been given to a
-// later process. Also returns false if this user may not look at the process.
+// check because the process id in the file may belong to another PID namespace (a container), or may have been reused
+// by a later process. Returns false if the user of this program may not look at the process.
 bool HasLockOpen(int process, const std::string& directory);
 
 class LockFile {

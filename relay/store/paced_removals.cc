@@ -14,7 +14,7 @@ bool PacedRemovals::MayGoOn() {
     if (admission_ && admission_->Poll() == Admission::State::kWaiting) return false;
     admission_.reset();
     if (unpaid_ > 0) admission_.emplace(admit_(CostOf(std::exchange(unpaid_, 0))));
-    return !admission_ || !admission_->waiting();  // a refused admission has waited as long as bulk work waits
+    return !admission_ || !admission_->waiting();  // a refused request has waited as long as bulk work may wait
   });
   return !may.ok() || may.value();
 }
@@ -31,7 +31,7 @@ void PacedRemovals::GoOnVanishing() {
   if (vanished_.more && MayGoOn()) Remove(&vanished_);
 }
 
-// If the clock was set back, the next look must not be delayed by as much.
+// Looks also if the clock was set back, which would delay the next look otherwise.
 void PacedRemovals::Look() {
   const uint64_t now = clock_.NowSeconds();
   if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;
@@ -46,7 +46,7 @@ void PacedRemovals::Look() {
   upkeep_failed_ = !kept.ok();
 }
 
-// A removal that fails waits for the next look; the other kind goes on.
+// After a failure this kind of removal waits for the next look; the other kind continues.
 void PacedRemovals::Remove(Owed* owed) {
   const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>(owed->remove_piece);
   owed->more = piece.ok() && piece.value().more;

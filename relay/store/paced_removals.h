@@ -1,10 +1,10 @@
 // PacedRemovals: removes events from the store in pieces, no faster than the database can keep up with. After each
-// piece it asks the write gate for the work of the piece, as bulk work (throttle/admission.h), and the next piece waits
-// until the gate has answered.
+// piece that is not the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h),
+// and does not remove the next piece before the gate has answered.
 //
-// It removes events of authors who asked to vanish, and expired events. The two kinds take turns. Once a minute it
-// looks whether there are such events, and calls the store's Upkeep. BelievedClock decides which events have expired.
-// Pieces of large deletions are saved by the owner of this object, GroupCommit (group_commit.h), which passes their
+// It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. Once a
+// minute it looks for such events and calls the store's Upkeep. BelievedClock tells the time at which events expire.
+// The owner of this object, GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their
 // work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
@@ -31,7 +31,7 @@ class PacedRemovals {
   // are still stored. Removals that failed are tried again at the next look.
   static constexpr uint64_t kLookEverySeconds = 60;
 
-  // Asks the write gate for this cost. If the function is empty, removals do not wait.
+  // Asks the write gate to admit this cost. If the function is empty, removals do not wait.
   using Admit = std::function<Admission(Cost cost)>;
 
   // `store` and the clocks must outlive the object.
@@ -42,12 +42,12 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Asks the gate for the work that it was not asked for yet, and returns true if the next piece may be removed now.
-  // Must not be called under a lock, because the gate may wake other threads that then call Submit.
+  // Asks the gate to admit the work for which it was not asked yet, and returns true if the next piece may be removed
+  // now. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
   bool MayGoOn();
-  // Adds the work of a piece of a deletion, for which MayGoOn then asks the gate.
+  // Adds the work of a piece of a large deletion, for which MayGoOn then asks the gate.
   void Charge(Work work) { unpaid_ += work; }
-  // Ends the wait at the gate.
+  // Cancels a request that waits at the gate.
   void Stop() { admission_.reset(); }
 
   // Returns true if there may be events to remove.
@@ -63,7 +63,8 @@ class PacedRemovals {
   void AddTo(GroupCommitStats* stats) const;
 
  private:
-  // The work of one piece: that of a small write, so that clients' events wait no longer for a piece than for a write.
+  // The work of one piece. It is that of a small write, so that an event of a client waits no longer for a piece than
+  // for a write.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
   // One of the two kinds of removals.

@@ -31,7 +31,7 @@ void PlanRace::MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budg
 }
 
 void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
-  // Takes the first among equals, which is the best guess.
+  // Takes the first of the plans with the lowest count, which is the most promising one (PossiblePlans).
   Runner& runner = *std::min_element(runners_.begin(), runners_.end(),
                                      [](const Runner& a, const Runner& b) { return a.entries < b.entries; });
   const bool at_end = runner.range == runner.plan.ranges.size() + runner.plan.kind_ranges.size();
@@ -47,7 +47,7 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
   for (int i = 0; iterator->Valid() && iterator->key().starts_with(start); ++i, iterator->Next()) {
     runner.begun = true;
     runner.resume = Key::Of(ToView(iterator->key()));
-    // Counts at least one entry, because tiny slices would get nowhere otherwise.
+    // Counts at least one entry, because a race with tiny slices would make no progress otherwise.
     if (i == kEntriesAStep || (i > 0 && budget->used_up())) return;
     ++runner.entries;
     budget->Visit(kVisitWork);

@@ -1,6 +1,6 @@
 // PlanRace: finds out which of a filter's plans (planner.h) leads to the fewest index entries, by counting entries in
-// the index. Each step counts some entries of the plan for which the fewest were counted so far. A plan wins when the
-// fewest were counted for it, and these are all of its entries or 1,024.
+// the index. Each step counts some entries of the plan with the lowest count so far. The plan with the lowest count
+// wins once all its entries, or 1,024 of them, are counted.
 //
 // First call MakeNextPlan while has_more_plans(), then Step until decided(), then TakeWinner. If there are fewer than
 // two plans, decided() is true from the beginning, and no Step is needed.
@@ -39,10 +39,10 @@ class PlanRace {
   // Makes one plan. `filter` and `limits` must be those of the constructor.
   void MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget);
 
-  // Returns true once a plan has won. Also true at once if there are fewer than two plans.
+  // Returns true once a plan has won, or from the beginning if there are fewer than two plans.
   bool decided() const { return winner_ != kNobody; }
-  // Counts up to 32 more entries of the plan for which the fewest were counted so far, or decides the race. `iterator`
-  // must be an iterator of the index family; the call moves it. The caller must check its status afterwards.
+  // Counts up to 32 more entries of the plan with the lowest count so far, or decides the race. `iterator` must be an
+  // iterator of the index family; the call moves it. The caller must check the status of the iterator afterwards.
   void Step(rocksdb::Iterator* iterator, Budget* budget);
   // Returns the winner and frees all plans. Returns an empty plan if the filter can match no event. Must be called
   // once.

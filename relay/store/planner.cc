@@ -11,10 +11,11 @@ std::vector<uint32_t> FirstBytes(const std::vector<PublicKey>& authors) {
   by.reserve(authors.size());
   for (const PublicKey& author : authors)
     by.push_back(static_cast<uint32_t>(ReadNumber(reinterpret_cast<const char*>(author.data()), 4)));
-  return by;  // sorted, as the authors are
+  return by;  // sorted, because filter.authors is sorted
 }
 
-// Adds `prefixes` for all kinds, or once for each kind that is asked for.
+// Adds a range for each prefix and each kind that the filter names; if it names none, a range of all kinds for each
+// prefix.
 void AddRanges(const std::vector<Key>& prefixes, const Filter& filter, Plan* plan) {
   if (!filter.kinds) {
     plan->kind_ranges.insert(plan->kind_ranges.end(), prefixes.begin(), prefixes.end());
@@ -68,7 +69,7 @@ Plan KindPlan(const Filter& filter) {
   return plan;
 }
 
-// This is checked before the keys are made: a thousand authors with a thousand kinds are a million keys.
+// The planner calls this before it makes the keys: a thousand authors with a thousand kinds are a million keys.
 bool Fits(size_t values, const Filter& filter, size_t most) {
   return values * (filter.kinds ? filter.kinds->size() : 1) <= most;
 }

@@ -47,14 +47,14 @@ struct Plan {
   bool Wants(const IndexEntry& entry) const;
 };
 
-// Names a plan that is not made yet, because making it may take a thousand hashes.
+// Identifies a plan that is not made yet, because making it may take a thousand hashes.
 struct PlanChoice {
   enum class Index : uint8_t { kIds, kAuthors, kTag, kKinds, kTime };
   Index index;
   size_t tag = 0;  // for kTag: the index of the condition in Filter::tags
 };
 
-// Returns the possible plans, of which the first is the best guess. Returns none if the filter can match no event.
+// Returns the possible plans, the most promising one first. Returns none if the filter can match no event.
 std::vector<PlanChoice> PossiblePlans(const Filter& filter, const PlanLimits& limits = {});
 // Makes one of the possible plans. `filter` and `limits` must be those that PossiblePlans got.
 Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& limits = {});

@@ -78,7 +78,7 @@ Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
 
 Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
   bytes_ = 0;
-  // Judges at least one more event, because settling its place may have used up the slice.
+  // Judges at least one event, because collecting the entries may have used up the slice.
   for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
       if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
@@ -101,7 +101,7 @@ Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
 void StoreQuery::Suspend() {
   LetGoOfBlocks();
   for (Part& part : parts_) part.scan.reset();
-  // Scans that had ended have to find these events once more, too.
+  // Scans that had ended must run again, too, to find these events once more.
   for (const Found& found : place_) parts_[found.part].done = false;
   for (size_t i = next_found_; i < found_.size(); ++i)
     if (found_[i].part != kNoPart) parts_[found_[i].part].done = false;
@@ -143,8 +143,8 @@ bool StoreQuery::Finished() {
   return all_done;
 }
 
-// Returns how many events to fetch together: as many as may still be handed out, and one to know whether there are
-// more. A query that only looks for a match beyond its limits begins with few.
+// Returns the number of events to fetch together: as many as may still be handed out, plus one to know whether there
+// are more. A query that only looks for a match beyond its limits begins with few.
 uint64_t StoreQuery::Wanted() const {
   uint64_t wanted = std::min(kMostAtOnce, budget_.visits - looks_since_ + 1);
   for (const Part& part : parts_)
@@ -202,8 +202,8 @@ Status StoreQuery::SettlePlace() {
   return {};
 }
 
-// Sorts several events of the same age whose ids begin alike. Such an id costs its author four billion hashes, so there
-// are few such events; the slice pays for all of them.
+// Sorts several events that have the same age and the same first bytes of the id. Such an id costs its author four
+// billion hashes, so there are few such events; the slice pays for reading all of them.
 Status StoreQuery::SortById(std::vector<Found>* place) {
   std::vector<std::pair<std::string, Found>> by_id;
   rocksdb::PinnableSlice record;
@@ -221,7 +221,8 @@ Status StoreQuery::SortById(std::vector<Found>* place) {
   return {};
 }
 
-// Returns how many records fit into what is left of the slice, judging by the records that were fetched last.
+// Returns the number of records that fit into the rest of the slice, judging by the size of the records that were
+// fetched last.
 size_t StoreQuery::AffordableRecords(const Slice& slice) const {
   const auto work =
       static_cast<uint64_t>(std::max<int64_t>(budget_.work, 0)) / (kRecordWork + record_bytes_ * kRecordByteWork) + 1;
@@ -258,8 +259,8 @@ bool StoreQuery::WasJudged(EventView event) const {
   return event.id() <= judged_id_;
 }
 
-// Judges the next event of found_: which parts it matches, and whether it is handed out. Returns false if the budget is
-// used up before the event was matched with all parts.
+// Judges the next event of found_: finds out which parts it matches, and hands it out if the client may have it.
+// Returns false if the budget is used up before the event was matched with all parts.
 bool StoreQuery::Judge(const OnMatch& on_match) {
   const size_t end = EndOfEvent(next_found_);
   // An entry without an event is a finding for `weir check`; it hides nothing from the client.

@@ -2,8 +2,8 @@
 // reads the records of many events together (record_lookup.h), matches them with the filters, and passes each event to
 // the caller once.
 //
-// Between slices it keeps the positions of its scans and the snapshot. While it is suspended, it keeps only the last
-// event that it has matched, and continues behind that event.
+// Between slices the query keeps the positions of its scans and the snapshot. While it is suspended, it keeps only the
+// position of the last event that it has matched, behind which it continues.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@ namespace {
 
 using Size = uint32_t;  // stands before the record
 
-// The size is stored with release when the record is complete, and loaded with acquire by the thread that finds it. The
-// cache's own locks do the same, but the thread sanitizer does not see into RocksDB.
+// Keep stores the size with release order when the record is complete; the thread that finds the record loads it with
+// acquire order. The cache's own locks have the same effect, but the thread sanitizer does not see into RocksDB.
 std::atomic_ref<Size> SizeOf(void* value) { return std::atomic_ref(*static_cast<Size*>(value)); }
 
 }  // namespace

@@ -21,13 +21,13 @@ namespace weir {
 
 class RecordLookup {
  public:
-  // Adds the event with this serial. Returns its slot, which Value takes.
+  // Adds the event with this serial. Returns its slot, the argument of Value.
   size_t Add(uint64_t serial) {
     serials_.push_back(serial);
     return serials_.size() - 1;
   }
-  // Reads all events that were added. Must be called once between two calls of LetGo. Keeps records in the cache of
-  // records if `options.fill_cache` is true.
+  // Reads the records of all events that were added. Must be called at most once between two calls of LetGo. Also
+  // copies the records into the cache of records if `options.fill_cache` is true.
   Status Run(const Database& database, const rocksdb::ReadOptions& options);
   // Returns the record in the slot, or nullopt if the database has none. Must be called only after a successful Run.
   // The view is valid until LetGo.

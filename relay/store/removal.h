@@ -1,5 +1,5 @@
-// Removes events from a RocksDB, with all of their index entries. Saves, operators, expiration (NIP-40) and requests to
-// vanish (NIP-62) use this code.
+// Removes events from a RocksDB database, with all of their index entries. Used for events that a save replaces or
+// deletes, for deletions by operators, for expiration (NIP-40) and for requests to vanish (NIP-62).
 //
 // Threads: everything here is used on the thread that saves; ReadRecord may be called from any thread.
 #pragma once
@@ -48,7 +48,7 @@ class Removals {
 struct RemovalPiece {
   Removals removals;
   rocksdb::WriteBatch batch;  // all other changes
-  bool more = false;          // more pieces have to be done
+  bool more = false;          // there may be more events to remove
   Work looked = 0;            // work of finding the events
 
   Work work() const { return removals.work() + looked; }
@@ -57,7 +57,7 @@ struct RemovalPiece {
 // Carries out requests to vanish. It removes all events that the author of a request published up to the request's
 // time, and the gift wraps for that author, but not the request itself. It skips newer events with one seek per kind.
 //
-// The store records which requests are not done yet (key w in keys.h). So if a piece could not be written, the caller
+// The store records which requests are not completed yet (key w in keys.h). If a piece could not be written, the caller
 // must continue with a new object, which makes the piece again. A new object also continues the work of an earlier
 // process.
 class Vanishing {
@@ -80,7 +80,7 @@ class Vanishing {
   bool IsMeant(EventView event, uint64_t serial) const;
 
   const Database& database_;
-  std::string from_ = "w";  // requests before this key are done, or came later and are done in the next round
+  std::string from_ = "w";  // requests before this key are completed, or have to wait for the next round
   Request request_;
   std::string hex_;  // the author of request_, as hex
   Range range_ = Range::kAuthor;

@@ -12,7 +12,7 @@ std::optional<uint64_t> Moment8(std::optional<std::string_view> value) {
 
 }  // namespace
 
-// Asks the index once for many events, because it answers a batch in half the time of as many single lookups.
+// Looks up the keys of many events together, because RocksDB answers a batch in half the time of single lookups.
 Status RocksDbEdit::LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                            std::vector<std::optional<uint64_t>>* until) {
   lookup_.Clear();
@@ -102,7 +102,7 @@ Result<std::optional<std::string>> RocksDbEdit::IndexValue(const Key& key) {
   return std::optional<std::string>(std::move(value));
 }
 
-// Puts the removals first, for entries that are removed and put again.
+// Puts the removals first, because the edit may remove an entry and add it again.
 rocksdb::WriteBatch* RocksDbEdit::Finish() {
   removals_.AppendTo(database_, &batch_);
   entries_.ForEach([this](std::string_view key, std::string_view value) {

@@ -21,7 +21,8 @@ Status ReadOnlyError() { return Status::Error("this database was opened for read
 // Work of one piece of Delete: the same as that of a write of clients' events.
 constexpr Work kDeletePieceWork = 8 * kTurnWork;
 
-// Without counters, or with wrong ones, serials would be given twice and stored events would be overwritten.
+// Reads the counters. Returns an error if the database has events but no valid counters, because the store would then
+// assign serials twice and overwrite events.
 Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
   Counters counters;
   std::string value;
@@ -62,8 +63,8 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   return {};
 }
 
-// RocksDB says whether it can ever go on when it is asked to resume. After a full disk it can, so only the next save
-// asks it.
+// Resume finds out whether RocksDB can ever write again. After a full disk it can, so only the next save calls Resume
+// then.
 Status RocksDbStore::Failed(const rocksdb::Status& status) {
   failed_ = true;
   if (!status.IsNoSpace()) {
@@ -77,8 +78,9 @@ Status RocksDbStore::Stuck() const {
   return stuck_;
 }
 
-// A log whose disk was full takes no more writes, and RocksDB begins a new one when it flushes. So it must always have
-// something to flush, even if it is on disk already (otherwise RocksDB 7.8 goes on with the broken log and aborts).
+// After a full disk RocksDB cannot write to its log any more. It begins a new log only when it flushes, so it must
+// always have something to flush, even if that is on disk already. Otherwise RocksDB 7.8 continues with the broken log
+// and aborts.
 bool RocksDbStore::NothingInMemory() const {
   for (rocksdb::ColumnFamilyHandle* family : {database_->index(), database_->events()}) {
     uint64_t entries = 0;
@@ -111,7 +113,7 @@ Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {
   return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, sync);
 }
 
-// The piece is not synced: if a crash undoes it, its events are removed after the restart.
+// Does not sync the piece: if a crash undoes it, the store removes its events again after the restart.
 template <typename Job, typename Next>
 Result<OwedPiece> RocksDbStore::DoPiece(std::unique_ptr<Job>* job, Next next) {
   if (options_.read_only) return ReadOnlyError();
@@ -157,13 +159,13 @@ Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t no
                                       std::span<SaveResult> results) {
   if (options_.read_only) return ReadOnlyError();
   RocksDbEdit edit(*database_, next_serial_);
-  // Copied to `results` only when the batch is written.
+  // Copied to `results` only after the batch is written.
   std::vector<SaveResult> planned(results.begin(), results.end());
   Result<size_t> settled = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
   if (!settled.ok()) return settled.status();
   rocksdb::WriteBatch* batch = edit.Finish();
   if (batch->Count() > 0) {
-    // The serials of a write that failed are not used again: the write may be in the log all the same.
+    // The serials of a write that failed are not used again, because the write may be in the log nevertheless.
     next_serial_ = edit.next_serial();
     const uint64_t before = events_;
     const Counters after{.events = before + edit.added() - std::min(before + edit.added(), edit.removed()),
@@ -257,7 +259,7 @@ Status RocksDbStore::Sync() const {
 
 std::string RocksDbStore::loss() const { return database_->loss(); }
 
-// Counts the tables, and in place of the log the memtables, whose entries the log has too.
+// Counts the tables and the memtables. The memtables stand for the log, which has the same entries.
 StoreSizes RocksDbStore::Sizes() const {
   rocksdb::DB* const db = database_->db();
   uint64_t disk_bytes = 0;

@@ -3,8 +3,8 @@
 //   auto store = RocksDbStore::Open({.path = "data/events", .memory_target_bytes = target});
 //   if (!store.ok()) …  // says what is wrong and what to do: locked and by whom, newer format, no permission, no space
 //
-// keys.h has the layout. Each call of SaveSome is one atomic WriteBatch and one write to the database, so callers
-// should save many events at once (group_commit.h). Only one process can open a database for writing; a lock file names
+// keys.h has the layout. Each call of SaveSome makes one write to the database, an atomic WriteBatch, so callers should
+// save many events with one call (group_commit.h). Only one process can open a database for writing; a lock file names
 // that process (lock_file.h).
 #pragma once
 
@@ -44,16 +44,16 @@ struct StoreOptions {
   StoreSettings settings;
   // Addresses of this relay. A request to vanish (NIP-62) is carried out if it names one of them, or ALL_RELAYS.
   std::vector<std::string> own_urls;
-  std::string address;  // address at which this program answers, for others that find the database locked (lock_file.h)
-  // For `weir check` and scans beside a running relay: takes no lock and writes nothing. The store then shows the
-  // moment at which it was opened, and never anything newer.
+  std::string address;  // address of this program, which it writes into the lock file (lock_file.h)
+  // For `weir check` and for scans beside a running relay: takes no lock and writes nothing. The store then shows the
+  // moment at which it was opened, never anything newer.
   bool read_only = false;
   bool create = true;  // false: a missing database is an error
   bool direct_io_for_compaction = false;
   // Raises the limits at which RocksDB itself slows writes down, because a limiter slows them down earlier
-  // (rocksdb_options.h). Set it only if there is such a limiter.
+  // (rocksdb_options.h). Must be false if there is no such limiter.
   bool move_brakes = true;
-  bool for_import = false;  // no client reads meanwhile: keeps more files in level 0, and so rewrites less
+  bool for_import = false;  // true if no client reads meanwhile: keeps more files in level 0 and rewrites less
 };
 
 class Database;
@@ -89,7 +89,7 @@ class RocksDbStore final : public EventStore {
   StoreSizes Sizes() const override;
   std::string loss() const override;
 
-  // For the throttle and its RocksDbMonitor, which must be destroyed before the store.
+  // Used by the throttle and its RocksDbMonitor, which must be destroyed before the store.
   rocksdb::DB* db() const;
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const;
   const PreparedRocksDb& prepared() const;
@@ -118,7 +118,7 @@ class RocksDbStore final : public EventStore {
 
   mutable std::mutex stuck_mutex_;
   Status stuck_;
-  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may have left some
+  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   // The counters that were written last.
   std::atomic<uint64_t> events_;
   std::atomic<uint64_t> last_serial_;

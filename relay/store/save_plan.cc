@@ -159,7 +159,7 @@ Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
   } else if (current.stored) {
     const Result<bool> found = ReadStored(*current.stored);
     if (!found.ok()) return found.status();
-    // An expired version beats nothing: it is as good as gone.
+    // An expired version does not supersede the event, because it will be removed soon.
     if (found.value() && !IsExpired(EventView(record_), now_seconds_) && IsNewer(EventView(record_), event))
       return false;
     if (found.value()) RemoveStored(*current.stored, EventView(record_));

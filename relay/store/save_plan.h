@@ -1,11 +1,11 @@
 // SavePlan: decides what saving a batch of events changes in a store, and puts the changes into a StoreEdit. Nothing is
 // written before the edit writes it.
 //
-// The outcomes are the same as if the events were saved one after the other. The outcome of an event is the first of
-// these that holds:
+// The outcomes are the same as if the events were saved one after the other. The outcome of an event is the first one
+// in this list that applies:
 //
-//   kDuplicate   it is stored, or came earlier in this batch, and was not removed since. If it is stored but has to
-//                vanish and is not removed yet, the outcome is kVanished
+//   kDuplicate   it is stored or came earlier in this batch, and has not been removed since. If it is stored, but has
+//                to vanish and only waits for its removal, the outcome is kVanished
 //   kExpired     it has expired (NIP-40)
 //   kVanished    its author, or the recipient of a gift wrap, asked to vanish at the event's time or later (NIP-62)
 //   kDeleted     an owner (gift_wrap.h) deleted its id, or its author deleted its address up to its time or later
@@ -17,9 +17,10 @@
 // Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. The store keeps a
 // mark for each id and address that is deleted, so the deletion also holds for events that come later.
 //
-// A plan bounds the work of its write (saving and removing), and settles as many events as fit. If a deletion does not
-// fit into a write of its own, the plan does the part that fits, including the marks. The deletion itself is saved with
-// its last part. So a deletion that is acknowledged has been done completely.
+// A plan bounds the work of its write (saving and removing), and settles as many events as fit; an event is settled
+// when its outcome is final. If a deletion does not fit into a write of its own, the plan carries out the part that
+// fits, including its marks. The deletion itself is saved with its last part, so a deletion that is acknowledged has
+// been carried out completely.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,10 @@ class SavePlan {
   SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
       : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}
 
-  // Decides about the events and puts all changes into the edit. Returns the number of events that are settled, from
-  // the first one on (EventStore::SaveSome). After an error the edit must be dropped. Must be called once. `events`
-  // must outlive the edit. Throws std::logic_error if there is not one result for each event, or if an event is
-  // ephemeral.
+  // Decides the outcomes of the events and puts all changes into the edit. Returns the number of events that are
+  // settled, counted from the first (EventStore::SaveSome). After an error the caller must drop the edit. Must be
+  // called once. `events` must outlive the edit. Throws std::logic_error if `results` is not as long as `events`, or if
+  // an event is ephemeral.
   Result<size_t> Add(std::span<const Event> events, std::span<SaveResult> results);
 
  private:
@@ -56,7 +57,8 @@ class SavePlan {
     uint64_t serial;
     bool alive = true;  // false: a later event of the batch removed it
   };
-  // The newest version at an address after the events so far. It is in this batch or is stored, or there is none.
+  // The newest version at an address after the events that were decided so far. It is an event of this batch or a
+  // stored event, or there is none.
   struct Version {
     size_t pending = SIZE_MAX;  // index in pending_; SIZE_MAX: not in this batch
     std::optional<StoreEdit::Handle> stored;

@@ -1,8 +1,9 @@
-// Serial: the number that an event gets when it is stored. Moment: the set of events that a store has at one time. It
-// is kept as the last serial of each origin.
+// Serial: the sequence number that a store assigns to an event when it saves the event. Moment: the set of events that
+// a store has at one time. A moment is represented by the last serial of each origin.
 //
-// Every process that saves events is an origin, and gives the serials of its own events. The serials of an origin grow
-// in the order in which readers see its events. A RocksDB has one origin, 0; a PostgreSQL has several.
+// An origin is a series of serials. Each process that saves events has an origin of its own, and on PostgreSQL a second
+// one if it imports old events; the process assigns the serials of its origins. The serials of an origin grow in the
+// order in which readers see its events. A RocksDB database has one origin, 0; a PostgreSQL database has several.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class Moment {
   bool Covers(const Moment& other) const {
     return std::ranges::all_of(other.last_, [this](Serial serial) { return Has(serial); });
   }
-  // Adds all events of the origin up to this serial. Does nothing if the moment has them already.
+  // Adds all events of the origin up to and including this serial. Does nothing if the moment has them already.
   void Advance(Serial to) {
     const auto found = std::ranges::lower_bound(last_, to.origin, {}, &Serial::origin);
     if (found == last_.end() || found->origin != to.origin) {

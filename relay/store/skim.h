@@ -2,9 +2,9 @@
 // entries of everyone and skipping those of other authors. Otherwise the scan seeks the entries of each author.
 //
 // Seeking each of a hundred authors and each of their kinds takes as long as reading ten thousand entries. If these
-// authors write a good part of all events, a few hundred entries hold the answer, but the scan cannot know beforehand
-// how much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then goes on as
-// long as the whole answer, at the present rate, would cost less than the seeks.
+// authors write a good part of all events, the answer is among the newest few hundred entries, but the scan cannot know
+// beforehand how much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then
+// continues to skim as long as the whole answer, at the rate of matches so far, would cost less than the seeks.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weir {
 
 class Skim {
  public:
-  // `authors` is the plan that seeks each author, and `wanted` the number of entries that the query needs.
+  // `authors` is the plan that seeks each author; `wanted` is the number of entries that the query needs.
   Skim(const Plan& authors, uint64_t wanted) : wanted_(wanted) {
     const uint64_t seeks = authors.ranges.size() + kKindsOfAnAuthor * authors.kind_ranges.size();
     if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kSeekWithEntries + wanted * kVisitWork;

@@ -95,7 +95,7 @@ class Checker {
     return {.max_bytes = kAny, .max_tags = kAny, .max_tag_bytes = kAny, .max_content_bytes = kAny};
   }
 
-  // Lost events leave no traces except these.
+  // Events that are lost leave no other traces than these.
   void CheckLogs() {
     if (!loss_.empty()) Found("write-ahead log that is damaged", loss_);
     const std::string line = NewestCorruption(db_.GetName(), WallClock::System().Now());
@@ -272,7 +272,7 @@ class Checker {
     ForEach(index_, std::string(1, letter), [&](std::string_view key, std::string_view value) {
       const std::optional<uint64_t> serial = SerialOf(key, value);
       const auto record = serial ? Get(events_, EventKey(*serial).view()) : std::nullopt;
-      // It is not known which entries a damaged record had; the record is the finding.
+      // The entries of a damaged record are unknown; CheckEvents has already reported the record.
       if (record && !EventView::WellFormed(*record)) return;
       if (record) {
         const Entries entries = EntriesOf(EventView(*record), *serial);

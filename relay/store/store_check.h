@@ -2,8 +2,9 @@
 // entry that it should have and no other, no event is stored that was deleted or that should have vanished, and the
 // counters are right. `weir check` uses it.
 //
-// It reads the events once and the index once and compares sums. Only if the sums differ does it look up which entries
-// differ. It works on a snapshot, so the store may be written to meanwhile; it may also be open for reading only.
+// The check reads the events once and the index once and compares sums of their entries. It looks for the entries that
+// differ only if the sums differ. It works on a snapshot, so the store may be written to meanwhile; the store may also
+// be open for reading only.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace weir {
 
 struct CheckOptions {
   bool signatures = false;  // also parses every event again and checks id, record and signature; 50 µs an event
-  size_t examples = 5;      // the most examples for each kind of finding
+  size_t examples = 5;      // the highest number of examples for each kind of finding
 };
 
 struct CheckReport {

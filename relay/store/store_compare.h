@@ -18,18 +18,19 @@ struct CompareOptions {
   // Events that have expired at this time are ignored in both stores, because a store may remove them at any time. 0:
   // no event is ignored.
   uint64_t now_seconds = 0;
-  size_t examples = 5;  // the most examples for each kind of difference
-  // True if others also write to the second store, a copy of the first. Events and marks that only the second store has
-  // are then counted in CheckReport::more and are no findings. Nor are marks that reach further in the second store.
+  size_t examples = 5;  // the highest number of examples for each kind of difference
+  // True if other programs also write to the second store, which is a copy of the first. Events and marks that only the
+  // second store has are then counted in CheckReport::more and are no findings. A mark that covers a later time
+  // (`until`) in the second store is no finding either, but is not counted.
   bool second_may_have_more = false;
-  // Called for each event that only the first store has. Returns true if the second store lacks it for a good reason;
-  // the event is then counted in CheckReport::more and is no finding. Empty: there is never such a reason.
+  // Called for each event that only the first store has. Returns true if the second store has a good reason not to have
+  // it; the event is then counted in CheckReport::more and is no finding. Empty: there is never such a reason.
   std::function<Result<bool>(EventView event)> second_let_go;
 };
 
-// Walks through both stores at once. The findings are entries only in the first, entries only in the second, and
-// entries that differ, each with examples. `events` and `marks` of the report count those of the first store. Returns
-// an error if a store cannot be read.
+// Walks through both stores at once. The findings are entries only in the first store, entries only in the second, and
+// entries that differ, each with examples. `events` and `marks` of the report are the numbers of the first store.
+// Returns an error if a store cannot be read.
 Result<CheckReport> CompareStores(StoreWalk& first, StoreWalk& second, const CompareOptions& options = {});
 Result<CheckReport> CompareStores(const RocksDbStore& first, const RocksDbStore& second,
                                   const CompareOptions& options = {});

@@ -34,9 +34,9 @@ class StoreEdit {
 
   virtual ~StoreEdit() = default;
 
-  // Looks up these events and authors together. `known` must be as long as `events`, and `until` as long as `authors`;
-  // `until` gets the created_at up to which each author has vanished. Must be called before the functions below, once
-  // for each group of events. The events must outlive the edit.
+  // Looks up these events and authors together. `known` must be as long as `events`, and `until` as long as `authors`.
+  // Sets each element of `until` to the created_at up to which the author has vanished, or nullopt. Must be called
+  // before the functions below, once for each group of events. The events must outlive the edit.
   virtual Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                         std::vector<std::optional<uint64_t>>* until) = 0;
   // The next three functions return nullopt if the store has no such event or mark.
@@ -49,7 +49,7 @@ class StoreEdit {
   // Reads the record of a stored event. Returns false if the record is gone or damaged.
   virtual Result<bool> Read(Handle handle, std::string* record) = 0;
 
-  // Returns the serial number for the next event that is added.
+  // Returns the serial for the next event that is added.
   virtual uint64_t TakeSerial() = 0;
   // Removes a stored event; removing it again changes nothing. `event` is the record that Read returned.
   virtual void Remove(Handle handle, EventView event) = 0;

@@ -30,15 +30,17 @@ BlockBasedTableOptions Table() {
   return table;
 }
 
-// Files in level 0 at which it is compacted.
+// The number of files in level 0 (L0) at which RocksDB compacts it.
 constexpr int kUsualTrigger = 4;
-// The deeper L0 and the larger L1, the less is rewritten, but the more files a search passes. So this is for records,
-// which are found by their serial, and for imports. A million events of 0.7 KB: 34,000 a second at 47 µs of processor
-// time each with 4 files, 54,000 at 34 µs with 8, 58,000 at 28 µs with 32. But a relay that opens the database after an
-// import has to brake for the files left in L0 with 32, and not with 8 (level 0.6).
+// With more files in L0 and a larger L1, RocksDB rewrites less, but a search has to look into more files. So this
+// number is for records, which are found by their serial, and for imports. A million events of 0.7 KB: 34,000 a second
+// at 47 µs of processor time each with 4 files, 54,000 at 34 µs with 8, 58,000 at 28 µs with 32. But with 32, a relay
+// that opens the database after an import has to slow down writes because of the files left in L0; with 8 it need not
+// (level 0.6).
 constexpr int kDeepTrigger = 8;
 
-// Level compaction. L1 is as large as L0 at its compaction, so that no more is rewritten than is new.
+// Level compaction. L1 is as large as L0 when L0 is compacted, so that a compaction rewrites no more old data than it
+// adds new data.
 ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family;
   family.write_buffer_size = write_buffer_bytes;
@@ -64,10 +66,10 @@ ColumnFamilyOptions FormatOptions() {
   return family;
 }
 
-// Serials only grow, so most of a file overlaps nothing. But one deletion of an old event makes a file overlap
-// everything in between, and it is rewritten on its way down. Therefore levels that are still to be rewritten are
-// compressed quickly, and levels from L2 on are compressed well. With 300,000 events by clients, this and the deep L0
-// save 14 % of an event's processor time and cost 6 % more bytes on disk.
+// Serials only grow, so most of a file overlaps no other file. But one deletion of an old event makes a file overlap
+// everything in between, so RocksDB rewrites it on its way down. Therefore the levels above L2, which will be
+// rewritten, are compressed quickly, and L2 and deeper levels are compressed well. With 300,000 events by clients, this
+// and the deep L0 save 14 % of an event's processor time and cost 6 % more bytes on disk.
 ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, kDeepTrigger);
   family.compression_per_level = {rocksdb::kLZ4Compression, rocksdb::kLZ4Compression, rocksdb::kZSTD};

@@ -1,4 +1,4 @@
-// Returns RocksDB's options for a database of events. The source file has the reason for each figure.
+// The options of RocksDB for a database of events. store_options.cc gives the reason for each value.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace weir {
 
-// The number of threads with which RocksDB opens files when it opens the database. With 1, RocksDB makes no other
-// thread for this. With more, it ends the program if it cannot make one of them. At that time it opens at most a
-// quarter of max_open_files.
+// The number of threads that open table files while RocksDB opens the database. With 1, RocksDB starts no other thread
+// for this. With more, it ends the program if it cannot start one of them. At that time it opens at most a quarter of
+// max_open_files.
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);

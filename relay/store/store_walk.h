@@ -1,9 +1,9 @@
 // StoreWalk: reads everything that a store keeps, in the order of its keys, so that stores can be compared or copied.
 // It works for RocksDB and for PostgreSQL (postgres/postgres_walk.h).
 //
-// The content of a store is in four shelves. Each shelf is read separately, a piece at a time. The numbers are sizes in
-// bytes. The last three shelves have marks. A mark records that an id or an address was deleted or that an author
-// vanished, and up to which created_at (`until`).
+// A walk divides the content of a store into four shelves. The caller reads each shelf separately, a piece at a time.
+// The numbers in the table are sizes in bytes. The last three shelves have marks. A mark records that an id or an
+// address was deleted or that an author vanished, and up to which created_at (`until`).
 //
 //   | shelf             | key                           | value                      |
 //   |-------------------|-------------------------------|----------------------------|
@@ -43,7 +43,7 @@ class StoreWalk {
   virtual Result<std::vector<ShelfEntry>> Read(Shelf shelf, const std::string& after, size_t most) = 0;
 };
 
-// Returns a walk that shows the store as it is now, whatever is written later.
+// Returns a walk that shows the store as it is now; later writes do not change what it shows.
 std::unique_ptr<StoreWalk> WalkThrough(const RocksDbStore& store);
 
 }  // namespace weir

@@ -24,14 +24,14 @@ void WalSync::Run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     changed_.wait(lock, [this] { return written_ || stop_; });
-    // Writes that come during this wait share the sync.
+    // Writes that are made during this wait share the sync.
     changed_.wait_for(lock, interval_, [this] { return stop_; });
     if (!written_) continue;
     written_ = false;
     lock.unlock();
     const bool synced = db_->SyncWAL().ok();
     lock.lock();
-    // The next save gets RocksDB's error if the disk fails; here the sync is only tried again.
+    // If the disk fails, the next save gets RocksDB's error; this thread only tries to sync again.
     if (!synced && !stop_) written_ = true;
   }
 }

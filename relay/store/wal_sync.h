@@ -1,5 +1,5 @@
-// WalSync: a thread that writes RocksDB's write-ahead log through to the disk (sync), for WEIR_DB_SYNC=interval. It
-// sleeps while nothing is written.
+// WalSync: a thread that syncs RocksDB's write-ahead log to disk, for WEIR_DB_SYNC=interval. It sleeps while nothing is
+// written.
 #pragma once
 
 #include <chrono>

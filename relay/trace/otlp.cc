@@ -15,7 +15,8 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr int kStatusError = 2;
-// Bits of Span.flags: W3C's "sampled"; whether the parent is in another process is known; it is in another one.
+// Bits of OTLP's Span.flags. kSampled: W3C's flag "sampled". kKnowsWhere: the bit kIsRemote is valid. kIsRemote: the
+// parent span is in another process.
 constexpr int kSampled = 0x001;
 constexpr int kKnowsWhere = 0x100;
 constexpr int kIsRemote = 0x200;
@@ -70,7 +71,7 @@ std::string WriteOtlp(std::span<const SpanData> spans, const ResourceAttributes&
       .Member("attributes")
       .Open('[');
   for (const auto& [key, value] : resource) {
-    // process.pid is the one attribute that is a number by OpenTelemetry's conventions.
+    // By OpenTelemetry's conventions process.pid is a number; all other attributes here are texts.
     const auto number = ParseInteger(value, {.min = 0, .max = 1e15});
     if (key == "process.pid" && number.ok()) {
       WriteAttribute(key, number.value(), json);

@@ -1,5 +1,5 @@
-// Span: a part of the work for one request, with its start and its end, as OpenTelemetry shows it. A tracer (tracer.h)
-// decides which requests are sampled, and begins their spans. A span ends with End, or when the last copy of it is
+// Span: a timed part of the work for one request, in the sense of OpenTelemetry. A tracer (tracer.h) decides which
+// requests are sampled (traced), and begins their spans. A span ends when End is called, or when its last copy is
 // destroyed.
 //
 //   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, received);   // empty if the request is not sampled
@@ -9,10 +9,10 @@
 //   }
 //   span.Set("weir.outcome", "rate-limited");
 //
-// The functions of an empty span do nothing and cost one branch. No function throws: if memory runs out, a span or an
-// attribute is missing. The size of a span is bounded: it has at most 16 children, and texts of at most 64 characters.
-// Names and keys must be literals. Values must be words and numbers of the program and nothing that a client sent,
-// because spans leave this machine.
+// The functions of an empty span do nothing and cost one branch. They do not throw: if memory runs out, a span or an
+// attribute is missing from the trace. A span has at most 16 children, and each of its texts has at most 64 characters.
+// Names and keys must be literals, because a span keeps only views of them. Values must be words and numbers of the
+// program, never text of a client, because spans leave this machine.
 //
 // Threads: only one thread at a time may use a span and its copies. A span may outlive the object that owns its tracer.
 #pragma once
@@ -34,7 +34,7 @@ class Tracer;
 
 enum class SpanKind : uint8_t { kInternal = 1, kServer = 2 };  // OTLP's numbers
 
-// The data of a span that is exported.
+// The exported data of a span.
 struct SpanData {
   TraceId trace{};
   SpanId id{};
@@ -54,7 +54,7 @@ class Span {
   static constexpr size_t kMostText = 64;
 
   Span() = default;  // an empty span
-  // Only a tracer calls this, after it has counted the span.
+  // Only a tracer calls this, after it has counted the span. May throw std::bad_alloc.
   Span(std::shared_ptr<Tracer> tracer, SpanData data);
 
   explicit operator bool() const noexcept { return open_ != nullptr; }  // false for an empty span
@@ -66,7 +66,7 @@ class Span {
   // and each character that is not printable ASCII becomes '?'.
   void Set(std::string_view key, int64_t value) const noexcept;
   void Set(std::string_view key, std::string_view text) const noexcept;
-  // Marks the span as failed. Call it for faults of the program or the machine, not for those of a client.
+  // Marks the span as failed. Meant for faults of the program or the machine, not for a client's mistakes.
   void Fail() const noexcept;
   // Ends the span and all its copies; this object is then empty.
   void End() noexcept {

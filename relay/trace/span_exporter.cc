@@ -20,15 +20,15 @@ bool IsPassing(const HttpAnswer& answer) {
   return !answer.ok() || std::ranges::find(kPassing, answer.status) != kPassing.end();
 }
 
-// Returns Retry-After, read in seconds; a date counts as none.
+// Returns the time in the field Retry-After, if the field is a number of seconds; otherwise, or if it is missing, 0.
 Duration RetryAfterOf(const HttpAnswer& answer) {
   const auto seconds = ParseUnsigned(answer.Header("retry-after"), {.min = 0, .max = 1e9});
   if (!seconds.ok()) return {};
   return std::min<Duration>(std::chrono::seconds(seconds.value()), SpanExporter::kLongestRetryAfter);
 }
 
-// Returns between half and all of the pause, so that many programs that lost the same collector do not come back
-// together.
+// Returns a random time from half of the pause to all of it, so that many programs that lost the same collector do not
+// all send again at the same time.
 Duration Jittered(Duration pause) {
   return pause / 2 + Duration(RandomBits() % static_cast<uint64_t>(pause.count() / 2 + 1));
 }
@@ -114,7 +114,7 @@ void SpanExporter::EndBatch(std::atomic<uint64_t>* as) {
   call_.body = {};
 }
 
-// Logs the first of a row of problems, and their end.
+// Logs the first of several problems in a row, and later that there is none any more.
 void SpanExporter::SetProblem(const std::string& problem) {
   if (problem_.empty() != problem.empty()) {
     if (problem.empty()) {

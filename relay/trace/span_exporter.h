@@ -1,12 +1,13 @@
-// SpanExporter: sends the ended spans of a tracer (tracer.h) to an OpenTelemetry collector, by POST
-// {endpoint}/v1/traces in JSON.
+// SpanExporter: sends the ended spans of a tracer (tracer.h) to an OpenTelemetry collector, as JSON in the body of POST
+// {endpoint}/v1/traces.
 //
-// A batch consists of all spans that have ended; the exporter sends at most one a second. If the collector does not
-// answer, or cannot accept the batch for now (429, 502, 503, 504), the exporter sends it again, after a longer pause
-// each time and no earlier than Retry-After allows (a number of seconds; at most 5 minutes). After five tries it drops
+// A batch consists of all spans that have ended and were not sent yet; the exporter sends at most one batch a second.
+// If the collector does not answer, or cannot accept the batch for now (429, 502, 503, 504), the exporter sends the
+// batch again, after a pause that grows with each try. If the answer has the field Retry-After in seconds, the pause is
+// at least that long, but the exporter never waits longer than 5 minutes for it. After five tries the exporter drops
 // the batch. After any other answer that is not 2xx it drops the batch at once. Meanwhile the tracer collects the next
-// spans, and drops those beyond its bounds. So all spans together need at most the memory of a full tracer and one
-// batch, under 10 MB.
+// spans, and drops those beyond its limits (SpanBounds). So all spans together need at most the memory of a full tracer
+// plus that of one batch, less than 10 MB.
 //
 // Threads: only one thread at a time may call Step and Flush; any thread may call Stats.
 #pragma once
@@ -42,16 +43,17 @@ class SpanExporter {
 
   using Send = std::function<HttpAnswer(const HttpCall& call)>;
 
-  // `clock` must be the clock of the tracer; `wall_clock` serves to convert the tracer's times to dates. The exporter
-  // calls `send` on the thread that calls Step or Flush. The clocks must outlive the exporter.
+  // `clock` must be the clock of the tracer; `wall_clock` serves to convert the tracer's times to dates. Both must
+  // outlive the exporter. The exporter calls `send` on the thread that calls Step or Flush.
   SpanExporter(std::shared_ptr<Tracer> tracer, const TraceTarget& target, Send send, const Clock& clock,
                const WallClock& wall_clock);
 
-  // Sends a batch if one is due, and blocks up to kCallTimeout for the answer. Returns the time of the next call. A
-  // requested stop ends a running call to the collector, as a failed try.
+  // Sends a batch if one is due, and blocks up to kCallTimeout for the answer. Returns the time at which the caller
+  // should call Step again. A stop request ends a running call to the collector, which then counts as a failed try.
   TimePoint Step(const std::stop_token& stop = {});
-  // Sends all ended spans once: first a batch that was not accepted before, then the rest. Waits up to `longest` for
-  // each of the two answers. After a failure it sends no more.
+  // Tries once to send all ended spans: first the batch that was not accepted yet, if there is one, then a batch with
+  // the other spans. Waits up to `longest` for each of the two answers. Sends no second batch after a problem with the
+  // first.
   void Flush(std::chrono::milliseconds longest, const std::stop_token& stop = {});
 
   ExportStats Stats() const;

@@ -1,5 +1,5 @@
-// Ids of OpenTelemetry's traces and spans, and the header field traceparent, by which a client names the trace and the
-// span to which a request belongs.
+// Makes the ids of OpenTelemetry's traces and spans. Parses the header field traceparent, in which a client names the
+// trace and the span to which its request belongs.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct TraceParent {
   SpanId span{};
   bool sampled = false;  // true if the client records this trace
 };
-// Returns the values, or nullopt if the field is empty or malformed. From a field of a later version it reads the
-// values that this version knows.
+// Returns the values, or nullopt if the field is empty or malformed. If the field has a later version than 00, returns
+// the values that version 00 defines.
 std::optional<TraceParent> ParseTraceParent(std::string_view text);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The settings of traces. A setting that is not set under weir's name (WEIR_TRACE_…) is read from the variable that
+// The settings of traces. A setting that has no value under weir's name (WEIR_TRACE_…) is read from the variable that
 // OpenTelemetry defines (OTEL_…).
 #pragma once
 
@@ -25,14 +25,14 @@ void Declare(SettingTable& table, TraceSettings& settings);
 // Returns an error if `endpoint` is set and ReadTraceTarget would return one.
 Status Check(const TraceSettings& settings);
 
-// The parsed settings: the collector, and what it is told about this process.
+// The parsed settings: the collector, and the attributes of this process that are sent to it.
 struct TraceTarget {
   ServerUrl url;
   std::vector<std::pair<std::string, std::string>> headers;
   ResourceAttributes resource;
   std::string ca_file;
 };
-// Parses the settings. Returns an error that names the wrong one.
+// Parses the settings. An error names the wrong setting.
 Result<TraceTarget> ReadTraceTarget(const TraceSettings& settings);
 
 }  // namespace weir

@@ -29,8 +29,9 @@ Span Tracer::BeginTrace(std::string_view name, SpanKind kind, TimePoint since) n
   return Open({.trace = NewTraceId(), .kind = kind, .name = name, .begin = since});
 }
 
-// Every request adds to the allowance, and a request that its caller wants sampled takes from it. If the caller has not
-// sampled its trace, this request is not sampled either: it would be a part of the trace without the rest.
+// Every HTTP request adds to the allowance, and a request whose client has sampled its trace subtracts from it. If the
+// client has not sampled its trace, this request is not sampled either, because its spans would belong to a trace that
+// lacks the rest.
 Span Tracer::BeginServed(std::string_view name, std::string_view traceparent) noexcept {
   const std::optional<TraceParent> parent = ParseTraceParent(traceparent);
   const bool sampled = parent && parent->sampled;

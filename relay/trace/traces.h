@@ -21,7 +21,7 @@ namespace weir {
 
 struct TraceStats {
   ExportStats exported;
-  uint64_t dropped = 0;  // spans that the tracer dropped: there were too many, memory ran out, or they ended too late
+  uint64_t dropped = 0;  // spans that the tracer dropped: too many, no memory, or they ended too late
   uint64_t waiting = 0;  // spans that have ended and are not in a batch yet
 };
 
@@ -33,7 +33,7 @@ class Traces {
   static Result<std::unique_ptr<Traces>> Open(const TraceSettings& settings);
   // Starts the thread, which calls `send` for each batch. `ratio` is the share of requests that are sampled, 0 to 1.
   Traces(double ratio, const TraceTarget& target, SpanExporter::Send send);
-  // Sends the spans that have ended, for about a second at most.
+  // Sends the spans that have ended. This takes at most about a second.
   ~Traces();
 
   // Returns the tracer, or null if `traces` is null. Traces must outlive the pointer.

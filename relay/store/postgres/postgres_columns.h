@@ -23,12 +23,12 @@ struct TagRows {
   void AddAllOf(EventView event);
 };
 
-// Returns the hash of a tag's letter and value, by which the table weir_tags finds the tag.
+// Returns the hash of a tag's letter and value: the column `tag` of the table weir_tags.
 int64_t TagNumber(char letter, std::string_view value);
 // Returns a time as a signed number, because the database has no unsigned ones. Times beyond INT64_MAX become
 // INT64_MAX.
 inline int64_t SqlTime(uint64_t seconds) { return static_cast<int64_t>(std::min<uint64_t>(seconds, INT64_MAX)); }
-// Returns a view of the bytes, which must outlive it.
+// Returns a view of `bytes`, which must outlive the view.
 inline std::string_view AsText(const Bytes32& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -53,7 +53,8 @@ Status PostgresEdit::AskAll() {
 void PostgresEdit::AskBegin() {
   if (std::exchange(begun_, true)) return;
   Ask(kBegin, {}, {});
-  // Locks a second time, for origins that were added while the first lock waited. All edits lock in this order.
+  // Locks all origins twice, because an origin may have been added while the first lock waited. All edits take their
+  // locks in this order.
   for (int i = 0; alone_ && i < 2; ++i) Ask(kLockOrigins, {}, {});
   Ask(kLockOrigin, PostgresValues().Int32(static_cast<int32_t>(origin_.number)), [this](const PostgresRows& rows) {
     if (rows.size() != 1 || rows.Bytes(0, 1) != origin_.owner) {
@@ -61,8 +62,8 @@ void PostgresEdit::AskBegin() {
                                "\"; give every relay and import a WEIR_ORIGIN of its own, and start this one again");
     } else {
       serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
-      // A standby that lacks the last serials may have been promoted. No number is given twice, because other relays
-      // have read up to them.
+      // After the promotion of a standby that lacked the last serials, the serial in the database is too low. No serial
+      // may be assigned twice, because other relays have read the events up to the last one.
       last_serial_ = std::max(serial_before_, origin_.serial);
     }
   });
@@ -214,7 +215,7 @@ Result<bool> PostgresEdit::RequestStays(const PublicKey& author, Handle request)
   return owed == owed_requests_.end() || owed->second == stored_[request].id;
 }
 
-// Reads the record together with records that are likely to be needed next.
+// Reads the record together with other records that will probably be needed next.
 Result<bool> PostgresEdit::Read(Handle handle, std::string* record) {
   if (!stored_[handle].record) {
     PostgresArray asked{Type::kBytes};

@@ -1,13 +1,13 @@
-// PostgresEdit: the StoreEdit (store_edit.h) of the store on PostgreSQL. It is one transaction. It reads the data that
-// many events need with one request to the server, and writes all changes together, as arrays.
+// PostgresEdit: the StoreEdit (store_edit.h) of the store on PostgreSQL. An edit is one transaction. It reads the data
+// that many events need with one request to the server, and writes all changes together, as arrays.
 //
-// The edit does not lock the rows that it has read. Another relay may meanwhile save an event of the same id, or
-// another version at the same address. Commit then fails and writes nothing, and the caller must repeat everything with
+// The edit does not lock the rows that it has read. Another relay may meanwhile save an event with the same id, or
+// another version at the same address. Commit then fails and writes nothing, and the caller must repeat all calls with
 // a new edit (MayTryAgain).
 //
-// This check does not notice if one relay saves an event while another saves its deletion. So every edit locks the row
-// of its own origin (serial.h) in weir_origins, and an edit with deletions locks the rows of all origins. It then sees
-// all events that other relays saved before, and their later edits see its marks.
+// This check does not notice that one relay saves an event while another saves the deletion of that event. So every
+// edit locks the row of its own origin (serial.h) in weir_origins, and an edit with deletions locks the rows of all
+// origins. Such an edit sees all events that other relays saved before, and later edits of other relays see its marks.
 //
 // Threads: an edit belongs to one thread.
 #pragma once
@@ -31,12 +31,13 @@ namespace weir {
 
 class PostgresEdit final : public StoreEdit {
  public:
-  // If `alone` is true, the edit locks all origins, so no other relay can save until it ends. `patience` is the longest
-  // wait for an answer from the server. `session` must be connected. `session` and `origin` must outlive the edit.
+  // If `alone` is true, the edit locks the rows of all origins, so no other relay can save until the edit ends.
+  // `patience` is the longest wait for an answer from the server. `session` must be connected. `session` and `origin`
+  // must outlive the edit.
   PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
       : session_(session), origin_(origin), alone_(alone), patience_(patience) {}
 
-  // Runs a statement in the transaction, which it begins if necessary, and returns the rows.
+  // Runs a statement in the transaction and returns its rows. Begins the transaction if necessary.
   Result<PostgresRows> AskFirst(const PostgresStatement& statement, PostgresValues values);
   Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                 std::vector<std::optional<uint64_t>>* until) override;
@@ -56,26 +57,27 @@ class PostgresEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Adds a mark of another store (store_walk.h). The mark of a vanished author also makes RemoveVanished remove the
-  // author's events from this store later.
+  // Adds a mark that another store has (store_walk.h). The mark of a vanished author also makes RemoveVanished remove
+  // the author's events from this store later.
   void Copy(Shelf shelf, const ShelfEntry& mark);
-  // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all events, if
-  // it is empty). It stops when the removals of this edit reach `most` work, but not before the first row. Returns the
-  // number of rows that it has looked at.
+  // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all events if
+  // it is empty). Stops when the removals of this edit reach the work `most`, but not before the first row. Returns the
+  // number of rows that it has gone through.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);
-  // Notes that all events of `author` up to the created_at `until` have been removed, as the author asked.
+  // Records that all events of `author` with a created_at up to `until` have been removed, as the author asked.
   void EndVanishing(const PublicKey& author, uint64_t until);
 
-  // Writes all changes and commits the transaction. If there are no changes, it only ends the transaction. After an
-  // error nothing is written, with two exceptions, for which has_written() is true. If the connection was lost after
-  // COMMIT was sent, the changes may be written. If the server did not wait for its standbys, the changes are written,
-  // but only on the primary.
+  // Writes all changes and commits the transaction. If there are no changes, only ends the transaction. After an error
+  // nothing was written, except perhaps in two cases, in both of which has_written() is true: the connection was lost
+  // after COMMIT was sent (the changes may be written), or the server did not wait for its standbys (the changes are
+  // written, but only on the primary).
   Status Commit();
-  // Ends the transaction without its changes, if it has begun. Closes the session if that fails.
+  // Ends the transaction without its changes, if it has begun. Closes the session if the server does not confirm that.
   void Rollback();
-  // Returns true after an error that only shows that another relay was faster.
+  // Returns true if the last error only shows that another relay changed the same data first, so that a new edit may
+  // succeed.
   bool MayTryAgain() const;
   // Returns true once COMMIT was sent.
   bool has_written() const { return has_written_; }
@@ -83,9 +85,9 @@ class PostgresEdit final : public StoreEdit {
   // Return the number of events that the edit has removed (known after Commit) and added.
   uint64_t removed() const { return removed_; }
   uint64_t added() const { return added_.size(); }
-  // Returns the origin's last serial in the database when the transaction began.
+  // Returns the last serial of the origin in the database when the transaction began.
   uint64_t serial_before() const { return serial_before_; }
-  // Returns the last serial that this edit has given.
+  // Returns the last serial that this edit has assigned.
   uint64_t last_serial() const { return last_serial_; }
 
  private:
@@ -112,22 +114,23 @@ class PostgresEdit final : public StoreEdit {
     }
   };
   using Take = std::function<void(PostgresRows& rows)>;
-  // Queues a statement. AskAll runs all queued statements and calls `take` of each with its rows, in the order in which
-  // they were queued.
+  // Queues a statement. AskAll runs all queued statements and calls the `take` of each with its rows, in the order in
+  // which they were queued.
   void Ask(const PostgresStatement& statement, PostgresValues values, Take take);
   Status AskAll();
   void AskBegin();
   void AskIds(const std::vector<EventId>& ids);
   void AskAddresses(const std::vector<Address>& addresses);
-  // Looks up `id` and `address`, each of which may be null, together with the next targets of the deletions that are to
-  // be saved.
+  // Looks up `id` and `address`, each of which may be null. Together with them looks up the next targets of the
+  // deletions that are to be saved.
   Status LookUpTargets(const EventId* id, const Address* address);
   Handle HandleOf(const EventId& id, bool is_wanted);
   void WriteAddresses();
   void WriteMarks();
   void WriteRemovals();
   void WriteEvents();
-  // Returns a Take that sets conflict_ unless this number of rows changed; if not, another relay was faster.
+  // Returns a Take that sets conflict_ if the statement changed another number of rows than `rows`, which means that
+  // another relay was faster.
   Take Expect(size_t rows);
 
   PostgresSession& session_;

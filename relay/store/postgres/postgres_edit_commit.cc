@@ -1,4 +1,4 @@
-// The second half of PostgresEdit: it notes changes, and writes them at the end.
+// The second half of PostgresEdit: the functions that collect changes and write them at the end.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -23,7 +23,7 @@ void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
   deleted_until_.Add(SqlTime(until));
 }
 
-// If an edit has several requests of one author, the last one counts.
+// If an edit has several requests of one author, it keeps the last one.
 void PostgresEdit::MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t) {
   vanishing_[author] = {until, request.id()};
 }
@@ -62,7 +62,7 @@ void PostgresEdit::WriteAddresses() {
   PostgresArray versions{Type::kBytes};
   PostgresArray gone{Type::kBytes};
   PostgresArray gone_versions{Type::kBytes};
-  // All edits write in the same order: otherwise two relays that save the same events would wait for each other.
+  // All edits write addresses in the same order, because two relays that save the same events could deadlock otherwise.
   const std::map<Address, AddressState> in_order(addresses_.begin(), addresses_.end());
   for (const auto& [address, state] : in_order) {
     if (!state.changes) continue;
@@ -115,7 +115,7 @@ void PostgresEdit::WriteRemovals() {
       [this](const PostgresRows& rows) { removed_ = rows.affected(); });
 }
 
-// Writes in the order of the ids, for the same reason as addresses.
+// Writes in the order of the ids, so that two relays that save the same events cannot deadlock.
 void PostgresEdit::WriteEvents() {
   if (added_.empty()) return;
   std::ranges::sort(added_, {}, [](const auto& added) { return added.first.id(); });

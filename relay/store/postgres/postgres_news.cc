@@ -18,9 +18,10 @@ constexpr PostgresStatement kNews{
     " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint) AS n"
     " WHERE before < $5::bigint ORDER BY serial"};
 constexpr int64_t kAtOnce = 64;                     // events of each origin
-constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // for all origins together; each may add one event more
+constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // for all origins together; each may exceed its share by one event
 
-// A server that does not answer is tried again anyway, and a stop of the relay should wait for a few of these at most.
+// The longest wait for an answer. The relay calls Read again after a failure anyway, and when it stops, it should not
+// have to wait long for a Read.
 constexpr std::chrono::seconds kLongestPatience{3};
 
 struct Arrivals {
@@ -69,8 +70,8 @@ Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>&
   return events;
 }
 
-// Returns the other origins that have news. Enters the last serials of all others in `next`; these may be lower than
-// before, if a standby was promoted that lacked the last ones.
+// Returns the last serial of each origin that has events for Read. Adds the last serials of all other origins to
+// `next`. These may be lower than before if a standby was promoted that lacked the last events.
 Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
   session_->Queue(kHowFar);
   session_->Queue(kIsOwed);
@@ -113,7 +114,7 @@ Result<std::vector<SharedEvent>> PostgresNews::ReadArrivals(const std::vector<Se
   if (unknown) ask(own, unknown->first, unknown->second);
   const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
-  // The serials of events that were removed meanwhile are missing.
+  // Events that were removed meanwhile are missing from the answers.
   for (size_t i = 0; i < ahead.size(); ++i) {
     const Arrivals arrivals = TakeEvents(ahead[i].origin, answers.value()[i], most_bytes, &events);
     next->Advance({ahead[i].origin, arrivals.is_all ? ahead[i].number : arrivals.last});

@@ -1,18 +1,21 @@
-// PostgresNews: reads the events that other relays have saved in the same PostgreSQL since the last Read.
+// PostgresNews: reads the events that other relays have saved in the same PostgreSQL database since the last call of
+// Read, so that this relay can pass them to its subscribers. Events of imports (SaveSomeHistory) are not read.
 //
 //   PostgresNews news(store, store.Now().value());
 //   for (;;) {
 //     auto events = news.Read([&] { return HasSubscribers(); });
 //     …
 //
-// It also reads events that this relay itself has saved if the connection was lost before the answer to COMMIT came.
-// The relay's next write finds these events; that write comes within a minute, because the relay looks for expired
-// events once a minute. Events of imports (SaveSomeHistory) are not read.
+// Read also returns some events of this relay itself: those that were saved although the answer to COMMIT was lost, so
+// that subscribers were not notified. The store learns of these events at its next write (PostgresStore::UnknownNews).
+// That write comes within a minute, because the relay looks for expired events once a minute.
 //
-// Each subscription gets each event once. It drops events that are in the moment of its query (serial.h), and Read
-// returns all others only after the subscription was made.
+// No subscription misses an event or gets it twice. A subscription begins with a query, whose moment (serial.h) is
+// known. The caller must not pass an event to a subscription if the event is in that moment, because the query has
+// already found it. Read may skip events while there are no subscriptions: it learns the last serials before it asks
+// whether there are any, so a subscription that is made later has all skipped events in its moment.
 //
-// Threads: only one thread at a time may use it. The store must outlive it.
+// Threads: only one thread at a time may use the object. The store must outlive it.
 #pragma once
 
 #include <functional>
@@ -25,25 +28,27 @@
 
 namespace weir {
 
-// An event of another relay.
+// An event that Read returns, or that another relay sent.
 struct SharedEvent {
   Event event;
-  Serial serial;  // number 0 if the event is not stored (ephemeral events)
+  Serial serial;  // its number is 0 if the event is not stored, because it is ephemeral
 };
 
 class PostgresNews {
  public:
-  // Events of the moment `since` are not read. Read connects when it has to.
+  // Read will return events that are not in the moment `since`. The constructor does not connect; Read does when
+  // necessary.
   PostgresNews(PostgresStore& store, Moment since);
 
-  // Returns the next events, up to about 1 MiB; the events of one origin are in the order of their serials. Calls
-  // `anybody_listens` once, after it has asked the database for the last serials; if the function returns false, all
-  // events up to these serials are skipped. After an error the next call continues at the same place.
+  // Returns the next events, about 1 MiB at most; those of one origin (serial.h) are in the order of their serials.
+  // First asks the database for the last serial of each origin, then calls `anybody_listens` once. If that returns
+  // false, skips all events up to these serials and returns none. After an error, the next call continues at the same
+  // place.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
-  // Returns true if the last Read has left events that can be read at once.
+  // Returns true if the last Read has left events that the next Read can return at once.
   bool more() const { return more_; }
-  // Returns true if another process has taken this relay's name in the database (WEIR_ORIGIN). Read then returns the
-  // events of that process.
+  // Returns true if another process has taken this relay's name (WEIR_ORIGIN) in the database. Read then also returns
+  // the events of that process.
   bool name_is_taken() const { return name_is_taken_; }
   // Calls the store's ReadSizes on this connection.
   Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }
@@ -56,7 +61,7 @@ class PostgresNews {
   PostgresStore& store_;
   const std::unique_ptr<PostgresSession> session_;
   const Duration patience_;
-  Moment since_;  // the events that were read or skipped
+  Moment since_;  // has all events that were returned or skipped
   bool more_ = false;
   bool name_is_taken_ = false;
 };

@@ -38,7 +38,7 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
   return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
 }
 
-// If a round trip to the server fails, its questions count as not asked, so the trip can be made again.
+// If a round trip to the server fails, the query is in the state before it, so the caller can call Walk again.
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
   work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
   bytes_ = 0;
@@ -63,8 +63,9 @@ Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slic
   }
 }
 
-// Reads the moment before the first rows: events that come in between have a higher serial. With many filters it may
-// take several slices until each filter has its index; a filter that has one keeps it.
+// Reads the moment before the first rows, so that events which are saved between the two have a higher serial and are
+// skipped. With many filters it may take several slices until each filter has its index; a filter that has one keeps
+// it.
 Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   const bool asks_moment = !has_begun_;
   if (asks_moment) session.Queue(kMoment);
@@ -125,8 +126,8 @@ bool PostgresQuery::Finished() {
   return all_done;
 }
 
-// Returns how many events to read: as many as may still be handed out, and one to know whether there are more. A query
-// that only looks for a match beyond its limits begins with few.
+// Returns the number of events to read: as many as may still be handed out, plus one to know whether there are more. A
+// query that only looks for a match beyond its limits begins with few.
 uint64_t PostgresQuery::Wanted() const {
   uint64_t wanted = std::min(kMostRead, visits_ - looks_since_ + 1);
   for (const Part& part : parts_)
@@ -155,7 +156,7 @@ bool PostgresQuery::Collect() {
     const FoundEvent* least = nullptr;
     for (const Part& part : parts_) {
       if (part.done) continue;
-      // The events found before can be judged meanwhile.
+      // The events that were found before can be matched meanwhile.
       if (!part.scan->IsReady()) return !found_.empty();
       const FoundEvent* const head = part.scan->head();
       if (head != nullptr && (least == nullptr || head->place < least->place)) least = head;
@@ -165,7 +166,8 @@ bool PostgresQuery::Collect() {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
       PostgresScan& scan = *parts_[i].scan;
-      // An event comes more than once if several of the part's keys lead to it; some of their lanes may need a refill.
+      // A scan returns an event more than once if several of the part's keys lead to it; the lanes of some of these
+      // keys may need a refill first.
       while (scan.head() != nullptr && scan.head()->place == candidate.event.place) {
         FoundEvent row = scan.Pop();
         ++visits_;
@@ -180,8 +182,8 @@ bool PostgresQuery::Collect() {
   return true;
 }
 
-// Reads the records of the next events that have none, as many as fit into what is left of the slice. An event that was
-// removed meanwhile gets a record that is not well-formed.
+// Reads the records of the next events that have none, as many as fit into the rest of the slice. Gives an event that
+// was removed meanwhile a record that is not well-formed.
 Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
   const Work left = work_end_ - std::min(work_, work_end_);
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_),
@@ -256,7 +258,7 @@ void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match)
   on_match(event);
 }
 
-// Scans that had ended have to find again the events that are not judged yet.
+// Scans that had ended must run again, to find the events that were not handed out yet.
 void PostgresQuery::Suspend() {
   for (const Candidate& candidate : found_)
     for (const uint32_t number : candidate.parts)

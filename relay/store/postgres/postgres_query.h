@@ -1,6 +1,6 @@
 // PostgresQuery: the Query (event_store.h) of the store on PostgreSQL. Between slices it holds no connection and no
-// snapshot. So events that were deleted or replaced since the query began may be missing in the answer. Events that
-// were saved since then are known by their serials and skipped.
+// snapshot, so events that were deleted or replaced since the query began may be missing from the answer. It recognises
+// events that were saved since then by their serials, and skips them.
 #pragma once
 
 #include <deque>

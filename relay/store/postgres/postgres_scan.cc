@@ -41,8 +41,8 @@ std::vector<std::string> Split(std::string_view text) {
   return parts;
 }
 
-// The statements of a shape: for the first rows of each lane or the next ones, without or with their records, and for
-// counting the rows.
+// The statements of a shape. They read the first rows of each lane or the next ones, without or with the records, or
+// count rows.
 struct Statements {
   enum Which : uint8_t { kFirst, kFirstRecords, kNext, kNextRecords, kCount, kStatements };
   struct Text {
@@ -78,8 +78,8 @@ Statements MakeStatements(Shape shape) {
   const std::string from =
       std::string(" FROM ") + text.table + " WHERE " + matches + "created_at >= " + since + " AND ";
   const std::string in_order = " ORDER BY created_at DESC, id ASC LIMIT " + limit;
-  // The next rows are the rest of the second at which the lane stood, and the rows of earlier seconds. No index serves
-  // both as one condition: the server would walk through a second with many events again and again.
+  // The next rows are the rest of the second at which the lane has stopped, then the rows of earlier seconds. No index
+  // serves both as one condition: the server would walk through a second with many events again and again.
   const auto walk = [&](const std::string& what, bool is_next) {
     const std::string rest = "SELECT 0 AS part, " + what + from + "created_at = k.until AND id > k.after" + in_order;
     const std::string before = "SELECT 1, " + what + from + "created_at < k.until" + in_order;
@@ -87,7 +87,7 @@ Statements MakeStatements(Shape shape) {
     return lanes + (is_next ? "(" + rest + ") UNION ALL (" + before + ")" : first) + ") AS w";
   };
   const bool of_tags = std::string_view(text.table) == "weir_tags";
-  // A larger record is read separately, when it is its event's turn.
+  // Larger records are read separately, when the query needs them.
   const std::string small_record = "CASE WHEN octet_length(record) <= 8192 THEN record ELSE '' END";
   const auto rows = [&](bool is_next) {
     return "SELECT k.lane, w.part, w.created_at, w.id" + walk("created_at, id", is_next);
@@ -108,7 +108,7 @@ Statements MakeStatements(Shape shape) {
        {"count_of_" + name, "SELECT count(*) FROM (SELECT 1" + lanes + "SELECT 1" + from +
                                 "created_at <= k.until LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"}}};
   if (shape == Shape::kIds) {
-    // LIMIT keeps the planner from choosing the index of times.
+    // LIMIT keeps the planner of the server from choosing the index of times.
     const std::string from_ids =
         " FROM unnest($1::int[], $2::bytea[]) AS k (lane, id)"
         " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = k.id LIMIT 1) AS w"
@@ -163,7 +163,7 @@ PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>
   if (choices_.size() == 1) choice_ = choices_.front();
 }
 
-// Counts only some lanes if there are many, spread over all of them: a count costs a seek for each lane.
+// If there are many lanes, counts only some of them, evenly spread, because a count costs a seek for each lane.
 Work PostgresScan::QueueChoice(PostgresSession& session) {
   Work work = 0;
   for (const PlanChoice& choice : choices_) {
@@ -235,7 +235,7 @@ uint64_t PostgresScan::held_bytes() const {
   return bytes;
 }
 
-// Returns the lanes' numbers, their keys, and the place at which each lane goes on.
+// Returns the numbers of the lanes, their keys, and the place at which each lane continues.
 PostgresValues PostgresScan::KeysOf(const std::vector<uint32_t>& lanes) const {
   const Shape shape = ShapeOf(filter_, *choice_);
   PostgresArray numbers{Type::kInt32};
@@ -342,8 +342,8 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
                                .Bytes(behind ? AsText(after_->id) : std::string_view()));
 }
 
-// Each lane gets the rest of a second and the rows of earlier seconds, each part in order and at most as long as was
-// asked for.
+// The answer has two parts for each lane: the rest of the second at which the lane has stopped, and the rows of earlier
+// seconds. Each part is in order and has at most asked_rows_ rows.
 Work PostgresScan::TakeRows(const PostgresRows& rows) {
   const bool with_records = reads_records();
   uint64_t bytes = 0;
@@ -366,7 +366,7 @@ Work PostgresScan::TakeRows(const PostgresRows& rows) {
   for (const uint32_t number : asked_) {
     Lane& lane = lanes_[number];
     std::ranges::sort(lane.rows, [](const FoundEvent& a, const FoundEvent& b) { return a.place < b.place; });
-    // If the rest of the second is as long as was asked for, more of it may come before the earlier seconds.
+    // If the rest of the second has asked_rows_ rows, there may be more of it, which comes before the earlier seconds.
     const bool second_goes_on = lane.of_second == asked_rows_;
     if (second_goes_on) lane.rows.resize(asked_rows_);
     lane.at_end = !second_goes_on && lane.rows.size() - lane.of_second < asked_rows_;

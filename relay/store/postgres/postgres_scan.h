@@ -1,13 +1,13 @@
 // PostgresScan: finds the events that may match a filter, in the order of the answer, from the database index that has
 // the fewest rows for the filter.
 //
-// A scan has a lane for each key that it looks for, such as an author with a kind. Each lane has the next rows of the
-// index for its key. The scan cannot continue while a lane is empty but may have more rows. QueueRefill then queues a
-// statement that reads the next rows of such lanes, the caller runs it together with other statements, and TakeRows
-// takes the rows.
+// A scan has a lane for each key that it looks for, such as an author with a kind. A lane buffers the next rows of the
+// index for its key. The scan cannot continue while a lane is empty but may have more rows. The caller then calls
+// QueueRefill, which queues a statement that reads the next rows of such lanes, runs it together with other statements,
+// and passes the answer to TakeRows.
 //
-// How to use it: if choice() is null, call QueueChoice, run the session and call TakeChoice. Then call Start. Then call
-// head and Pop while IsReady(); while not, call QueueRefill, run the session and call TakeRows.
+// How to use a scan: if choice() is null, call QueueChoice, run the session and call TakeChoice. Then call Start. Then
+// call head and Pop while IsReady() is true; whenever it is false, call QueueRefill, run the session and call TakeRows.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct EventPlace {
 // An event that a row of the database names.
 struct FoundEvent {
   EventPlace place;
-  Serial serial;       // set once the record was read
+  Serial serial;       // set when the record is read
   std::string record;  // empty: not read yet
 };
 
@@ -47,17 +47,17 @@ class PostgresScan {
   // `filter` must outlive the scan. `choice` is that of an earlier scan of the same filter, or null.
   PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice);
 
-  // Returns the number of indexes from which the scan can choose. 0: the filter can match no event. If there are
-  // several, the server has to count their rows (QueueChoice).
+  // Returns the number of indexes from which the scan can choose. If it is 0, the filter can match no event. If it is
+  // more than 1, the server has to count their rows first (QueueChoice).
   size_t choices() const { return choices_.size(); }
   // Returns the chosen index; null until it is chosen.
   const std::optional<PlanChoice>& choice() const { return choice_; }
-  // Queues a statement for each of the choices() indexes, which counts its rows. Returns the work of all statements.
+  // Queues, for each of the choices() indexes, a statement that counts its rows. Returns the work of all statements.
   Work QueueChoice(PostgresSession& session);
   // Chooses the index with the fewest rows. `counts[first]` is the answer to the first statement of QueueChoice.
   void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
 
-  // Begins behind the place `after`, or with the newest event if it is null. An index must be chosen.
+  // Begins behind the place `after`, or with the newest event if `after` is null. choice() must not be null.
   void Start(const std::optional<EventPlace>& after);
   // Returns true if head() is known. If not, the scan needs rows (QueueRefill).
   bool IsReady() const { return lanes_ready_ == lanes_.size(); }
@@ -66,8 +66,8 @@ class PostgresScan {
   // Removes head(), which must not be null, and returns it.
   FoundEvent Pop();
 
-  // Queues one statement that reads rows for empty lanes: about as many rows as `wanted` events need, within `most`
-  // work, but for at least one lane. The scan must not be ready. Returns the work of finding the rows.
+  // Queues one statement that reads rows for empty lanes: about as many rows as `wanted` events need, within the work
+  // `most`, but for at least one lane. The scan must not be ready. Returns the work of finding the rows.
   Work QueueRefill(PostgresSession& session, uint64_t wanted, Work most);
   // Takes the answer to the statement of QueueRefill. Returns the work of the rows.
   Work TakeRows(const PostgresRows& rows);
@@ -80,8 +80,8 @@ class PostgresScan {
     const PublicKey* author = nullptr;  // author, tag and kind: the key, as far as the index has them
     int64_t tag = 0;                    // TagNumber (postgres_columns.h)
     int32_t kind = 0;
-    uint32_t at_once = 0;    // number of rows that were asked for last
-    uint32_t of_second = 0;  // number of new rows with the same created_at as the last row before them
+    uint32_t at_once = 0;    // number of rows that the last QueueRefill asked for
+    uint32_t of_second = 0;  // number of new rows with the created_at of the last row before them
     bool at_end = false;     // the index has no more rows of this key
     EventPlace from;         // the place of its last row
     bool has_begun = false;  // `from` is set

@@ -30,7 +30,8 @@ constexpr int kMostTries = 20;
 constexpr int64_t kFirstArrivals = 16;  // doubled for each further read
 constexpr int64_t kMostArrivals = 256;
 
-// Returns true for events that remove events of other relays, and must not miss any that these are just saving.
+// Returns true for an event that removes other events, and that must not miss those which other relays are saving at
+// the same time.
 bool DeletesOrVanishes(const Event& event) {
   return event.view().kind() == kDeletionKind || event.view().kind() == kVanishKind;
 }
@@ -115,7 +116,7 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
   return Tune(session, patience);
 }
 
-// Makes the connection again if it was lost while it was idle.
+// Connects again and repeats the work if the connection was lost while it was idle.
 Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
@@ -142,7 +143,8 @@ void PostgresStore::Count(const PostgresEdit& edit) {
   events_ = before + edit.added() - std::min(before + edit.added(), edit.removed());
 }
 
-// Serials that are in the database but were not confirmed come from a COMMIT whose answer was lost.
+// If the database has a larger serial than the last confirmed one, an earlier COMMIT has succeeded although its answer
+// was lost.
 void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
   if (edit.serial_before() > origin.serial && &origin == &origin_) {
     const std::lock_guard lock(mutex_);
@@ -175,10 +177,11 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   std::vector<SaveResult> planned;
   size_t settled = 0;
   bool is_news = false;
-  // An earlier edit that locked all origins may have overlooked a new one.
+  // An edit of another relay that locked all origins may not have seen an origin that was added meanwhile. So the first
+  // save after TakeOrigin locks all origins, too.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
   const Status written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
-    // Copied to `results` only when the edit is written.
+    // Copied to `results` only after the edit is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
     if (!some.ok()) return some.status();
@@ -275,7 +278,7 @@ Status PostgresStore::SetNote(const std::string& name, const std::string& text) 
   });
 }
 
-// ANALYZE may take long, so it has a connection and a patience of its own.
+// ANALYZE may take long, so it has a connection and a time limit of its own.
 Status PostgresStore::Analyze() {
   PostgresSession session(conninfo());
   if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
@@ -343,7 +346,7 @@ Status PostgresStore::ReadSizes(PostgresSession& session, Duration patience) {
   const Result<std::vector<PostgresRows>> events = session.Run(patience);
   if (!events.ok()) return events.status();
   events_ = static_cast<uint64_t>(events.value()[0].Int(0, 0));
-  // Other engines lack this function.
+  // Other databases with PostgreSQL's protocol lack this function.
   session.Queue(kDiskBytes);
   const Result<std::vector<PostgresRows>> bytes = session.Run(patience);
   if (bytes.ok()) disk_bytes_ = static_cast<uint64_t>(bytes.value()[0].Int(0, 0));

@@ -1,15 +1,16 @@
 // PostgresStore: the EventStore (event_store.h) on PostgreSQL, for relays that share a database.
 //
-//   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .origin = "relay-1"});
+//   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .settings = {.origin = "relay-1"}});
 //   if (!store.ok()) …  // says what is wrong: no server, no rights, a standby, tables of a newer weir
 //
-// schema.h has the tables. Each call of SaveSome is one transaction, in three round trips to the server: reading what
-// it needs, writing the changes, COMMIT. When it returns without an error, the server has answered COMMIT; if the
-// server has synchronous standbys, they have the events, too.
+// schema.h has the tables. Each call of SaveSome is one transaction, with at least three round trips to the server:
+// reading what it needs, writing the changes, COMMIT. When SaveSome returns without an error, the server has answered
+// COMMIT; if the server has synchronous standbys, they have the events, too.
 //
 // Every process that saves is an origin (serial.h) with a name of its own. Queries at every relay find all stored
-// events. Each relay also reads what other origins save and passes it to its subscribers (postgres_news.h). Old events
-// of an import are not passed on: they belong to a second origin of this process, "name (history)".
+// events. Each relay also reads the events that other origins save, and passes them to its subscribers
+// (postgres_news.h). It does not do so with old events of an import: they belong to a second origin of the process that
+// imports them, "name (history)".
 #pragma once
 
 #include <atomic>
@@ -40,8 +41,8 @@ struct PostgresStoreSettings {
 // Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects the one of several hosts that takes
-// writes. Returns `conninfo` unchanged if it sets that option itself.
+// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects from several hosts the one that
+// accepts writes. Returns `conninfo` unchanged if it sets that option itself.
 std::string WithWritableHost(const std::string& conninfo);
 
 struct PostgresStoreOptions {
@@ -50,7 +51,7 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // other relays find what this store saves, but do not pass it to subscribers
+  bool is_history = false;            // other relays do not pass the events that this store saves to their subscribers
 };
 
 class PostgresEdit;
@@ -80,15 +81,16 @@ class PostgresStore final : public EventStore {
 
   // Returns a new session for the caller; it is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
-  // Returns the address of the server. Unless the store is read-only, it selects a host that takes writes.
+  // Returns the address of the server. Unless the store is read-only, the address selects a host that accepts writes.
   std::string conninfo() const;
   // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Adds marks of another store and removes the events that they name from this store. Marks of vanished authors are
-  // only added: the caller must then call RemoveVanished, which removes the events.
+  // Adds marks that another store has, and removes the events that they cover from this store. It only adds the marks
+  // of vanished authors: the caller must then call RemoveVanished, which removes the events.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
-  // A note is a line of text that the database keeps under a name. Returns an empty string if there is no such note.
+  // Return and set a note, which is a line of text that the database keeps under a name. Note returns an empty string
+  // if there is no such note.
   Result<std::string> Note(const std::string& name) const;
   Status SetNote(const std::string& name, const std::string& text);
   // Returns the outcome that saving the event would have now, but saves nothing. The store must not be read-only.
@@ -101,19 +103,21 @@ class PostgresStore final : public EventStore {
   const std::string& database() const { return database_; }  // a token that no other database has
   const PostgresStoreOptions& options() const { return options_; }
 
-  // The next two functions are for events that this process has saved although the answer to COMMIT was lost.
-  // UnknownNews returns the oldest range of serials of such events, after the first number and up to the second;
-  // nullopt if there is none. Once a caller has announced the events up to the serial `until`, it calls
-  // LetGoOfUnknownNews, which removes that part of the oldest range. There must be such a range. Both may be called
-  // from any thread.
+  // The next two functions are for events that this process has saved although the answer to COMMIT was lost, so that
+  // SaveSome returned an error and subscribers were not notified.
+  //
+  // UnknownNews returns the oldest range of serials of such events, from the first number (exclusive) to the second
+  // (inclusive), or nullopt. When the caller has announced the events up to the serial `until`, it must call
+  // LetGoOfUnknownNews, which removes that part of the oldest range. REQUIRES: there is such a range. Both functions
+  // may be called from any thread.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
-  // Notes whether the database still has events of authors who asked to vanish at any of its relays (owes_vanishing).
-  // May be called from any thread.
+  // Tells the store whether any relay still has to remove events of authors who asked to vanish (owes_vanishing). May
+  // be called from any thread.
   void NoteOthersOwe(bool owe) { others_owe_ = owe; }
-  // Sets a function that is called, on the thread that saves, after each write that added events for the subscribers of
-  // other relays. Must be set while no thread saves; an empty function ends the calls.
+  // Sets a function that SaveSome calls, on the thread that saves, after each write that added events. It is not called
+  // for SaveSomeHistory. Must be set while no thread saves; an empty function ends the calls.
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
@@ -122,8 +126,8 @@ class PostgresStore final : public EventStore {
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
   // Calls `work` with an edit on the connection that writes. Calls it again with a new edit if another relay has
-  // changed what this one relied on, or if the connection was lost while it was idle. `alone`: the edit locks all
-  // origins.
+  // changed data that the first edit relied on, or if the connection was lost while it was idle. If `alone` is true,
+  // the edit locks all origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
@@ -140,7 +144,7 @@ class PostgresStore final : public EventStore {
   std::function<void()> tell_;  // set by OnSaved
   mutable std::mutex mutex_;    // protects unknown_news_
   std::deque<Range> unknown_news_;
-  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may have left some
+  std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;

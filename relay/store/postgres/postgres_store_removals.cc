@@ -1,4 +1,5 @@
-// Removals of events: those of authors who vanished, expired ones, and those that an operator deletes.
+// The functions of PostgresStore that remove events: of authors who vanished, expired ones, those that copied marks
+// cover, and those that an operator deletes.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -76,7 +77,7 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
   return piece;
 }
 
-// Passes over events whose tag has only the same hash. Returns false if there are no wraps.
+// Skips events whose tag has only the same hash. Returns false if there are no gift wraps to remove.
 Result<bool> PostgresStore::RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most) {
   const std::string hex = ToHex(recipient);
   std::string after;
@@ -117,7 +118,7 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
   return piece;
 }
 
-// Removes events that were saved before these marks came.
+// Removes the events that these marks cover and that were saved before the marks were copied.
 Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks) {
   const bool is_of_ids = shelf == Shelf::kDeletedIds;
   PostgresArray keys{PostgresArray::Type::kBytes};

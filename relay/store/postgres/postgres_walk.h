@@ -1,5 +1,5 @@
-// Makes a StoreWalk (relay/store/store_walk.h) for the store on PostgreSQL. Unlike the walk of a RocksDB it uses no
-// snapshot, so it sees changes that are made while it goes on.
+// Makes a StoreWalk (relay/store/store_walk.h) for the store on PostgreSQL. Unlike the walk of a RocksDbStore, it uses
+// no snapshot, so it sees changes that are made during the walk.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Returns a walk with a connection of its own, which it makes when it is first read. `store` must outlive it.
+// Returns a walk with a connection of its own, which it opens at the first Read. `store` must outlive the walk.
 std::unique_ptr<StoreWalk> WalkThrough(const PostgresStore& store);
 
 }  // namespace weir

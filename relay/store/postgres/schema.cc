@@ -37,9 +37,10 @@ std::string Tables(const std::string& token) {
          token + "')";
 }
 
-// A new name gets the next number; if two come at once, one tries again. The serials begin with the time of the
-// database's clock: a standby that was promoted may lack the last serials, or the whole origin, and other relays have
-// read up to them. No origin gives 2^20 serials a second.
+// A new name gets the next number; if two processes add a name at the same time, one of them fails and tries again. The
+// serials of a process begin with the time of the database's clock, in units of 2^-20 seconds. A standby that was
+// promoted may lack the last serials, or the whole origin, although other relays have read the events up to them. The
+// new serials are larger than these, because no origin assigns 2^20 serials a second.
 constexpr PostgresStatement kTakeOrigin{
     "take_origin",
     "INSERT INTO weir_origins AS o (origin, name, owner, serial, events, live)"
@@ -75,7 +76,7 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
 Status Tune(PostgresSession& session, Duration patience) {
   const std::string milliseconds =
       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
-  // Sets only settings that the engine knows: other engines lack some.
+  // Sets only settings that the server knows: other databases with PostgreSQL's protocol lack some.
   const std::string settings =
       "('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), "
       "('enable_bitmapscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan'), "

@@ -1,5 +1,5 @@
-// SessionPool: the connections through which a PostgresStore reads. Each is made and tuned (schema.h) when it is first
-// needed, and made again after it was lost.
+// SessionPool: the connections through which a PostgresStore reads. The pool makes and tunes (schema.h) each connection
+// when it is first needed, and again after it was lost.
 //
 // Threads: Take and With may be called from any thread. A Lease belongs to one thread.
 #pragma once
@@ -38,12 +38,12 @@ class SessionPool {
   SessionPool(std::string conninfo, size_t sessions, Duration patience)
       : conninfo_(std::move(conninfo)), patience_(patience), to_make_(sessions) {}
 
-  // Returns a session that is connected, as far as this process knows: a connection that was lost while it was idle is
-  // noticed only when it is used. Returns an error if no session becomes free within `patience`, or if the server
+  // Returns a session that is connected, as far as this process knows: it notices only when it uses a connection that
+  // the connection was lost while idle. Returns an error if no session becomes free within `patience`, or if the server
   // cannot be reached.
   Result<Lease> Take();
-  // Calls `work(session)` with a session and returns its result. If it fails because the connection was lost, and not
-  // because an answer came too late, calls it once more with another session. So `work` must be safe to repeat.
+  // Calls `work(session)` with a session and returns its result. If `work` fails because the connection was lost, and
+  // not because an answer came too late, calls it once more with a new connection. So `work` must be safe to repeat.
   template <typename Value, typename Do>
   Result<Value> With(Do&& work);
 
