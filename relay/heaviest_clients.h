@@ -1,4 +1,5 @@
-// HeaviestClients: the clients that take the most of a relay's resources: work of its workers, memory and connections.
+// HeaviestClients: the clients that use the most of a relay's resources, which are work of its worker threads, memory
+// and connections.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ struct HeaviestClients {
 
   struct Address {
     std::string address;       // the client's IP address; for IPv6, its /64 network
-    double work = 0;           // work (account/work.h) of the worker threads; old work fades (WorkPool::FadeTakers)
+    double work = 0;           // work of worker threads, fading with time (WorkPool::FadeTakers)
     uint64_t held_bytes = 0;   // memory that the relay holds for the address (Ledger)
     uint64_t connections = 0;  // open connections
   };
@@ -30,8 +31,9 @@ struct HeaviestClients {
   std::vector<Connection> connections;  // in descending order of work
 };
 
-// Returns at most kMost addresses and kMost connections. Leaves out addresses that no longer have an open connection,
-// and their connections. Reads all addresses that hold memory or have a connection.
+// Returns at most kMost addresses and at most kMost connections. Leaves out addresses that no longer have an open
+// connection, and their connections. Takes time in proportion to the number of addresses that hold memory or have a
+// connection.
 HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool);
 
 }  // namespace weir

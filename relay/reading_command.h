@@ -1,5 +1,5 @@
-// Flags and functions for the commands that read a relay's database, such as weir scan and weir check. The relay may
-// run meanwhile.
+// Flags and functions for the commands that read a relay's database, such as weir scan and weir check. The relay may be
+// running at the same time.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,8 @@ Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags&
 // its subdirectory `events`.
 Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
-// Parses filters in the form of NIP-01, with any number of values. The error quotes the first filter that is wrong.
+// Parses filters in the form of NIP-01, which may have any number of values. The error quotes the first filter that is
+// wrong.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
 
 }  // namespace weir

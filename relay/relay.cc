@@ -36,12 +36,13 @@ constexpr std::chrono::seconds kLongestTakeOver{30};
 constexpr double kLedgerShare = 0.6;
 static_assert(kLedgerShare < kLeastMemorySetpoint);
 
-// Events in flight may take the budget divided by this number. They are held both as text and as record, and must leave
-// the ledger room for messages that still arrive. With a fixed 32 MiB and a memory target of 256 MiB, the relay
+// Events in flight may use the memory budget divided by this number. The relay holds each as text and as record, and
+// the ledger needs room for messages that still arrive. With a fixed 32 MiB and a memory target of 256 MiB, the relay
 // disconnected 32 of 45 clients that sent it 2,900 notes of 20 KB.
 constexpr uint64_t kPartInFlight = 4;
 
-// With a database server there is at least one worker for each connection, because a worker waits for its answers.
+// With a database server there is at least one worker for each connection to it, because a worker waits for the
+// answers.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
@@ -104,7 +105,7 @@ Status Relay::OpenAll(bool take_over) {
   if (configuration_.relay.auth && configuration_.relay.url.empty() && !IsNearby(configuration_.server.listen)) {
     spdlog::warn("WEIR_RELAY_URL is not set: clients that come by a public name cannot AUTH");
   }
-  // The port is bound first: clients that connect from now on wait in its backlog.
+  // Binds the port first: clients that connect from now on wait in its backlog.
   if (Status status = server_->Listen(take_over); !status.ok()) return status;
   if (take_over) {
     Status gone = AskHolderToGo(EventsDirectory(configuration_), kLongestTakeOver);

@@ -1,4 +1,4 @@
-// Relay: one Nostr relay in this process. Owns and connects all its parts, from the port to the store.
+// Relay: one Nostr relay in this process. Owns and connects all its objects, from the port to the store.
 //
 //   auto relay = Relay::Open(configuration);
 //   if (!relay.ok()) …
@@ -7,9 +7,9 @@
 //   relay.value()->Shutdown(std::chrono::seconds(10));
 //
 // The path of an event: the server (server/) reads a frame, and Client (protocol/client.h) reads the message in it.
-// Then EventPipeline (protocol/event_pipeline.h) has a worker parse and verify the event, waits until a gate of the
-// throttle admits it, and saves it with others in one commit. After that, the sender gets an OK, and the subscribers
-// that LiveIndex (protocol/live_index.h) finds get the event.
+// Then EventPipeline (protocol/event_pipeline.h) lets a worker parse and verify the event, waits until a gate of the
+// throttle admits it, and saves it together with other events in one commit. After that, the sender gets an OK, and the
+// subscribers that LiveIndex (protocol/live_index.h) finds get the event.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ struct RelayServices;
 class Relay {
  public:
   // Binds the port, opens the store and starts the threads, but accepts no connection yet. If a step fails, closes what
-  // was opened and returns the error. Without `take_over`, Open fails if another process holds the database. With
+  // was opened and returns the error. Without `take_over`, Open fails if another process has the database open. With
   // `take_over`, Open asks that process to stop (SIGTERM) and waits until it has stopped, for at most 30 seconds;
   // clients that connect meanwhile wait in the port's backlog. Open fails if the process has not stopped by then, or if
   // `take_over` is set and the events are not in the data directory (WEIR_STORE).
@@ -57,14 +57,15 @@ class Relay {
   // Returns the address at which a program on this machine reaches the relay: "127.0.0.1:3334".
   std::string host_and_port() const;
   bool speaks_tls() const;
-  // Asks another thread to read the files of the TLS certificate again, and returns at once. If the new files are
-  // wrong, the old certificate stays in use. Does nothing without TLS.
+  // Makes another thread read the files of the TLS certificate again, and returns at once. If the new files are not
+  // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
-  // Stops accepting, lets open requests finish and closes the connections; these steps take at most `longest`. Then
-  // stops the parts, saves the events that were verified, and flushes the store, however long that takes. A second call
-  // does nothing.
+  // Stops accepting connections, lets open requests finish, and closes the connections; these steps take at most
+  // `longest`. Then stops the parts, saves the events that were verified, and flushes the store, however long that
+  // takes. A second call does nothing.
   void Shutdown(std::chrono::milliseconds longest);
-  // Drops the connections for which Shutdown waits, so that it goes on with its later steps. Any thread may call it.
+  // Drops the connections for which Shutdown waits, so that Shutdown continues with its later steps. May be called from
+  // any thread.
   void ForceShutdown();
   // Writes a page about the relay's state to the log (metrics/state_page.h). May be called from any thread, but not
   // once Shutdown has begun.

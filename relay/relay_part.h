@@ -1,6 +1,6 @@
-// RelayPart: a service that runs in the relay's process and on its port without being known to the relay's own code,
-// such as the import, the limiters and the live page. main passes the parts to the relay. The relay calls the functions
-// below, and lets the parts use its store, its workers and the gates of its throttle (RelayServices).
+// RelayPart: the interface of a service that runs in the relay's process and on its port, such as the import, the
+// limiters and the live page. The relay's own code knows only this interface; main passes the parts to the relay. The
+// relay lets the parts use its store, its workers and the gates of its throttle (RelayServices).
 #pragma once
 
 #include <functional>
@@ -37,16 +37,16 @@ class RelayPart {
  public:
   virtual ~RelayPart() = default;
 
-  // Declares the settings of the part. They are loaded before the functions below are called.
+  // Declares the settings of the part. The relay loads them before it calls the functions below.
   virtual void Declare(SettingTable& /*table*/) {}
   // Adds the routes of the part to the relay's port. The relay calls their handlers only after all parts have started.
   virtual void AddRoutes(HttpRouter& router) = 0;
-  // Called once, before the port accepts connections. `services` lives only during the call, so a part that needs it
-  // later has to copy it. If Start returns an error, the relay does not open.
+  // Called once, before the port accepts connections. `services` is valid only during the call, so a part that needs it
+  // later has to copy it. If Start returns an error, Relay::Open fails.
   virtual Status Start(const RelayServices& services) = 0;
-  // Called when no connection is left, even if Start failed or was not called. Must wait until all work that the part
-  // has begun is done, so that the worker pool has no more tasks of the part. The gates and the commit thread still
-  // work meanwhile.
+  // Called when no connection is left, even if Start failed or was not called. Must wait until all work of the part is
+  // done and the worker pool has no more tasks of the part. The gates, the workers and the commit thread still run
+  // meanwhile.
   virtual void Stop() = 0;
   // Called at each SIGHUP, from any thread, at any time after Start, even after Stop. A part that has files of its own
   // should begin to read them again. Must not block.

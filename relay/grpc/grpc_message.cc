@@ -24,12 +24,12 @@ bool IsGrpc(std::string_view content_type) {
   return type == kContentType || type == "application/grpc+proto";
 }
 
-// Follows gRPC's protocol for grpc-message, because some clients decode nothing else.
+// Encodes the text as gRPC's protocol requires for grpc-message, because some clients decode no other form.
 bool IsKeptInMessage(char c) { return c >= 0x20 && c <= 0x7E && c != '%'; }
 
 GrpcStatus Internal(std::string message) { return {GrpcCode::kInternal, std::move(message)}; }
 
-// Reads at most eight digits, and a unit.
+// Parses grpc-timeout: at most eight digits, and a unit.
 std::optional<Duration> ReadTimeout(std::string_view text) {
   if (text.size() < 2 || text.size() > 9) return std::nullopt;
   int64_t amount = 0;

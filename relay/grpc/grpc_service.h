@@ -37,14 +37,15 @@ class GrpcReply {
   // These send the answer; after the first call they do nothing.
   void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
   void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
-  // Returns the HTTP reply. It knows whether the client still waits, and takes the results of GrpcAnswer and GrpcError.
+  // Returns the HTTP reply, which can tell whether the client has left. A call of it takes a result of GrpcAnswer or
+  // GrpcError.
   const HttpReply& http() const { return http_; }
 
  private:
   HttpReply http_;
 };
 
-// The object is only needed to add methods. The routes stay when it is destroyed.
+// The object is only needed to add methods: the routes remain when it is destroyed.
 class GrpcService {
  public:
   // The router must outlive this object. `name` includes the package: "weir.v1.Quota".
@@ -57,7 +58,8 @@ class GrpcService {
     router.AddWording(prefix_, PlainErrorAsGrpc);
   }
 
-  // The handler may change or move the message. `call` and `message` are valid until the handler returns.
+  // The handler of a unary method. It may change `message` or move from it. `call` and `message` are valid until it
+  // returns.
   template <typename Request, typename Response>
   using Unary = std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)>;
   template <typename Request, typename Response>
@@ -78,8 +80,8 @@ class GrpcService {
   }
 
   // Adds a method that sends the answer of the unary `handler` at once, and again each time that it has changed
-  // (grpc_watch.h). `clear_passing` removes from an answer the parts that change merely because time passes, so that
-  // they do not count as a change; it may be null.
+  // (grpc_watch.h). `clear_passing`, unless it is null, removes from an answer the parts that change merely because
+  // time passes, so that they do not count as a change.
   template <typename Request, typename Response>
   void AddWatch(std::string_view method, const GrpcWatchPace& pace, void (*clear_passing)(Response*),
                 Unary<Request, Response> handler) {

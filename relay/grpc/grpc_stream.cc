@@ -54,8 +54,8 @@ class GrpcStreamCall final : public HttpStreamHandler {
   std::shared_ptr<GrpcStreamHandler> handler_;
   std::string unread_;
   bool body_ended_ = false;
-  bool waits_ = false;  // waits until the client has taken output
-  bool told_ = false;   // OnMessagesEnd was called
+  bool waits_ = false;  // true while it waits until the client has taken output
+  bool told_ = false;   // true once OnMessagesEnd was called
 };
 
 void GrpcStreamCall::HandOver() {

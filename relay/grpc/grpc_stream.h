@@ -1,8 +1,8 @@
 // GrpcStream: a gRPC call with messages in both directions, over an HTTP exchange (relay/server/http_stream.h).
 //
-// All functions and callbacks run on the I/O thread of the call; other threads use poster() to get there. The stream is
-// full while too much output waits for the client. It then passes no message from the client to the handler. A handler
-// that sends messages without having received one must check is_full() first.
+// All functions and callbacks run on the I/O thread of the call; other threads post to it with a poster(). The stream
+// is full while more than kMostWaitingBytes of output wait for the client. A full stream passes no message from the
+// client to the handler. A handler that sends messages of its own accord must check is_full() first.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -31,7 +31,7 @@ class GrpcStream {
   // Returns the executor for timers. A timer's handler must not use the stream directly, but only through poster().
   boost::asio::any_io_executor executor() { return exchange_.executor(); }
 
-  // These send a message, without and with its frame. They do nothing after the end of the call.
+  // Send adds the frame to the message; SendFramed sends a framed message. Both do nothing after the end of the call.
   void Send(const google::protobuf::MessageLite& message) { SendFramed(FramedGrpcMessage(message)); }
   void SendFramed(std::string_view message);
   // These end the call. After that the stream sends nothing and passes no message to the handler; only OnEnd follows.
@@ -41,8 +41,8 @@ class GrpcStream {
 
   static constexpr size_t kMostWaitingBytes = size_t{16} << 10;
   bool is_full() const { return exchange_.pending_bytes() > kMostWaitingBytes; }
-  // Calls `callback` once, when the stream is not full, and never before this function returns. Does not call it after
-  // the end of the exchange.
+  // Calls `callback` once, when the stream is not full, but never before WhenTaken has returned, and not after the end
+  // of the exchange.
   void WhenTaken(std::function<void()> callback) { exchange_.WhenPendingBelow(kMostWaitingBytes, std::move(callback)); }
 
  private:
@@ -54,18 +54,18 @@ class GrpcStream {
   bool over_ = false;
 };
 
-// The handler of one call. If one of its functions throws, the call ends with INTERNAL, or breaks off if the answer has
-// begun.
+// The handler of one call. If one of its functions throws, the call ends with INTERNAL or, if the answer has begun, the
+// stream is reset.
 class GrpcStreamHandler {
  public:
   virtual ~GrpcStreamHandler() = default;
 
-  // Called for each message of the client, in their order. `framed` is for ReadGrpcMessage and valid only during the
-  // call.
+  // Called for each message of the client, in the order of the messages. `framed` is the input of ReadGrpcMessage, and
+  // is valid only while OnMessage runs.
   virtual void OnMessage(std::string_view framed) = 0;
   // Called once after the last message, unless the call has ended earlier.
   virtual void OnMessagesEnd() = 0;
-  // Called once, as the last function, when the call has ended for any reason.
+  // Called once, as the last function, when the gRPC call has ended for any reason.
   virtual void OnEnd() {}
 };
 

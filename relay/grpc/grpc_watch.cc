@@ -18,7 +18,7 @@ namespace {
 
 class Watch;
 
-// Tells the method that has to answer whether the watch still exists.
+// WatchLife: tells the method that answers the watch whether the watch still exists.
 class WatchLife {
  public:
   void End() {

@@ -2,7 +2,7 @@
 // COUNT or CLOSE to Requests. Handles AUTH itself, and closes the connection after too many bad messages.
 //
 // While a worker verifies an AUTH, the relay does not read the connection. So a client may send messages that need the
-// AUTH right behind it, without waiting for the OK.
+// AUTH right after it, without waiting for the OK.
 //
 // Threads: all functions run on the connection's I/O thread, except VerifyAuth and JudgeAuth, which run on a worker.
 #pragma once
@@ -23,7 +23,7 @@ namespace weir {
 class Client final : public ConnectionHandler, public std::enable_shared_from_this<Client> {
  public:
   // Sends a challenge if the settings require AUTH. `context` and `pipeline` must outlive the client; `connection` must
-  // live until OnEnd. The client must be made as a shared_ptr, because tasks on other threads share it.
+  // live until OnEnd. A client must be made with std::make_shared, because tasks on other threads share it.
   Client(RelayContext& context, EventPipeline& pipeline, Connection& connection);
 
   void OnText(std::string_view text) override;
@@ -57,7 +57,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
   const std::shared_ptr<Requests> requests_;
   bool verifies_auth_ = false;
   uint32_t bad_messages_ = 0;
-  TimePoint forgiven_at_;  // the time up to which bad messages have been forgiven
+  TimePoint forgiven_at_;  // the time up to which passed time was subtracted from bad_messages_
   std::function<void()> last_text_done_;
   std::function<void()> shutdown_done_;
   bool shutting_down_ = false;

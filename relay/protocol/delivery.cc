@@ -11,9 +11,9 @@
 namespace weir {
 namespace {
 
-// The work that a lane may do before another lane of its I/O thread has its turn.
+// The work on a lane before another lane of its I/O thread gets a turn.
 constexpr Work kLaneWork = kTurnWork / 4;
-// The work per event up to which an address's subscriptions are matched in the shared lane.
+// The most work per event by which an address's subscriptions may load the shared lane.
 constexpr Work kSharedWork = kTurnWork / 4;
 // The bytes of events that may wait in an address's own lane: enough for several commits, so a burst does not end it.
 constexpr uint64_t kMostBehindBytes = 16 << 20;
@@ -34,7 +34,7 @@ struct Delivery::Lane {
   static uint64_t BytesOf(const LiveEvent& event) { return event.event.record()->size() + kWaitingBytes; }
 
   ~Lane() { DropWaiting(); }
-  // Returns false if the lane is too far behind.
+  // Adds an event to the queue. Returns false, and adds nothing, if too many bytes would wait in it.
   bool Add(const LiveEvent& event, const std::shared_ptr<const LiveBatch>& batch) {
     if (account != nullptr) {
       const uint64_t bytes = BytesOf(event);
@@ -59,15 +59,15 @@ struct Delivery::Lane {
 
   LiveIndex index;
   std::deque<Waiting> waiting;
-  bool has_begun = false;   // the first waiting event is being matched
-  bool was_wanted = false;  // a subscriber wants the first waiting event
-  bool in_ring = false;     // the lane has work to do
+  bool has_begun = false;   // true while the first waiting event is being matched
+  bool was_wanted = false;  // true if a subscriber wants the first waiting event
+  bool in_ring = false;     // true while the lane has work to do
 
   // The members below are used in an address's own lane only.
   std::shared_ptr<Account> account;
   uint64_t bytes_behind = 0;
-  bool ends = false;      // the lane's subscriptions are being ended
-  size_t ends_place = 0;  // the index's place at which this goes on; subscribers before it were told
+  bool ends = false;      // true while the lane's subscriptions are being ended
+  size_t ends_place = 0;  // the index's place at which ending them continues
 };
 
 struct Delivery::IoThread {
@@ -99,7 +99,7 @@ struct Delivery::IoThread {
   std::unordered_map<uint64_t, Work> shared_work;  // by address, for its subscriptions in the shared lane
   std::unordered_map<uint64_t, std::unique_ptr<Lane>> own_lanes;
   std::deque<Lane*> ring;       // addresses' own lanes that have work to do
-  bool shared_is_next = false;  // the latest turn went to the shared lane
+  bool shared_is_next = false;  // true if the latest turn went to the shared lane
   bool turn_is_posted = false;
   std::vector<LiveIndex::Hit> hits;
 };
@@ -129,7 +129,7 @@ void Delivery::Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> b
   }
 }
 
-// Counts each record once, however many subscribers it waits for in lanes, behind stored events or as output.
+// Counts each record once, even if it waits in many lanes, behind stored events, or as output for many subscribers.
 void Delivery::CountAsOwn(LiveBatch& batch) const {
   if (!count_own_bytes_) return;
   for (LiveEvent& live : batch.events) {

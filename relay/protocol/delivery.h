@@ -1,24 +1,26 @@
-// Delivery: brings the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads. The
-// senders of events get answers, and the live subscribers, which are the clients with an open REQ, get new events. Each
-// call of Deliver posts at most one task to each I/O thread.
+// Delivery: passes the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads: to
+// the senders of events the answers, and to the live subscribers, which are the clients with an open REQ, the new
+// events. Each call of Deliver posts at most one task to each I/O thread.
 //
 // An I/O thread sends answers first. It then matches events with its subscriptions, in slices of about a millisecond of
-// work (kTurnWork), and serves its sockets between the slices. Each I/O thread has several lanes. A lane has
-// subscriptions, and a queue of events that are still to be matched with its subscriptions.
+// work (kTurnWork), and serves its sockets between the slices. Each I/O thread has several lanes. A lane consists of
+// subscriptions, and of a queue of events that were not yet matched with these subscriptions.
 //
-// - All addresses share one lane. Events that wait in it keep their bytes of the byte budget
-//   (relay/account/byte_budget.h), so clients that write faster than the relay can match are slowed down.
-// - The subscriptions of one address must not slow down the clients of others. So the shared lane takes subscriptions
-//   of an address only until they may cost a quarter of a slice for each event. Further subscriptions enter a lane of
-//   the address's own. Events that wait in such a lane do not hold the byte budget; their bytes count for the address's
-//   account (relay/account/ledger.h). If they exceed the bytes that the address may hold, the lane's subscriptions end.
+// - All addresses share one lane. Events that wait in the shared lane keep the bytes that they have taken from the byte
+//   budget (relay/account/byte_budget.h). So clients that send events faster than the relay can match them have to
+//   wait.
+// - The subscriptions of one address must not slow down the clients of other addresses. So subscriptions of an address
+//   enter the shared lane only until matching one event with all of them may cost a quarter of a slice. Further
+//   subscriptions enter a lane of the address's own. Events that wait in such a lane hold no bytes of the byte budget;
+//   their bytes count for the address's account (relay/account/ledger.h). If more than 16 MiB wait, or more than the
+//   address may hold, Delivery ends the lane's subscriptions.
 //
 // The lanes take turns while they have events. Every other turn goes to the shared lane, and the other lanes share the
 // rest evenly.
 //
-// A subscriber that subscribes before its query is made misses no event between the stored events of its REQ and its
-// live events: an event that the query misses was saved later, so Delivery brings it. If both bring the same event, the
-// subscriber recognizes it by its serial (requests.h).
+// A client misses no event between the stored events of its REQ and its live events, because it subscribes before its
+// query is made: an event that the query does not find was saved later, so Delivery passes it on. If the query finds an
+// event that Delivery passes on, too, the subscriber recognizes it by its serial number (requests.h).
 #pragma once
 
 #include <atomic>
@@ -55,10 +57,10 @@ class LiveSubscriber {
   virtual ~LiveSubscriber() = default;
   // Called once for each event that matches a filter of the subscription, in the order of the calls of Deliver; never
   // for an event that has expired. May also be called for an event that was saved shortly before the subscription
-  // began. `by_query` is true if a filter of the subscription's query matches the event (LiveIndex::Add).
+  // began. `by_query` is true if a filter that the subscription's query has, too, matches the event (LiveIndex::Add).
   virtual void OnLive(const LiveEvent& event, bool by_query) = 0;
-  // Called if new events come faster than they can be matched with all subscriptions of the subscriber's address, or if
-  // the address has to free memory. The subscriber must call Unsubscribe before OnTooCostly returns.
+  // Called if new events come faster than Delivery can match them with all subscriptions of the subscriber's address,
+  // or if the address has to free memory. The subscriber must call Unsubscribe before OnTooCostly returns.
   virtual void OnTooCostly() = 0;
 };
 
@@ -84,7 +86,7 @@ struct Answer {
   TimePoint received;        // the time at which the relay received the event
 };
 
-// Events that are delivered together. When its last owner drops it, the batch gives its bytes back to the budget.
+// Events that are delivered together. The destructor returns the batch's bytes to the byte budget.
 struct LiveBatch {
   explicit LiveBatch(ByteBudget& from) : budget(from) {}
   ~LiveBatch() { budget.GiveBack(bytes); }
@@ -99,16 +101,16 @@ struct LiveBatch {
 class Delivery {
  public:
   // `io_threads` has the executor of each I/O thread, in the order of their numbers. `count_own_bytes`, if given, is
-  // called with the bytes of each event that is delivered while there are subscribers. When the last owner drops the
-  // event, it is called with the negative number, on that owner's thread. The delivery must outlive the tasks that it
+  // called with the bytes of each event that is delivered while there are subscribers, and again with the negative
+  // number when the last owner drops the event, on that owner's thread. The delivery must outlive the tasks that it
   // posts and the events that it has delivered.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
   ~Delivery();
 
-  // Posts each answer to the I/O thread of its sender, and the events to each I/O thread that has subscriptions. Calls
-  // senders and subscribers only from the posted tasks. `answers` may be empty, and `batch` may be null. May be called
-  // from any thread.
+  // Posts each answer to the I/O thread of its sender, and the events to each I/O thread that has subscriptions. Only
+  // the posted tasks call senders and subscribers. `answers` may be empty, and `batch` may be null. May be called from
+  // any thread.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
   // Returns true if there is any subscription. May be called from any thread. If the caller has just saved an event,
   // the result takes into account every subscription whose query misses this event.
@@ -120,7 +122,7 @@ class Delivery {
   struct Subscription {
     LiveIndex::Key key = 0;  // 0: no subscription
     uint64_t address = 0;
-    Work shared_work = 0;  // its part of its address's work in the shared lane
+    Work shared_work = 0;  // the work that it adds to its address's work in the shared lane
     bool own_lane = false;
   };
   // Adds a subscription of a client with this `address` (Connection::group()) and this `account`. `filters` and
@@ -128,8 +130,8 @@ class Delivery {
   // must live until Unsubscribe.
   Subscription Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                          std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber);
-  // Removes a subscription; its subscriber is not called any more. Must be called once for each Subscribe, on the same
-  // thread.
+  // Removes a subscription; Delivery does not call its subscriber any more. Must be called once for each Subscribe, on
+  // the same thread.
   void Unsubscribe(size_t io_thread, const Subscription& subscription);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kHaveIt = "duplicate: already have this event";
 constexpr Duration kFailureLasts = std::chrono::seconds(10);
-// The most debt of its address that an event is charged: the work of one write, so that the gate does not refuse it.
+// The most of its address's debt that one event is charged: the work of one write, so that the gate does not refuse it.
 constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
 constexpr size_t kMostDebtors = 4096;
 // The work after an event's wait at the gate, which is only to pass the event on or to answer it.
@@ -37,8 +37,8 @@ std::string FaultText(const std::exception& fault) {
 
 }  // namespace
 
-// Flight: an event that was parsed, until it is answered. When it is destroyed, it gives its bytes back to the budget
-// and its admission back to the gate, whatever happens.
+// Flight: an event from parsing until its answer. The destructor returns its bytes to the budget and its admission to
+// the gate, whatever happens.
 struct EventPipeline::Flight final : Submission {
   Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
       : Submission(e, batch.party, SavingWorkOf(e.view())),
@@ -68,7 +68,7 @@ struct EventPipeline::Judged {
   std::vector<Answer> answers;
   std::vector<std::shared_ptr<Submission>> submissions;
   std::shared_ptr<LiveBatch> live;
-  uint64_t settled_bytes = 0;  // bytes that Finish gives back to the budget
+  uint64_t settled_bytes = 0;  // bytes that Finish returns to the budget
 
   void Live(Flight& flight) {
     if (live == nullptr) live = std::make_shared<LiveBatch>(flight.budget);
@@ -284,7 +284,7 @@ void EventPipeline::Finish(Judged* judged) {
   context_.budget.GiveBack(judged->settled_bytes);
 }
 
-// Runs on the commit thread, or after Stop on the thread that submits.
+// Runs on the commit thread, or, after Stop, on the thread that submits the events.
 void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& status) {
   NoteWrite(status);
   Judged judged;

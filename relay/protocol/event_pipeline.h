@@ -1,11 +1,11 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
 // A worker parses the event and checks its id, applies the rules of policy.h, checks whether the event is stored
-// already, and verifies the signature last, because that costs most. The event then passes the write gate, which admits
-// as much as the database can carry (throttle/adaptive_limiter.h). An ephemeral event is then sent to the live
-// subscribers. The commit thread saves every other event, together with events of other clients
-// (relay/store/group_commit.h). The answers to the events of one write, and the events that the write saved, are passed
-// to Delivery together.
+// already, and verifies the signature last, because that costs most. The event then waits at the write gate, which
+// limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h). After that, an ephemeral event
+// is sent to the live subscribers. The commit thread saves every other event, together with events of other clients, in
+// one write (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to
+// Delivery.
 //
 // Every event gets exactly one answer, whatever happens: an OK message, or a NOTICE if no id could be read.
 //
@@ -32,15 +32,15 @@
 
 namespace weir {
 
-// Events of one sender, which one task of a worker checks.
+// Events of one sender. One task on a worker thread checks them together.
 struct EventBatch {
-  // The most events of a batch. At 50 µs for each, the task takes 0.2 ms. With 8 events, a round of the senders' turns
-  // took twice as long in the benchmark scenario `storm`.
+  // The most events of a batch. At 50 µs for each event, the task takes 0.2 ms. With 8 events, each sender waited twice
+  // as long for its turn in the benchmark scenario `storm`.
   static constexpr size_t kMost = 4;
 
   std::shared_ptr<EventSender> sender;
   Party party;
-  std::shared_ptr<const Identity> identity = Identity::Nobody();  // the keys proved by the sender before the events
+  std::shared_ptr<const Identity> identity = Identity::Nobody();  // the keys that the sender proved before the events
   TimePoint received;
   std::string texts;                   // the JSON of all events, without separators
   std::array<uint32_t, kMost> ends{};  // the end of each event in `texts`
@@ -71,26 +71,26 @@ class EventPipeline {
   // Queues the batch for a worker.
   void Submit(std::shared_ptr<const EventBatch> batch);
 
-  // Delivers events that another relay on the same store has received to the live subscribers of this relay. Takes the
-  // events' bytes from the byte budget first, so the events wait while subscribers are behind. Calls `done` once, after
-  // it has passed the events to Delivery. If the bytes are free, that is before DeliverShared returns; otherwise it is
-  // later, on the thread that gives bytes back. Never calls `done` if ByteBudget::ForgetWaiting drops the request.
+  // Delivers events that another relay on the same store has received to the live subscribers of this relay. First
+  // takes the events' bytes from the byte budget, so the events wait while subscribers are behind. Calls `done` once,
+  // after it has passed the events to Delivery: before DeliverShared returns if the bytes are free, otherwise later, on
+  // the thread that returns bytes to the budget. Never calls `done` if ByteBudget::ForgetWaiting drops the request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
   // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Counts the saved events in the
-  // metrics but does not deliver them to live subscribers, who want new events and not history.
+  // metrics but does not deliver them to live subscribers, because these are old events.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
-  // Saves the events that wait to be saved, and ends the commit thread. Later events that would have to be saved are
-  // answered "error: could not be stored: …"; all others are answered as before. The workers may still have tasks of
-  // this pipeline; the pool must have run all of them before the pipeline is destroyed.
+  // Saves the events that wait to be saved, and ends the commit thread. An event that comes later and would have to be
+  // saved is answered "error: could not be stored: …"; other events are answered as before. The workers may still have
+  // tasks of this pipeline; the pool must have run all of them before the pipeline is destroyed.
   void Stop();
 
   // Returns the error of the newest write if it failed within the last 10 seconds, else success. Older errors do not
   // count because /readyz uses this status: a relay that is not ready may get no events, and then no write could show
   // that it is ready again.
   Status LastWrite() const;
-  // Describes the newest write that failed, and how long ago it was, for the operator; "none" if none has failed.
+  // Describes for the operator the newest write that failed, and how long ago that was; "none" if none has failed.
   std::string LastFailure() const;
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 
@@ -101,12 +101,13 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  // The work of removals that was done for each address and is not charged yet. The write gate charges it with the
-  // address's next events. Thread-safe.
+  // The work that removals, such as deletions, have cost for each address and that was not charged yet. It is added to
+  // the cost of the address's next events at the write gate. Thread-safe.
   class Debts {
    public:
     void Add(const Party& party, Work work);
-    // Subtracts and returns the debt of the party's address, but at most as much as one event may be charged.
+    // Returns the debt of the party's address, but at most as much as one event may be charged. Subtracts the result
+    // from the debt.
     Work Take(const Party& party);
 
    private:
@@ -149,7 +150,7 @@ class EventPipeline {
   Status failure_;            // the status of the newest write that failed; ok if none has failed
   TimePoint last_failure_{};  // the time at which it failed
 
-  GroupCommit commit_;  // the last member, because its thread uses the others
+  GroupCommit commit_;  // the last member, because its thread uses the other members
 };
 
 }  // namespace weir

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// The copies of an event in flight: its text and its record. A queued event has only its text.
+// The number of copies of an event in flight: its text and its record. A queued event has only its text.
 constexpr uint64_t kCopies = 2;
 
 }  // namespace
@@ -78,7 +78,7 @@ void EventWindow::OnAnswers(std::span<Answer> answers) {
     if (!answer.refusal.empty()) peer_->LogRefusal(Verb::kEvent, answer.refusal);
     peer_->Say(answer.is_notice ? RelayVerb::kNotice : RelayVerb::kOk, std::move(answer.message));
   }
-  // Gives back the mean size of the events in flight for each answer, and the whole rest after the last one.
+  // Releases the mean size of the events in flight for each answer, and the whole rest after the last answer.
   GiveBack(in_flight_bytes_ / in_flight_ * answers.size() +
            (answers.size() == in_flight_ ? in_flight_bytes_ % in_flight_ : 0));
   in_flight_ -= answers.size();

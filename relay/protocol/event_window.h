@@ -1,13 +1,12 @@
-// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and bounds the number of them that are
-// not answered yet.
+// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and limits how many of them may be
+// unanswered.
 //
-// Events are passed in batches. At most max_events_in_flight events (RelaySettings) of a connection are in the pipeline
-// at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h). Events that
-// do not fit wait here. The socket is then not read until no event waits and half of the window is free, so TCP slows
-// the sender down, and only the events of one read can wait here.
+// It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection, the window, are in
+// the pipeline at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h).
+// Other events wait here. While events wait, the relay does not read the socket, so TCP slows the sender down, and only
+// the events of one read can wait. It reads again when no event waits and half of the window is free.
 //
-// The bytes of all these events count for the connection's account (relay/account/ledger.h), from the message to the
-// answer.
+// The bytes of an event count in the connection's account (relay/account/ledger.h) from its arrival until its answer.
 //
 // Threads: all functions run on the connection's I/O thread; io_thread() may be called from any thread.
 #pragma once
@@ -29,15 +28,15 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   EventWindow(RelayContext& context, EventPipeline& pipeline, std::shared_ptr<Peer> peer);
   ~EventWindow() override;
 
-  // Adds an event to the open batch, and flushes the batch if it is full.
+  // Adds an event to the open batch, which is the one that gathers events. Calls Flush if the batch is full.
   void Add(std::string_view event_json);
   // Closes the open batch and queues it for the pipeline. Called after each read.
   void Flush();
-  // Flushes, then calls `callback` once when every event has been answered. If all are answered already, calls it
-  // before WhenIdle returns. A later call replaces a callback that still waits; End drops the callback.
+  // Calls Flush, then calls `callback` once when every event has been answered; before WhenIdle returns if all are
+  // answered already. A later call of WhenIdle replaces a callback that still waits. End drops the callback.
   void WhenIdle(std::function<void()> callback);
-  // Drops the events that wait here and the callback of WhenIdle, because the connection is gone. The pipeline still
-  // handles the events that it has.
+  // Drops the events that wait here and the callback of WhenIdle. Called when the connection has ended. The pipeline
+  // still handles the events that it has.
   void End();
 
   size_t io_thread() const override { return peer_->io_thread(); }
@@ -57,7 +56,7 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   std::shared_ptr<EventBatch> gathered_;            // the open batch; null if it has no event
   std::deque<std::shared_ptr<EventBatch>> queued_;  // batches that wait for the window or the byte budget
   size_t in_flight_ = 0;                            // events in the pipeline
-  uint64_t in_flight_bytes_ = 0;                    // bytes of the byte budget that these events have
+  uint64_t in_flight_bytes_ = 0;                    // bytes that these events have taken from the byte budget
   bool waits_for_budget_ = false;                   // true while the first queued batch waits for the byte budget
   bool paused_ = false;                             // true while the connection is not read
   std::function<void()> when_idle_;

@@ -13,11 +13,11 @@
 
 namespace weir {
 
-// An immutable set of keys, which threads share. So a worker judges a message by the keys that were known when the
-// message came.
+// An immutable set of keys, which threads may share. So a worker judges a message by the keys that were proved before
+// the message came.
 class Identity {
  public:
-  // The most keys of a connection. The number is bounded because a search reads all keys. The caller of With checks it.
+  // The most keys of a connection, because a search reads all keys. The caller of With must check this limit.
   static constexpr size_t kMostKeys = 64;
 
   // Returns the identity without keys.
@@ -52,7 +52,7 @@ std::string MakeChallenge();
 
 // Returns true if `host` is localhost or an IP address that is loopback, private or link-local. `host` may be a URL or
 // have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts such a Host header. Any
-// other Host header may come from a machine between client and relay that wants to use the client's AUTH for itself.
+// other Host header may come from an attacker between client and relay that wants to use the client's AUTH for itself.
 bool IsNearby(std::string_view host);
 
 // Returns the host of a URL in lower case, without user, port and final dot: "relay.example" for

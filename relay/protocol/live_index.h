@@ -3,14 +3,15 @@
 //   index.Begin(event);
 //   while (!index.Next(&left, &hits)) …        // send the event to the hits; let other tasks run; refill `left`
 //
-// The index has an entry for each value of a filter's most selective condition: its ids, else the tag condition with
-// the fewest values, else its authors, else its kinds. A filter with none of these has one entry. For an event, the
-// index looks up the entries of its id, author, kind and tags, and matches only the filters that it finds there. It
-// hashes the event's tags once, so a tag condition costs one look-up per value, however many tags the event has.
+// For each filter the index has an entry for each value of the filter's most selective condition: its ids, else the tag
+// condition with the fewest values, else its authors, else its kinds. A filter with none of these has one entry. For an
+// event, the index looks up the entries of the event's id, author, kind and tags, and those of filters without such
+// conditions. It matches only the filters that it finds there. It hashes the event's tags once, so matching a tag
+// condition costs one look-up per value, however many tags the event has.
 //
-// Next stops when `left` is spent, and the next call continues from there. Between two calls the caller may remove
-// subscriptions, which are then no longer found, and may add subscriptions, which may or may not be found. Each
-// subscription is found at most once for an event.
+// `left` is the work (relay/account/work.h) that Next may still do. Next stops when `left` is 0, and the next call
+// continues from there. Between two calls the caller may remove subscriptions, which Next then no longer finds, and may
+// add subscriptions, which Next may or may not find. It finds each subscription at most once for an event.
 //
 // Threads: a LiveIndex belongs to one thread.
 #pragma once
@@ -41,17 +42,17 @@ class LiveIndex {
   ~LiveIndex();
 
   // Adds a subscription and returns its key. Ignores the filters' limits. `subscriber` is the pointer in Hit and the
-  // result of At; it must not be null. The subscription's query of stored events has only the first `of_query` of the
-  // filters.
+  // result of At; it must not be null. `of_query` is the number of filters that the subscription's query of stored
+  // events has; they come first in `filters`.
   Key Add(std::vector<Filter> filters, void* subscriber, size_t of_query = SIZE_MAX);
   // Removes a subscription; does nothing if no subscription has this key.
   void Remove(Key key);
 
   // Begins to match an event, and drops the previous event. The event's record must live until Next returns true.
   void Begin(EventView event);
-  // Appends subscriptions that match the event to `hits`, in no order. Subtracts its work from `*left`, together with
-  // the work of a delivery to each of these subscriptions. Returns true if the event has been matched with all
-  // subscriptions, and false if `*left` was spent before; the caller then calls Next again.
+  // Appends subscriptions that match the event to `hits`, in no particular order. Subtracts from `*left` its own work
+  // and the work of a delivery to each of these subscriptions. Returns true if the event has been matched with all
+  // subscriptions. Returns false if `*left` became 0 before that; the caller then calls Next again.
   bool Next(Work* left, std::vector<Hit>* hits);
 
   // Returns the number of subscriptions.
@@ -60,7 +61,7 @@ class LiveIndex {
   size_t places() const;
   void* At(size_t place) const;
 
-  // Returns the most work that these filters add to each event.
+  // Returns the most work by which these filters make matching one event more costly.
   static Work MostWork(std::span<const Filter> filters);
   // Returns the bytes of memory that a subscription with these filters takes in the index, without the filters.
   static uint64_t BytesOf(std::span<const Filter> filters);

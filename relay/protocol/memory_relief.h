@@ -1,9 +1,9 @@
-// MemoryRelief: makes the client address that holds the most of the relay's memory free some of it, while memory is
-// short (LimiterView::emergency of throttle/adaptive_limiter.h). Requests of that address are ended and its connections
-// closed, with a reason; the clients of all other addresses are served as before.
+// MemoryRelief: frees memory while the process is short of it (LimiterView::emergency of throttle/adaptive_limiter.h).
+// For this it ends requests and closes connections of the client address for which the relay holds the most memory, and
+// sends each client the reason. The relay serves all other addresses as before.
 //
 //   MemoryRelief relief(limiter, ledger);
-//   relief.Start(executor);   // checks the memory every kBeat from now on, as long as the executor runs
+//   relief.Start(executor);   // checks the memory every kBeat from now on
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,18 +21,21 @@ namespace weir {
 
 class MemoryRelief {
  public:
-  // The time from one check of the memory to the next.
+  // The interval between two checks of the memory.
   static constexpr std::chrono::milliseconds kBeat{250};
-  // The bytes that the heaviest address is asked to free at each check, which are those of a few connections. The next
-  // check shows whether that was enough.
+  // The number of bytes that each check asks the address with the most memory to free (Ledger::AskHeaviest). A few
+  // connections can hold as much. The next check shows whether that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
-  // If every address holds fewer bytes than this, clients are not the cause of the shortage, and no address is asked.
+  // If every address holds fewer bytes than this, clients are not the cause of the shortage, and the check asks no
+  // address.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
-  // The least time between two calls of `tell`, because emergencies may begin and end again and again.
+  // The shortest time between two calls of `tell`. Without it, short emergencies in quick succession would cause a call
+  // each.
   static constexpr Duration kQuiet = std::chrono::minutes(10);
-  // Called on the executor of Start when an emergency begins, but not within kQuiet of the last call. `emergencies` is
-  // the number of emergencies that began since the last call, this one included.
+  // The callback `tell`, which reports an emergency to the operator. OnBeat calls it when an emergency begins, unless
+  // the last call was less than kQuiet ago. `emergencies` is the number of emergencies that began since the last call,
+  // including this one.
   using Tell = std::function<void(uint64_t emergencies)>;
 
   // `limiter`, `ledger` and `clock` must outlive the object.
@@ -40,10 +43,11 @@ class MemoryRelief {
                const Clock& clock = Clock::System())
       : limiter_(limiter), ledger_(ledger), tell_(std::move(tell)), clock_(clock) {}
 
-  // Calls OnBeat every kBeat on `executor`, as long as the executor's context runs. The object must outlive the
-  // context.
+  // Starts a timer that calls OnBeat every kBeat on `executor`, as long as the executor's io_context runs. This object
+  // must outlive that io_context.
   void Start(const boost::asio::any_io_executor& executor);
-  // Checks the memory once. In an emergency, asks the heaviest address to free memory, and calls `tell` if it is due.
+  // Checks the memory once. In an emergency, asks the address with the most memory to free some. Calls `tell` if an
+  // emergency has begun (see Tell).
   void OnBeat();
 
  private:
@@ -55,7 +59,7 @@ class MemoryRelief {
   const Clock& clock_;
   // Only OnBeat uses the members below.
   bool was_emergency_ = false;
-  uint64_t untold_ = 0;               // emergencies that began since the last call of `tell`
+  uint64_t untold_ = 0;               // the number of emergencies that began since the last call of `tell`
   std::optional<TimePoint> told_at_;  // the time of the last call of `tell`
 };
 

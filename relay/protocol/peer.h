@@ -1,6 +1,6 @@
-// Peer: the client at the other end of a connection, for Client, EventWindow, Requests and Request. These share one
-// Peer and send their messages through it; Peer counts the messages. A Peer may outlive the connection; sending then
-// does nothing. It also has the keys that the client has proved (identity.h).
+// Peer: the client at the other end of a connection, for Client, EventWindow, Requests and Request. These objects share
+// one Peer for each connection and send their messages through it; Peer counts the messages. A Peer may outlive the
+// connection; sending then does nothing. It also has the keys that the client has proved (identity.h).
 //
 // Threads: the functions run on the connection's I/O thread, except the first five, which may be called from any
 // thread.
@@ -25,8 +25,8 @@ class Peer {
   // Uses `connection` until End. `counters` must outlive the peer.
   Peer(Connection& connection, RelayCounters& counters);
 
-  // The five functions below may be called from any thread, also after the connection's end. The party's group is that
-  // of the client's address and is never 0.
+  // The five functions below may be called from any thread, also after the connection's end. party() identifies the
+  // client for the gates and queues (throttle/admission.h); its group stands for the client's address and is never 0.
   Party party() const { return party_; }
   size_t io_thread() const { return io_thread_; }
   const boost::asio::any_io_executor& executor() const { return executor_; }
@@ -35,7 +35,7 @@ class Peer {
 
   // Returns true once the connection has ended.
   bool gone() const { return connection_ == nullptr; }
-  // Stops the use of the connection. Called when the connection has ended.
+  // Called when the connection has ended, which Peer then no longer uses.
   void End() { connection_ = nullptr; }
 
   // The functions from here to pending_bytes do nothing, and call no callback, once the connection has ended.
@@ -48,7 +48,7 @@ class Peer {
   void LogRefusal(Verb refused, std::string_view reason) const;
   // Makes a challenge and sends it. Does nothing if it was called before, because clients answer every challenge.
   void AskForAuth();
-  // The functions below call those of Connection (relay/server/connection.h).
+  // The functions below call the functions of the same name of Connection (relay/server/connection.h).
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();

@@ -24,11 +24,11 @@ class EventPipeline;
 struct RelayContext {
   const RelaySettings& settings;
   EventStore& store;
-  AdaptiveLimiter& limiter;  // the gates of reads and writes
+  AdaptiveLimiter& limiter;  // the gates for reads and writes
   WorkPool& pool;            // the workers
   RelayCounters& counters;   // metrics
   Delivery& delivery;
-  ByteBudget& budget;              // bytes of the events that all connections have under way
+  ByteBudget& budget;              // bytes of the events of all connections that are in flight
   uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};

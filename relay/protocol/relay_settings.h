@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// The setting whether requests from programs on this machine have the operator's rights (relay/operator/admin.h). kAuto
-// was the default of earlier versions and means kFalse.
+// The setting that decides whether requests from programs on this machine have the operator's rights
+// (relay/operator/admin.h). kAuto was the default of earlier versions and has the same effect as kFalse.
 enum class AdminFromLoopback { kFalse, kTrue, kAuto };
 // Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive the table.
 void Declare(SettingTable& table, AdminFromLoopback& trust);
@@ -33,23 +33,23 @@ struct RelaySettings {
   uint64_t max_event_tags = 2000;
   uint64_t max_content_bytes = 128 << 10;
   uint64_t created_at_past_s = 0;      // the largest age of an event, in seconds; 0: any age
-  uint64_t created_at_future_s = 900;  // the most seconds by which an event may be dated ahead
+  uint64_t created_at_future_s = 900;  // the most seconds by which an event's date may lie in the future
   uint64_t min_pow_difficulty = 0;     // leading zero bits that an id must have (NIP-13)
   bool auth_required = false;          // true if no event is accepted or served without AUTH (NIP-42)
   bool auth = true;                    // true if kinds 4, 1059 and 21059 are served only to their parties, after AUTH
   bool eose_completeness = false;      // true if EOSE says whether all matching events were sent (NIP-67)
 
   // Limits of a connection.
-  uint64_t max_events_in_flight = 64;       // events that are not answered yet
+  uint64_t max_events_in_flight = 64;       // events that the relay has not answered yet
   uint64_t max_subscriptions = 300;         // open REQs and COUNTs
   uint64_t max_filters = 200;               // filters of one REQ or COUNT
   uint64_t max_filter_values = 5000;        // values in all lists of one filter together
   uint64_t max_subscription_id_bytes = 64;  // length of a subscription's id
-  uint64_t default_limit = 500;             // stored events for a filter without a limit
-  uint64_t max_limit = 5000;                // stored events for a filter, whatever its limit
+  uint64_t default_limit = 500;             // the most stored events for a filter without a limit
+  uint64_t max_limit = 5000;                // the most stored events for a filter with a limit
 
   uint64_t worker_threads = 0;           // 0: one for each core, or for each connection to PostgreSQL if these are more
-  uint64_t max_bytes_in_flight_mb = 32;  // MiB of events under way, of all connections (byte_budget.h)
+  uint64_t max_bytes_in_flight_mb = 32;  // MiB of events in flight, of all connections (byte_budget.h)
 };
 // Adds the settings to `table`, which writes to `settings`.
 void Declare(SettingTable& table, RelaySettings& settings);

@@ -90,7 +90,7 @@ void Request::Start() {
   AskGate();
 }
 
-// Subscribes with the filters that a future event can match; to match events with the others would be useless work. The
+// Subscribes with the filters that a future event can match; matching events with the others would be useless work. The
 // filters of the query come first.
 void Request::EnterLive() {
   const uint64_t now = context_.wall_clock.NowSeconds();
@@ -194,7 +194,7 @@ Work Request::RunSlice() {
       spdlog::error("a request could not be answered: {}", e.what());
     }
   }
-  // Gives the query back at once, because the report may have to wait for the I/O thread.
+  // Releases the query at once, because the report may have to wait for the I/O thread.
   if (report.done || !report.refusal.empty() || state_ == State::kOver) GiveBackQuery();
   boost::asio::post(peer_->executor(),
                     [self = shared_from_this(), report = std::move(report)] { self->OnReport(report); });
@@ -349,7 +349,7 @@ void Request::Refuse(std::string_view reason) {
 
 void Request::Stop() {
   const State was = state_.exchange(State::kOver);
-  if (was == State::kReads || was == State::kOver) return;  // in kReads, RunSlice and OnReport give everything back
+  if (was == State::kReads || was == State::kOver) return;  // in kReads, RunSlice and OnReport release everything
   GiveBackQuery();
   if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) owner_.lock()->ReturnPlace();
 }

@@ -1,8 +1,8 @@
 // Request: one REQ or COUNT of a client. A REQ waits in its connection's queue, sends the stored events, sends EOSE,
-// and then sends live events. A COUNT waits too, sends its number and ends. A request reads the store in slices of
-// about a millisecond, on workers. Its states are:
+// and then sends live events. A COUNT also waits in the queue, then sends the number of events and ends. A request
+// reads the store in slices of about a millisecond, on workers. Its states are:
 //
-//   kQueued     other requests of its connection run
+//   kQueued     it waits for one of the places of its connection (requests.h)
 //   kAtGate     it waits at the scan gate, which limits the reads of all clients (throttle/adaptive_limiter.h)
 //   kReads      a worker reads a slice for it, or the slice's report is on its way back to the I/O thread
 //   kPaused     it has sent the events of a slice, and waits until its client has taken most of them
@@ -11,21 +11,22 @@
 //   kLives      it sends live events as they come
 //   kOver       it was answered, refused or closed
 //
-// In the states from kAtGate to kInLine a request has one of its connection's places (requests.h). While it waits in
-// these states, its query keeps only a key from which it can continue. In kPaused and kInLine the request also returns
-// its admission at the gate and its turn, so that clients that read slowly do not keep these. Memory that a query holds
-// between two slices counts for the client's account (relay/account/ledger.h).
+// In the states from kAtGate to kInLine a request has one of the four places of its connection (requests.h). While it
+// waits in one of these states, its query keeps only a key from which it can continue. When it enters kPaused or
+// kInLine, the request returns its admission to the gate and its turn to ScanTurns, so that clients that read slowly do
+// not keep these. The memory that a query holds between two slices counts in the client's account
+// (relay/account/ledger.h).
 //
-// If an event is replaced while the answer is being sent, the query may find neither version: the old version is gone,
-// and the query has passed the place of the new one. So new versions that arrive live before EOSE are sent before EOSE,
-// for clients that close the subscription at EOSE.
+// If an event is replaced while the request reads the store, the query may find neither version: the old version is
+// gone, and the query has passed the place of the new one. So new versions that arrive live before EOSE are sent before
+// EOSE, because some clients close the subscription at EOSE.
 //
-// The scan gate admits a request at its probable cost. If the request turns out to cost more, it must pass the gate
-// again at the higher cost.
+// The scan gate admits a request at its estimated cost (request_cost.h). If the request turns out to cost more, it must
+// wait at the gate again, at a higher cost.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
-// the members from `admission_` to `found_` belong to the worker. The request returns its memory, admission and turn at
-// the latest when its last owner drops it.
+// the members from `admission_` to `found_` belong to the worker. The destructor returns the request's memory,
+// admission and turn, if the request still has them.
 #pragma once
 
 #include <atomic>
@@ -49,30 +50,30 @@ class Requests;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
-  // `name` is the subscription's id. `owner` owns the request, and must be alive when a function below is called. The
-  // request must be made as a shared_ptr, because workers share it.
+  // `name` is the subscription's id. `owner` owns the request, and must be alive when a function below is called. A
+  // request must be made with std::make_shared, because workers share it.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
           std::vector<Filter> filters, bool is_count);
 
   const std::string& name() const { return name_; }
   bool is_count() const { return is_count_; }
 
-  // Counts the memory of the request for the client's account. If the account does not allow it, returns the reason
-  // with NIP-01's prefix; otherwise returns an empty string.
+  // Counts the memory of the request in the client's account. Returns an empty string, or, if the account has no room
+  // for it, the reason for a refusal, with NIP-01's prefix.
   std::string TakeMemory();
   // Ends the trace span of the request, if it is traced. `refusal` is the reason of a refusal with its prefix; empty if
   // the request was answered.
   void EndSpan(std::string_view refusal);
-  // Begins to answer the request. Requests calls it once, when it has given the request a place.
+  // Begins to answer the request. Requests calls Start once, when it has given the request a place.
   void Start();
-  // Sends CLOSED with `reason`, which begins with NIP-01's prefix, and has the owner remove and end the request. The
-  // request may be destroyed before the function returns.
+  // Sends CLOSED with `reason`, which begins with NIP-01's prefix. Then the owner removes and ends the request, which
+  // may destroy the request before Refuse returns.
   void Refuse(std::string_view reason);
-  // Moves to kOver and returns the admission, the turn and the connection's place. In kReads, the worker returns the
-  // admission and the turn, and OnReport returns the place. Live events are ignored from now on. May be called more
-  // than once.
+  // Changes the state to kOver and returns the admission, the turn and the connection's place. In kReads, the worker
+  // returns the admission and the turn, and OnReport returns the place. From now on the request ignores live events.
+  // May be called more than once.
   void Stop();
-  // Stops, removes the request from the live index and returns its memory. Called once, by Requests::Remove.
+  // Calls Stop, removes the request from the live index and returns its memory. Called once, by Requests::Remove.
   void End();
 
   void OnLive(const LiveEvent& event, bool by_query) override;
@@ -82,9 +83,9 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   enum class State : uint8_t { kQueued, kAtGate, kReads, kPaused, kInLine, kCatchesUp, kLives, kOver };
   // The result of one slice.
   struct Report {
-    std::string refusal;                      // the reason with its prefix; if not empty, no other member counts
+    std::string refusal;                      // the reason with its prefix; if not empty, the rest has no meaning
     bool done = false;                        // true if this was the last slice
-    std::shared_ptr<const std::string> text;  // whole EVENT messages, without separators; null if there are none
+    std::shared_ptr<const std::string> text;  // whole EVENT messages, without separators; null if the slice found none
     std::vector<uint32_t> ends;               // the end of each message in `text`
     bool complete = false;                    // true if all stored matches were found (Query::complete)
     Moment moment;                            // the query's moment (relay/store/serial.h), if `done`
@@ -92,7 +93,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   };
   // A live event that waits until the stored events are sent.
   struct Held {
-    static constexpr uint64_t kBytes = 128;  // its memory besides the event's record
+    static constexpr uint64_t kBytes = 128;  // its memory without the event's record
     LiveEvent event;
     bool by_query;
     uint64_t bytes() const { return event.event.record()->size() + kBytes; }
@@ -127,7 +128,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
   std::atomic<State> state_{State::kQueued};
   HeldBytes memory_;           // the memory of the request itself and of its place in the live index
-  HeldBytes filter_memory_;    // the memory of its filters, until its query is over
+  HeldBytes filter_memory_;    // the memory of its filters, until its query has ended
   bool may_withhold_ = false;  // true if matches may be left out: private events, or those of a filter with limit 0
 
   Delivery::Subscription live_;

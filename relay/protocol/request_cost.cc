@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// The mean event of a public relay has 0.7 KB. To begin a range is to read an index block of 4 KiB, and three of four
-// such blocks are in a cache.
+// The mean event of a public relay has 0.7 KB. Finding the beginning of a range reads an index block of 4 KiB, and
+// three of four such blocks are in a cache.
 constexpr uint64_t kEventBytes = 700;
 constexpr uint64_t kRangeBytes = 1024;
 
@@ -19,7 +19,7 @@ constexpr uint64_t kOfTag = 40;
 constexpr uint64_t kOfKind = 20'000;
 constexpr uint64_t kOfAll = 100'000;
 
-// The factor by which the store visits more events for each condition that the chosen index does not serve.
+// For each condition that the chosen index does not serve, the store visits this many times as many events.
 constexpr uint64_t kVisitsPerExtraCondition = 4;
 
 struct Shape {

@@ -15,8 +15,9 @@ namespace weir {
 // Returns the estimate for a REQ. `default_limit` and `max_limit` are those of QueryOptions
 // (relay/store/event_store.h).
 Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint64_t max_limit);
-// CostOfWalk returns the cost of a query that has done this much work; WalkOf returns the work of a query of this cost.
-// To visit, fetch and match an event takes about 2,800 units of work; to find the beginning of an index range, 4,000.
+// CostOfWalk returns the cost of a query that has done `work`; WalkOf returns the work of a query with this `cost`.
+// Visiting, fetching and matching an event takes about 2,800 units of work; finding the beginning of an index range
+// takes 4,000.
 constexpr uint64_t kWalkWorkPerByte = 4;
 constexpr Cost CostOfWalk(Work work) { return Cost{work / kWalkWorkPerByte}; }
 constexpr Work WalkOf(Cost cost) { return cost.bytes * kWalkWorkPerByte; }

@@ -9,12 +9,13 @@
 namespace weir {
 namespace {
 
-// The most requests of one connection that run at once. With one, a long scan would delay short requests; with many, a
-// connection would have many turns.
+// The most requests of one connection that run at once. If it were 1, a long scan would delay short requests; if it
+// were large, one connection would have many turns.
 constexpr size_t kMostAtOnce = 4;
-// The store is not read while more than kEnoughPending bytes of output wait, until less than kLittlePending bytes wait.
-// Both bounds are also at most max_pending_bytes (at which the server ends the connection), divided by kEnoughPart or
-// kLittlePart. So a slice never makes the output reach max_pending_bytes.
+// When more than kEnoughPending bytes of output wait, requests stop reading the store, until less than kLittlePending
+// bytes wait. The first bound is also at most max_pending_bytes / kEnoughPart, the second at most max_pending_bytes /
+// kLittlePart; at max_pending_bytes the server ends the connection. So a slice never makes the output reach
+// max_pending_bytes.
 constexpr uint64_t kEnoughPending = 256 << 10;
 constexpr uint64_t kEnoughPart = 16;
 constexpr uint64_t kLittlePending = 64 << 10;

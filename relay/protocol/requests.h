@@ -2,11 +2,11 @@
 //
 // A client gets each event once, stored or live. For this, a subscription enters the live index before its query is
 // made, and queues live events until the stored events are sent. From then on it drops live events that its query has
-// found already, which are the events that were stored at the query's moment (relay/store/serial.h).
+// found already: those that were stored at the query's moment (Moment in relay/store/serial.h).
 //
-// Four requests of a connection may run at once, each in one of the connection's places; the others wait in the order
-// in which they came. If much output waits for the client, no request starts or reads the store until the client has
-// taken most of the output.
+// At most four requests of a connection run at once, each in one of the connection's four places. The other requests
+// wait in the order in which they came. If much output waits for the client, no request starts or reads the store until
+// the client has taken most of the output.
 //
 // Threads: all functions run on the connection's I/O thread.
 #pragma once
@@ -26,35 +26,35 @@ namespace weir {
 
 class Requests : public std::enable_shared_from_this<Requests> {
  public:
-  // Must be made as a shared_ptr. `context` must outlive it.
+  // Must be made with std::make_shared. `context` must outlive the object.
   Requests(RelayContext& context, std::shared_ptr<Peer> peer) : context_(context), peer_(std::move(peer)) {}
 
   // Adds a REQ, or answers CLOSED if it is refused. First ends an open subscription with the same id, without a CLOSED.
   void Subscribe(Req req);
   // Adds a COUNT, or answers CLOSED if it is refused. The filters' limits are ignored.
   void Count(CountReq count);
-  // Ends the subscription with this id, without an answer. Does nothing if no REQ has this id, even if a COUNT has it.
+  // Ends the REQ with this id, without an answer. Does nothing if there is none, even if a COUNT has this id.
   void Close(const std::string& subscription);
   // Ends all requests, with a CLOSED for each. `reason` begins with NIP-01's prefix.
   void CloseAll(std::string_view reason);
   // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks.
   void End();
 
-  // The functions below are for the requests themselves.
+  // Only Request calls the functions below.
   // Removes `request` and ends it (Request::End).
   void Remove(Request& request);
-  // Returns a request's place. The next request starts in a later task.
+  // Frees the place of a request. The next request starts in a later task.
   void ReturnPlace();
-  // Returns true if much output waits for the client, so that the store should not be read further for it. Counts
+  // Returns true if so much output waits for the client that its requests should not read the store. Counts
   // `about_to_be_said` bytes as waiting output, too.
   bool IsBehind(uint64_t about_to_be_said = 0) const;
   // Calls `callback` once, in a later task, when the client has taken most of its output. Does not call it after the
   // connection has ended.
   void WhenCaughtUp(std::function<void()> callback);
-  // Returns true if the requests may hold `bytes` more of live events. Their held events and the waiting output
-  // together must not exceed RelayContext::max_pending_bytes.
+  // Returns true if the requests may hold `bytes` more of live events that wait for EOSE. All such events and the
+  // waiting output together must not exceed RelayContext::max_pending_bytes.
   bool MayHold(uint64_t bytes) const;
-  // Add and subtract bytes of live events that the requests hold.
+  // Hold adds, and LetGo subtracts, bytes of live events that the requests hold.
   void Hold(uint64_t bytes) { held_bytes_ += bytes; }
   void LetGo(uint64_t bytes) { held_bytes_ -= bytes; }
 

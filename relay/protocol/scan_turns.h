@@ -1,9 +1,9 @@
-// ScanTurns: bounds the number of long scans of one client address that run at once. A scan is long if its first slice
-// (request.h) does not reach its end. A long scan needs a turn. While other scans of its address have all turns, it
-// waits, and keeps only the key from which it can continue.
+// ScanTurns: limits how many long scans of one client address run at once. A scan is long if its first slice
+// (request.h) does not reach its end. A long scan needs a turn, of which each address has four. While other scans of
+// the address have all turns, a scan waits, and keeps only the key from which it can continue.
 //
-// This bounds the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one by one
-// instead of all at the very end.
+// This limits the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one by one
+// instead of all at the end.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -22,8 +22,8 @@ class ScanTurns {
  public:
   static constexpr size_t kMostAtOnce = 4;  // turns of each address
 
-  // Place: a turn that a scan has or waits for. The destructor ends the wait, or returns the turn, which is then given
-  // to the scan of the address that has waited longest. The ScanTurns must outlive its places.
+  // Place: the turn that a scan has or waits for. The destructor ends the wait, or passes the turn to the scan of the
+  // address that has waited longest. The ScanTurns must outlive its places.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }

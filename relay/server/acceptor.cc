@@ -14,13 +14,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The pause after a failure, because a process without free files can accept again once some are closed.
+// The pause after accept() has failed: a process without free file descriptors can accept again once some are closed.
 constexpr milliseconds kBackOff{100};
-// The time for TCP handshakes that began in the old server's backlog. They end within a round trip.
+// The time that Stop waits for TCP handshakes that have begun in its backlog. They end within a round trip.
 constexpr milliseconds kRoundTrip{100};
-// The most connections that get an answer 503 at the same time. Further refused connections are closed without one.
+// The most connections that get an answer 503 at the same time. Further refused connections are closed without an
+// answer.
 constexpr uint64_t kMaxRefusing = 512;
-// The sockets that are accepted before the connections of the first thread have a turn.
+// The most sockets that are accepted before the connections of the first thread have a turn.
 constexpr int kMostATurn = 64;
 
 // Returns true for the addresses from which programs on this machine connect by default.

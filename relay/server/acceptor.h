@@ -17,7 +17,7 @@ class Acceptor {
  public:
   // `threads` must outlive the acceptor and must not be empty.
   Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& threads);
-  // Must be called only when the I/O threads have stopped.
+  // REQUIRES: the I/O threads have stopped.
   ~Acceptor();
 
   uint16_t port() const { return listener_.port(); }
@@ -35,7 +35,7 @@ class Acceptor {
 
  private:
   void Wait();
-  enum class Taken { kAll, kSome, kFailed };  // kFailed: accepting failed, perhaps only for a moment
+  enum class Taken { kAll, kSome, kFailed };  // kFailed: accept() failed; it may succeed later
   Taken TakeSome();
   void TakeAll();
   void WaitLater();

@@ -39,7 +39,7 @@ class BufferPool {
     output.reserve(kPieceBytes);
     return output;
   }
-  // Takes a string back, whatever its content. Frees it if it is long or if the pool has enough.
+  // Takes a string back. Clears it and keeps it for the next TakeOutput, or frees it if it is long or the pool is full.
   void Return(std::string output) {
     if (output.capacity() > 4 * kPieceBytes || outputs_.size() == kKept) return;
     output.clear();

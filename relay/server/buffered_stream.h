@@ -28,8 +28,8 @@
 
 namespace weir {
 
-// ReadSlot: holds one completion handler void(error_code, size_t) without allocating memory. A connection waits for a
-// read nearly all the time, so it always has a slot.
+// ReadSlot: holds one completion handler void(error_code, size_t) without allocating memory. Each connection owns one
+// slot, because it waits for a read nearly all the time.
 class ReadSlot {
  public:
   ReadSlot() = default;
@@ -90,35 +90,36 @@ class BufferedStream {
 
   // Makes the connection speak TLS. Must be called before the first byte is read or written.
   void BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2);
-  // Drops TLS, so that later output is sent in plain text, to a client that has sent HTTP without TLS to a TLS port.
+  // Stops encryption: later output is sent in plain text. For a client that has sent plain HTTP to a TLS port.
   void DropTls() { tls_.reset(); }
   TlsStream* tls() const { return tls_.get(); }  // null if the connection does not speak TLS
 
-  // Input. The piece consists of the bytes that were read from the socket and are not yet consumed.
+  // Input. The piece is the bytes that were read from the socket and not consumed yet.
 
   // Reads at most `most` bytes from the socket into the piece, which must be empty. `most` must not exceed kPieceBytes.
   // Returns the number of bytes; 0 without an error if the socket has no input. At the end of the input `error` is
   // asio's eof; for TLS see TlsStream::Read.
   size_t Fill(size_t most, boost::system::error_code& error);
-  // Returns true if the last Fill may have left input. The caller must then call Fill again, because the socket may
-  // never become readable for this input.
+  // Returns true if the last Fill may have left input unread. The caller must then call Fill again, because the system
+  // may never report the socket as readable for that input.
   bool has_more_input() const { return has_more_input_; }
   // The view is valid until Fill, Consume or CompleteRead.
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
   // Removes bytes from the front of the piece.
   void Consume(size_t bytes);
-  // Makes Beast's reads fail with `error` when the piece is used up. Called when Fill has returned an error.
+  // Makes Beast's reads fail with `error` once Beast has read the whole piece. The owner calls it when Fill has set an
+  // error.
   void EndInput(boost::system::error_code error) { input_error_ = error; }
   const boost::system::error_code& input_error() const { return input_error_; }
 
-  // Completes Beast's read with bytes from the piece or, if the piece is empty, with the error of EndInput. Calls
-  // Beast's handler before it returns. Returns false, and does nothing, if Beast does not read, or if there are neither
-  // bytes nor an error.
+  // Completes Beast's pending read with bytes from the piece or, if the piece is empty, with the error of EndInput.
+  // Calls Beast's handler before it returns. Returns false, and does nothing, if no read is pending, or if there are
+  // neither bytes nor an error.
   bool CompleteRead();
-  // Drops Beast's read, if there is one, without calling its handler.
+  // Drops Beast's pending read, if there is one, without calling its handler.
   void DropRead() { read_.Clear(); }
 
-  // Output. It consists of the bytes that were written and that the socket has not taken.
+  // Output: the bytes that were written and that the socket has not taken yet.
 
   // Returns the number of bytes of output, both encrypted and not yet encrypted.
   size_t output_bytes() const { return plain_bytes() + (tls_ ? tls_->output_bytes() : 0); }
@@ -127,8 +128,8 @@ class BufferedStream {
   void Append(std::string_view text);
   // Removes the last bytes of output().
   void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
-  // Sends as much as the socket takes, but not much more than kMostASend. Returns the number of bytes that the socket
-  // took. It is no error if the socket takes only a part or nothing; blocked() is then true.
+  // Sends as much output as the socket takes, but not much more than kMostASend. Returns the number of bytes that the
+  // socket took. If the socket takes only a part or nothing, this is no error, and blocked() becomes true.
   size_t Send(boost::system::error_code& error);
   // Returns false if Send would send nothing because the TLS handshake needs input first.
   bool may_send() const { return !tls_ || tls_->ready() || tls_->output_bytes() > 0; }
@@ -137,7 +138,7 @@ class BufferedStream {
   void EndOutput() {
     if (tls_) tls_->WriteEnd();
   }
-  bool blocked() const { return blocked_; }              // true if the socket did not take all at the last Send
+  bool blocked() const { return blocked_; }              // true if the last Send left output
   static constexpr size_t kMostASend = 4 * kPieceBytes;  // bytes
 
   // The functions that Beast calls. A read waits for CompleteRead. A write appends to the output and never fails.

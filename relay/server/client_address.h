@@ -1,5 +1,5 @@
-// Finds the address of a client, and the addresses that count as one client. A client's address is that of the socket's
-// peer, or the address that a trusted proxy names in a header.
+// Finds the address of a client, and decides which addresses count as one client. A client's address is that of the
+// socket's peer, or the address that a trusted proxy names in a header.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -30,8 +30,8 @@ struct ClientNetwork {
   std::string Name() const;  // "192.0.2.1", "2001:db8::/64"
 };
 
-// Returns the client of an address. A client of IPv6 is a /64 by default, because a provider gives each customer at
-// least a /64.
+// Returns the client to which an address belongs. A client of IPv6 is a /64 by default, because a provider gives each
+// customer at least a /64.
 ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits = 64);
 
 // ClientNetworkHash: hashes with a random seed of this process, so that clients cannot choose colliding addresses.
@@ -39,13 +39,13 @@ struct ClientNetworkHash {
   size_t operator()(const ClientNetwork& network) const;
 };
 
-// Returns the group of an address, a hash that is the same for all addresses of one client (NetworkOf). Each process
-// has other groups.
+// Returns the group of an address: a hash that is the same for all addresses of one client (NetworkOf). The hash has a
+// random seed, so another process gets another group for the same address.
 uint64_t GroupOf(const IpAddress& address);
 // Returns the group of an address in text form, or of 0.0.0.0 if the text is not an address.
 uint64_t GroupOf(std::string_view address);
 
-// TrustedProxies: the proxies whose headers about a client's address are believed.
+// TrustedProxies: the proxies whose headers the server believes when they name a client's address.
 class TrustedProxies {
  public:
   // Reads addresses and networks, comma-separated: "127.0.0.1, 10.0.0.0/8, fd00::/8". An empty text means no proxies.
@@ -55,10 +55,10 @@ class TrustedProxies {
 
   // Returns the address of the client whose request came over a socket from `peer`. `forwarded_for` and `real_ip` are
   // the headers X-Forwarded-For and X-Real-IP. If the peer is not trusted, the client is the peer. Otherwise the client
-  // is the right-most address in `forwarded_for` that is not trusted, or the left-most address if all are trusted. A
-  // word in the header that is not an address ends the search: the client is then the address to the right of the word,
-  // or the peer if there is none. If `forwarded_for` is empty, the client is `real_ip`, or the peer if `real_ip` is not
-  // an address.
+  // is the right-most address in `forwarded_for` that is not trusted, or the left-most address if all are trusted. An
+  // entry of the header that is not an address ends the search: the client is then the address to the right of this
+  // entry, or the peer if no address is to its right. If `forwarded_for` is empty, the client is `real_ip`, or the peer
+  // if `real_ip` is not an address.
   IpAddress Client(const IpAddress& peer, std::string_view forwarded_for, std::string_view real_ip) const;
 
  private:
@@ -69,17 +69,16 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-// AddressSlots: bounds the number of things of one kind, such as open watches, that each client may have. All functions
-// may be called from any thread.
+// AddressSlots: limits how many objects of one kind, such as open watches, each client may have. All functions may be
+// called from any thread.
 class AddressSlots {
  public:
   // `most` is the most that one client may have.
   explicit AddressSlots(uint64_t most) : most_(most) {}
 
-  // Counts one more thing of the client of `address`. Returns false, and counts nothing, if the client has `most`
-  // already.
+  // Takes a slot for the client of `address`. Returns false, and takes none, if the client has `most` already.
   bool Take(const IpAddress& address);
-  // Counts one thing less. Must be called once for each Take that has returned true.
+  // Releases a slot of that client. Must be called once for each Take that has returned true.
   void Return(const IpAddress& address);
 
  private:

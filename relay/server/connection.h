@@ -1,10 +1,10 @@
-// Connection: a WebSocket connection as the code above the network sees it. ConnectionHandler: the interface that this
-// code implements to receive the messages.
+// Connection: a WebSocket connection, as the server offers it to the code that handles its messages (relay/protocol).
+// ConnectionHandler: the interface that this code implements to receive the messages.
 //
 // A connection lives on one I/O thread. All functions of Connection and ConnectionHandler are called on that thread;
 // only the callbacks `done` may be called on any thread. The thread works in turns: in its turn, a connection reads its
-// input and sends its queued output. Code on other threads posts to executor(). Such code has to keep the handler
-// alive; it cannot keep the connection alive, which ends at OnEnd.
+// input and sends its queued output. Code on another thread posts a function to executor(). The function has to share
+// ownership of the handler, and must not use the connection after OnEnd.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -61,15 +61,16 @@ class Connection {
   virtual boost::asio::any_io_executor executor() = 0;
 
   // Queues a message; never blocks. Messages that are queued in one turn are sent in as few system calls as possible.
-  // If more than max_pending_bytes wait, or too many by the bound for all connections (max_pending_total_mb), the
-  // client is disconnected as too slow; OnEnd follows later, not within Send. After Close or OnEnd, Send does nothing.
+  // If more than max_pending_bytes then wait, or more than this connection's share of max_pending_total_mb
+  // (Session::OverShare), disconnects the client as too slow; OnEnd follows later, not within Send. After Close or
+  // OnEnd, Send does nothing.
   virtual void Send(TextMessage message) = 0;
   void Send(std::string text) { Send(TextMessage{.head = std::move(text), .owner = {}, .body = {}, .tail = {}}); }
 
   // Returns the queued bytes that the socket has not taken.
   virtual size_t pending_bytes() const = 0;
-  // Calls `callback` once, when pending_bytes() is at most `bytes`, on the I/O thread, but never before
-  // WhenPendingBelow has returned. If the connection ends first, drops `callback`.
+  // Calls `callback` once on the I/O thread, after WhenPendingBelow has returned, when pending_bytes() is at most
+  // `bytes`. If the connection ends first, drops `callback`.
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
 
   // Charges work (relay/account/work.h) that a message caused on the I/O thread, beyond the work of its bytes and
@@ -77,15 +78,16 @@ class Connection {
   virtual void Charge(Work) {}
 
   // While reading is paused, the server reads nothing from the socket, so TCP slows the sender down; the server sends
-  // no pings and does not notice if the client disconnects. A message that has arrived in part may still be delivered,
-  // but no other. Reading resumes when ResumeReading has been called as often as PauseReading. Close ends all pauses.
+  // no pings and does not notice if the client disconnects. A message of which a part has arrived may still be
+  // delivered to OnText, but no later message. Reading resumes when ResumeReading has been called as often as
+  // PauseReading. Close ends all pauses.
   virtual void PauseReading() = 0;
   virtual void ResumeReading() = 0;
 
-  // Sends the queued output, then a close frame. From now on no message is delivered, and Send does nothing. The
-  // connection ends when the client has answered the close frame, or after 5 seconds or the ping interval, whichever is
-  // less. OnEnd follows later, not within Close. A reason is cut to 123 bytes. The close is logged with the client's
-  // address. Only the first call has an effect.
+  // Sends the queued output, then a close frame. From now on OnText is not called, and Send does nothing. The
+  // connection ends when the client has answered the close frame, at the latest after 5 seconds or the ping interval,
+  // whichever is less. OnEnd follows later, not within Close. A reason is cut to 123 bytes. The close is logged with
+  // the client's address. Only the first call has an effect.
   virtual void Close(CloseCode code, std::string_view reason) = 0;
 };
 
@@ -102,17 +104,20 @@ class ConnectionHandler {
   // Called once after the calls of OnText in a turn, so that the handler can pass on messages that it has gathered. Not
   // called in a turn without a message.
   virtual void OnReadEnd() = 0;
-  // Called after the last message, because the client has broken the protocol. The handler calls `done` when it has
-  // answered all messages that it has received, on any thread, even after OnEnd. The connection is closed then, or
-  // after 5 seconds or the ping interval, whichever is less.
+  // Called when the client has broken the protocol; no OnText follows. The handler calls `done`, on any thread, when it
+  // has answered all messages that it has received; it may do so even after OnEnd. The server closes the connection
+  // after this call, at the latest after 5 seconds or the ping interval, whichever is less.
   virtual void OnLastText(std::function<void()> done) { done(); }
   // Called at most once, when the server shuts down. The handler finishes its work in flight and then calls `done`, on
-  // any thread, even after OnEnd. Then the connection is closed; without the call of `done` it ends with the shutdown.
+  // any thread; it may do so even after OnEnd. The server then closes the connection. If `done` is not called, the
+  // connection ends when the time of Server::Shutdown is over.
   virtual void OnShutdown(std::function<void()> done) = 0;
-  // Called when memory is short and the connection's address holds most. The handler ends all work for the client and
-  // frees the memory. The connection is closed after the call; the text is the reason that the client gets.
+  // Called when memory is short and the client's address holds more memory than any other. The handler ends all work
+  // for the client and frees its memory. The server then closes the connection; the text is the reason that the client
+  // gets.
   virtual void OnGiveUp(std::string_view) {}
-  // Called once, whatever the cause. The connection has ended and must not be used any more.
+  // Called once, as the last call, when the connection has ended for any reason. The handler must not use the
+  // connection after this call.
   virtual void OnEnd(std::string_view cause) = 0;
 };
 

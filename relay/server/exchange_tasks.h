@@ -1,5 +1,5 @@
 // ExchangeTasks: runs the tasks that are posted to an HTTP exchange (HttpPoster in http_stream.h) on the I/O thread of
-// its session, in the order of the posts. Runs a task only after Post has returned, and only until the exchange ends.
+// its session, in the order of the posts. A task never runs within Post, and not after the exchange has ended.
 #pragma once
 
 #include <functional>

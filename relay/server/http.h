@@ -51,20 +51,21 @@ struct HttpResponse {
 // Answers a request at once, on an I/O thread. Must not block. If the handler throws, the answer is 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
-// The reason for which a handler should not go on with a request.
+// The reason why a handler should stop its work on a request.
 enum class HttpLeft : uint8_t {
   kClient,  // the client or its connection is gone
-  kServer,  // the server shuts down; an answer that is given at once still arrives
+  kServer,  // the server shuts down; it still sends an answer that it gets at once
 };
 
-// HttpReply: gives the answer to a request, now or later. All copies of an HttpReply are the same reply. Call one of
-// them once, on any thread, even after the connection and the server have ended; later calls do nothing. If all copies
-// are dropped without a call, the answer is 500. Over HTTP/1.1 the connection's next request waits for the answer.
+// HttpReply: gives the answer to a request, now or later. All copies of an HttpReply are the same reply: call one of
+// them once, on any thread. Later calls, and calls after the connection or the server has ended, do nothing. If all
+// copies are destroyed without a call, the answer is 500. Over HTTP/1.1 the connection's next request waits for the
+// answer.
 class HttpReply {
  public:
   using LeftHandler = std::function<void(HttpLeft why)>;
 
-  // Receiver: receives the answer. The server implements this interface; other code, such as grpc_watch.cc, may do so.
+  // Receiver: receives the answer. The server implements this interface; other code may too, as grpc_watch.cc does.
   class Receiver {
    public:
     virtual ~Receiver() = default;
@@ -76,21 +77,21 @@ class HttpReply {
 
   // Gives the answer.
   void operator()(HttpResponse response) const { receiver_->Give(std::move(response)); }
-  // Returns true if the client seems to be gone, if its connection has ended, or if the answer was given. Work that has
-  // not begun can then be left out. An answer may still be given, because the client may have closed only its sending
-  // half and still wait. A shutdown of the server does not by itself make this true.
+  // Returns true if the client seems to be gone, if its connection has ended, or if the answer was given. The caller
+  // can then skip work that it has not begun. It may still give an answer, because a client that has closed only its
+  // sending half may still wait for one. A shutdown of the server does not by itself make the result true.
   bool abandoned() const { return receiver_->Abandoned(); }
   // Calls `handler` when the client has left or when the server shuts down, whichever comes first. Meant for answers
   // that may take long. Call OnLeft at most once. The handler is called at most once, and not after the answer was
   // given, unless another thread gives the answer at the same moment. It runs on the I/O thread, or within OnLeft if
   // the client has left already or the server shuts down already. It must be quick, and must not throw. It may give an
-  // answer, which is harmless if the client is gone, and it may hold a copy of the reply.
+  // answer, even if the client is gone, and it may hold a copy of the reply.
   //
-  // A client that closes its sending half of the connection counts as gone, because it cannot be told from a client
-  // that has closed the whole connection. If it still reads, it gets an answer that is given later. Over HTTP/1.1, if
-  // the client has sent more requests before this one was answered, its end is noticed only at the I/O thread's next
-  // check of its connections, within about a second. Over HTTP/2 a client has also left when it has reset the request's
-  // stream.
+  // A client that closes its sending half of the connection counts as gone, because the server cannot distinguish it
+  // from a client that has closed the whole connection. If such a client still reads, it gets an answer that is given
+  // later. Over HTTP/1.1, if the client has sent more requests before this one was answered, the server notices only at
+  // its next check of the connection, within about a second, that the client is gone. Over HTTP/2 a client has also
+  // left when it has reset the request's stream.
   void OnLeft(LeftHandler handler) const { receiver_->OnLeft(std::move(handler)); }
 
  private:
@@ -100,8 +101,8 @@ class HttpReply {
 // valid only during the call. If the handler throws, the answer is 500.
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
-// Makes the handler of a request whose body is received, or whose answer is sent, in pieces (http_stream.h). `head` is
-// the request without its body. Returns a handler, which must not be null, or an answer that refuses the request. After
+// Makes the handler for a request whose body arrives, or whose answer is sent, in pieces (http_stream.h). `head` is the
+// request without its body. Returns a handler, which must not be null, or an answer that refuses the request. After
 // such an answer the connection is closed, or over HTTP/2 only the stream. Called on the connection's I/O thread; must
 // not block. `head` and `exchange` are valid until the handler's OnEnd; after a refusal they must not be used.
 class HttpExchange;
@@ -110,10 +111,11 @@ using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_p
     const HttpRequest& head, HttpExchange& exchange)>;
 
 // HttpRouter: finds the handler of a request. Routes are exact paths, or paths in which whole segments are parameters:
-// "/v1/models/{model}/quota". Exact paths take precedence. A parameter is never empty. The path of a request has to be
-// in its one plain spelling (DecodePlainPath in config/text/percent.h), except for its parameters. The handler of GET
-// also answers HEAD. The answer for a path without a route is 404; for a path that has only routes for other methods,
-// it is 405 with Allow. OPTIONS without a route is answered 204, with headers that let pages of any site read (CORS).
+// "/v1/models/{model}/quota". Exact paths take precedence. A parameter is never empty. The path of a request, except
+// for its parameters, must be in plain spelling, which means without unnecessary escapes (DecodePlainPath in
+// config/text/percent.h). The handler of GET also answers HEAD. The router answers 404 for a path without a route, and
+// 405 with Allow for a path that has only routes for other methods. OPTIONS without a route is answered 204, with
+// headers that let pages of any site read (CORS).
 //
 // Routes are added before the server starts; a second route for the same method and path replaces the first. Handlers
 // run on I/O threads, several at once, and must not block.
@@ -121,27 +123,28 @@ class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
   void AddDeferred(std::string method, std::string path, HttpDeferredHandler handler);
-  // Adds a handler for GET and HEAD of any path, if the header Accept names `media_type` (NIP-11). It takes precedence
-  // over the routes of Add and AddDeferred. Its answers may be read by pages of any site (CORS).
+  // Adds a handler for GET and HEAD of any path, if the header Accept names `media_type` (NIP-11). This handler takes
+  // precedence over the routes of Add and AddDeferred. Pages of any site may read its answers (CORS).
   void AddForAccept(std::string media_type, HttpHandler handler);
 
   // Adds a route for requests and answers of any size, in pieces (http_stream.h). `path` must not have parameters.
   // These routes take precedence over all others. The factory of GET also gets HEAD, whose answer ends with the head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
-  // Adds a handler for paths that become known while the server runs: for GET, HEAD and POST of paths in plain spelling
-  // for which `takes` returns true. `takes` is called on I/O threads. It is not called for a path that has the same
-  // first segment as a route. It may return true for the root, "/"; a route for the root then gets only requests that
-  // accept text/html, such as a browser's. A second call of AddForOtherPaths replaces the first.
+  // Adds a handler for paths that are not known before the server starts. It gets GET, HEAD and POST of each path in
+  // plain spelling for which `takes` returns true. `takes` is called on I/O threads. It is not called for a path that
+  // has the same first segment as a route. It may return true for the root, "/"; a route for the root then gets only
+  // requests that accept text/html, such as a browser's. A second call of AddForOtherPaths replaces the first.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
   // Returns a function that returns true for the paths that the handler of AddForOtherPaths never gets, because a route
   // has the same first segment. The function considers all routes that were added before it is called. It may be called
   // after the router is destroyed, but not while routes are added.
   std::function<bool(std::string_view path)> OwnPaths() const;
 
-  // Changes the form of the errors that the server itself gives (400, 404, 405, 413, 500, …) for paths that begin with
-  // `prefix` to the form of another protocol. `plain` is the error in plain text. `request` is the part of the
-  // request's head that was read; it may have only `path`, which is then the target as sent. Called on I/O threads.
+  // Makes the server call `wording` for each error that it gives itself (400, 404, 405, 413, 500, …) on a path that
+  // begins with `prefix`. `wording` returns the error in the form of another protocol. `plain` is the error in plain
+  // text. `request` has the part of the request's head that was read; it may have only `path`, which is then the target
+  // as the client sent it. Called on I/O threads.
   using Wording = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
   void AddWording(std::string prefix, Wording wording);
   // Returns the error `plain` in the form that AddWording has set for the path, or else in the form of http_error.h.
@@ -149,8 +152,9 @@ class HttpRouter {
 
   // The functions below are for the server. They may be called from any thread.
 
-  // Finds the handler and sets the request's parameters. Returns the answer of an HttpHandler, or the server's own
-  // answer (404, 405, OPTIONS), or the deferred handler that is to be called, which is valid as long as the router.
+  // Finds the handler and sets the request's parameters. Calls an HttpHandler and returns its answer, or returns the
+  // server's own answer (404, 405, OPTIONS), or the deferred handler that the caller must call. The pointer is valid as
+  // long as the router.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
   // Returns the factory that AddStream has added for the path as it was sent; null if there is none.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
@@ -163,7 +167,7 @@ class HttpRouter {
   using Handler = std::variant<HttpHandler, HttpDeferredHandler>;
   using Methods = std::map<std::string, Handler, std::less<>>;
   struct Pattern {
-    std::vector<std::string> segments;  // an empty segment behind the first is a parameter
+    std::vector<std::string> segments;  // an empty segment, except the first, is a parameter
     Methods methods;
   };
   void AddHandler(std::string method, std::string path, Handler handler);

@@ -75,7 +75,7 @@ void Http2Exchange::Begin(const HttpResponse& head) {
 void Http2Exchange::Write(std::string_view piece) {
   if (over_) return;
   assert(status_ != 0);
-  // Checks the bytes that wait already, without this piece, so a writer that checks pending_bytes() is never too slow.
+  // Checks the bytes that wait already, without this piece, so a handler that checks pending_bytes() is never too slow.
   EndIfTooSlow();
   if (!over_) Append(piece);
 }
@@ -168,7 +168,7 @@ void Http2Exchange::ResumeBody() {
 
 void Http2Exchange::HandOverHeld() {
   if (over_ || pauses_ > 0) return;
-  // Passes the held body to the handler in pieces, like one that arrives, so that a pause can hold back the rest.
+  // Passes the waiting body to the handler in pieces, so that the handler can pause the body between two of them.
   size_t handed = 0;
   while (handed < held_.size() && !over_ && pauses_ == 0) {
     const std::string piece = held_.substr(handed, kHandedBytes);

@@ -22,10 +22,10 @@ namespace weir {
 
 class Session;
 
-// The bytes of all exchanges of one connection.
+// Counts of bytes that wait in all exchanges of one connection.
 struct Http2ExchangeBytes {
-  size_t pending = 0;  // waiting bytes of answers
-  size_t held = 0;     // waiting bytes of bodies
+  size_t pending = 0;  // bytes of answers that wait to be sent
+  size_t held = 0;     // bytes of requests' bodies that wait for their handlers
 };
 
 // The objects that an exchange uses. They must outlive the exchange.
@@ -42,8 +42,8 @@ class Http2Exchange final : public HttpExchange {
   Http2Exchange(const Http2ExchangeParts& parts, HttpRequest head);
   ~Http2Exchange() override;
 
-  // Calls the factory for the handler. If the factory refuses the request, returns the answer to send, and the caller
-  // must destroy the exchange. If the factory throws, the exchange itself answers 500 and returns nullopt.
+  // Calls the factory, which makes the handler; returns nullopt. If the factory refuses the request, returns the answer
+  // to send, and the caller must destroy the exchange. If the factory throws, answers 500 and returns nullopt.
   std::optional<HttpResponse> Ask(const HttpStreamFactory& factory);
 
   HttpPoster poster() override { return tasks_.poster(); }
@@ -61,13 +61,13 @@ class Http2Exchange final : public HttpExchange {
 
   // The stage (http2_stage.h) calls the functions below.
 
-  // Returns true if the answer has ended or the exchange was dropped. The only call that the handler then still gets is
-  // OnEnd.
+  // Returns true if the answer has ended or the exchange was dropped. The exchange then calls no function of the
+  // handler except OnEnd.
   bool is_over() const { return over_; }
-  // Take a piece of the body, and its end. Must be called only while the exchange is not over.
+  // OnBody takes a piece of the request's body, OnBodyEnd its end. Must be called only while the exchange is not over.
   void OnBody(std::string_view piece);
   void OnBodyEnd();
-  // Drops the waiting part of the body. Called when the exchange is over.
+  // Drops the part of the body that waits here. Called when the exchange is over.
   void DropHeld();
   // Called when `bytes` of the answer have moved to the connection's output.
   void OnSent(size_t bytes);
@@ -108,7 +108,7 @@ class Http2Exchange final : public HttpExchange {
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  std::string held_;       // the waiting part of the body; at most the stream's window
+  std::string held_;       // the part of the body that waits; at most the stream's window
   std::string cause_;      // the cause of the end; empty if the exchange has not ended, or if the client ended it
   SteadyTime last_heard_;  // the time at which a piece of the body last came
   SteadyTime last_taken_;  // the time at which a part of the answer was last taken, or began to wait

@@ -27,7 +27,7 @@
 namespace weir {
 
 struct Http2Stream {
-  // A stream that is answered in pieces is due once its header is whole, while its body may still come.
+  // A stream that is answered in pieces is ready once its header is whole, while its body may still come.
   enum class State : uint8_t { kHeader, kBody, kDue, kAsked, kAnswered };
 
   const int32_t id;
@@ -52,16 +52,17 @@ namespace {
 constexpr uint32_t kMostStreams = 128;
 // The most bytes that are passed to nghttp2 at once, because it does not stop before their end.
 constexpr size_t kSliceBytes = 4096;
-// A header's bytes behind kMaxHeaderBytes are parsed and dropped, up to this bound. Beyond it the connection ends,
+// The bytes of a header beyond kMaxHeaderBytes are parsed and dropped, up to this bound. Beyond it the connection ends,
 // because one byte can encode a field of 4 KB.
 constexpr size_t kMostDroppedHeaderBytes = 4 * size_t{kMaxHeaderBytes};
-// The most frames in a second that are idle, which are resets of either side, pings, settings, priorities, windows and
-// empty frames. (nghttp2 skips unknown frames.) Each frame of an answer subtracts kIdleFramesOfAnswer from their count.
+// The most idle frames in a second. Idle frames are resets of either side, pings, settings, priorities, window updates
+// and empty frames. (nghttp2 skips unknown frames.) Each frame of an answer subtracts kIdleFramesOfAnswer from the
+// count.
 constexpr uint32_t kMostIdleFrames = 1000;
 constexpr uint32_t kIdleFramesOfAnswer = 4;
-// While more bytes of answers' bodies wait for the client or its windows, no further request is handled.
+// While more bytes than this of answers' bodies wait for the client or its windows, no further request is handled.
 constexpr size_t kMostQueuedBytes = size_t{64} << 10;
-// While more frames than this wait to be sent, bodies left aside, the socket is not read.
+// While more frames than this wait to be sent, not counting those of bodies, the socket is not read.
 constexpr size_t kMostQueuedFrames = 512;
 // The memory of a waiting stream, here and in nghttp2; and the memory of an exchange and its handler.
 constexpr size_t kStreamBytes = 1024;
@@ -146,7 +147,7 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   Http2ExchangeBytes exchanges_;
   std::list<Http2Stream> streams_;  // outlives frames_, which points to them
   Http2Frames frames_;
-  std::deque<int32_t> due_;  // requests that are due; some of their streams may be closed
+  std::deque<int32_t> due_;  // requests that are ready to be handled; some of their streams may be closed
   size_t queued_bytes_ = 0;  // bytes of whole answers' bodies
   size_t held_bytes_ = 0;
   SteadyTime deadline_;   // the end of a connection without streams
@@ -325,7 +326,7 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
   NoteHeld(stream);
 }
 
-// Drops bytes of the body of a request that is already answered.
+// Drops bytes of the body of a request that was already answered.
 void Http2Stage::DropBody(Http2Stream& stream, size_t bytes) {
   stream.dropped_bytes += bytes;
   if (stream.dropped_bytes <= kMostDroppedBodyBytes) return frames_.OpenWindow(stream.id, bytes);

@@ -30,8 +30,8 @@ HttpResponse JsonResponse(int status, std::string body);
 // Returns an error in the form above.
 HttpResponse ErrorResponse(int status, std::string_view code, std::string message);
 
-// Converts an error (a status of 400 or more) in text/plain to the form above. The code follows from the status, and
-// the message is the text on one line. Status and header fields do not change. Returns other answers unchanged.
+// Converts an error (a status of 400 or more) in text/plain to the form above. The status determines the code, and the
+// message is the text on one line. Status and header fields do not change. Returns other answers unchanged.
 HttpResponse PlainErrorAsJson(HttpResponse response);
 
 }  // namespace weir

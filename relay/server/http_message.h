@@ -28,10 +28,10 @@ HttpResponse BadTarget();
 HttpResponse TwoHosts();
 HttpResponse AddressHoldsTooMuch();
 
-// Returns nullopt if the header properly defines the end of the body, else the answer that refuses the request. That is
-// 501 for a transfer coding other than chunked, because Beast would ignore such a body. It is 411 for a request that
-// may have a body but gives no length, if `streams` is true (the route is one of HttpRouter::AddStream), because the
-// body would be taken for empty.
+// Returns nullopt if the header properly defines the end of the body, else the answer that refuses the request. The
+// answer is 501 for a transfer coding other than chunked, because Beast would ignore such a body. If `streams` is true
+// (the route is one of HttpRouter::AddStream), the answer is 411 for a request that may have a body but gives no
+// length, because the server would take the body for empty.
 std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams);
 
 // Returns the answer that refuses a request if a proxy may read its header in another way than this server: if a header
@@ -49,8 +49,8 @@ bool SetTarget(HttpRequest& request, std::string_view target);
 // Returns the request for a handler, with `address` and `peer`, and moves the body out of `request`. Returns nullopt if
 // the target is not well-formed.
 std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address, std::string peer);
-// Returns the decoded header HTTP2-Settings of a client that asks to go on with HTTP/2 (h2c). Returns nullopt if it
-// does not ask, or does not ask in the proper form.
+// Returns the decoded header HTTP2-Settings if the request asks to continue with HTTP/2 (h2c). Returns nullopt if it
+// does not ask, or not in the proper form.
 std::optional<std::string> Http2SettingsOf(const BeastRequest& request);
 
 // Returns true if an answer with this status may have a body, which is true for all but 204 and 304.
@@ -69,8 +69,8 @@ void ForCommonHeaders(const HttpResponse& response, Take take) {
 // Returns the bytes of an answer over HTTP/1.1. `keep_alive` is true if the connection stays open. If `with_body` is
 // false (HEAD), the result has the length of the body but not the body.
 std::string Serialize(const HttpResponse& response, bool keep_alive, bool with_body);
-// Returns the bytes of the head of an answer whose body follows in pieces. The body is sent in chunks if `chunked`,
-// else until the connection closes. In both cases the head says that the connection will close.
+// Returns the bytes of the head of an answer whose body follows in pieces. If `chunked`, the body is sent in chunks;
+// else it ends when the connection closes. In both cases the head says that the connection will close.
 std::string SerializeHead(const HttpResponse& response, bool chunked);
 
 }  // namespace weir

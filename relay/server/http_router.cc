@@ -66,7 +66,7 @@ std::vector<std::string_view> Segments(std::string_view path) {
 // Returns the first segment of a path: "/v1" for "/v1/models".
 std::string_view FirstSegment(std::string_view path) { return path.substr(0, path.find('/', 1)); }
 
-// Returns true if `path`, as it was sent, matches `pattern`, whose empty segments behind the first are parameters.
+// Returns true if `path`, as it was sent, matches `pattern`, whose empty segments after the first are parameters.
 bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size() || !path[0].empty()) return false;
   for (size_t n = 1; n < path.size(); ++n) {

@@ -103,7 +103,7 @@ class HttpStage final : public Stage {
   bool may_be_http2_ = true;
   bool keep_alive_ = false;  // true if the connection stays open after the latest answer
   bool head_only_ = false;   // true if the latest request is a HEAD
-  bool waits_ = false;       // true while the answer to the latest request is due
+  bool waits_ = false;       // true while the latest request has no answer
   bool answered_ = false;    // true if at least one request was answered
   bool continued_ = false;
   bool stalled_ = false;
@@ -174,7 +174,7 @@ bool HttpStage::Parse() {
   }
   session_.Charge(used * kParsedByteWork);
   const bool done = parser_->is_done() || stream_ != nullptr;
-  // Bytes behind a whole request stay in the piece, because they may belong to the next stage.
+  // Bytes after a whole request stay in the piece, because they may belong to the next stage.
   if (done && used >= from_earlier) {
     session_.stream().Consume(used - from_earlier);
     rest_.clear();
@@ -229,7 +229,7 @@ bool HttpStage::HasWebSocketsAt(std::string_view raw_path) const {
 void HttpStage::OnRequest() {
   session_.Charge(kRequestWork);
   if (stream_ != nullptr) return BeginStream();
-  // HTTP/1.0 has no chunks, so a proxy may have passed them on and taken another place for the end of the body.
+  // HTTP/1.0 has no chunks, so a proxy may have passed them on and found the end of the body elsewhere.
   const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
   keep_alive_ = framed_alike && parser_->keep_alive();
   BeastRequest request = parser_->release();

@@ -18,13 +18,13 @@
 //  * whose address holds too much memory (max_address_mb) while a part of a paused body waits, over HTTP/2.
 //
 // The server drops a client by closing the connection over HTTP/1.1. Over HTTP/2 it resets the stream, or closes the
-// connection if the fault is the connection's. A client that has a part of the answer can see that it is not whole.
-// OnEnd follows.
+// connection if the fault is the connection's. A client that has a part of the answer can see that the answer is not
+// whole. After dropping a client, the server calls OnEnd.
 //
 // A client is gone when its connection has ended, or over HTTP/2 when it has reset the stream. If a client closes only
 // its sending half of the connection, the server drops it always over HTTP/2. Over HTTP/1.1 the server drops it if the
-// body has not ended, or if the request is a GET or a HEAD, because such a client cannot be told from one that has
-// closed the whole connection. Otherwise the client still gets its answer.
+// body has not ended, or if the request is a GET or a HEAD, because the server cannot distinguish such a client from
+// one that has closed the whole connection. Otherwise the client still gets its answer.
 //
 // Over HTTP/1.1 an exchange has the connection to itself: requests that were sent ahead are dropped, and the connection
 // is closed after the answer. Over HTTP/2 an exchange is one stream among many.
@@ -60,7 +60,7 @@ class HttpExchange {
   // Returns a poster for this exchange, which may be copied and kept for any time.
   virtual HttpPoster poster() = 0;
   // Returns the executor of the I/O thread, for timers. To run code, use the poster: a function that is posted to the
-  // executor may run after OnEnd, and if it throws, the exception is only logged and the exchange goes on.
+  // executor may run after OnEnd, and if it throws, the exception is only logged and the exchange continues.
   virtual boost::asio::any_io_executor executor() = 0;
 
   // Begins the answer: sends its status and headers, and `head`.body as the first piece of its body. Call it once,
@@ -83,23 +83,23 @@ class HttpExchange {
   // HTTP/2 for the client's flow-control window or for the connection.
   //
   // A handler has to check this number before it writes. Write drops the client as too slow if, without the new piece,
-  // more than max_pending_bytes wait; or if more than max_pending_total_mb wait on all connections together, and more
-  // than an equal share of that on this one; but never if at most kAlwaysTaken wait. So wait with WhenPendingBelow
-  // until at most kAlwaysTaken wait, then write one piece, whatever its size. Do so even if the client takes everything
-  // at once, because a handler that writes again and again without returning keeps the thread from its other
-  // connections.
+  // more than max_pending_bytes wait, or if more than max_pending_total_mb wait on all connections together and more
+  // than an equal share of that on this connection. It never drops the client if at most kAlwaysTaken bytes wait. So a
+  // handler should call WhenPendingBelow, wait until at most kAlwaysTaken bytes wait, and then write one piece,
+  // whatever its size. Do so even if the client takes everything at once, because a handler that writes again and again
+  // without returning keeps the thread from serving its other connections.
   //
   // Over HTTP/2 the server also closes a connection on which more than such a share waits, even if nothing is written.
   virtual size_t pending_bytes() const = 0;
-  // Calls `callback` once, when pending_bytes() is at most `bytes`, on the I/O thread, but never before
-  // WhenPendingBelow has returned. If the exchange ends first (End, Abort, OnEnd, or the client was dropped), drops
-  // `callback`.
+  // Calls `callback` once on the I/O thread, after WhenPendingBelow has returned, when pending_bytes() is at most
+  // `bytes`. If the exchange ends first (End, Abort, OnEnd, or the client was dropped), drops `callback`.
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
 
   // PauseBody stops the calls of OnBody at once; over HTTP/1.1 OnBodyEnd may still be called, if the whole body has
-  // come. While the body is paused, a client that sends nothing is not dropped. Over HTTP/1.1 the socket is then not
-  // read, so the end of the client is not noticed. Over HTTP/2 it is noticed, and the client may send the 64 KiB of its
-  // window, which wait here. The body resumes when ResumeBody has been called as often as PauseBody.
+  // come. While the body is paused, a client that sends nothing is not dropped. Over HTTP/1.1 the server then does not
+  // read the socket, so it does not notice that the client has gone. Over HTTP/2 the server notices it, and the client
+  // may send the 64 KiB of its window, which then wait in the exchange. The body resumes when ResumeBody has been
+  // called as often as PauseBody.
   virtual void PauseBody() = 0;
   virtual void ResumeBody() = 0;
 };

@@ -21,11 +21,12 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
 // The most unsent bytes of a connection that the kernel may keep. Further bytes wait here, where they are counted.
-// Without this bound the kernel keeps 4 MB for each client that takes nothing; to copy these for 150 clients took a
+// Without this bound the kernel keeps 4 MB for each client that takes nothing; copying these for 150 clients took a
 // thread 0.2 s.
 constexpr int kMostUnsentBytes = 128 << 10;
 
-// Returns an interval at which no timeout is exceeded by more than a quarter. To check 10,000 connections takes 0.1 ms.
+// Returns the interval of Tick, at which no timeout is exceeded by more than a quarter. A check of 10,000 connections
+// takes 0.1 ms.
 milliseconds Beat(const ServerSettings& s) {
   const milliseconds shortest = std::min(s.handshake_timeout, s.ping_interval);
   return std::clamp(shortest / 4, milliseconds(10), milliseconds(1000));
@@ -93,8 +94,8 @@ void IoThread::Adopt(Accepted accepted) {
   });
 }
 
-// Calls `take`. If it throws, because there is no memory for the session or no room in the kernel, subtracts the
-// session from the load; its socket is closed.
+// Calls `take`. If that throws, because there is no memory for the session or no room in the kernel, subtracts the
+// session from load_ and throws again; the socket is then closed.
 template <typename Do>
 void IoThread::OrOneLess(Do take) {
   try {
@@ -154,7 +155,7 @@ void IoThread::TurnSoon(std::shared_ptr<Session> session, Work expected) {
 }
 
 // Runs turns until they have cost kMostATurn, then posts itself. The context checks its sockets between two posted
-// tasks, so a client that sends now has to wait for only one long turn of others before it is in the line.
+// tasks, so a client that sends now has to wait for only one long turn of others before its session is queued.
 void IoThread::RunTurns() {
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();

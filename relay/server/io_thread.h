@@ -1,6 +1,6 @@
-// IoThread: one thread that serves connections. Has an Asio context, the sessions that live on it (session.h), the
-// queue in which they wait for their turns, and a timer that checks them, at least once a second, for silent or late
-// clients.
+// IoThread: one thread that serves connections. It runs an Asio context, owns the sessions of its connections
+// (session.h), and has a queue of the sessions that wait for a turn (Session::OnTurn). A timer makes every session
+// check, at least once a second, whether its client is silent or late.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -24,30 +24,33 @@ class IoThread {
  public:
   // `index` is the thread's number in the server, from 0. `core` must outlive the thread.
   IoThread(ServerCore& core, size_t index);
-  // If the thread was started, StopAndJoin must be called before.
+  // REQUIRES: Start was never called, or StopAndJoin has returned.
   ~IoThread();
 
   // Starts the thread.
   void Start();
-  // The next three functions must be called on another thread. EndAll ends the sessions at once, and Shutdown asks
-  // every session to finish; both return before that is done. StopAndJoin ends the thread and waits for its end; it
-  // must be called when all sessions have ended.
+  // EndAll, StopAndJoin and Shutdown must be called on another thread.
+
+  // Posts a task that ends all sessions at once (Session::End).
   void EndAll();
+  // Stops the thread and waits for its end. Call EndAll before, and wait until load() is 0.
   void StopAndJoin();
+  // Posts a task that calls Session::OnShutdown of all sessions.
   void Shutdown();
 
-  // Makes a session for a connection, later, on this thread. If that fails, for example because memory runs out, closes
-  // the socket. May be called from any thread.
+  // Posts a task to this thread that makes a session for the connection. If that fails, for example because memory runs
+  // out, the socket is closed. May be called from any thread.
   void Adopt(Accepted accepted);
 
-  // Returns the number of sessions, including those that Adopt has yet to make. May be called from any thread.
+  // Returns the number of sessions, plus the connections for which Adopt has not made a session yet. May be called from
+  // any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
   // Returns the number of sessions that have sent all output and only wait for the client to close. May be called from
   // any thread.
   size_t lingering() const { return lingering_.load(std::memory_order_relaxed); }
 
-  // The functions below must be called on this thread. Any thread may call core, index and context().get_executor(),
-  // and may read the counters.
+  // The functions below must be called on this I/O thread, except core(), index() and context().get_executor(), which
+  // any thread may call. Any thread may also read counters().
   boost::asio::io_context& context() { return context_; }
   ServerCore& core() { return core_; }
   size_t index() const { return index_; }
@@ -55,10 +58,10 @@ class IoThread {
   BufferPool& buffers() { return buffers_; }
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
-  // Queues a session for a turn: Session::OnTurn is called later. The session must not be in the queue already.
-  // `expected` is the work that the turn will probably cost.
+  // Queues a session for a turn, in which this thread calls Session::OnTurn. The session must not be in the queue
+  // already. `expected` is the work that the turn will probably cost.
   void TurnSoon(std::shared_ptr<Session> session, Work expected);
-  // Counts a session as lingering, until Remove is called for that session.
+  // Adds one to lingering(). Remove subtracts one when it is called for a lingering session.
   void BeginLinger();
   // Drops the thread's reference to a session that has ended.
   void Remove(Session& session);
@@ -84,7 +87,7 @@ class IoThread {
   ServerCore& core_;
   const size_t index_;
   ThreadCounters counters_;
-  BufferPool buffers_;  // outlives the context, whose operations own sessions
+  BufferPool buffers_;  // outlives context_, whose operations own sessions
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
@@ -92,7 +95,7 @@ class IoThread {
   std::atomic<size_t> load_{0};
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
-  GroupTurns<Due> line_;     // the sessions that wait for their turns
+  GroupTurns<Due> line_;     // the queue of sessions that wait for a turn
   bool runs_turns_ = false;  // true while RunTurns is posted or runs
   std::thread thread_;
 };

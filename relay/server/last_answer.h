@@ -16,8 +16,8 @@ class Session;
 // `with_body` is false (HEAD), leaves out the body.
 void AnswerUnread(Session& session, HttpResponse response, bool with_body = true);
 
-// Adds one to `counter`, and logs that a request was refused with `status` because of `what`, as often as
-// ServerLogs::handshake allows.
+// Adds one to `counter`. Logs that a request was refused with `status` because of `what`, unless ServerLogs::handshake
+// has reached its limit.
 void NoteRefusal(Session& session, Counter& counter, int status, std::string_view what);
 // Calls NoteRefusal and AnswerUnread.
 void RefuseRequest(Session& session, Counter& counter, HttpResponse response, std::string_view what);

@@ -25,15 +25,14 @@ class Listener {
   int socket() const { return socket_; }   // -1 after Close
   uint16_t port() const { return port_; }  // the port that was bound, even if the settings have port 0
 
-  // Accepts a waiting connection. Returns its non-blocking socket, which the caller must close, and sets `peer` to the
-  // client's address. Returns -1 and sets errno if that fails; errno is EAGAIN if no connection waits.
+  // Accepts a connection from the backlog. Returns its non-blocking socket, which the caller must close, and sets
+  // `peer` to the client's address. On failure returns -1 and sets errno, which is EAGAIN if the backlog is empty.
   int AcceptOne(IpAddress* peer);
 
-  // Makes the system give new connections to the younger of two servers that share the port. The older server calls it
-  // before Close. Otherwise connections could come between its last AcceptOne and Close, which resets all connections
-  // in the socket's backlog.
+  // Makes the system give new connections to the younger of two servers that share the port. The older server calls
+  // this before its last AcceptOne and Close, because Close resets the connections that are still in its backlog.
   void LetTheYoungerHaveNew();
-  // Undoes LetTheYoungerHaveNew. The younger server calls it when it begins to accept connections.
+  // Undoes LetTheYoungerHaveNew. The younger server calls this when it begins to accept connections.
   void TakeNew();
   // Closes the socket. Does nothing if the socket is closed already.
   void Close();
@@ -47,8 +46,8 @@ class Listener {
 
 // Returns the number of open files that a program with this many connections needs, including those of store and logs.
 constexpr uint64_t FilesFor(uint64_t connections) { return connections + 1024; }
-// Raises the process's limit of open files to FilesFor(connections). If the system does not allow that, raises it as
-// far as possible and logs a warning. Never lowers the limit.
+// Raises the process's limit of open files to FilesFor(connections). If the system does not allow that many, raises the
+// limit as far as possible and logs a warning. Never lowers the limit.
 void RaiseFileLimit(uint64_t connections);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
 // LogLimit: permits at most ten log lines of one kind in a second, so that an attack does not fill the disk. The next
-// line that is permitted says how many lines were left out before it.
+// line that is permitted says how many lines were left out.
 //
 //   if (const auto line = limit.Take(now)) spdlog::info("{} sent no request in time{}", address, line->Suffix());
 #pragma once

@@ -16,12 +16,13 @@ class OutputWaiters {
   using Post = std::function<void(std::function<void()>)>;
   explicit OutputWaiters(Post post) : post_(std::move(post)) {}
 
-  // Posts `callback` once: at once if `pending`, the bytes of waiting output, is at most `most`; else in OnSent.
+  // Posts `callback` at once if `pending`, the bytes of waiting output, is at most `most`; else a later OnSent posts
+  // it.
   void Add(size_t pending, size_t most, std::function<void()> callback) {
     if (pending <= most) return post_(std::move(callback));
     waiters_.push_back({most, std::move(callback)});
   }
-  // Posts the callbacks for which `pending` is low enough. Called when output was sent.
+  // Posts the callbacks whose `most` is at least `pending`. Called when output was sent.
   void OnSent(size_t pending) {
     std::erase_if(waiters_, [&](Waiter& waiter) {
       if (pending > waiter.most) return false;

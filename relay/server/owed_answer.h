@@ -1,8 +1,8 @@
-// AnswerDesk: passes answers that are given later (HttpReply in http.h) to the connection that waits for them.
+// AnswerDesk: passes an answer that a handler gives later (HttpReply in http.h) to the connection that waits for it.
 //
-// A stage (stage.h) has one desk for all its requests, any number of which may wait. The replies own the desk together,
-// and may outlive the stage, the session and the server. The desk has a pointer to its session only while the stage
-// exists.
+// A stage (stage.h) has one desk for all its requests, any number of which may wait. The stage and all HttpReply
+// objects share ownership of the desk; replies may outlive the stage, the session and the server. The desk has a
+// pointer to its session only while the stage exists.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
 
   // The stage calls the public functions, on the I/O thread.
 
-  // Calls the handler of a request. Returns the answer, or nullopt if the answer comes later. `number` identifies the
-  // request; the stage uses each number once. If the handler throws, the answer is 500.
+  // Calls the handler of a request. Returns the answer, or nullopt if the handler gives the answer later. `number`
+  // identifies the request; the stage uses each number once. If the handler throws, the answer is 500.
   std::optional<HttpResponse> Ask(const HttpRouter& router, HttpRequest& request, uint64_t number);
-  // An answer that has come later, with the number of its request.
+  // An answer that a handler gave later, with the number of its request.
   struct Answer {
     uint64_t number;
     HttpResponse response;
@@ -38,14 +38,14 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   // Called when the client no longer wants the answer `number`. Calls the handler that HttpReply::OnLeft has set for
   // it.
   void Leave(uint64_t number);
-  // Called when the client has closed its sending half and may be gone. Answers may still be given and taken. Calls the
-  // handlers that HttpReply::OnLeft has set.
+  // Called when the client has closed its sending half and may be gone. Calls the handlers that HttpReply::OnLeft has
+  // set. Handlers may still give answers, and Take still returns them.
   void HangUp();
   // Calls the handlers that HttpReply::OnLeft has set, each at most once.
   void Tell(HttpLeft why);
   // Returns true if HttpReply::OnLeft has set a handler that was not called yet.
   bool is_to_be_told() const;
-  // Called when the stage ends. Calls the handlers that HttpReply::OnLeft has set; drops answers that are given later.
+  // Called when the stage ends. Calls the handlers that HttpReply::OnLeft has set. From now on drops all answers.
   void Leave();
 
  private:
@@ -63,7 +63,7 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
 
   mutable std::mutex mutex_;
   Session* session_;                                           // null once the stage has ended
-  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; empty if no handler is to be called
+  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; the value is empty if OnLeft has set none
   std::optional<uint64_t> asked_;                              // the request between Expect and Defer
   std::optional<HttpResponse> at_once_;                        // the answer to asked_, if it has come
   std::vector<Answer> answers_;                                // the answers that Take returns

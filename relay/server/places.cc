@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// The places that a client may have for each free place. So a client can get nine tenths of all places.
+// The most places that a client may have for each free place. So a client can get nine tenths of all places.
 constexpr uint64_t kPlacesForEachFree = 9;
 
 }  // namespace
@@ -70,9 +70,9 @@ std::unique_ptr<TakenPlace> Places::TakeOfHere() {
   return made;
 }
 
-// Ends a connection of the largest holder if that has at least two more connections than the newcomer's holder. If the
-// largest holder is the newcomer's own network, compares the networks within it. All connections without a client count
-// as one holder.
+// Ends a connection of the widest network with the most connections, if that has at least two more than the widest
+// network of the new client. If both are the same network, compares the next narrower networks in it. All connections
+// without a client count as one network.
 bool Places::MakeRoom(const std::vector<ClientNetwork>& networks) {
   Holder* holder = &everybody_;
   uint64_t own = taken() - everybody_.connections;

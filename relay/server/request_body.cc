@@ -33,7 +33,7 @@ size_t RequestBody::Put(std::string_view input, boost::system::error_code& error
     const size_t end = input.find('\n');
     used = end == input.npos ? input.size() : end + 1;
     line_ += input.substr(0, used);
-    // The parser has seen this last chunk before. It fails if it sees the chunk again without two more bytes behind it.
+    // The parser has seen this last chunk before. It fails if it sees the chunk again without two more bytes after it.
     if (line_.starts_with(kLastChunk) && line_.size() < kLastChunk.size() + 2) {
       error = {};
       return used;

@@ -26,7 +26,8 @@ class ServedCertificate {
 
   // Returns the certificate for the next connection; never null.
   std::shared_ptr<const TlsCertificate> Now() const;
-  // Makes the thread read the files again at once, whether they have changed or not. Does not wait for that.
+  // Makes the thread read the files again at once, whether they have changed or not. Returns before the thread has done
+  // so.
   void ReloadSoon() { watch_->ReadSoon(); }
   // Adds the numbers of reloads to `stats`, and sets the certificate's expiry date in it.
   void AddTo(TlsStats& stats) const;

@@ -86,7 +86,7 @@ void Server::Await(SteadyTime until, const std::function<bool()>& condition) {
   core_->end.wait_until(lock, until, [&] { return core_->forced || condition(); });
 }
 
-// Waits for a condition that becomes true within a turn of the I/O threads; at most a second, because a handler may
+// Waits for a condition that the I/O threads make true within a turn; at most for a second, because a handler may
 // block.
 void Server::AwaitTurn(const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);

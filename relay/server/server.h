@@ -31,13 +31,13 @@ class IoThread;
 struct ClientConnections;
 struct ServerCore;
 
-// Numbers since the start, except `connections` and `pending_bytes`, which are present values.
+// Counts since the start, except `connections` and `pending_bytes`, which are present values.
 struct ServerStats {
   uint64_t connections = 0;            // open WebSockets
   uint64_t accepted = 0;               // connections of any kind, including refused ones
-  uint64_t refused_limit = 0;          // connections refused for max_connections
+  uint64_t refused_limit = 0;          // connections refused because of max_connections
   uint64_t gave_way = 0;               // connections ended to make room for another client (places.h)
-  uint64_t refused_address_limit = 0;  // connections refused for max_connections_per_address
+  uint64_t refused_address_limit = 0;  // connections refused because of max_connections_per_address
   uint64_t handshake_failures = 0;     // refused requests for a WebSocket
   uint64_t http_errors = 0;            // other requests that were malformed, too large or too late
   uint64_t too_slow = 0;               // clients disconnected because they did not take their output
@@ -54,36 +54,36 @@ struct ServerStats {
 class Server {
  public:
   // `factory` makes the handlers of WebSockets. If it is null, a request for a WebSocket is answered like any other
-  // HTTP request. `ledger` counts the memory that connections make the program hold (relay/account/ledger.h); if it is
-  // null, the server makes its own ledger.
+  // HTTP request. `ledger` counts the memory that the program holds for each connection (relay/account/ledger.h); if it
+  // is null, the server makes its own ledger.
   Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory,
          std::shared_ptr<Ledger> ledger = nullptr);
-  // Shuts down at once, unless Shutdown has ended before.
+  // Shuts down without waiting for handlers, unless Shutdown has returned before.
   ~Server();
 
   // Reads the certificate, binds the port and starts the threads. Returns an error if a setting is wrong or the port
-  // cannot be bound. Connections wait in the kernel's backlog until Accept. With `take_over`, a running server of the
-  // same user may use the port (SO_REUSEPORT); without it, Listen fails if the port is in use. Call Listen once.
+  // cannot be bound. New connections wait in the kernel's backlog until Accept is called. With `take_over`, a running
+  // server of the same user may use the port (SO_REUSEPORT); without it, Listen fails if the port is in use. Call
+  // Listen once.
   Status Listen(bool take_over = false);
   // Begins to accept connections. Call Listen first.
   void Accept();
 
   uint16_t port() const { return port_; }  // the port that was bound, even if the settings have 0; 0 before Listen
   bool speaks_tls() const;
-  // Makes another thread read the certificate's files again, and does not wait for that. Call Listen first.
+  // Makes another thread read the certificate's files again; returns before that. Call Listen first.
   void ReloadCertificate();
   size_t io_threads() const { return threads_.size(); }
-  // Returns the executor of an I/O thread; `io_thread` is less than io_threads().
+  // Returns the executor of an I/O thread; `io_thread` must be less than io_threads().
   boost::asio::any_io_executor executor(size_t io_thread);
 
-  // Accepts the connections that still wait in the backlog and then no more, asks every handler to finish (OnShutdown),
+  // Accepts the connections that are in the backlog, but no later ones. Asks every handler to finish (OnShutdown),
   // answers the HTTP requests that have begun, and closes each WebSocket with 1001 when its handler has finished. After
   // that, or after `longest`, ends all connections and threads; this takes longer if a handler blocks. Drops a client
   // that takes no output for a second, and does not wait for clients to answer the close frames, because other clients
-  // wait for the server's successor. If Shutdown is called again while the first call waits, the wait ends, as by
-  // ForceShutdown.
+  // wait for the server's successor. A second call while the first call waits has the effect of ForceShutdown.
   void Shutdown(std::chrono::milliseconds longest);
-  // Makes a present or later Shutdown end all connections without waiting for handlers. May be called from any thread.
+  // Makes Shutdown, now or later, end all connections without waiting for handlers. May be called from any thread.
   void ForceShutdown();
 
   ServerStats Stats() const;
@@ -101,7 +101,7 @@ class Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<Acceptor> acceptor_;
   uint16_t port_ = 0;
-  std::mutex shutdown_mutex_;  // held during Shutdown, so that only one call runs at a time
+  std::mutex shutdown_mutex_;  // locked during Shutdown, so that only one call runs at a time
 };
 
 }  // namespace weir

@@ -25,8 +25,8 @@ namespace weir {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Counter: a number that only one I/O thread changes and any thread may read. So it needs no atomic read-modify-write
-// instruction.
+// Counter: a number that only one I/O thread changes and any thread may read. So Add and Subtract need no atomic
+// read-modify-write instruction.
 class Counter {
  public:
   void Add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -88,7 +88,7 @@ class OwnedSocket {
   int socket_;
 };
 
-// CountedIn: a pointer to a number to which its maker has added one. Subtracts one when it is destroyed.
+// CountedIn: points to a counter to which the code that made the pointer has added one. Its destructor subtracts one.
 struct TakeOne {
   void operator()(std::atomic<uint64_t>* count) const { count->fetch_sub(1, std::memory_order_relaxed); }
 };
@@ -98,7 +98,7 @@ using CountedIn = std::unique_ptr<std::atomic<uint64_t>, TakeOne>;
 struct Accepted {
   OwnedSocket socket;  // non-blocking
   IpAddress peer;
-  Refusal refusal = Refusal::kNone;   // the reason why it has no place, or only one of loopback's own (places.h)
+  Refusal refusal = Refusal::kNone;   // the reason why it has no place, or only an extra one of loopback (places.h)
   std::unique_ptr<TakenPlace> place;  // null if the connection is to be refused
   CountedIn refused = nullptr;        // counts the connection in ServerCore::refusing; null if it has a place
 };
@@ -121,14 +121,14 @@ struct ServerCore {
   const ServerSettings settings;
   const HttpRouter router;
   const ConnectionHandlerFactory factory;
-  TrustedProxies proxies;                          // this and the next two members are set before the first connection
+  TrustedProxies proxies;                          // Listen sets this member and `certificate`
   std::unique_ptr<ServedCertificate> certificate;  // null if the port does not speak TLS
   std::vector<const ThreadCounters*> counters;     // one for each I/O thread
   Places places;
   const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;
 
-  std::atomic<uint64_t> next_id{1};   // the next Connection::id
+  std::atomic<uint64_t> next_id{1};   // the id of the next Connection
   std::atomic<uint64_t> refusing{0};  // the number of connections that are being refused
   std::atomic<bool> going{false};     // true once Shutdown was called
 

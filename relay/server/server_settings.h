@@ -22,7 +22,7 @@ struct ServerSettings {
   uint64_t max_pending_bytes = 4 * 1024 * 1024;        // the most output that may wait for one client
   uint64_t max_address_mb = 32;                        // MiB that one client address may make the relay hold
   uint64_t max_pending_total_mb = 128;                 // MiB of waiting output of all clients; see Session::OverShare
-  std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request, and between requests
+  std::chrono::milliseconds handshake_timeout{10000};  // from accept, or an answer, to a whole request
   std::chrono::milliseconds ping_interval{30000};      // silence before a ping; see server_settings.cc
   std::string trusted_proxies;                         // see TrustedProxies in client_address.h
   bool compression = false;                            // true to accept permessage-deflate

@@ -24,11 +24,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The work of reading and sending a small message, and of sending one; measured with one message in flight.
+// The work of reading and sending a small message, and of only sending one; measured with one message in flight.
 constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
-// The bytes that are read at once for a client whose address has no room. If kept, they are too few to be counted.
+// The bytes that are read at once for a client whose address has no room. They are too few to be counted if they are
+// kept.
 constexpr size_t kLittle = 4096;
 
 // The time after which a peer that takes nothing is dropped during a shutdown, because clients wait for the successor.

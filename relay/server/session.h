@@ -1,14 +1,14 @@
 // Session: one accepted connection, from accept to close, on one I/O thread. Waits for input, reads, sends and ends the
 // connection; its Stage (stage.h) handles the protocol.
 //
-// All work that a client can cause is done in turns. The I/O thread gives turns to client addresses by work
-// (relay/account/turns.h). In a turn the session reads input, calls the stage and sends output. The work of a turn is
-// charged; when it has reached kMostATurn, the rest waits for the session's next turn. A turn is expected to cost as
-// much as the last turn has cost, but at least half of the last turn's expected cost. The first turn is expected to
-// cost kMostATurn.
+// A session does all its work for the client in turns. In a turn it reads input, calls the stage and sends output. When
+// the turn has cost kMostATurn, the rest of the work waits for the session's next turn. The I/O thread chooses the
+// session that gets the next turn by the work that each client address has had (relay/account/turns.h). For this it
+// needs the expected work of a turn: the work of the session's last turn, but at least half of what was expected of
+// that turn, and at most kMostATurn. The first turn is expected to cost kMostATurn.
 //
-// All functions must be called on the I/O thread, unless said otherwise. "Later" means on the same thread, after the
-// function has returned.
+// All functions must be called on the I/O thread, unless their comments say otherwise. "Later" means on the same
+// thread, after the function has returned.
 #pragma once
 
 #include <cstdint>
@@ -36,17 +36,19 @@ class Session final : public std::enable_shared_from_this<Session> {
   void OpenAccount(const IpAddress& client);
   // Begins to read. Must be called once, after OpenAccount and SetStage.
   void Start();
-  // Sets the next stage. It replaces the present stage when that returns from OnInput; then its own OnInput is called.
+  // Sets the next stage. When the present stage returns from OnInput, the session replaces it by the next stage, and
+  // calls the OnInput of that stage.
   void SetStage(std::unique_ptr<Stage> stage);
 
   IoThread& thread() { return thread_; }
   BufferedStream& stream() { return stream_; }
-  const IpAddress& peer() const { return peer_; }  // the other end of the socket, which is the client or a proxy
+  const IpAddress& peer() const { return peer_; }  // the other end of the socket: the client or a proxy
   size_t index = 0;                                // the index in the I/O thread's list of sessions
 
-  // Called when the session becomes a WebSocket. If a trusted proxy has connected, the client is known only now: the
-  // session's place and account become those of the client's address. Returns kNone, or the reason why the client
-  // cannot keep the connection; the caller must then refuse the request. The session must have a place.
+  // Called when the session becomes a WebSocket. If the peer is a trusted proxy, the request has only now named the
+  // client: assigns the session's place and account to the client's address. Returns kNone, or the reason why the
+  // client cannot keep the connection; the caller must then refuse the request. REQUIRES: the session has a place
+  // (places.h).
   Refusal Settle(const IpAddress& client);
   // Returns the account of the client's address. Settle may replace it.
   const std::shared_ptr<Account>& account() const { return account_; }
@@ -54,51 +56,53 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   bool ended() const { return ended_ || ending_; }   // true once End or EndAfterOutput was called
   bool input_ended() const { return input_ended_; }  // true once the end of the input was read
-  // Returns true if the peer sends no more, even if there is input that was not read yet.
+  // Returns true if the peer has closed its sending half, even if there is input that was not read yet.
   bool PeerHasHungUp();
   SteadyTime last_heard() const { return last_heard_; }  // the last time that input was read, or that a pause ended
   SteadyTime last_sent() const { return last_sent_; }    // the last time that output was sent, or the peer took some
   bool blocked() const { return waiting_writable_; }     // true while output waits because the socket takes no more
-  bool is_lingering() const { return linger_until_ != SteadyTime(); }  // true while it only waits for the peer to close
+  // Returns true while the session has sent all output and only waits for the peer to close the connection.
+  bool is_lingering() const { return linger_until_ != SteadyTime(); }
 
-  // While reading is paused, the session does not read the socket, so it does not notice the end of the peer either.
-  // Reading resumes, with a call of OnInput, when ResumeReading has been called as often as PauseReading.
+  // While reading is paused, the session does not read the socket, so it does not notice that the peer has closed the
+  // connection. Reading resumes, with a call of OnInput, when ResumeReading has been called as often as PauseReading.
   void PauseReading() { ++pauses_; }
   void ResumeReading();
   bool paused() const { return pauses_ > 0 && !reads_always_; }
   // Ignores pauses and the lack of room from now on.
   void ReadAlways();
-  // Counts the input that the stage holds and wants (Stage::held_bytes, whole_bytes). Returns true if the account of
-  // the client's address has room for it. If not, OnInput is called later, when there may be room.
+  // Counts in the client's account the input that the stage holds, and the rest of its unfinished message
+  // (Stage::held_bytes and whole_bytes). Returns true if the account has room for both. If not, calls OnInput later,
+  // when there may be room.
   bool TakeRoom();
   // Returns the time since which the session waits for room; nullopt if it does not wait.
   std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
 
-  // Adds to the work of this turn.
+  // Adds `work` to the cost of this turn.
   void Charge(Work work) { spent_ += work; }
   // Returns true if this turn has cost kMostATurn. The stage should then return from OnInput, which is called again in
   // the next turn.
   bool turn_is_over() const { return spent_ >= kMostATurn; }
   static constexpr Work kMostATurn = kTurnWork / 4;
 
-  // Makes OnInput be called later, in the session's next turn, whether or not there is input.
+  // Makes the session call OnInput in its next turn, whether or not there is input.
   void ProcessSoon();
-  // Does the same as ProcessSoon(), from any thread. Moves its reference to the I/O thread, so that no other thread
+  // Does the same, but may be called from any thread. Moves `session` to the I/O thread, so that no other thread
   // destroys the session.
   static void ProcessSoon(std::shared_ptr<Session> session);
   // Sends the output in the session's next turn, together with output that is written until then. Does nothing within
   // OnInput, because the output is sent when OnInput returns.
   void FlushSoon();
-  // Sends as much as one turn may send, and calls Stage::Produce and OnSent. The rest follows in later turns.
+  // Sends as much output as one turn may send, and calls Stage::Produce and OnSent. Later turns send the rest.
   void Flush() { FlushUpTo(kMostATurn); }
-  // Sends as much as the socket takes.
+  // Sends as much output as the socket takes.
   void FlushWhole() { FlushUpTo(UINT64_MAX); }
-  // Updates the account and the counters. Called when the amount of waiting output has changed.
+  // Updates the account and the counters. Must be called when the amount of waiting output has changed.
   void NotePending();
   // Returns the bytes of output that wait, in the stage and in the stream.
   size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
 
-  // The bytes of output that a session may always let wait, however many connections there are.
+  // The bytes of output that may always wait on a session, however many connections there are.
   static constexpr size_t kLeastShare = size_t{64} << 10;
   // Returns true if too much output waits, which means more than max_pending_total_mb on all connections together, and
   // more than an equal share of that, and more than kLeastShare, on this connection.
@@ -117,10 +121,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   // End closes the connection and drops its output. EndAfterOutput sends the output, and then closes the connection or
-  // lets it linger. A lingering connection reads on for a while (kLastWordsTaken in http_bounds.h), because a socket
-  // that is closed with unread input is reset, and the peer may lose the last output. Both functions end the stage with
-  // `cause`: Stage::OnEnd is called later, after EndAfterOutput even while output waits. Later calls do nothing, except
-  // that End cuts short an EndAfterOutput.
+  // lets it linger. A lingering connection still reads and drops input for a while (kLastWordsTaken in http_bounds.h):
+  // if a socket is closed with unread input, the system resets the connection, and the peer may lose the last output.
+  // Both functions end the stage: they call Stage::OnEnd(cause) later, EndAfterOutput even while output waits. Further
+  // calls do nothing, except that End after EndAfterOutput drops the output that still waits.
   enum class Then { kClose, kLinger };
   void End(std::string cause);
   void EndAfterOutput(std::string cause, Then then = Then::kClose);
@@ -131,7 +135,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   void OnTick(SteadyTime now);
   // Called once, when the server shuts down.
   void OnShutdown();
-  // Called when memory is short and the client's address holds the most.
+  // Called when memory is short and the client's address holds more memory than any other.
   void OnGiveUp();
   // Called when the session's place was given to another connection.
   void OnGiveWay();
@@ -178,7 +182,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   size_t noted_held_ = 0;     // bytes of input that the account counts
   Work spent_ = 0;            // the work of this turn so far
   Work expected_ = kMostATurn;
-  int untaken_ = 0;  // bytes that the peer had not acknowledged at the last tick
+  int untaken_ = 0;  // bytes that the peer had not acknowledged at the last OnTick
   uint32_t pauses_ = 0;
   bool waits_for_room_ = false;  // true if OnRoom will be called
   bool in_line_ = false;         // true while the session waits for a turn

@@ -134,7 +134,7 @@ void StreamStage::Begin(const HttpResponse& head) {
 void StreamStage::Write(std::string_view piece) {
   if (session_.ended()) return;
   assert(status_ != 0);
-  // Checks the bytes that wait already, without this piece, so a writer that checks pending_bytes() is never too slow.
+  // Checks the bytes that wait already, without this piece, so a handler that checks pending_bytes() is never too slow.
   EndIfTooSlow();
   if (!session_.ended()) AppendPiece(piece);
 }

@@ -1,5 +1,5 @@
-// The stage (stage.h) for a request over HTTP/1.1 whose body and answer are passed on in pieces. It is an HttpExchange
-// (http_stream.h).
+// The stage (stage.h) for a request over HTTP/1.1 whose body arrives, and whose answer is sent, in pieces. It
+// implements HttpExchange (http_stream.h).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// TlsCertificate: a certificate chain and its key, ready for TLS handshakes. Never changes; connections share it.
+// TlsCertificate: a certificate chain and its key, ready for TLS handshakes. It never changes, so all connections share
+// it.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -19,15 +20,15 @@ struct TlsFiles {
   std::string certificate;  // the certificate, followed by the intermediate certificates
   std::string key;          // the certificate's key, without a password
 
-  // Returns true if no file is set, which means that TLS is not wanted.
+  // Returns true if no file is set; the port then does not speak TLS.
   bool empty() const { return certificate.empty() && key.empty(); }
 };
 
 struct TlsStats {
   uint64_t handshakes = 0;
   uint64_t handshake_failures = 0;
-  uint64_t reloads = 0;                // the number of times that new files came into use
-  uint64_t reload_failures = 0;        // the number of times that new files were not valid
+  uint64_t reloads = 0;                // the number of times that renewed files came into use
+  uint64_t reload_failures = 0;        // the number of times that renewed files were not valid
   int64_t certificate_expires_at = 0;  // seconds since 1970
 };
 
@@ -41,7 +42,7 @@ class TlsCertificate {
 
   ssl_ctx_st* context() const { return context_; }    // OpenSSL's context for new connections
   int64_t expires_at() const { return expires_at_; }  // notAfter, in seconds since 1970
-  // Returns the work of a full handshake. A handshake that resumes an earlier session costs a fraction of it.
+  // Returns the work of a full handshake. A handshake that resumes an earlier session costs a fraction of that.
   Work handshake_work() const { return handshake_work_; }
 
  private:

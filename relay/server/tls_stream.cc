@@ -18,7 +18,7 @@ using boost::system::error_code;
 
 // The longest ClientHello. Clients send at most 2 KB, but OpenSSL allocates as much memory as a hello announces.
 constexpr size_t kMostHelloBytes = size_t{16} << 10;
-// The work on input after which a Read returns, so that other connections have their turns.
+// The work after which a Read returns, so that other connections have their turns.
 constexpr Work kMostAtOnce = kTurnWork / 4;
 // The most messages in a row without data, which are new keys and refused hellos after the first.
 constexpr uint32_t kMostIdleMessages = 32;

@@ -1,8 +1,8 @@
 // TlsStream: encrypts and decrypts between a BufferedStream (buffered_stream.h) and its socket.
 //
-// Reads the socket itself. All encrypted output, including that of the handshake, gathers in a buffer until Flush, so
-// that reading never waits for writing. The work that a peer causes is counted, and one Read does no more work than a
-// session may do in a turn.
+// It reads the socket itself. It keeps all encrypted output, including that of the handshake, in a buffer until Flush,
+// so that reading never waits for writing. It counts the work that the peer causes, and one Read does no more work than
+// a session may do in a turn.
 //
 // Not thread-safe: all functions must be called on the connection's I/O thread.
 #pragma once
@@ -36,15 +36,15 @@ class TlsStream {
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  // Goes on with the handshake, then decrypts at most `most` bytes of input into `to`. Returns the number of bytes; 0
-  // if none has arrived. If no more input will arrive, sets `error`, even if it returns bytes, to
+  // Continues the handshake, then decrypts at most `most` bytes of input into `to`. Returns the number of bytes; 0 if
+  // none has arrived. If no more input can arrive, sets `error`, even if it returns bytes, to
   //  * asio's eof if the peer has announced the end (close_notify) or has sent nothing at all,
   //  * connection_aborted if the input ends in another way, because an attacker may have cut it off,
   //  * EPROTO if the input is not TLS; fault() then says what is wrong,
   //  * or the socket's error.
   size_t Read(char* to, size_t most, boost::system::error_code& error);
-  // Returns true if the last Read may have left input. The caller must then call Read again, because the socket may
-  // never become readable for this input.
+  // Returns true if the last Read may have left input unread. The caller must then call Read again, because the system
+  // may never report the socket as readable for that input.
   bool has_more() const { return has_more_; }
   bool ready() const { return ready_; }              // true once the handshake is done
   bool chose_http2() const { return chose_http2_; }  // true if the client chose HTTP/2 in the handshake
@@ -62,7 +62,7 @@ class TlsStream {
   // output is left because the socket takes no more for now.
   size_t Flush(boost::system::error_code& error, bool& blocked);
 
-  // Returns the work that was done since the last call of TakeWork.
+  // Returns the work that the stream has done since the last call of TakeWork.
   Work TakeWork() { return std::exchange(work_, 0); }
 
   // Sets the versions of TLS, the offered protocols and the callbacks in the OpenSSL context of a certificate.
@@ -97,7 +97,7 @@ class TlsStream {
   size_t output_sent_ = 0;
   size_t left_to_receive_ = 0;  // bytes that this Read may still receive
   Work work_ = 0;
-  uint32_t idle_messages_ = 0;  // the number of messages in a row without data
+  uint32_t idle_messages_ = 0;  // the number of TLS messages without data since the last message with data
   std::array<char, kBeginBytes> begin_{};
   uint8_t begin_bytes_ = 0;
   uint8_t begin_taken_ = 0;

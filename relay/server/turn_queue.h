@@ -1,7 +1,7 @@
-// TurnQueue: keeps the tasks that Beast posts while a piece of input is read. The loop that reads the piece
-// (WebSocketStage) runs them itself, within the same turn of the session; the io_context does not run them. With
-// messages of 590 bytes, 16 in flight, a post to the io_context would cost 0.3 µs for each message, and output would be
-// sent between two messages of one piece.
+// TurnQueue: keeps the tasks that Beast posts while WebSocketStage reads a piece of input. WebSocketStage runs the
+// tasks itself, within the same turn of the session, instead of the io_context. With messages of 590 bytes, 16 in
+// flight, posting to the io_context would cost 0.3 µs for each message, and output would be sent between two messages
+// of one piece.
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -17,14 +17,14 @@ namespace weir {
 // Not thread-safe.
 class TurnQueue {
  public:
-  // `wake` is called within Push when a task enters an empty queue; it must make sure that RunOne is called soon.
-  // `context` is only the execution context that an Asio executor must have; it gets no tasks.
+  // Push calls `wake` when a task enters an empty queue; `wake` must make sure that RunOne is called soon. `context` is
+  // only the execution context that an Asio executor must have; the queue posts no tasks to it.
   TurnQueue(boost::asio::execution_context& context, std::function<void()> wake)
       : context_(context), wake_(std::move(wake)) {}
 
   boost::asio::execution_context& context() const { return context_; }
 
-  // Adds a task behind the other tasks.
+  // Adds a task at the end of the queue.
   template <typename Function>
   void Push(Function&& function) {
     tasks_.push_back(std::make_unique<TaskOf<std::decay_t<Function>>>(std::forward<Function>(function)));

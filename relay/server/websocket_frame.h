@@ -1,6 +1,7 @@
 // The part of the WebSocket protocol that the server handles without Beast: negotiating compression, writing text
 // messages without compression, and writing the close frame when Beast can no longer write. Beast ends its stream when
-// it refuses a client's frame, but the client still gets its outstanding answers, and a close frame with a reason.
+// it refuses a client's frame, but the server still sends the client its outstanding answers, and a close frame with a
+// reason.
 #pragma once
 
 #include <boost/beast/websocket/option.hpp>
@@ -17,7 +18,8 @@ boost::beast::websocket::permessage_deflate DeflateFor(std::string_view offer);
 
 enum class Opcode : uint8_t { kText = 1, kClose = 8 };
 
-// Appends one frame, which is a whole message without compression. The frame's payload is the concatenation of `parts`.
+// Appends one frame to the stream's output. The frame is a whole message without compression, whose payload is the
+// concatenation of `parts`.
 void AppendFrame(BufferedStream& stream, Opcode opcode, std::initializer_list<std::string_view> parts);
 
 // Removes the close frame without a reason that Beast has just written to the end of the stream's output. Returns the

@@ -1,5 +1,5 @@
-// The stage (stage.h) of a WebSocket. It is the Connection (connection.h) of the handlers, and runs Beast's WebSocket
-// on the session's stream.
+// The stage (stage.h) of a WebSocket. It implements Connection (connection.h), and runs Beast's WebSocket on the
+// session's stream.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
