@@ -1,4 +1,4 @@
-// Reads weir.yaml (WEIR_CONFIG), which has a section for each limiter.
+// Reads a section of weir.yaml, the limiters' configuration file, which the setting WEIR_CONFIG names.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace weir {
 
-// Reads the file, and calls `read` with the section if the file has it. `section` is "quota", "keyed", "defaults",
-// "endpoints" or "server"; the others of these five are skipped. Returns an error if the file cannot be read or has any
-// other key, and the errors that `read` has reported on values.
+// Reads the file at `path` and, if the file has the section `section`, calls `read` with that section. `section` is one
+// of "quota", "keyed", "defaults", "endpoints" and "server"; the other four sections are skipped. Returns an error if
+// the file cannot be read, if it has a section with any other name, or if `read` has reported an error on a value.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

@@ -1,4 +1,4 @@
-// ConfigReads: counts the readings of a limiter's configuration file, for the metrics.
+// ConfigReads: counts how often a limiter has read its configuration file again, and shows the counts as metrics.
 //
 // Threads: any.
 #pragma once
@@ -13,13 +13,13 @@ namespace weir {
 
 class ConfigReads {
  public:
-  // Counts a reading; `good` is false if it ended in an error.
+  // Counts one reading of the file. `good` is true if the reading succeeded.
   void Note(bool good) {
     (good ? good_reads_ : errors_).fetch_add(1, std::memory_order_relaxed);
     good_.store(good, std::memory_order_relaxed);
   }
 
-  // Adds the metrics. Their names begin with `limiter`: "weir_keyed" and the like.
+  // Adds the metrics to `families`. Their names begin with `limiter`, for example "weir_keyed".
   void AppendTo(MetricFamilies& families, const std::string& limiter) const {
     families.Counter(limiter + "_config_reads_total", "Readings of the configuration file, by result")
         .Add(good_reads_.load(std::memory_order_relaxed), {{"result", "good"}})
@@ -32,7 +32,7 @@ class ConfigReads {
  private:
   std::atomic<uint64_t> good_reads_{0};
   std::atomic<uint64_t> errors_{0};
-  std::atomic<bool> good_{true};  // the newest reading was good
+  std::atomic<bool> good_{true};  // the newest reading succeeded
 };
 
 }  // namespace weir

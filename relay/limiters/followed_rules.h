@@ -1,8 +1,8 @@
-// FollowedRules: reads the rules of a limiter from its files when the limiter opens, and again whenever the files have
-// changed or an operator asks for it. If a later reading fails, the error is logged and the running rules stay.
+// FollowedRules: reads the rules of a limiter from its files when the limiter opens, and again when the files have
+// changed or ReadSoon is called. If a later reading fails, it logs the error, and the limiter keeps its rules.
 //
-// Threads: Open and Stop are for the owner's thread; between them, any thread may call ReadSoon. Later readings happen
-// on a thread of the ConfigWatch (config_watch.h), which then calls `read`, `use` and `note_again`.
+// Threads: the limiter's owner calls Open and Stop; between these two calls, any thread may call ReadSoon. Open calls
+// `read` and `use` itself. For later readings, the thread of a ConfigWatch calls `read`, `use` and `note_again`.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -19,30 +19,31 @@
 
 namespace weir {
 
-// `Read` is the type of the rules as they were read. It must have a member `summary`, a text for the log.
+// `Read` is the type of what a reading returns: the rules, and a member `summary`, which describes them in the log.
 template <typename Read>
 class FollowedRules {
  public:
   struct Steps {
     std::string limiter;  // the name of the limiter in the log
-    std::string path;     // the file or the directory; empty: there is none, and the default rules apply
-    // Reads the rules. `running` has the rules in use; it is null at the first reading.
+    std::string path;     // the file or directory of the rules; empty: there is none, and default rules apply
+    // Reads the rules. `running` points to the rules in use; it is null when Open calls this.
     std::function<Result<Read>(const Read* running)> read;
-    // Puts rules into use, in Open and after each later reading that was good.
+    // Makes the limiter use the rules. Called by Open, and after each later reading that succeeded.
     std::function<void(const Read&)> use;
-    // Called after each later reading; `good`: it succeeded. A reading during which the files changed does not count.
+    // Called after each later reading; `good` is true if it succeeded. Neither this nor `use` is called after a reading
+    // during which the files changed; the watch then reads them once more.
     std::function<void(bool good)> note_again;
   };
 
-  // `files` watches the files of `path`, and looks at them after every `interval`.
+  // `files` finds out whether the files at `path` have changed; it is asked once in every `interval`.
   FollowedRules(FileWatch files, std::chrono::milliseconds interval, Steps steps)
       : files_(std::move(files)), interval_(interval), steps_(std::move(steps)) {}
 
-  // Reads the rules, puts them into use and begins to watch the files. If the rules cannot be read, returns the error
-  // and changes nothing. Call it once.
+  // Reads the rules, makes the limiter use them, and starts to watch the files. If the rules cannot be read, returns
+  // the error and does nothing else. Call Open once.
   Status Open() {
     std::optional<Result<Read>> read;
-    // If the files change meanwhile, the watch reads them again.
+    // If the files change during this reading, the watch will read them again.
     files_.ReadWhole([&] { read = steps_.read(nullptr); });
     if (!read->ok()) return read->status();
     running_ = std::move(*read).value();
@@ -53,17 +54,18 @@ class FollowedRules {
     return Status();
   }
 
-  // Asks the watch to read the files again soon. Without a path, only writes to the log that there is nothing to read.
+  // Asks the watch to read the files again soon, and returns at once. If there is no path, only logs that there is
+  // nothing to read.
   void ReadSoon() {
     if (watch_ != nullptr) return watch_->ReadSoon();
     spdlog::info("{}: there is no configuration to read again: WEIR_CONFIG is not set", steps_.limiter);
   }
 
-  // Ends the watch, and waits for a reading that runs.
+  // Ends the watch. Waits until a reading that has begun is finished.
   void Stop() { watch_.reset(); }
 
  private:
-  // Reads the files, and returns the function that puts the rules into use or logs the error.
+  // Reads the files. Returns a function that makes the limiter use the rules or, if they could not be read, logs why.
   std::function<void()> ReadAgain() {
     return [this, read = steps_.read(&running_)] {
       if (read.ok()) {
@@ -77,7 +79,7 @@ class FollowedRules {
     };
   }
 
-  FileWatch files_;  // until Open, which moves it into the watch
+  FileWatch files_;  // used until Open moves it into watch_
   const std::chrono::milliseconds interval_;
   const Steps steps_;
   Read running_;

@@ -56,7 +56,7 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   return wrong.empty() ? Status() : wrong.front();
 }
 
-// The environment may be the relay's too, so the relay's settings count as known.
+// A gate and a relay may run with the same environment, so this does not warn of the relay's settings.
 void WarnOfUnknownSettings(const Environment& environment) {
   RelayConfiguration relay;
   AllLimiterSettings limiters;
@@ -81,7 +81,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
   GateServer& server = *opened.value();
   const auto at_once = [&server] {
     server.ForceShutdown();
-    if (!server.all_is_in_store()) return;  // counts are being written down
+    if (!server.all_is_in_store()) return;  // Shutdown still has to write counts to a store
     spdlog::warn("stopped at once");
     StopLogging();
     _exit(0);

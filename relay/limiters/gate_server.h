@@ -1,4 +1,4 @@
-// GateServer: the server of `weir gate`, which serves the limiters on a port of their own.
+// GateServer: the server of `weir gate`. It serves all limiters that the settings ask for on one port, without a relay.
 //
 //   auto server = GateServer::Open(configuration);
 //   if (!server.ok()) …
@@ -33,8 +33,9 @@ inline constexpr uint64_t kGatePort = 3335;
 struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // The clients are programs. Many run on one machine or behind one address, and keep their connections for the next
-  // call. So one address may have all connections, except those that other addresses have a claim to (server/places.h).
+  // The clients of a gate are programs. Many of them may share an address, and they keep their connections open between
+  // calls. So a gate keeps an idle connection for 75 s, and does not limit the connections of one address, except while
+  // it must leave room for other addresses (server/places.h).
   ServerSettings server{
       .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
@@ -49,38 +50,39 @@ void Declare(SettingTable& table, GateConfiguration& configuration);
 
 class GateServer {
  public:
-  // Opens the limiters, binds the port and starts the threads, but accepts no connection yet. Returns an error if one
-  // of these fails.
+  // Opens the limiters, binds the port and starts the threads, but does not accept connections yet. Returns an error if
+  // one of these steps fails.
   static Result<std::unique_ptr<GateServer>> Open(const GateConfiguration& configuration);
-  // Calls Shutdown(0).
   ~GateServer() { Shutdown(std::chrono::milliseconds(0)); }
 
   // Begins to accept connections.
   void Accept() { server_.Accept(); }
   uint16_t port() const { return server_.port(); }  // the port that was bound, even if the settings say 0
-  // Returns the address at which a program on this machine reaches the gate: "127.0.0.1:3335".
+  // Returns the address at which programs on this machine reach the gate, for example "127.0.0.1:3335".
   std::string host_and_port() const;
-  std::string url() const;  // the same with http:// or https://
+  std::string url() const;  // host_and_port() with http:// or https:// before it
   // Asks other threads to read the limiters' configuration files and the TLS certificate again, and returns at once. If
-  // a file is wrong, the error is logged and what was read before stays in use.
+  // a file is wrong, its thread logs the error, and the gate goes on with the old content.
   void Reload();
-  // Writes a page about the gate's state to the log (state_page.h). May be called from any thread, but not once
+  // Writes a page about the gate's state to the log (state_page.h). May be called from any thread, but not after
   // Shutdown has begun.
   void TellState() const;
-  // Stops accepting, answers all open requests (those that wait in line with 503) and closes the connections, within
-  // `longest` minus the longest call of a store (ServedLimiter::longest_call). Then stops the limiters: they wait for
-  // the calls that their stores have begun, and write to their stores what is only in memory. `longest` does not bound
-  // this last part. ForceShutdown, which any thread may call, ends the wait for requests and connections.
+  // Works in two steps. First it stops accepting connections, answers all open requests (with 503 if they still wait in
+  // a queue) and closes the connections. It gives this step at most `longest` minus the longest call of a store
+  // (ServedLimiter::longest_call), and ForceShutdown, which any thread may call, ends the step at once. Then it stops
+  // the limiters, which wait for their stores' running calls and write counts that are only in memory to their stores;
+  // `longest` does not bound this second step.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown() { server_.ForceShutdown(); }
-  // Returns true if no limiter has counts that Shutdown still has to write to a store.
+  // Returns false if Shutdown may still have to write counts of a limiter to a store (ServedLimiter::all_is_in_store).
   bool all_is_in_store() const;
 
  private:
   GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
-  // Returns whether a gRPC service can serve; "" asks for all of them. Returns nullopt if there is no such service.
+  // Returns true if the limiter with this gRPC service (or health_name) can decide; for "", if all limiters can.
+  // Returns nullopt if there is no such limiter.
   std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
   MetricSources Sources() const;
@@ -88,7 +90,7 @@ class GateServer {
   const std::string listen_;
   const std::unique_ptr<Traces> traces_;  // null if traces are off
   const ServedLimiters limiters_;
-  bool open_ = false;  // all limiters are open
+  bool open_ = false;  // true once all limiters are open
   const Admin admin_;
   const double started_at_;  // seconds since 1970
   CachedText metrics_text_;

@@ -1,5 +1,6 @@
-// LatestStates: keeps the newest states of a limiter's keys or endpoints, for code that shows them each second and must
-// not wait. The limiter itself may answer a moment later, on another thread (keyed_limiter.h, queued_limiter.h).
+// LatestStates: gets the states of a limiter's keys or endpoints for the live page, which shows them once a second and
+// must not block. The limiter may pass its states to a callback late, on another thread (keyed_limiter.h,
+// queued_limiter.h). So this class remembers the states that it received last.
 //
 // Threads: any.
 #pragma once
@@ -17,9 +18,9 @@ class LatestStates {
  public:
   using Done = std::function<void(std::vector<State>)>;
 
-  // Calls `describe`, which must call its argument once, with the present states, at any time and on any thread.
-  // Returns these states if they come before `describe` returns, else the newest states that came before; none if none
-  // came yet.
+  // Calls `describe` with a callback. `describe` asks the limiter to call that callback once with its present states,
+  // on any thread, before `describe` returns or later. Ask does not wait for the callback: it returns the states that
+  // the last callback has brought, which may be one of an earlier Ask. The vector is empty if no callback has run yet.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
       const std::lock_guard lock(kept->mutex);
@@ -34,7 +35,7 @@ class LatestStates {
     std::mutex mutex;
     std::vector<State> states;
   };
-  const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();  // callbacks share it, and may outlive this object
 };
 
 }  // namespace weir

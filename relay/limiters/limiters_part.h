@@ -1,6 +1,6 @@
-// LimitersPart: serves the limiters on a relay's port (RelayPart), for the relay's administrators. Since a relay is
-// open to every client, by default only administrators may use the quotas (WEIR_QUOTA_API), and no client may use the
-// keys, the endpoints or Envoy's rate limits (WEIR_KEYED_API, WEIR_QUEUED_API, WEIR_RATELIMIT_API).
+// LimitersPart: the part of a relay (RelayPart) that serves the limiters on the relay's port. Since every client can
+// reach that port, by default only the relay's administrators may use the quotas (WEIR_QUOTA_API), and the other three
+// limiters are off (WEIR_KEYED_API, WEIR_QUEUED_API, WEIR_RATELIMIT_API).
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ class LimitersPart final : public RelayPart {
   // Also declares the settings that only `weir gate` and `weir quota` use, because all three may share one environment.
   void Declare(SettingTable& table) override;
   void AddRoutes(HttpRouter& router) override;
-  // Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A Redis that does not
-  // answer is no error.
+  // Opens the limiters. Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A
+  // Redis that does not answer is not an error.
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void HangUp() override;
@@ -29,7 +29,7 @@ class LimitersPart final : public RelayPart {
   AllLimiterSettings settings_;
   const Admin* admin_ = nullptr;   // set by Start
   ServedLimiters limiters_;        // set by AddRoutes
-  std::atomic<bool> open_{false};  // all limiters are open
+  std::atomic<bool> open_{false};  // Start has opened all limiters
 };
 
 }  // namespace weir

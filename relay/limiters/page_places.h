@@ -1,5 +1,5 @@
-// The places between the pages of a listing, as texts: a client sends the "next":"3-118" of one page as ?after=3-118 to
-// get the next page.
+// Converts the place where a page of a listing begins (PagePlace) to text and back. If a page contains "next":"3-118",
+// a client gets the page after it by sending ?after=3-118.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace weir {
 
-// Reads the query of a listing, whose only parameter is `after`. An empty query means the first page. The error says
-// what is wrong with the query.
+// Returns the place that `query`, the query of a listing's URL, states in its only parameter, `after`. An empty query
+// means the first page. Returns an error if the query is wrong.
 Result<PagePlace> ReadPagePlace(std::string_view query);
-// Returns the text of a place: "3-118".
+// Returns the text of a place, for example "3-118".
 std::string PagePlaceText(const PagePlace& place);
 
 }  // namespace weir

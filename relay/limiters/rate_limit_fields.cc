@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// An Integer of RFC 8941 has at most 15 digits.
+// Returns the number as an Integer of RFC 8941, which has at most 15 digits.
 std::string FieldInteger(int64_t value) { return std::to_string(std::clamp<int64_t>(value, 0, 999'999'999'999'999)); }
 std::string WholeSeconds(Duration d) { return FieldInteger(std::chrono::ceil<seconds>(d).count()); }
 

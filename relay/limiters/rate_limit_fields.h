@@ -1,5 +1,5 @@
-// The header fields RateLimit-Policy and RateLimit of the IETF, by which the quotas, the keys and the endpoints tell
-// clients their limits, and the value of Retry-After.
+// Writes the header fields RateLimit-Policy and RateLimit of the IETF's draft, in which the answers of quotas, keys and
+// endpoints state the client's limits; and the value of Retry-After.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace weir {
 
-// A limit and its present state.
+// A limit and its state, for one entry of both fields.
 struct LimitState {
   std::string_view policy;        // the name of the limit
   int64_t amount = 0;             // units that may be used in `window`
   Duration window{};              // 0 if its length varies
   int64_t remaining = 0;          // units that are left
-  std::optional<Duration> reset;  // time until more units are available; nullopt: the field does not say it
-  std::string_view unit = {};     // the quota unit of the draft; empty: requests
+  std::optional<Duration> reset;  // time until more units are available; nullopt: the entry does not state it
+  std::string_view unit = {};     // the draft's name of the unit ("tokens"); empty: requests
   std::optional<int64_t> burst;   // units that may be used at once, if the limit is a token bucket
 };
 
-// Adds both fields, with an entry for each limit. There must be at least one limit.
+// Adds both fields, with an entry for each limit. REQUIRES: `limits` is not empty.
 void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields);
 
-// Returns the value of Retry-After: whole seconds, rounded up, at least 1.
+// Returns the value of Retry-After for this wait: whole seconds, rounded up, at least 1.
 std::string RetryAfterSeconds(Duration wait);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// ServedLimiter: the interface by which a port serves a limiter. The port is that of `weir gate` or of a relay.
+// ServedLimiter: the interface of a limiter for the server that serves it on its port: `weir gate` or a relay.
 //
-// Threads: once Open has returned, any thread may call all functions except Stop.
+// Threads: after Open has returned, any thread may call the functions other than AddRoutes, Open and Stop.
 #pragma once
 
 #include <chrono>
@@ -19,41 +19,41 @@ namespace weir {
 
 class ServedLimiter {
  public:
-  // Returns the answer to a client that is no administrator, or nullopt for an administrator, as Admin::Refusal does.
+  // Returns nullopt if the client is an administrator, else the answer that refuses the request (Admin::Refusal).
   using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
 
   virtual ~ServedLimiter() = default;
 
-  // Adds the routes of the limiter. Their handlers are not called before Open has returned. Open is called when all
-  // limiters have added their routes.
+  // Adds the routes of the limiter. The server calls Open only after all limiters have added their routes, and calls
+  // the routes' handlers only after Open has returned. `refusal` is for the routes that only administrators may use.
   virtual void AddRoutes(HttpRouter& router, const Refusal& refusal) = 0;
-  // Opens the limiter. Returns an error if its settings or its configuration are wrong, or if its store cannot be used;
-  // then the functions below must not be called, except grpc_service and health_name. `tracer` may be null; else it
-  // must live until Stop has returned.
+  // Opens the limiter. Returns an error if its settings or its configuration are wrong, or if its store cannot be used.
+  // After an error, of the functions below only grpc_service and health_name may be called. `tracer` may be null;
+  // otherwise it must live until Stop has returned.
   virtual Status Open(Tracer* tracer) = 0;
 
   // Returns the name of the limiter's gRPC service; empty if it has none.
   virtual std::string_view grpc_service() const { return {}; }
   // Returns another name for the limiter in gRPC's health checks; empty if it has none.
   virtual std::string_view health_name() const { return {}; }
-  // Returns an error if the limiter cannot decide. If it can, but something is wrong, writes that into *note. `note`
-  // must not be null.
+  // Returns an error if the limiter cannot decide about requests. If it can decide but something else is wrong, may
+  // write that to *note. REQUIRES: `note` is not null.
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
   // Adds the metrics of the limiter.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
   // Adds the limiter's tables to the live page. See RelayPart::AppendLive.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
-  // Asks another thread to read the configuration again. Must not block. If the configuration is wrong, the error is
-  // logged and the running one stays.
+  // Asks another thread to read the configuration again. Must not block. If the configuration is wrong, that thread
+  // logs the error, and the limiter keeps its old configuration.
   virtual void ReloadSoon() = 0;
 
-  // Returns the longest time that Stop may have to wait for a call of the store.
+  // Returns the longest time for which a call may block on the store. A shutdown leaves Stop this much of its time.
   virtual std::chrono::milliseconds longest_call() const { return {}; }
-  // Returns false if Stop may have counts to write to the store, which would be lost without Stop. A limiter that never
-  // writes its counts returns true.
+  // Returns true if the process may end without Stop, because Stop has no counts to write to a store. Returns false if
+  // Stop may have some; that includes any quota store in memory, even one that is never written to a file.
   virtual bool all_is_in_store() const { return true; }
-  // Called when no connection is left. Waits for the store's calls that have begun, and writes to the store what is
-  // only in memory. A second call does nothing.
+  // Waits until the calls that the store has begun are answered, then writes counts that are only in memory to the
+  // store. Called when no connection is left. A second call does nothing.
   virtual void Stop() = 0;
 };
 

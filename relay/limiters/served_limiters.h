@@ -1,4 +1,4 @@
-// The settings of all limiters, and the limiters that are made from them.
+// The settings of all limiters, and the functions that make and open the limiters.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,18 @@ namespace weir {
 
 struct ServedLimiterSettings {
   QuotaSettings quota;
-  // The configuration file of the quotas (weir.yaml) has the sections of `keyed` and `queued` too.
+  // These two have sections in the configuration file that quota.config_file names (weir.yaml).
   KeyedSettings keyed;
   QueuedSettings queued;
   EnvoySettings envoy;
 };
 void Declare(SettingTable& table, ServedLimiterSettings& settings);
 
-// Returns all errors in the names of stores and in the configuration files. Opens no store.
+// Checks the names of the stores, and reads all configuration files. Returns the errors that it finds. Opens no store.
 std::vector<Status> Check(const ServedLimiterSettings& settings);
 
-// The settings that `weir gate`, `weir quota` and a relay have for limiters. All three may share one environment.
+// The limiter settings of `weir gate`, `weir quota` and a relay together: the three programs may run with the same
+// environment, so each of them accepts the settings of the others.
 struct AllLimiterSettings {
   ServedLimiterSettings limiters;
   QuotaAdminSettings admin;
@@ -38,8 +39,8 @@ void Declare(SettingTable& table, AllLimiterSettings& settings);
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
 // Makes the limiters that the settings do not turn off. They are not open yet.
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
-// Opens the limiters, one after the other. Returns the first error; then the limiters before the one that failed are
-// open, and the others are not. `tracer` may be null.
+// Opens the limiters one after the other. If one cannot be opened, returns its error; then the limiters before it are
+// open, and those after it are not. `tracer` may be null.
 Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

@@ -1,12 +1,12 @@
-// EnvoyApi: Envoy's rate limits over HTTP, with the paths and answers of the published service (envoyproxy/ratelimit).
-// Envoy itself uses gRPC (envoy_grpc.h).
+// EnvoyApi: serves Envoy's rate limits over HTTP, with the paths and answers of the service that Envoy's project
+// publishes (envoyproxy/ratelimit). Envoy itself uses gRPC (envoy_grpc.h).
 //
 //   POST /json            a RateLimitRequest in JSON:
 //                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
-//   GET /debug/ratelimit  the configured limits, at most kMostShown, and the counts of each
+//   GET /debug/ratelimit  shows the configured limits with their counts, at most kMostShown of them
 //
-// The answer of /json is 200 if the request may pass, and 429 with Retry-After if a limit is exceeded. Both have a
-// RateLimitResponse, without members that are 0:
+// The answer of /json is 200 if the request may pass, and 429 with Retry-After if a limit is exceeded. Its body is a
+// RateLimitResponse in JSON, without members that are 0:
 //   {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},
 //   "limitRemaining":4,"durationUntilReset":"3600s"}]}
 // Errors are {"error":{"code":…,"message":…}}: 400 invalid_request, 403 forbidden (the request comes from a page of
@@ -32,32 +32,32 @@ namespace weir {
 struct EnvoyRoute {
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // the answer shows what other clients do
+  bool shows = false;  // the answer shows what other clients have used
 };
 
 class EnvoyApi {
  public:
   static constexpr size_t kMostShown = 1000;
 
-  // `metrics` must outlive this object. The limiter must be destroyed before it, because the limiter may still answer
-  // requests through it. If `response_headers` is true, answers say which RateLimit header fields Envoy shall add to
-  // the response that it sends.
+  // `metrics` must outlive this object. `limiter` must be destroyed before this object, because the limiter may still
+  // answer requests through this object. If `response_headers` is true, answers contain RateLimit header fields, which
+  // Envoy adds to the response that it sends to its client.
   EnvoyApi(DescriptorLimiter& limiter, EnvoyMetrics& metrics, bool response_headers)
       : limiter_(limiter), metrics_(metrics), response_headers_(response_headers) {}
 
   static std::span<const EnvoyRoute> Routes();
-  // Answers a request for a route. Does not check whether the client may use the route. Calls `reply` once, at once or
-  // later, on any thread.
+  // Answers a request for a route. The caller must have checked that the client may use the route. Calls `reply` once,
+  // before Answer returns or later, on any thread.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // Asks the limiter about a request that came in a form other than JSON. `request` must live until Ask has returned;
-  // `done` is called as DescriptorLimiter says.
+  // Passes a request that came in a form other than JSON to the limiter. `request` must live until Ask has returned.
+  // The limiter calls `done` once, before Ask returns or later, on any thread (DescriptorLimiter::Done).
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
-  // Counts such a request if it could not be read.
+  // Counts a request, in a form other than JSON, that could not be read.
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // Returns the header fields that Envoy shall add. They describe one descriptor, chosen as the published service does:
-  // the last one that refuses the request or, if none does, the first of those with the least left. Returns none if no
-  // limit applied, or if `response_headers` is false.
+  // Returns the header fields that Envoy should add. They describe one descriptor. As in the published service, that is
+  // the last descriptor over its limit that is not in quota mode or, if there is none, the descriptor with the fewest
+  // hits left (the first of equals). Returns no fields if no limit applied, or if `response_headers` is false.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 namespace rls = envoy::service::ratelimit::v3;
 using Code = DescriptorAnswer::Code;
 
-// The request's texts belong to the message.
+// Reads `message` into *request, whose string_views then point into `message`.
 Status ReadMessage(const rls::RateLimitRequest& message, EnvoyRequest* request) {
   request->domain = message.domain();
   request->hits = message.hits_addend();
@@ -26,7 +26,7 @@ Status ReadMessage(const rls::RateLimitRequest& message, EnvoyRequest* request) 
     for (const auto& entry : from.entries()) to.entries.push_back({entry.key(), entry.value()});
     if (from.has_hits_addend()) to.hits = from.hits_addend().value();
     if (!from.has_limit()) continue;
-    // An unknown unit reads as 0.
+    // protobuf reads a unit that it does not know as 0, which UnitOfNumber refuses.
     const Result<LimitUnit> unit = UnitOfNumber(static_cast<uint64_t>(from.limit().unit()));
     if (!unit.ok())
       return Status::Error("the limit of descriptor " + std::to_string(request->descriptors.size()) + ": " +

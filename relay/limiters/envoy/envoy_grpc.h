@@ -1,7 +1,8 @@
-// Envoy's rate limits over gRPC: envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit, by which Envoy asks
-// whether a request may pass. The answers are those of POST /json (envoy_api.h), and a call that is answered with a
-// refusal succeeds. A call fails with INVALID_ARGUMENT if its message is wrong. Envoy lets a request pass if the call
-// fails, unless failure_mode_deny is set; so no value that Envoy's clients send makes a call fail.
+// Serves Envoy's rate limits over gRPC: envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit, which Envoy calls
+// to ask whether a request may pass. The answers are those of POST /json (envoy_api.h); a refusal is an answer
+// (OVER_LIMIT), not an error of gRPC. A call fails with INVALID_ARGUMENT if its message is wrong. If a call fails,
+// Envoy lets the request pass, unless failure_mode_deny is set; so no value that a client of Envoy sends makes a call
+// fail.
 //
 // Threads: any.
 #pragma once
@@ -15,8 +16,8 @@ namespace weir {
 
 inline constexpr const char* kEnvoyGrpcService = "envoy.service.ratelimit.v3.RateLimitService";
 
-// Adds the gRPC service. `api` is called for each call, once the limiter is open. If `for_admins` is true, only
-// administrators may ask; `refusal` makes the answer to others.
+// Adds the gRPC service. `api` returns the EnvoyApi; it is called for each gRPC call, and not before the limiter is
+// open. If `for_admins` is true, only administrators may call, and others get the answer of `refusal`.
 void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
                   std::function<EnvoyApi&()> api);
 

@@ -1,4 +1,4 @@
-// EnvoyMetrics: the metrics of Envoy's rate limits. The limiter itself counts its answers and its hits.
+// EnvoyMetrics: shows the metrics of Envoy's rate limits. It takes the counts of answers and hits from the limiter.
 //
 // Threads: any.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// Returns the name of a code in JSON and as a label. A name never changes.
+// Returns the name of a code, for JSON and for labels of metrics. Names are the same in every version of weir.
 std::string_view NameOf(DescriptorAnswer::Code code);
 
 class EnvoyMetrics {

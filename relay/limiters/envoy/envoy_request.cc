@@ -15,12 +15,12 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Says what is wrong; empty if nothing is.
+// A text that says what is wrong; empty if all is right.
 using Fault = std::string;
 
 struct Member {
   std::string_view name;          // in JSON
-  std::string_view name_in_file;  // in the .proto file; the same if it is one word
+  std::string_view name_in_file;  // in the .proto file; the same as `name` if that is a single word
   std::function<Fault(const dom::element& value)> read;
 };
 
@@ -88,7 +88,7 @@ Fault ReadText(const std::string& place, const dom::element& value, std::string_
 Fault ReadNumber(const std::string& place, const dom::element& value, uint64_t most, uint64_t* number) {
   std::string_view text;
   bool good = value.get(*number) == simdjson::SUCCESS;
-  // protobuf allows no white space in such a text.
+  // protobuf allows a number as a string of digits, without white space.
   if (!good && value.get(text) == simdjson::SUCCESS && text.find_first_not_of("0123456789") == text.npos) {
     const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = static_cast<double>(most)});
     good = parsed.ok();

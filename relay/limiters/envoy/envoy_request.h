@@ -1,5 +1,5 @@
-// EnvoyRequest: a RateLimitRequest of Envoy, read from gRPC or JSON. Its texts point into the message from which it was
-// read, which must live until Ask has returned.
+// EnvoyRequest: a RateLimitRequest of Envoy, read from gRPC or JSON. Its string_views point into the message from which
+// it was read. That message must live until Ask has returned.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ class EnvoyRequest {
   struct Descriptor {
     std::vector<DescriptorEntry> entries;
     std::optional<UnitLimit> limit;  // replaces the limit of the rules
-    std::optional<uint64_t> hits;    // replaces the request's
+    std::optional<uint64_t> hits;    // replaces EnvoyRequest::hits
   };
 
   std::string_view domain;
   std::vector<Descriptor> descriptors;
   uint32_t hits = 0;  // hits to charge; 0 counts as 1
 
-  // Asks the limiter, which calls `done` as DescriptorLimiter says.
+  // Passes the request to the limiter, which calls `done` once (DescriptorLimiter::Done).
   void Ask(DescriptorLimiter& limiter, DescriptorLimiter::Done done) const;
 };
 
-// Returns the unit with this number in Envoy's protocol; an error if there is none, or if it is UNKNOWN (0).
+// Returns the unit with this number in Envoy's protocol. Returns an error for an unknown number, and for 0 (UNKNOWN).
 Result<LimitUnit> UnitOfNumber(uint64_t number);
 
 // Reads the JSON form of the message, as protobuf defines it: numbers may be strings, and members may have the names of
 // the .proto file. Returns an error if the text is wrong or has an unknown member; `request` must not be used then. The
-// texts of `request` are valid until this thread calls ReadEnvoyRequest again.
+// string_views of `request` are valid until this thread calls ReadEnvoyRequest again.
 Status ReadEnvoyRequest(std::string_view json, EnvoyRequest* request);
 
 }  // namespace weir

@@ -13,13 +13,13 @@
 namespace weir {
 namespace {
 
-// A tree of 10,000 limits has 110,000 values in half a megabyte.
+// These bounds leave ample room: a file with 10,000 limits has 110,000 values and half a megabyte.
 constexpr YamlBounds kBounds{.file_bytes = size_t{16} << 20, .values = 1'000'000};
 constexpr size_t kMostFiles = 1000;
 
 class FileReader {
  public:
-  // `domains` has the file of each domain.
+  // `domains` maps each domain that was read so far to the path of its file.
   FileReader(std::string path, DescriptorRules* rules, std::map<std::string, std::string>* domains)
       : path_(std::move(path)), rules_(*rules), domains_(*domains) {}
 
@@ -50,7 +50,8 @@ class FileReader {
   }
 
  private:
-  // `beneath` is null if a mistake was found above: reading goes on, to find further ones.
+  // Adds the descriptors of the list below the rule `beneath`. `beneath` is null if that rule was wrong; the list is
+  // then read only to find further mistakes.
   void ReadDescriptors(const YamlValue& list, DescriptorRules::Node* beneath) {
     list.List([&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath); }); });
   }
@@ -129,7 +130,8 @@ std::vector<std::string> EnvoyRuleFiles(const std::string& directory) {
     const std::filesystem::path& path = at->path();
     const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
     std::error_code gone;
-    // Hidden files belong to editors. A link may lead to a hidden directory, as those of a ConfigMap do.
+    // Hidden files are skipped, because editors make them. A link may lead into a hidden directory, as the links of a
+    // ConfigMap do.
     if (is_yaml && !path.filename().string().starts_with('.') && at->is_regular_file(gone))
       paths.push_back(path.string());
   }

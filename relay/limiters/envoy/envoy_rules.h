@@ -4,20 +4,21 @@
 //   domain: messaging
 //   descriptors:
 //     - key: message_type
-//       value: marketing              # this value; a pattern, if it has a *; any value, if it is missing
-//       descriptors:                  # for descriptors with more entries
+//       value: marketing              # matches this value; a pattern if it has a *; without `value`, any value matches
+//       descriptors:                  # rules for the next entry of a descriptor
 //         - key: to_number
 //           rate_limit:
 //             unit: day               # second | minute | hour | day | week | month (of 30 days) | year (of 365)
 //             requests_per_unit: 5
-//             name: a_number          # another limit can name it in `replaces`
+//             name: a_number          # a name for the `replaces` of other limits
 //             replaces: [{name: other}]
-//           shadow_mode: true         # the limit counts, and refuses nothing
-//           quota_mode: true          # it refuses only if all limits with quota_mode are exceeded
+//           shadow_mode: true         # the limit counts, but refuses nothing
+//           quota_mode: true          # refuses a request only if all of its limits with quota_mode are exceeded
 //     - {key: route, value: "api/*", share_threshold: true, rate_limit: {unit: hour, requests_per_unit: 10}}
 //     - {key: internal, rate_limit: {unlimited: true}}
 //
-// detailed_metric, value_to_metric and metadata are accepted, with a warning: they change no decision.
+// With share_threshold, all values that match a pattern have one count together. detailed_metric, value_to_metric and
+// metadata are accepted with a warning, because they change no decision.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@
 
 namespace weir {
 
-// Returns the paths of these files, sorted; none if the directory cannot be read.
+// Returns the paths of the *.yaml and *.yml files, sorted; none if the directory cannot be read.
 std::vector<std::string> EnvoyRuleFiles(const std::string& directory);
 
 struct EnvoyRulesRead {
@@ -37,7 +38,7 @@ struct EnvoyRulesRead {
   std::vector<std::string> warnings;  // for the log
   std::string summary;                // for the log
 };
-// Reads the files. Rules that are in `before` too keep their counts; `before` may be null. Returns an error if the
+// Reads the files. A rule that is also in `before` keeps its counts; `before` may be null. Returns an error if the
 // directory has no such file or more than 1000, or if a file is wrong; the error names each mistake.
 Result<EnvoyRulesRead> ReadEnvoyRules(const std::string& directory, const DescriptorRules* before = nullptr);
 

@@ -11,14 +11,15 @@
 namespace weir {
 namespace {
 
-// For this long /readyz reports that values share a counter, and the log does not repeat it.
+// After values had to share a counter, /readyz reports it for this time, and the log does not repeat it for this time.
 constexpr std::chrono::minutes kTellsOfCrowd{1};
 
 }  // namespace
 
 void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   AddEnvoyGrpc(router, refusal, settings_.api == ServedEnvoyApi::kAdmins, [this]() -> EnvoyApi& { return *api_; });
-  // Unlike the published service's other routes, this one is for all clients: it says only that the port answers.
+  // All clients may use this route of the published service, even if only administrators may use the others: it shows
+  // only that the port answers.
   router.Add("GET", "/healthcheck", [](const HttpRequest&) { return HttpResponse{.body = "OK"}; });
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {
     const bool for_admins = settings_.api == ServedEnvoyApi::kAdmins || (route.shows && settings_.debug_for_admins);

@@ -1,5 +1,5 @@
-// EnvoyService: the ServedLimiter that answers Envoy's rate-limit requests, over gRPC and HTTP. It owns the limiter,
-// its metrics and its rules.
+// EnvoyService: serves Envoy's rate limits on a port (ServedLimiter), over gRPC and HTTP. It owns the limiter, its
+// metrics and its rules.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ class EnvoyService final : public ServedLimiter {
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
-  // When a value last had to share a counter with others for lack of memory, and when the log last said so.
+  // The times at which a value last had to share a counter for lack of memory, and at which the log last reported it.
   std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
   std::optional<EnvoyApi> api_;                 // the limiter's destructor may still answer requests through it
   std::unique_ptr<DescriptorLimiter> limiter_;  // set by Open

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Does one round, the same for a number and for the schedule of the keys.
+// Does one round of the cipher. Numbers and the schedule of the round keys use the same round.
 void Mix(uint32_t* high, uint32_t* low, uint32_t key) {
   *high = (std::rotr(*high, 8) + *low) ^ key;
   *low = std::rotl(*low, 3) ^ *high;

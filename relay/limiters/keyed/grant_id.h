@@ -1,7 +1,8 @@
-// The ids of grants: a client gives a grant back by the id that came with it, and cannot guess the id of another grant.
+// The ids of grants. A grant is the permission for one request of a key. A client that does not need its grant any more
+// gives it back by the grant's id, and cannot guess the ids of grants of other clients.
 //
-// The keyed limiter numbers the grants of a key one after the other. An id is such a number, encrypted (Speck64/128)
-// with a random key of its process. So an id is valid only in the process that has made it.
+// The keyed limiter numbers the grants of each key. An id is the number of a grant, encrypted with the block cipher
+// Speck64/128 and a random secret of the process. So an id is valid only in the process that has made it.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace weir {
 class NumberCipher {
  public:
   using Key = std::array<uint32_t, 4>;
-  // The key's least significant word comes first.
+  // The first word of `key` is its least significant one.
   explicit NumberCipher(Key key);
 
   uint64_t Encipher(uint64_t number) const;
@@ -28,8 +29,8 @@ class NumberCipher {
 
 // Returns the id of a grant: 16 hexadecimal digits.
 std::string GrantId(uint64_t grant);
-// Returns the number of the grant; nullopt if the text does not have the form of an id. The number may be one that was
-// never granted.
+// Returns the number of the grant that has this id; nullopt if `id` is not 16 hexadecimal digits. For an id that was
+// never returned by GrantId, the number is arbitrary.
 std::optional<uint64_t> GrantOf(std::string_view id);
 
 }  // namespace weir

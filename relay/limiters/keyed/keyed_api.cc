@@ -77,7 +77,7 @@ std::string NotKnown(std::string_view name) {
          (nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?");
 }
 
-// Returns what is wrong, or an empty text.
+// Returns what is wrong with the value, or an empty text.
 std::string ReadCount(std::string_view name, std::string_view value, uint32_t least, uint32_t most,
                       std::optional<uint32_t>* count) {
   if (*count) return std::string(name) + " is there twice";
@@ -87,7 +87,7 @@ std::string ReadCount(std::string_view name, std::string_view value, uint32_t le
   return "";
 }
 
-// Reads a value as Go's ParseBool, and so GoCC, does.
+// Reads a value as GoCC does, which uses Go's ParseBool. Returns nullopt if it is not a boolean.
 std::optional<bool> ReadBool(std::string_view value) {
   constexpr std::string_view kYes[] = {"true", "True", "TRUE", "t", "T", "1"};
   constexpr std::string_view kNo[] = {"false", "False", "FALSE", "f", "F", "0"};
@@ -96,7 +96,7 @@ std::optional<bool> ReadBool(std::string_view value) {
   return std::nullopt;
 }
 
-// Libraries send an empty object if the caller gave no body.
+// Returns true if the body is empty, or an empty object, which HTTP libraries send if the caller gave no body.
 bool SaysNothing(std::string_view body) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   std::string rest;
@@ -105,7 +105,7 @@ bool SaysNothing(std::string_view body) {
 }
 
 std::string ReadParameter(std::string_view name, std::string_view value, Parameters* parameters) {
-  // With 0, a request would block the key for all clients.
+  // The least value is 1: with 0, a request could block its key for all clients.
   if (name == "maxRequests") return ReadCount(name, value, 1, kMostKeyedRequests, &parameters->max_requests);
   if (name == "maxRequestsInQueue") return ReadCount(name, value, 0, kMostKeyedWaiting, &parameters->max_waiting);
   if (parameters->can_wait) return "canWait is there twice";
@@ -183,7 +183,7 @@ void AddFields(const KeyedAnswer& answer, HttpFields* fields) {
   AddRateLimitFields({&state, 1}, fields);
 }
 
-// Written by hand and not by JsonWriter: most requests get this, and the writer was a tenth of their cost.
+// Builds the JSON without JsonWriter: most requests get this answer, and JsonWriter took a tenth of their cost.
 HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
   std::string json;
   json.reserve(key.size() + 240);
@@ -207,7 +207,7 @@ HttpResponse ResponseTo(std::string_view key, const KeyedAnswer& answer) {
                               ? Granted(key, answer)
                               : ErrorResponse(status, NameOf(answer.code), Reason(key, answer));
   if (status == 200 || status == 429) AddFields(answer, &response.headers);
-  // If no request is ever let through, no wait helps.
+  // A key with max_requests 0 never grants a request, so no wait helps.
   if (status == 503 || (status == 429 && answer.limits.max_requests > 0))
     response.headers.emplace_back("Retry-After", RetryAfterSeconds(answer.until_room));
   return response;
@@ -237,7 +237,8 @@ void Write(const KeyState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request for a key, which may have to wait. Only the first of its ends counts: the answer, or its client's leaving.
+// A request of a key, which may have to wait. Whichever comes first ends it: the answer, or that its client has left. A
+// grant that comes after the client has left is given back.
 class KeyedApi::Asker final : public KeyedCaller, public std::enable_shared_from_this<KeyedApi::Asker> {
  public:
   Asker(KeyedApi& api, const HttpRequest& request, HttpReply reply)
@@ -299,7 +300,7 @@ void KeyedApi::Answer(KeyedRoute::Call call, const HttpRequest& request, HttpRep
 }
 
 void KeyedApi::Take(const HttpRequest& request, HttpReply reply) {
-  // A HEAD would charge and never tell the grant's id.
+  // A HEAD would charge the key, but its answer has no body and so no id of the grant.
   if (request.method == "HEAD") {
     HttpResponse refusal = ErrorResponse(405, "method_not_allowed", "a request of a key is a GET or a POST");
     refusal.headers.emplace_back("Allow", "GET, POST");

@@ -1,19 +1,19 @@
-// KeyedApi: the keyed limiter (throttle/keyed/keyed_limiter.h) over HTTP, in the form of the rate limiter GoCC.
-// relay/limiters/openapi.json has every parameter and every answer.
+// KeyedApi: serves the keyed limiter (throttle/keyed/keyed_limiter.h) over HTTP. The paths and answers are those of the
+// rate limiter GoCC. relay/limiters/openapi.json describes every parameter and every answer.
 //
-//   GET, POST /rate/{key}          a request of the key, which is granted or refused, or waits in line if it may
-//     ?canWait                     the request may wait; canWait=true says the same, in any spelling of Go's ParseBool
-//     &maxRequests=N               the limits of the key from now on, if the operator lets requests set them
+//   GET, POST /rate/{key}          makes a request of the key: grants it, refuses it, or lets it wait in the key's line
+//     ?canWait                     lets the request wait; its value, if any, is a boolean as Go's ParseBool reads it
+//     &maxRequests=N               changes the limits of the key, if WEIR_KEYED_OVERRIDES allows that
 //     &maxRequestsInQueue=N
-//   DELETE /rate/{key}/{id}        gives the grant with this id back; that works once
-//   GET /debug                     counts, and a page of up to 100 keys
-//     ?after=PLACE                 the page after the one whose "next" was this place
-//   GET /debug/{key}               one key
+//   DELETE /rate/{key}/{id}        gives back the grant with this id; a second time the answer is 404
+//   GET /debug                     shows counts, and a page of about 100 keys
+//     ?after=PLACE                 shows the next page; PLACE is the "next" of the page before
+//   GET /debug/{key}               shows one key
 //
-// A key is a segment of the path, percent-decoded; an encoded slash is a part of the key. It is UTF-8 of at most 512
+// A key is one segment of the path, percent-decoded, so %2F stands for a slash in the key. It is UTF-8 of 1 to 512
 // bytes.
 //
-// A granted request is answered with 200 and
+// The answer to a granted request is 200 with
 //   {"id":"…","request_id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,
 //   "waited_millis":…}
 // request_id is GoCC's name for id.
@@ -23,15 +23,15 @@
 //   403  overrides_off, forbidden (the request comes from a page of another site)
 //   404  unknown_grant, unknown_key
 //   405  method_not_allowed: HEAD of /rate
-//   429  window_full, line_full; with Retry-After, unless the key never lets a request through
-//   499  client_left: the client left while its request waited. The log shows this; the answer arrives only if the
-//        client has closed nothing but its half of the connection
+//   429  window_full, line_full; with Retry-After, unless max_requests of the key is 0
+//   499  client_left: the client left while its request waited. This is for the log. A client receives it only if it
+//        has closed its sending half of the connection and still reads
 //   503  too_many_keys, too_many_waiting, store_away, closed; with Retry-After
 //
-// 200 and 429 of /rate have the RateLimit header fields. Answers of /rate have the X-Correlation-ID of the request or,
-// if it had none (of 1 to 128 visible ASCII characters), a new one.
+// Granted requests and 429 have the RateLimit header fields. All answers of /rate have the header X-Correlation-ID: the
+// one of the request if that has 1 to 128 visible ASCII characters, else a new one.
 //
-// Threads: any. A request that waits in line holds no thread. It leaves the line if its client leaves.
+// Threads: any. A request that waits in line occupies no thread. It leaves the line if its client leaves.
 #pragma once
 
 #include <cstdint>
@@ -51,20 +51,20 @@ struct KeyedRoute {
   Call call;
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // the answer shows what other clients do
+  bool shows = false;  // the answer shows the keys of other clients
 };
 
 class KeyedApi {
  public:
-  // `metrics` must outlive this object. The limiter must be destroyed before it, because the limiter's destructor may
-  // still answer requests through it.
+  // `metrics` must outlive this object. The limiter must be destroyed before this object, because the limiter's
+  // destructor may still answer requests through this object.
   KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   static std::span<const KeyedRoute> Routes();
-  // Answers a request for a route. Does not check whether the client may use the route. Calls `reply` once, at once or
-  // later, on any thread.
+  // Answers a request for a route. The caller must have checked that the client may use the route. Calls `reply` once,
+  // before Answer returns or later, on any thread.
   void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
-  // Adds the X-Correlation-ID of the request, or a new one, to a response.
+  // Returns the response with the X-Correlation-ID of the request, or with a new one.
   static HttpResponse Correlated(const HttpRequest& request, HttpResponse response);
 
  private:

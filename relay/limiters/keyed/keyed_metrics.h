@@ -1,4 +1,4 @@
-// KeyedMetrics: counts what the keyed limiter answers, and shows its metrics.
+// KeyedMetrics: counts the answers of the keyed limiter, and shows the limiter's metrics.
 //
 // Threads: any.
 #pragma once
@@ -16,7 +16,7 @@
 namespace weir {
 
 inline constexpr size_t kKeyedCodes = static_cast<size_t>(KeyedCode::kClosed) + 1;
-// Returns the name of a code in JSON and as a label. A name never changes.
+// Returns the name of a code, for JSON and for labels of metrics. Names are the same in every version of weir.
 std::string_view NameOf(KeyedCode code);
 
 class KeyedMetrics {
@@ -30,7 +30,7 @@ class KeyedMetrics {
   void OnGivenBack(bool was_granted) { Count(was_granted ? given_back_ : not_given_back_); }
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // Adds the metrics. `shared` is set if a store shares the windows among several servers.
+  // Adds the metrics. `shared` is the health of the store that shares the windows among servers, if there is one.
   void AppendTo(MetricFamilies& families, const KeyedCounts& counts,
                 const std::optional<SharedWindowsHealth>& shared = std::nullopt) const;
 

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// The keys to show are chosen among this many, not among a million.
+// The live page shows the busiest of this many keys, because sorting a million keys each second would be too slow.
 constexpr size_t kMostLooked = 500;
 
 }  // namespace
@@ -25,7 +25,7 @@ void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
     const bool for_admins = settings_.api == ServedKeyedApi::kAdmins || (route.shows && settings_.debug_for_admins);
     router.AddDeferred(std::string(route.method), std::string(route.path),
                        [this, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
-                         // A GET of /rate charges, too.
+                         // A GET of /rate charges too, so it is checked like a POST.
                          if (!route.shows && IsByAnotherSite(request))
                            return reply(KeyedApi::Correlated(request, RefusalOfAnotherSite()));
                          if (for_admins)

@@ -1,4 +1,4 @@
-// KeyedService: the keyed limiter as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
+// KeyedService: serves the keyed limiter on a port (ServedLimiter). It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ class KeyedService final : public ServedLimiter {
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
-  // Returns an error if the store of the keys does not answer and requests are refused for that.
+  // Returns an error if the store that shares the windows does not answer and the settings refuse requests meanwhile.
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Answers the requests that still wait.
+  // Ends the watch over the file, and answers the requests that still wait with 503.
   void Stop() override;
 
  private:

@@ -40,7 +40,7 @@ void CheckShared(const YamlValue& at, bool shares, const KeyedLimits& limits) {
   at.Error(what + " cannot be shared (WEIR_KEYED_STORE); say shared: false, and each server counts it by itself");
 }
 
-// Reports a rule that is wrong by itself at its own place.
+// Adds the rule. If it is wrong by itself, reports that as an error of `at`, the rule's place in the file.
 void AddRule(const YamlValue& at, bool shares, KeyedRules::Rule rule, std::vector<KeyedRules::Rule>* rules) {
   CheckShared(at, shares, rule.limits);
   if (!rule.is_pattern && rule.key.size() > kMostKeyBytes)

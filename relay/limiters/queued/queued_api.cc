@@ -28,11 +28,11 @@ using std::chrono::milliseconds;
 constexpr NumberRange kTimeouts = {.min = 0, .max = 2'678'400, .unit = "seconds"};
 constexpr NumberRange kTokens = {.min = 0, .max = 1e15, .unit = "tokens"};
 constexpr NumberRange kPriorities = {.min = -kMostPriority, .max = kMostPriority};
-// Unix time in seconds is below it until the year 5138, in milliseconds it has been above since 1973.
+// A number below this is Unix time in seconds (until the year 5138), any other is in milliseconds (since 1973).
 constexpr double kLeastMilliseconds = 1e11;
 constexpr NumberRange kUnixTimes = {.min = 0, .max = 1e14, .unit = "Unix time in seconds or milliseconds"};
 
-// Returns what is wrong, or an empty text.
+// Returns what is wrong with the query, or an empty text.
 std::string ReadQuery(std::string_view query, QueuedRequest* read) {
   while (const auto parameter = TakeParameter(&query)) {
     const std::string_view name = parameter->name;
@@ -152,7 +152,7 @@ void AddFields(const QueuedAnswer& answer, HttpFields* fields) {
       state.amount = config.most_in_window;
       break;
     default:
-      // A rate below 1 is one request in the time that one takes.
+      // A rate below 1 is shown as 1 request in a longer window.
       state.amount = static_cast<int64_t>(std::max(1.0, config.rate));
       state.window = FromSeconds(std::max(1.0, config.rate) / config.per_second());
       if (config.algorithm == Algorithm::kTokenBucket) state.burst = config.burst_size;
@@ -160,7 +160,7 @@ void AddFields(const QueuedAnswer& answer, HttpFields* fields) {
   AddRateLimitFields({&state, 1}, fields);
 }
 
-// `sent_ago` is set if the client has said when it sent the request.
+// `sent_ago` is set if the client has stated when it sent the request.
 HttpResponse ResponseTo(std::string_view path, const QueuedAnswer& answer, std::optional<Duration> sent_ago) {
   const int status = StatusOf(answer.code);
   JsonWriter json(JsonWriter::Layout::kCompact);
@@ -202,7 +202,7 @@ void Write(const EndpointState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request, which may have to wait. Only the first of its wait's two ends counts: its turn, or its client's leaving.
+// A request, which may have to wait. Whichever comes first ends its wait: its turn, or that its client has left.
 class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_from_this<QueuedApi::Asker> {
  public:
   Asker(QueuedApi& api, const HttpRequest& request, HttpReply reply)
@@ -210,13 +210,13 @@ class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_fr
 
   const std::string& path() const { return path_; }
 
-  // Returns what is wrong, or an empty text.
+  // Returns what is wrong with the request, or an empty text.
   std::string Read(const HttpRequest& request, QueuedRequest* read) {
     std::optional<WallTime> sent_at;
     std::string why = ReadQuery(request.query, read);
     if (why.empty()) why = ReadPriority(request.Header("x-priority"), &read->priority);
     if (why.empty()) why = ReadSentAt(request.Header("x-sent-at"), &sent_at);
-    // A time that is ahead of our clock counts as now.
+    // A time in the future, by this machine's clock, counts as now.
     if (sent_at) sent_ago_ = std::max(Duration{}, WallClock::System().Now() - std::max(WallTime{}, *sent_at));
     return why;
   }

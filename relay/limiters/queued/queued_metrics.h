@@ -1,4 +1,4 @@
-// QueuedMetrics: counts what the endpoints that queue answer, and shows their metrics.
+// QueuedMetrics: counts the answers of the endpoints that queue, and shows their metrics.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +15,7 @@
 namespace weir {
 
 inline constexpr size_t kQueuedCodes = static_cast<size_t>(QueuedCode::kClosed) + 1;
-// Returns the name of a code in JSON and as a label. A name never changes.
+// Returns the name of a code, for JSON and for labels of metrics. Names are the same in every version of weir.
 std::string_view NameOf(QueuedCode code);
 
 class QueuedMetrics {

@@ -1,4 +1,4 @@
-// QueuedService: the endpoints that queue as a ServedLimiter of a port. It owns the limiter, its metrics and its rules.
+// QueuedService: serves the endpoints that queue on a port (ServedLimiter). It owns the limiter, its metrics and rules.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class QueuedService final : public ServedLimiter {
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Answers the requests that still wait.
+  // Ends the watch over the file, and answers the requests that still wait with 503.
   void Stop() override;
 
  private:
@@ -43,7 +43,7 @@ class QueuedService final : public ServedLimiter {
   QueuedMetrics metrics_;
   LatestStates<EndpointState> latest_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const QueuedRules> rules_;  // the running rules; guarded by mutex_
+  std::shared_ptr<const QueuedRules> rules_;  // the rules in use; null before Open; protected by mutex_
   std::optional<QueuedApi> api_;              // the limiter's destructor may still answer requests through it
   std::unique_ptr<QueuedLimiter> limiter_;    // set by Open
   FollowedRules<QueuedRulesRead> followed_;   // destroyed first

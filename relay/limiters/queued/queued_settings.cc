@@ -15,13 +15,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Paths of the relay or the gate, with all paths below them, whichever limiters are served.
+// Paths that a relay or a gate uses itself. They and all paths below them cannot be endpoints, whichever limiters run.
 constexpr std::string_view kOwnPaths[] = {"/v1",          "/rate",    "/debug",   "/json",
                                           "/healthcheck", "/metrics", "/healthz", "/readyz"};
 constexpr double kMostDynamicEndpoints = 1e6;
 constexpr double kMostSeconds = static_cast<double>(std::chrono::seconds(kMaxEndpointTime).count());
 
-// A value that cannot be read is an error, and counts as the least allowed one, so that it causes no second error.
+// Reads a count, if there is one. A value that cannot be read is an error; *count is then the least allowed value, so
+// that it causes no second error.
 void ReadCount(const YamlValue& value, const NumberRange& range, std::optional<uint32_t>* count) {
   if (!value) return;
   auto number = static_cast<uint64_t>(range.min);

@@ -1,5 +1,5 @@
-// CallsUnderWay: counts calls that have begun and are not answered yet, so that their owner can wait for them before it
-// destroys the objects that they use.
+// CallsUnderWay: counts calls that have begun and have not ended, so that the owner of the objects that the calls use
+// can wait for the calls before it destroys these objects.
 #pragma once
 
 #include <condition_variable>
@@ -12,22 +12,22 @@ namespace weir {
 // Threads: any.
 class CallsUnderWay {
  public:
-  // Begins a call, which lasts until the last copy of the returned pointer is gone. That must be before this object is
-  // destroyed.
+  // Begins a call. The call ends when the last copy of the returned pointer is destroyed. REQUIRES: all calls end
+  // before this object is destroyed.
   std::shared_ptr<void> Begin() {
     const std::lock_guard lock(mutex_);
     ++count_;
     return {this, [](CallsUnderWay* calls) { calls->End(); }};
   }
 
-  // Waits until all calls have ended. No call may begin meanwhile or later.
+  // Waits until all calls have ended. REQUIRES: no call begins during AwaitEnd or after it.
   void AwaitEnd() {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return count_ == 0; });
   }
 
  private:
-  // Holds the lock to the end, because the thread in AwaitEnd may destroy this object as soon as it gets the lock.
+  // Notifies while it holds the lock, because the thread in AwaitEnd may destroy this object once it has the lock.
   void End() {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0) ended_.notify_all();

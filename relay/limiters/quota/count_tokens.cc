@@ -19,7 +19,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMaxWords = 300;  // bytes of a provider's message
+constexpr size_t kMaxWords = 300;  // the most bytes of a provider's message that are shown
 
 Result<ServerUrl> Endpoint(const CountTokensSettings& settings) {
   Result<ServerUrl> url = ParseServerUrl(settings.url);
@@ -55,7 +55,7 @@ HttpCall Question(const CountTokensSettings& settings, std::string_view model, s
   return request;
 }
 
-// Returns a stranger's words on one line and without the key.
+// Returns the provider's message on one line, cut to kMaxWords bytes, and with `key` replaced.
 std::string Tamed(std::string words, const std::string& key) {
   for (size_t at = 0; !key.empty() && (at = words.find(key, at)) != words.npos; ++at)
     words.replace(at, key.size(), "…");

@@ -1,7 +1,8 @@
-// OpenReservations: this process's part of the number of open reservations. The sum of the parts of all processes with
-// the same store is that number. A reservation that this process made counts until this process settles it or its time
-// is over. A reservation that another process made and this one settles counts as -1 until its time is over, because
-// the other process still counts it. The part is exact to the second.
+// OpenReservations: this process's count of open reservations, made so that the sum of the counts of all processes with
+// the same store is the number of open reservations. A reservation that this process makes counts as 1 until its
+// deadline, or until this process settles it (commits or refunds it). A reservation that another process made and this
+// process settles counts as -1 until its deadline, because the other process still counts it as 1. A deadline is exact
+// to the second.
 //
 // Threads: any.
 #pragma once
@@ -17,12 +18,13 @@ namespace weir {
 
 class OpenReservations {
  public:
-  // Counts a reservation that was made or extended here. `time_left` is the time until its deadline.
+  // Counts a reservation that this process has made or extended. `time_left` is the time until its deadline.
   void Made(TimePoint now, Duration time_left) { Add(now, time_left, 1); }
-  // Counts a reservation that was settled here. `time_left` is the time that was left until its deadline.
+  // Subtracts a reservation that this process has settled, or has extended (then call Made too). `time_left` is the
+  // time that was left until its deadline before that.
   void Settled(TimePoint now, Duration time_left) { Add(now, time_left, -1); }
 
-  // Returns this process's part, which may be below 0.
+  // Returns this process's count, which may be below 0.
   int64_t Count(TimePoint now) const {
     const std::lock_guard lock(mutex_);
     int64_t count = 0;
@@ -41,7 +43,9 @@ class OpenReservations {
   }
 
   mutable std::mutex mutex_;
-  std::map<int64_t, int64_t> by_deadline_;  // by second; at most as many as the longest time to live has seconds
+  // The sums of the counts, by the second of the deadline: one entry at most for each second of the longest time to
+  // live.
+  std::map<int64_t, int64_t> by_deadline_;
 };
 
 }  // namespace weir

@@ -68,10 +68,11 @@ Status ReadPage(std::string_view query, ModelsPage* page) {
   return {};
 }
 
-// A store that does not answer is asked again at least this often.
+// The Retry-After of 503: the limiter asks a store that does not answer again at least this often.
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
-// For most calls the limiter words the message; for these it is the store's own.
+// Returns the answer of a call for which the limiter passes on the store's own message. (In the answers of other calls,
+// the limiter has put the message into words already.)
 HttpResponse StoreAway(const std::string& message, QuotaAudience audience) {
   std::string reason = StoreAwayReason({});
   if (audience == QuotaAudience::kOperator) reason = message.starts_with(reason) ? message : StoreAwayReason(message);
@@ -85,11 +86,11 @@ int StatusOf(const Decision& decision) {
   if (decision.allowed) return 200;
   if (decision.code == QuotaCode::kUnknownModel || decision.code == QuotaCode::kDenied) return 403;
   if (decision.code == QuotaCode::kKeyReused) return 422;
-  if (decision.code == QuotaCode::kTooLarge) return 413;  // SDKs try a 429 again, for ever
+  if (decision.code == QuotaCode::kTooLarge) return 413;  // not 429, which SDKs would retry for ever
   return decision.code == QuotaCode::kStoreUnavailable ? 503 : 429;
 }
 
-// An explanation is answered with 200, whatever it says.
+// Returns the answer to a call. The status of an explanation is 200, whatever the decision is.
 HttpResponse ResponseTo(QuotaRoute::Call call, const Decision& decision, std::string_view model, int64_t tokens) {
   const int status = StatusOf(decision);
   if (status == 400) return ErrorResponse(status, NameOf(decision.code), decision.reason);
@@ -158,7 +159,7 @@ void QuotaApi::Decide(const Asked& asked, const Done& done) {
   if (const auto error = ReadQuotaCall(asked.call, asked.request.body, &body)) return done(Malformed(*error));
   if (const std::string_view key = asked.request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
     body.idempotency_key = key;
-  // The limiter may answer after this object is gone, but the clock still lives then.
+  // The limiter may call this after this object is destroyed, so it captures no `this`. The clock still exists then.
   const auto finish = [call = asked.call, dialect = dialect_, &clock = clock_, model = *body.model,
                        tokens = body.use().tokens, done, audience = asked.audience](Decision decision) {
     if (audience == QuotaAudience::kStrangers) HideFromStrangers(&decision);

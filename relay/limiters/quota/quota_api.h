@@ -1,54 +1,61 @@
-// QuotaApi: the API of the quota limiter (throttle/quota/quota_limiter.h), which is JSON over HTTP. A server calls it
-// from its routes, and `weir quota` within its own process. relay/limiters/openapi.json has every key and every answer.
+// QuotaApi: the API of the quota limiter (throttle/quota/quota_limiter.h), JSON over HTTP. The routes of a server call
+// it, and so does `weir quota` if it opens a store itself. relay/limiters/openapi.json describes every member and every
+// answer.
+//
+// A client reserves the estimated tokens of an LLM call before the call. After it, the client settles the reservation:
+// commit charges what the call really used, refund releases the reservation. record charges a call without reservation.
 //
 //   POST /v1/decide   {"model":"gpt-4o","tokens":900}          whether this would be allowed now; charges nothing
 //                     {…,"charge":true}                        the same, and charges if it is allowed
 //   POST /v1/reserve  {"model":"gpt-4o","tokens":900,"ttl_seconds":600}
-//   POST /v1/extend   {"reservation":"…","ttl_seconds":600}    gives the reservation more time, counted from now
+//   POST /v1/extend   {"reservation":"…","ttl_seconds":600}    moves the deadline to now + 600 s, but not to earlier
 //   POST /v1/commit   {"reservation":"…","tokens":1100}  or  {…,"prompt_tokens":800,"output_tokens":300}
 //   POST /v1/refund   {"reservation":"…"}
 //   POST /v1/record   {"model":"gpt-4o","prompt_tokens":800,"output_tokens":300}  or  {…,"tokens":1100}
-//   POST /v1/explain  as decide, with the state of every tier; 200 whatever the decision
+//   POST /v1/explain  decides as decide does, and adds the state of every tier; 200 whatever the decision
 //   GET  /v1/models   a page of models with quota and usage, sorted; ?after=m, ?limit=1000; "next" if there are more
 //   GET  /v1/models/{m}        one model; 404 if it has no quota and no usage
 //   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}; for administrators
-//   DELETE /v1/models/{m}/quota    returns to the quota of the configuration or of a profile; for administrators
+//   DELETE /v1/models/{m}/quota    removes what PUT has set, so that the configured or profile's quota applies again;
+//                                  for administrators
 //   DELETE /v1/models/{m}/state, DELETE /v1/state    forgets usage and reservations; 204; for administrators
 //   GET  /v1/health            the state of the store; 503 if nothing can be decided
 //   GET  /v1/openapi.json      the description of this API for programs
 //
-// decide, reserve, record and explain may name "user", "tenant", "api_key", "instance" and "qos". In decide, reserve
-// and explain, a request without tokens has 0 tokens. Unknown keys are errors, and so are keys that appear twice; no
-// Content-Type is needed. Model names in paths are percent-encoded. PUT of a quota needs all three members; 0 means
-// unlimited.
+// decide, reserve, record and explain may also have "user", "tenant", "api_key", "instance" (the GPU instance) and
+// "qos" (the class of service), each of which may have limits (tiers). In decide, reserve and explain, a request
+// without tokens has 0 tokens. Unknown members and members that appear twice are errors. No Content-Type is needed.
+// Model names in paths are percent-encoded. PUT of a quota needs all three members; 0 means unlimited.
 //
-// A decision is an object with these members, without those that do not apply:
+// A decision is an object with those of these members that apply:
 //   {"allowed":…,"code":"ok","reason":…,"model":…,"tokens":…,"retry_after_seconds":…,"tier":…,"priority":…,
 //   "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}
 // Its status is
-//   200  if it is allowed; "shadowed":true says that only shadow mode allows it
-//   403  if the configuration forbids it, or refuses unknown models and the model is unknown
-//   413  if it can never be allowed (too_large)
-//   422  if its idempotency key was used before, with another number of tokens
-//   429  if it is refused; with Retry-After (whole seconds, rounded up) if waiting helps
-//   503  if the store does not answer and the policy is to refuse then; with Retry-After
+//   200  if the request is allowed; "shadowed":true says that only shadow mode allows it
+//   403  if the configuration forbids the request, or if it refuses unknown models and the model is unknown
+//   413  if the request can never be allowed (too_large)
+//   422  if the request's idempotency key was used before with another number of tokens
+//   429  if a limit refuses the request; with Retry-After (whole seconds, rounded up) if waiting helps
+//   503  if the store does not answer and WEIR_QUOTA_WHEN_STORE_AWAY says refuse; with Retry-After
 //
 // The status of commit, refund and extend is
 //   200  with "late":true if the deadline had passed; a commit or refund that is repeated gets the first answer again
 //   404  unknown_reservation
-//   409  already_settled, if it was settled in another way before; reservation_expired, if it can no longer be extended
-//   503  store_unavailable
+//   409  already_settled, if the reservation was settled before, but not in the same way with the same tokens;
+//        reservation_expired, if the reservation can no longer be extended
+//   503  store_unavailable; with Retry-After
 //
-// Every error has "error":{"code":…,"message":…} (relay/server/http_error.h); a decision has it beside its other
-// members. A malformed request gets 400, with the code invalid_request, invalid_name, or invalid_tokens for negative
-// tokens. A body of more than 64 KiB gets 413.
+// Every error has "error":{"code":…,"message":…} (relay/server/http_error.h); a refused decision has it beside its
+// other members. A malformed request gets 400 with the code invalid_request, invalid_name or, for negative tokens,
+// invalid_tokens. A body of more than 64 KiB gets 413.
 //
-// The state of the limits is in header fields, in one of three dialects (quota_headers.h):
+// The answers to decide, reserve, record and explain have header fields with the state of the limits, in one of three
+// dialects (quota_headers.h):
 //   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60;qu="tokens"
 //              RateLimit: "rpm";r=499;t=60, …
 //   openai     x-ratelimit-{limit,remaining,reset}-{requests,tokens}, reset as "1s", "6m0s"
 //   anthropic  anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}, reset in RFC 3339
-// A refusal has the two fields of ietf in every dialect.
+// A refused request gets both fields of `ietf` in every dialect.
 #pragma once
 
 #include <functional>
@@ -64,8 +71,8 @@ namespace weir {
 
 enum class RateLimitDialect : uint8_t { kIetf, kOpenAi, kAnthropic };
 
-// The reader of an answer. Only the operator is told a store's own error messages, because they contain paths,
-// addresses and names of keys.
+// The reader of an answer. Only answers for kOperator contain the store's own error messages, because these may contain
+// paths, addresses and names of Redis keys.
 enum class QuotaAudience : uint8_t { kStrangers, kOperator };
 
 // A call of the API, with its method and path.
@@ -87,37 +94,38 @@ struct QuotaRoute {
     kHealth,
     kOpenApi,
   };
-  // When Answer may keep its thread busy for long.
+  // When Answer may block its thread.
   enum class Waits : uint8_t {
     kNever,
-    kForBlocking,  // if the store blocks (QuotaStore::Pace)
-    kForStore,     // if the store is not in memory
-    kAlways        // always, because the call visits all models
+    kForBlocking,  // if the store is Pace::kBlocks (QuotaStore)
+    kForStore,     // if the store is not Pace::kAtOnce
+    kAlways        // always, because the call reads or resets all models
   };
 
   Call call;
   std::string_view method;
   std::string_view path;  // "/v1/models/{model}/quota"
   Waits waits;
-  bool changes;             // true: the call changes the store, or may do so
+  bool changes;             // true: the call may change the store
   bool for_admins = false;  // true: the call is only for administrators
 };
 
 class QuotaApi {
  public:
-  // The limiter must outlive this object. The clock, which is for the times of resets, must outlive the limiter too.
+  // `clock` is for the times in header fields. `limiter` must outlive this object, and `clock` must outlive `limiter`,
+  // which may still answer calls after this object is destroyed.
   QuotaApi(QuotaLimiter& limiter, RateLimitDialect dialect, const WallClock& clock = WallClock::System());
 
   static std::span<const QuotaRoute> Routes();  // all calls
   static const QuotaRoute& RouteOf(QuotaRoute::Call call);
-  // Returns true if Answer may keep its thread for long with this store (QuotaRoute::Waits).
+  // Returns true if Answer may block its thread in this call, with the store in use (QuotaRoute::Waits).
   bool MayWait(QuotaRoute::Call call) const;
-  // A call to answer. If the route is for administrators, the caller must have checked that the sender is one.
+  // A call to answer. If its route is for administrators, the caller must have checked that the client is one.
   struct Asked {
     QuotaRoute::Call call;
     const HttpRequest& request;
     std::string_view model = "";  // the {model} of the path, decoded; empty if there is none
-    Span span{};                  // the span of the call, if it is traced (SpanNameOf)
+    Span span{};                  // the call's span of a trace; empty if the call is not traced
     QuotaAudience audience = QuotaAudience::kStrangers;
   };
   // Answers a call. Calls `done` once, on any thread, perhaps before Answer returns. The objects to which `asked`

@@ -1,5 +1,5 @@
-// QuotaCallBody: the body of a call of the quota API as a value, read from JSON or gRPC; and the functions that pass
-// such a call to the limiter.
+// QuotaCallBody: the body of a call of the quota API, read from JSON or from a gRPC message; and the functions that
+// pass such a call to the limiter.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// The values that any call may have. A value that this call does not have is nullopt.
+// The members that the body of any call may have. A member that is not in the body of this call is nullopt.
 struct QuotaCallBody {
   std::optional<std::string> model;
   std::optional<std::string> user;
@@ -34,27 +34,29 @@ struct QuotaCallBody {
   std::optional<bool> partial;
   std::optional<std::string> idempotency_key;
 
-  // Returns prompt_tokens and output_tokens together if at least one is set, else tokens; 0 if none is set.
+  // Returns the tokens of the call: prompt_tokens and output_tokens if at least one of them is set, else `tokens`. A
+  // member that is not set counts as 0.
   TokenUse use() const;
 };
 
-// Passes a decide, reserve, record or explain to QuotaLimiter::Submit, which calls `done` once, on any thread, perhaps
-// before this returns. `body` must have been checked (quota_call_reader.h). `address` is that of the client. `span` may
-// be empty; it ends with the answer.
+// Passes a decide, reserve, record or explain to QuotaLimiter::Submit, which calls `done` once, before SubmitDecision
+// returns or later, on any thread. `body` must have been checked (quota_call_reader.h). `address` is the client's
+// address. Ends `span`, which may be empty, when the answer comes.
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
                     std::function<void(Decision)> done, const Span& span = {});
 // Does the same for a commit, refund or extend.
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
                       std::function<void(Settled)> done, const Span& span = {});
 
-// Hides the store's error message: says only that the store does not answer (QuotaAudience::kStrangers).
+// Replaces the store's error message, if there is one, by a text that says only that the store does not answer
+// (QuotaAudience::kStrangers).
 void HideFromStrangers(Decision* decision);
 void HideFromStrangers(Settled* settled);
 
-// Returns the name of the span for a call; empty for calls that are not traced.
+// Returns the name of a call's span; empty for calls that are never traced.
 std::string_view SpanNameOf(QuotaRoute::Call call);
 
-// Returns the code in JSON: "unknown_reservation", …
+// Returns the name of the code in JSON, for example "unknown_reservation".
 std::string_view NameOf(Settled::Code code);
 
 }  // namespace weir

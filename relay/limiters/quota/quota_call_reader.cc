@@ -80,7 +80,7 @@ bool IsWithin(const JsonKey& key, auto value) {
   return std::cmp_greater_equal(value, key.min) && std::cmp_less_equal(value, key.max);
 }
 
-// Says what is missing or contradictory.
+// Returns which member is missing or contradicts another; nullopt if there is no such mistake.
 std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
   if ((call & kRequesters) != 0 && !body.model) return "model: missing, expected the model's name";
   if ((call & kSettlements) != 0 && !body.reservation) return "reservation: missing, expected what reserve answered";
@@ -124,7 +124,7 @@ class CallReader {
     error_.message = std::move(message);
     return false;
   }
-  // Called when the scanner is before a value that was not expected.
+  // Fails because of the value before which the scanner stands. `expected` says what the value should have been.
   bool Refuse(const JsonKey& key, std::string_view expected) {
     const std::string found = in_.Found();
     if (!in_.SkipValue()) return Fail(std::string(key.name) + ": " + in_.error());

@@ -28,7 +28,7 @@ class ServerClient final : public QuotaClient {
     if (token_.empty()) return Send(request);
     if (route.for_admins) return SendWithToken(request);
     Result<HttpResponse> answer = Send(request);
-    // The gate may serve only administrators.
+    // The gate may serve this call only to administrators.
     if (answer.ok() && answer.value().status == kUnauthorized) return SendWithToken(request);
     return answer;
   }
@@ -83,7 +83,7 @@ class StoreClient final : public QuotaClient {
                               .path = std::string(route.path),
                               .query = question.query,
                               .body = question.body};
-    // Shared: the store's thread may still be in set_value when this one goes on.
+    // The promise is shared, because the store's thread may still be in set_value after this thread has got the value.
     const auto promise = std::make_shared<std::promise<HttpResponse>>();
     api_.Answer({question.call, request, question.model, {}, QuotaAudience::kOperator},
                 [promise](HttpResponse response) { promise->set_value(std::move(response)); });

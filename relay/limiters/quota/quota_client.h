@@ -1,5 +1,5 @@
-// QuotaClient: asks the quota API, either that of a running gate over HTTP, or one that this process runs itself on a
-// store that it opens.
+// QuotaClient: makes calls of the quota API, either to a running gate over HTTP (AskServer), or to a QuotaApi in this
+// process on a store that the client opens (AskStore).
 //
 //   auto client = AskServer("http://127.0.0.1:3335", token, seconds(5));
 //   auto answer = client.value()->Ask({.call = QuotaRoute::Call::kModels});
@@ -29,27 +29,28 @@ class QuotaClient {
  public:
   virtual ~QuotaClient() = default;
 
-  // Returns the address of the gate or the name of the store: "http://127.0.0.1:3335", "sqlite:quota.db".
+  // Returns the gate's URL or the store's name, for example "http://127.0.0.1:3335" or "sqlite:quota.db".
   virtual std::string name() const = 0;
-  // Returns the answer, whatever its status. Blocks. Returns an error if the gate could not be asked, or if a change
-  // could not be written to the store.
+  // Makes the call, waits for the answer and returns it, whatever its status is. Returns an error if the gate did not
+  // answer, or if a change could not be written to the store.
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// Asks `client`. If the question is for all models (kModels), asks for page after page and returns all of them as one
-// answer; if the status of a page is not 200, returns that answer.
+// Asks `client`. If the call is kModels, asks for one page after the other and returns all models in one answer; if the
+// status of a page is not 200, returns that page's answer.
 Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 
-// Makes a client of a gate. `timeout` is for each request. The token, unless it is empty, is sent with the calls for
-// administrators (Authorization: Bearer), and with a second try of a call that the gate has answered with 401. It is
-// sent to another machine only over https: with http, such a call is an error. Returns an error if `url` is wrong.
+// Makes a client of the gate at `url`. `timeout` is for each request. The client sends the token, unless it is empty,
+// with calls for administrators (Authorization: Bearer). If the gate answers another call with 401, the client sends
+// that call once more with the token. If the URL is http:// and not of this machine, a call that needs the token is an
+// error instead. Returns an error if `url` is wrong.
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout);
 
-// Makes a client that opens the store itself and answers as a gate with these settings would. But it does not write the
-// quotas of the configuration to the store, so that a look at the store does not undo `weir quota set`: such a quota
-// applies here only if the store has none for the model. If `must_exist` is true, a file that is missing is an error;
-// otherwise it is made. Returns an error also if the configuration is wrong.
+// Makes a client that opens the store itself and answers as a gate with these settings would, with one difference: the
+// client does not write the configuration's quotas to the store, because that could undo an earlier `weir quota set`. A
+// quota of the configuration applies only if the store has no quota for the model. If the store's file is missing, that
+// is an error if `must_exist` is true; otherwise the file is created. A wrong configuration is an error, too.
 Result<std::unique_ptr<QuotaClient>> AskStore(const QuotaSettings& settings, bool must_exist = false);
 
 }  // namespace weir

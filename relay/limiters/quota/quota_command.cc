@@ -26,11 +26,12 @@ namespace {
 
 bool OnTerminal() { return CanBeDrawnOn(STDOUT_FILENO); }
 
-// The environment's settings: of the gate, by which it or its store is found, and of the client.
+// The settings in the environment: those of the gate, which say where the gate or its store is, and those of the
+// client.
 struct Settings {
   GateConfiguration server;
   QuotaClientSettings client;
-  std::string data_dir = "./data";  // for a relay that is asked instead of a gate
+  std::string data_dir = "./data";  // the data directory of a relay, if a relay is asked instead of a gate
 };
 
 Result<Settings> LoadSettings() {
@@ -55,20 +56,22 @@ Result<std::string> TokenFor(const std::string& url, const Settings& settings) {
   return FindAdminTokenFor(url, settings.data_dir);
 }
 
-// Returns true if a server is asked. WEIR_QUOTA_STORE=memory, the default, is a gate's own store.
+// Returns true if the command asks a server, false if it opens a store. It cannot open the store `memory`, the default,
+// because that is in a gate's own memory.
 bool AsksServer(const QuotaFlags& flags, const Settings& settings) {
   if (flags.gate || flags.store) return flags.gate.has_value();
   return settings.server.limiters.quota.store.store == "memory" || !settings.client.gate.empty();
 }
 
-// Returns true for calls that may make a store: those that only look, or settle a reservation, do not.
+// Returns true if the call may create a store. Calls that only read, or that settle a reservation, do not create one.
 bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
   using Call = QuotaRoute::Call;
   return call == Call::kReserve || call == Call::kRecord || call == Call::kSetQuota ||
          (call == Call::kDecide && flags.charge);
 }
 
-// Opens the gate or store that --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE names, else the usual gate.
+// Makes a client of the gate or store that --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE names, else of the gate on
+// WEIR_PORT of this machine.
 Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const Settings& settings,
                                                 std::optional<QuotaRoute::Call> call) {
   if (AsksServer(flags, settings)) {
@@ -83,7 +86,7 @@ Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const S
   return AskStore(gate, !MayMakeStore(flags, call));
 }
 
-// Returns what is printed for a good answer; nullopt if the answer is bad.
+// Returns the text that is printed for a successful answer; nullopt if the answer is an error.
 std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb, QuotaRoute::Call call,
                                  const HttpResponse& response) {
   using Call = QuotaRoute::Call;
@@ -114,8 +117,9 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
   }
 }
 
-// Returns the exit code. A decision sets it, whatever its status; an unknown or settled reservation, or an unknown
-// model, is a refusal too. If the store does not answer, nothing was decided, unless the policy is to allow then.
+// Returns the exit code. If the answer is a decision, the code is kExitAllowed or kExitRefused, whatever the status is;
+// but if a request is refused only because the store does not answer, it is kExitWrong. An unknown model, and a
+// reservation that is unknown or was settled before, count as refusals.
 int CodeOf(const HttpResponse& response) {
   if (response.status == 503 || StoreIsAway(response.body)) return kExitWrong;
   if (const std::optional<bool> allowed = IsAllowed(response.body)) return *allowed ? kExitAllowed : kExitRefused;
@@ -124,7 +128,7 @@ int CodeOf(const HttpResponse& response) {
                                                                                                     : kExitWrong;
 }
 
-// Tells an administrator how to be recognised.
+// Returns advice on the token, for an administrator whose call was refused.
 std::string AdviceOnToken(const QuotaClient& client, const Settings& settings) {
   const Result<std::string> token = TokenFor(client.name(), settings);
   return "; is WEIR_ADMIN_TOKEN set to the gate's token?" + (token.ok() ? "" : " " + token.status().message());
@@ -143,7 +147,7 @@ std::string ProblemOf(const QuotaClient& client, const Settings& settings, const
   return message;
 }
 
-// Fills in the limits that `set` does not name: they stay as they are.
+// Asks for the model's present limits, and fills in those that the arguments of `set` leave out.
 Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags) {
   if (flags.rpm && flags.tpm && flags.rpd) return {};
   const Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModel, .model = flags.model});
@@ -162,7 +166,8 @@ Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags
   return {};
 }
 
-// Reads the key from the environment or standard input: on the command line every user of the machine could read it.
+// Reads the API key from the environment or, for "-", from standard input. On the command line, every user of the
+// machine could read it.
 void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
   if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
   if (flags.api_key != "-") return;
@@ -199,7 +204,7 @@ int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
 }
 
 int Watch(const QuotaFlags& flags) {
-  // Made before the store starts threads.
+  // Made before the store starts its threads, so that the signals are blocked in them too.
   const Interrupts interrupts;
   const Result<Settings> settings = LoadSettings();
   if (!settings.ok()) return Complain(settings.status().message());

@@ -22,12 +22,12 @@ GrpcStatus StatusWith(GrpcCode code, std::string_view name, std::string_view mes
   return {code, std::string(name).append(": ").append(message)};
 }
 
-// An empty text counts as not named.
+// Returns nullopt for an empty text, which counts as missing.
 void TakeText(std::string* from, std::optional<std::string>* to) {
   if (!from->empty()) *to = std::move(*from);
 }
 
-// Makes a body of any request, from the fields that it has.
+// Makes the body for a message of any method, from the fields that the message's type has.
 template <typename Request>
 QuotaCallBody BodyOf(Request& m) {
   QuotaCallBody body;
@@ -105,7 +105,7 @@ v1::Decision MessageOf(const Decision& decision, const std::string& model, int64
   return m;
 }
 
-// An explanation is an answer even if the store does not answer.
+// Returns the gRPC status of a decision. An explanation succeeds even if the store does not answer.
 GrpcStatus StatusOf(const Decision& decision, bool explains) {
   using enum QuotaCode;
   if (decision.code == kInvalidTokens || decision.code == kInvalidName || decision.code == kKeyReused)
@@ -153,7 +153,7 @@ HttpResponse BusyAsGrpc(const std::string& message) {
   return GrpcError(StatusWith(GrpcCode::kUnavailable, NameOf(QuotaCode::kStoreUnavailable), message));
 }
 
-// Makes one call, on its own thread.
+// Passes one call to the limiter, and its answer to the client.
 template <typename Response>
 void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, const std::string& address,
           HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
@@ -214,7 +214,7 @@ class Methods {
       service().Perform(quota_call, call.http, reply.http(), BusyAsGrpc,
                         [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
                             QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
-                          // A charge that no client learns of would only be lost.
+                          // The client no longer waits for the answer, so quota must not be charged for it.
                           if (deadline && Clock::System().Now() > *deadline)
                             return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
                           Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way),

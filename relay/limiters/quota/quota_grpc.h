@@ -1,5 +1,6 @@
-// The quota API over gRPC: the service weir.v1.Quota (protos/weir/v1/quota.proto). It has the calls of users, Decide to
-// Explain, which do the same as those of HTTP (quota_api.h), and Watch, which streams the answers of Explain.
+// Serves the quota API over gRPC, as the service weir.v1.Quota (protos/weir/v1/quota.proto). Its methods Decide,
+// Reserve, Commit, Refund, Extend, Record and Explain do the same as the calls over HTTP (quota_api.h). Its method
+// Watch streams the answers of Explain.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,9 @@ namespace weir {
 
 inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
 
-// Adds the gRPC service. `refusal` returns the answer to clients that may not call; it is null if all clients may.
-// `service` is called for each call, so the service may be opened after this. `pace` is for the method Watch.
+// Adds the gRPC service. `refusal` returns the answer to a client that may not call; it is null if all clients may.
+// `service` returns the QuotaService; it is called for each gRPC call, so the QuotaService may be opened after
+// AddQuotaGrpc. `pace` is for the method Watch.
 void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
                   const std::function<QuotaService&()>& service, const GrpcWatchPace& pace = {});
 

@@ -16,23 +16,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A limit that the request met.
+// A limit that applied to the request, and its state.
 struct Met {
   std::string policy;
   Limit limit;
   int64_t remaining = 0;
   Duration reset{};
-  bool refuses = false;  // but would allow the request after a wait
+  bool refuses = false;  // the limit refuses the request, but would allow it after a wait
 };
 
-// The unit as the fields name it: the registered one for calls, whole numbers for money.
+// Returns the name of the unit in the fields. For calls it is the name that the draft registers; money is in
+// millionths, because the fields have whole numbers only.
 std::string_view QuotaUnitOf(Limit::Unit unit) {
   static constexpr std::array<std::string_view, kQuotaUnits> kUnits = {"", "tokens", "money-millionths",
                                                                        "concurrent-requests"};
   return kUnits[static_cast<size_t>(unit)];
 }
 
-// "user_model-requests-3600", "user_model-tokens-bucket-60", "user_total-tokens-month"
+// Returns the name of the limit, such as "user_model-requests-3600", "user_model-tokens-bucket-60" or
+// "user_total-tokens-month".
 std::string PolicyOf(const TierState& state) {
   std::string name(NameOf(state.tier));
   if (state.tier == Tier::kTotal) name = std::string(TierPlan::TotalOf(state.key)) + "_total";
@@ -112,7 +114,8 @@ void AddIetf(const Decision& decision, const std::vector<Met>& limits, HttpField
                                                        .remaining = met.remaining,
                                                        .unit = QuotaUnitOf(met.limit.unit)});
     if (met.limit.kind == Limit::Kind::kBucket) state.burst = met.limit.burst;
-    // No reset may be later than Retry-After.
+    // The draft forbids a reset later than Retry-After. So after a refusal with Retry-After, only limits that refuse
+    // state their reset.
     if (decision.allowed || !decision.retry_after || met.refuses) state.reset = met.reset;
   }
   AddRateLimitFields(states, fields);

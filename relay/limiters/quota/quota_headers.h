@@ -1,12 +1,13 @@
-// The header fields that tell a client its limits, how much is left of them, and when they reset.
+// Writes the header fields that state a client's limits, how much of each is left, and the time until it is reset.
 //
-// Usage leaves a sliding window piece by piece, and a decision does not say when. So the reset of a limit is
-//   - if it refuses the request: the time after which the request would fit (Decision::retry_after),
+// Usage leaves a sliding window entry by entry, and a Decision does not say when. So the time of a limit's reset is the
+// first of these that applies:
+//   - if the limit refuses the request: the time after which the request would fit (Decision::retry_after),
+//   - if all of the limit is left: 0,
 //   - for a limit of a day or another period of the calendar: the time until the period ends,
-//   - for a limit of requests under way at once: kCallsPause,
+//   - for a limit of calls under way: kCallsPause (1 s), because the end of a call cannot be predicted,
 //   - for a bucket: the time until it is full,
-//   - for another window: its length, after which nothing that was used so far counts any more,
-//   - 0 if nothing is used.
+//   - for another window: the length of the window, after which no present usage counts any more.
 // The dialects openai and anthropic show one limit for requests and one for tokens: the limit with the least left.
 #pragma once
 
@@ -18,8 +19,8 @@
 
 namespace weir {
 
-// Returns the fields of the dialect for a decision about a request of `tokens` tokens (quota_api.h lists them). If the
-// request is refused, adds RateLimit-Policy and RateLimit in every dialect. Returns none if the decision met no limit.
+// Returns the fields of the dialect (quota_api.h lists them) for a decision about a request of `tokens` tokens. If the
+// request is refused, adds RateLimit-Policy and RateLimit in every dialect. Returns no fields if no limit applied.
 HttpFields RateLimitFields(const Decision& decision, int64_t tokens, RateLimitDialect dialect, WallTime now);
 
 // Formats a wait as OpenAI does, rounded up to milliseconds: "120ms", "8.64s", "6m0s", "24h0m0s".

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Writes an object in one line.
+// Returns a JSON object on one line; `fill` writes its members.
 template <typename Fill>
 std::string Object(Fill fill) {
   JsonWriter json(JsonWriter::Layout::kCompact);
@@ -53,7 +53,7 @@ void WriteTier(const TierState& state, JsonWriter& json) {
   json.Member("unit").String(NameOf(unit));
   WriteAmount("amount", unit, state.limit.amount, json);
   if (unit == Limit::Unit::kCalls) {
-    // Calls count as long as they are under way.
+    // A limit of calls has no period: a call counts while it is under way.
   } else if (IsOfCalendar(state.limit)) {
     json.Member("per").String(PeriodOf(state.limit));
     json.Member("ends").String(FormatTime(EndOfPeriod(state.limit)));

@@ -89,7 +89,7 @@ void QuotaMetrics::OnStoreAnswer(Duration latency, bool available) {
 void QuotaMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) const {
   AppendDecisions(families);
   AppendSettlements(families);
-  // The number is below 0 if this process settles what others reserved.
+  // The number may be below 0, if this process settles reservations that other processes have made.
   families
       .Gauge(
           "weir_quota_reservations_open",
@@ -105,7 +105,7 @@ void QuotaMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health)
   config_reads_.AppendTo(families, "weir_quota");
 }
 
-// Leaves out decisions that were only explained.
+// Returns the number of decisions with this outcome, without those of explain.
 uint64_t QuotaMetrics::Decided(const ClassCounts& counts, Outcome outcome) {
   uint64_t sum = 0;
   for (size_t call = 0; call < kCalls; ++call) {
@@ -159,7 +159,7 @@ void QuotaMetrics::AppendDecisions(MetricFamilies& families, const ClassCounts& 
   for (size_t code = 0; code < kQuotaCodes; ++code) {
     for (size_t tier = 0; tier < kTierLabels; ++tier) {
       const uint64_t count = Read(counts.decisions[call][outcome][code][tier]);
-      // Counts of 0 are left out, except the one that every rate is compared with.
+      // Counts of 0 are left out, except one, so that the metric exists before the first decision.
       const bool is_base = counts.name == kOther && outcome == 0 && code == 0 && tier == kTiers;
       if (count == 0 && !is_base) continue;
       families.Add(count, {{"call", kCallNames[call]},

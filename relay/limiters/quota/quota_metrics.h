@@ -1,8 +1,8 @@
 // QuotaMetrics: counts the decisions and settlements of the quota limiter, and shows its metrics.
 //
-// Clients cannot make the number of labels grow: the classes of models are those of the configuration. Since the
-// configuration may change, only the first kMaxClasses that the process meets have a label of their own; all others are
-// "other".
+// Decisions are counted by class of models. Clients cannot make the number of classes grow, because the configuration
+// states the classes. The configuration may change while the process runs, so only the first kMaxClasses classes that
+// the process meets have a label of their own; all other classes share the label "other".
 //
 // Threads: any.
 #pragma once
@@ -28,8 +28,8 @@ class QuotaMetrics : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  // `on_store_failure` is called when a call of the store fails after one that was answered, on the thread of the
-  // failed call. It may be null. The clock must outlive this object.
+  // `on_store_failure` is called when a call of the store fails and the call before it was answered. It runs on the
+  // thread of the failed call. It may be null. The clock must outlive this object.
   explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
 
   void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
@@ -39,14 +39,14 @@ class QuotaMetrics : public QuotaObserver {
 
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // Adds the metrics. `health` is that of the store, which is not asked.
+  // Adds the metrics. `health` is the store's health; this function does not call the store.
   void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
   // Adds a table of the decisions by class of models. Decisions of explain are left out.
   void AppendLive(LiveTables& tables, const StoreHealth& health) const;
 
  private:
   using Counter = std::atomic<uint64_t>;
-  static constexpr size_t kTierLabels = kTiers + 1;  // the last one stands for no tier
+  static constexpr size_t kTierLabels = kTiers + 1;  // the last label means that no tier refused
   static constexpr size_t kSettledCodes = 6;
   enum class Outcome : uint8_t { kAllowed, kRefused, kShadowed };
   static constexpr size_t kOutcomes = 3;
@@ -67,9 +67,9 @@ class QuotaMetrics : public QuotaObserver {
   const Clock& clock_;
   const std::function<void()> on_store_failure_;
   std::atomic<bool> store_available_{true};
-  // Filled from the front and never emptied; null beyond the last class. The first is "other".
+  // The classes in the order in which the process met them, after "other"; then null. Entries are never removed.
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
-  std::mutex mutex_;  // held to add a class
+  std::mutex mutex_;  // protects owned_, and is held to add a class to classes_
   std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;
 
   std::array<Counter, kQuotaCodes> shadowed_{};

@@ -1,4 +1,4 @@
-// The exit statuses of `weir quota`, and the functions by which its verbs print.
+// The exit statuses of `weir quota`, and the functions with which its verbs print.
 #pragma once
 
 #include <cstdio>
@@ -10,9 +10,9 @@ namespace weir {
 // The exit statuses of the program.
 inline constexpr int kExitAllowed = 0;  // allowed or done
 inline constexpr int kExitRefused = 1;  // refused, or the reservation or model is not known
-inline constexpr int kExitWrong = 2;    // wrong use, or nothing could be asked or decided
+inline constexpr int kExitWrong = 2;    // wrong arguments, or the gate or store does not answer
 
-// The error if the store "memory" is named.
+// The error message if an argument names the store "memory".
 inline constexpr const char* kMemoryIsGone = "memory is gone with this process; name a store that stays";
 
 // Prints the problem on standard error, and returns kExitWrong.
@@ -21,7 +21,7 @@ inline int Complain(const std::string& problem) {
   return kExitWrong;
 }
 
-// Prints the text on standard output, and returns `code`; if that fails, complains and returns kExitWrong.
+// Prints the text on standard output and returns `code`. If the text cannot be written, calls Complain.
 inline int Print(std::string_view text, int code) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   return std::fflush(stdout) == 0 ? code : Complain("cannot write to standard output");

@@ -29,7 +29,7 @@ Result<std::unique_ptr<QuotaStore>> OpenSide(const QuotaStoreSettings& settings,
   return OpenQuotaStore(side, must_exist);
 }
 
-// Returns true for the same name, or for two names of the same file.
+// Returns true if both names are equal, or are names of the same file.
 bool IsSameStore(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const auto path = [](const std::string& name) {
@@ -40,7 +40,8 @@ bool IsSameStore(const std::string& a, const std::string& b) {
   return !path(a).empty() && !path(b).empty() && std::filesystem::equivalent(path(a), path(b), missing);
 }
 
-// Returns more than `most` bytes if there are more; CountTokens then says that the text is too long.
+// Returns the text to count: the argument, or standard input. If standard input has more than `most` bytes, returns a
+// text of more than `most` bytes, for which CountTokens reports that it is too long.
 Result<std::string> TextOf(const QuotaFlags& flags, uint64_t most) {
   if (flags.text != "-") return flags.text;
   std::string text;

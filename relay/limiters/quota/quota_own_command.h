@@ -1,12 +1,12 @@
 // The verbs of `weir quota` that make no call of the quota API: `migrate` copies one store into another, and `count`
-// asks a provider for the tokens of a text.
+// asks a provider how many tokens a text has.
 #pragma once
 
 #include "relay/limiters/quota/quota_verbs.h"
 
 namespace weir {
 
-// Both print the result or the error, and return the exit status: 0, or 2 after an error.
+// Both functions print the result or the error, and return the exit status: 0, or 2 after an error.
 int MigrateCommand(const QuotaFlags& flags);
 int CountCommand(const QuotaFlags& flags);
 

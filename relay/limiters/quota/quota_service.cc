@@ -25,7 +25,7 @@ std::string DescribeConfig(const QuotaConfig& config) {
   return text;
 }
 
-// SQLite's wait for a lock.
+// The longest time that SQLite waits for a lock (busy_timeout).
 constexpr std::chrono::seconds kLongestBlockingCall{5};
 
 }  // namespace
@@ -62,7 +62,7 @@ void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, H
                              api_.Answer({call, request, model(request), span, audience}, std::move(waiting_reply));
                            });
   }
-  // A store that answers at once has answered before the server, and with it the connection, is gone.
+  // A store that does not answer asynchronously answers within this call, so Stop does not have to wait for the call.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
     return api_.Answer({route.call, request, model(request), span, audience}, std::move(reply));
   api_.Answer(
@@ -85,14 +85,14 @@ void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, Ht
       std::move(busy));
 }
 
-// On an error, which is logged, the running configuration stays. Returns false if the file is being written; then it is
-// read once it is at rest.
+// Reads the file and makes the limiter use it. If the file is wrong, logs the error and keeps the old configuration.
+// Returns false if the file changed meanwhile; the service's thread then reads it again once it stays unchanged.
 bool QuotaService::ReadConfig() {
   Result<QuotaConfig> config = QuotaConfig();
   bool found = false;
   std::vector<std::string> warnings;
   if (!file_.ReadWhole([&] { config = ReadQuotaConfig(settings_, &found, &warnings); })) return false;
-  // The file was emptied, or is only written in part so far: it would remove all clients' quotas.
+  // The file was emptied, or another program has not written it completely; to use it would remove all quotas.
   if (config.ok() && has_section_ && !found) {
     config = Result<QuotaConfig>(
         Status::Error(settings_.config_file + " has no quota: any more; write `quota: {}` if no quota is to apply"));
@@ -118,7 +118,8 @@ void QuotaService::Reload() {
   }
 }
 
-// Quotas that could not be stated to the store are stated again at the next look.
+// Logs the result of StateQuotas, which writes the configuration's quotas to the store. If it failed, the thread tries
+// it again at the next look, and the same error is not logged again.
 void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   if (stated.ok()) {
     for (const std::string& warning : stated.value()) spdlog::warn("{}", warning);
@@ -128,8 +129,8 @@ void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   stating_error_ = stated.status().message();
 }
 
-// An operator who asked for the file to be read expects its quotas to apply, but other quotas may have been stated
-// since.
+// Logs the models whose quota in the store differs from the configuration's. An operator who asks for the file to be
+// read expects the file's quotas to apply, but other quotas may have been set in the store since.
 void QuotaService::LogDifferences(const std::stop_token& stop) {
   const std::shared_ptr<const QuotaConfig> config = limiter_.config();
   for (const auto& [model, quota] : config->quotas) {
@@ -166,7 +167,8 @@ void QuotaService::Run(const std::stop_token& stop) {
   }
 }
 
-// Waits until the next look. Returns true, at once, if a reload is asked for. Logs failures of the store meanwhile.
+// Waits for the time between two looks at the file. Returns true at once if ReloadSoon was called. Logs failures of the
+// store meanwhile.
 bool QuotaService::AwaitLook(const std::stop_token& stop) {
   const auto due = std::chrono::steady_clock::now() + settings_.watch_interval;
   std::unique_lock lock(mutex_);
@@ -200,7 +202,7 @@ Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& se
   FileWatch file(settings.config_file);
   bool has_section = false;
   Result<QuotaConfig> config = QuotaConfig();
-  // If the file changes meanwhile, the watch reads it again.
+  // If the file changes during this reading, the service's thread reads it again.
   std::vector<std::string> warnings;
   file.ReadWhole([&] { config = ReadQuotaConfig(settings, &has_section, &warnings); });
   if (!config.ok()) return config.status();

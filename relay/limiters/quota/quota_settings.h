@@ -1,4 +1,5 @@
-// Settings of the quotas in the environment. If the configuration file has the same setting, the file's value applies.
+// Settings of the quotas, from the environment. If the configuration file has the same setting, the file's value
+// applies.
 #pragma once
 
 #include <chrono>
@@ -21,11 +22,11 @@ struct QuotaSettings {
   std::string config_file;                       // WEIR_CONFIG
   ServedQuotaApi api = ServedQuotaApi::kAdmins;  // the default of a relay; that of `weir gate` is kAll
   RateLimitDialect dialect = RateLimitDialect::kIetf;
-  bool quota_shadow = false;  // requests are decided and counted, and none is refused
+  bool quota_shadow = false;  // shadow mode: requests are decided and counted, but none is refused
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  // These two are no settings of the environment: the time between two looks at the configuration file, and the time
-  // between two prunings of old counts in the store. A file is read at the look that finds it unchanged since the look
-  // before: within two seconds after the change.
+  // The next two are not settings of the environment. `watch_interval` is the time between two checks of the
+  // configuration file. A changed file is read at the first check that finds it unchanged since the check before, so
+  // within two seconds after the change. `upkeep_interval` is the time between two calls of QuotaStore::Prune.
   std::chrono::milliseconds watch_interval{900};
   std::chrono::milliseconds upkeep_interval{10000};
 };
@@ -44,10 +45,10 @@ struct QuotaClientSettings {
 };
 void Declare(SettingTable& table, QuotaClientSettings& settings);
 
-// Returns the configuration that the settings and the configuration file make. If they name no providers, it has the
-// profiles of all four providers, unless the file turns profiles off. Sets *has_section to whether the file has the
-// section `quota`, and adds to *warnings what the log should say; both may be null. Returns an error if the file is
-// wrong, or if its limits cannot be counted in the store.
+// Returns the configuration that the settings and the configuration file make together. If the file names no providers,
+// the configuration has the profiles of all four providers, unless the file turns profiles off. Sets *has_section to
+// whether the file has the section `quota`, and adds warnings for the log to *warnings; both pointers may be null.
+// Returns an error if the file is wrong, or if the store cannot count its limits.
 Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section = nullptr,
                                     std::vector<std::string>* warnings = nullptr);
 

@@ -58,7 +58,7 @@ std::optional<ModelStats> ReadModel(const dom::element& element) {
       .model = std::string(Text(element, "model")), .quota = ReadQuota(element), .usage = ReadUsage(element)};
 }
 
-// Fills at least one cell if anything is used, and all only if the limit is used up.
+// Returns a bar of eight cells. At least one cell is filled if anything is used; all are only if the limit is used up.
 std::string Bar(int64_t used, int64_t limit) {
   constexpr int kCells = 8;
   if (limit <= 0) return std::string(kCells + 1, ' ');
@@ -70,13 +70,13 @@ std::string Bar(int64_t used, int64_t limit) {
   return bar + " ";
 }
 
-// Counts columns: continuations of UTF-8 take no place.
+// Returns the width of a UTF-8 text in columns, which is its number of code points.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// Returns the first `columns` columns of a text, the last of them "…" if it is longer.
+// Returns the text if it fits into `columns` columns. Otherwise returns its beginning and "…", together that wide.
 std::string Cut(const std::string& text, size_t columns) {
   if (Columns(text) <= columns) return text;
   size_t end = 0;
@@ -99,7 +99,7 @@ struct Shares {
 
   double fullest() const { return std::max({requests.part(), tokens.part(), of_day.part()}); }
 };
-// Returns a cell for each share; the bars are aligned.
+// Returns a cell of the table for each share. If `bars` is true, the cells begin with bars, which are aligned.
 Cells ShareCells(const std::vector<Share>& shares, bool bars) {
   Cells cells;
   size_t widest = 0;
@@ -140,7 +140,7 @@ std::string Headline(const dom::element& decision, std::string_view yes) {
   return line + "\n";
 }
 
-// Money has decimals, all else is whole.
+// Returns an amount of the tier as text. Amounts of money have decimals, all others are whole numbers.
 std::string AmountOf(const dom::element& tier, std::string_view name) {
   int64_t whole = 0;
   if (tier[name].get(whole) == simdjson::SUCCESS) return std::to_string(whole);

@@ -234,7 +234,7 @@ void Add(const Argument& argument, CommandLine& line, Flags& flags) {
   if (argument.required) added.Required();
 }
 
-// Writes the key and the value, if there is one.
+// Writes the argument's key and value, if the argument was given.
 void Write(const Argument& argument, const Flags& flags, JsonWriter& json) {
   if (const auto* text = std::get_if<Argument::Text>(&argument.value)) {
     if (!(flags.**text).empty()) json.Member(argument.key).String(flags.**text);

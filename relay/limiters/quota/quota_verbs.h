@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// The values of the arguments of all verbs together.
+// The values of the arguments of all verbs. Each verb uses some of them.
 struct QuotaFlags {
   std::optional<std::string> gate;
   std::optional<std::string> store;
@@ -39,7 +39,7 @@ struct QuotaFlags {
   std::string text = "-";  // "-": standard input
 };
 
-// A positional argument, an option with a value, or a flag. `key` is its name in the body of the call.
+// An argument of a verb: positional, an option with a value, or a flag.
 struct QuotaArgument {
   using Text = std::string QuotaFlags::*;
   using Number = std::optional<int64_t> QuotaFlags::*;
@@ -48,7 +48,7 @@ struct QuotaArgument {
   const char* name;
   std::variant<Text, Number, Flag> value;
   const char* meaning;
-  std::string_view key = "";  // empty: the argument is not in the body
+  std::string_view key = "";  // the argument's name in the body of the call; empty: it is not in the body
   bool required = false;
   int64_t min = 0;  // `min` and `max` are only for numbers
   int64_t max = kMostAmount;
@@ -59,18 +59,17 @@ struct QuotaVerb {
   std::string_view meaning;
   std::string_view footer;                          // the end of the help: notes and examples
   std::array<const QuotaArgument*, 9> arguments{};  // null beyond the last one
-  // Adds the arguments and checks that QuotaArgument cannot express; null if there are none.
+  // Adds arguments and checks that a QuotaArgument cannot express; null if the verb has none.
   void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;
   std::optional<QuotaRoute::Call> call{};          // nullopt: the verb makes no call (migrate, watch, count)
-  std::optional<QuotaRoute::Call> call_for_all{};  // the call if no model is named; nullopt: `call`
-  std::string_view yes{};                          // the word for a call that was allowed or done: "reserved"
+  std::optional<QuotaRoute::Call> call_for_all{};  // the call if the arguments name no model; nullopt: `call`
+  std::string_view yes{};                          // the word for success in the output, for example "reserved"
 
   // Adds the arguments of the verb to the command line.
   void AddTo(CommandLine& line, QuotaFlags& flags) const;
-  // Returns the question that the verb asks a QuotaClient. The verb must have a `call`.
+  // Returns the verb's question for a QuotaClient. REQUIRES: the verb has a `call`.
   QuotaQuestion Question(const QuotaFlags& flags) const;
 };
-// Returns all verbs.
 std::span<const QuotaVerb> QuotaVerbs();
 
 }  // namespace weir

@@ -17,7 +17,8 @@ namespace {
 
 using Style = WatchParts::Style;
 
-// Moves home, and clears the rest of each line and of the screen: nothing flickers.
+// Control sequences: to draw, move to the upper left corner, and clear only the rest of each line and of the screen. A
+// cleared screen (kClear, only before the first table) would flicker.
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kLineEnd = "\x1b[K\n";
 constexpr std::string_view kRest = "\x1b[J";
@@ -37,7 +38,7 @@ Result<std::string> AskForModels(QuotaClient& client) {
   return std::move(response.body);
 }
 
-// Returns the part of a line for which there is room, in whole characters.
+// Returns the beginning of a line that fits into `columns` columns, in whole characters.
 std::string_view Fitting(std::string_view line, size_t columns) {
   size_t end = 0;
   for (size_t seen = 0; end < line.size(); ++end) {
@@ -54,7 +55,8 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-// Returns the number of lines for the table: all except the head's, and the one where the cursor ends.
+// Returns the number of lines for the table: all lines of the terminal except that of the head and the last, in which
+// the cursor stays.
 size_t Room(TerminalSize size) { return size.rows > 4 ? size.rows - 2 : 2; }
 
 std::string Screen(const std::string& head, const std::string& table, TerminalSize size) {

@@ -19,20 +19,20 @@ struct WatchParts {
   enum class Style : uint8_t { kTable, kLines, kJson };
 
   Style style = Style::kLines;
-  std::optional<uint64_t> times;  // how often the usage is shown; nullopt: until `wait` returns false
+  std::optional<uint64_t> times;  // how many times the usage is shown; nullopt: until `wait` returns false
   std::function<void(std::string_view text)> write;        // prints the text
-  std::function<void(std::string_view problem)> complain;  // reports a question that failed; for kLines and kJson
+  std::function<void(std::string_view problem)> complain;  // reports that a question failed; for kLines and kJson
   std::function<TerminalSize()> size;                      // returns the size of the terminal; for kTable
-  std::function<bool()> wait;                              // waits until the next time; returns false to stop
+  std::function<bool()> wait;                              // waits for the interval; returns false to end the watch
   const WallClock& clock = WallClock::System();
 };
 
-// Asks for the usage and shows it, again and again. All functions of `parts` are called on this thread. Returns an
-// error if the first question fails; a later failure is shown, and the watch goes on.
+// Asks `client` for the usage and shows it, again and again. Calls all functions of `parts` on the calling thread.
+// Returns an error if the first question fails. If a later one fails, shows that, and goes on.
 Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
 
 // While an Interrupts object exists, SIGINT and SIGTERM are blocked in the thread that has made it and in the threads
-// that this thread starts. Instead, these signals end a Wait.
+// that this thread starts. The signals do not end the process then; they only end a call of Wait.
 class Interrupts {
  public:
   Interrupts();
@@ -40,7 +40,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Waits for `time`. Returns false, at once, if one of the signals has come.
+  // Waits for `time`. If one of the signals comes, or came before, returns false at once.
   bool Wait(Duration time) const;
 
  private:

@@ -1,4 +1,4 @@
-// ServedQuotas: the quotas as a ServedLimiter of a port.
+// ServedQuotas: serves the quotas on a port (ServedLimiter), by means of a QuotaService.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ class ServedQuotas final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override {
     QuotaService::AddRoutes(router, settings_, refusal, [this]() -> QuotaService& { return *quotas_; });
   }
-  // Returns an error also if the store cannot be used. A Redis that does not answer is no error.
+  // Returns an error if the configuration file is wrong or the store cannot be used. A Redis that does not answer is
+  // not an error.
   Status Open(Tracer* tracer) override {
     auto opened = QuotaService::Open(settings_, tracer);
     if (opened.ok()) quotas_ = std::move(opened).value();

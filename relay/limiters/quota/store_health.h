@@ -1,5 +1,5 @@
-// Judges from the health of a store whether quotas can be decided, for /readyz and /v1/health. StoreLog logs when the
-// store stops answering, why, and when it answers again.
+// Functions for /readyz and /v1/health that judge from a store's health whether requests can be decided; and StoreLog,
+// which logs when the store stops answering, why, and when it answers again.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,30 @@
 
 namespace weir {
 
-// Returns the kind of trouble in words that every client may read; empty if there is none. The store's own error
-// messages are only for the log and for operators, because they contain paths, addresses and names of keys.
+// Returns a text that says what kind of problem the store has; empty if it has none. Every client may read this text.
+// The store's own error messages are only for operators, because they contain paths, addresses and names of keys.
 std::string TroubleOf(const StoreHealth& health);
 
-// Returns an error, in words that every client may read, if the store does not answer and requests are refused for
-// that. Returns OK in all other cases. If something is wrong nevertheless, writes that into *note: the store does not
-// answer but the configuration lets requests pass then or refuses none (shadow mode), a part of the store does not
-// answer, or it has another problem, such as a file that it cannot write. `note` may be null.
+// Returns an error if the store does not answer and the configuration refuses requests then; every client may read its
+// message. Otherwise returns OK and, if the store has a problem, writes it to *note. Such a problem is: the store does
+// not answer, but the configuration allows all requests then or is in shadow mode; a part of the store does not answer;
+// or something else is wrong, for example a file that the store cannot write. `note` may be null.
 Status CanDecide(const StoreHealth& health, const QuotaConfig& config, std::string* note = nullptr);
 
-// Writes to the log when trouble with the store begins, when its reason changes and when it is over, and likewise for
-// the store's warning. Threads: one at a time.
+// Logs when a problem of the store begins, when its reason changes and when it is over; the same for the store's
+// warning. Threads: one at a time.
 class StoreLog {
  public:
   explicit StoreLog(std::string store) : store_(std::move(store)) {}
 
-  // Compares the health with that of the previous call. Call it every few seconds.
+  // Compares the health with that of the previous call, and logs the difference. Call Look every few seconds.
   void Look(const StoreHealth& health, TimePoint now);
 
  private:
   const std::string store_;
-  std::optional<TimePoint> wrong_since_;  // nullopt: there is no trouble
-  std::string problem_;                   // the newest problem that was logged
-  std::string warning_;                   // the warning that was logged; empty: none, or it is over
+  std::optional<TimePoint> wrong_since_;  // when the present problem began; nullopt: there is none
+  std::string problem_;                   // the problem that was logged last
+  std::string warning_;                   // the warning that was logged last; empty: none, or it is over
 };
 
 }  // namespace weir

@@ -9,7 +9,8 @@
 namespace weir {
 namespace {
 
-// More threads gain nothing for a file with one writer at a time; but one list of all models must not block all calls.
+// A file has one writer at a time, so more threads gain nothing. With one thread, a call that lists all models would
+// block all other calls.
 constexpr size_t kWorkers = 4;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// WaitingCalls: runs calls that may block on the store, on four threads of its own. A call is refused, and the store is
-// not asked, if it waited too long for a thread, if its client is gone, or if it gets its thread after BeginStop.
-// Otherwise quota could be charged for a call whose client never gets the answer.
+// WaitingCalls: runs calls that may block on the store, on four threads of its own. When a thread takes a call from the
+// queue, it refuses the call without asking the store if the call has waited too long, if the client has left, or if
+// BeginStop was called. Otherwise the store could charge quota for a client that never gets the answer.
 //
 // Threads: any thread may call Submit and BeginStop; one thread calls Stop, not from within a call.
 #pragma once
@@ -19,8 +19,8 @@ namespace weir {
 
 class WaitingCalls {
  public:
-  // The longest time that a call waits for a thread. SQLite waits for a lock for the same time by default
-  // (busy_timeout), so while its file is locked, the waiting calls are refused at about the time when the running ones
+  // The longest time that a call may wait for a thread. By default SQLite waits for a lock for the same time
+  // (busy_timeout). So while the file is locked, waiting calls are refused at about the time when the running calls
   // fail.
   static constexpr std::chrono::seconds kLongestInLine{5};
 
@@ -28,22 +28,21 @@ class WaitingCalls {
   explicit WaitingCalls(const Clock& clock = Clock::System());
   ~WaitingCalls();
 
-  // Makes the answer to a call for which the store was not asked; `message` says why. BusyAsJson makes a 503 with
-  // Retry-After.
+  // Makes the answer to a call that is refused; `message` says why. BusyAsJson makes a 503 in JSON with Retry-After.
   using Busy = std::function<HttpResponse(std::string message)>;
   static HttpResponse BusyAsJson(std::string message);
 
-  // Runs a call soon, on one of the threads: calls `call`, which must reply before it returns, or replies with what
-  // `busy` makes. Calls of different addresses take turns.
+  // Queues a call. One of the threads will run `call`, which must reply before it returns; or it refuses the call, and
+  // replies with the answer that `busy` makes. The threads take calls of different client addresses in turn.
   void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
-  // From now on, calls that wait for a thread are answered by `busy`.
+  // From now on, the threads refuse the calls that still wait.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }
-  // Calls BeginStop and waits until every call is answered. Submit must not be called any more. The destructor calls
-  // Stop.
+  // Calls BeginStop and waits until every call is answered. Submit must not be called during Stop or after it. The
+  // destructor calls Stop.
   void Stop();
 
  private:
-  // Returns null if the call shall run, else why not.
+  // Returns null if the call may run, else the reason to refuse it.
   const char* WhyNot(TimePoint arrival, const HttpReply& reply) const;
 
   const Clock& clock_;
