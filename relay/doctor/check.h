@@ -1,10 +1,10 @@
-// The checks of `weir doctor`. Each check looks for one thing that may be wrong: it is a pure function from the facts
-// (facts.h) to a finding, and has a name that never changes.
+// The checks of `weir doctor`. Each check looks for one problem: it is a pure function that takes the facts (facts.h)
+// and returns a finding or nothing. The name of a check never changes.
 //
 //   for (const Finding& finding : Examine(facts)) …   // worst first
 //
-// To add a check, write its function and add a line to the table of its file (…_checks.cc). Its text must be true on
-// every machine.
+// To add a check, write its function and add a line to the table in its file (…_checks.cc). The text of its finding
+// must be true on every machine.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace weir {
 enum class Severity : uint8_t {
   kFine = 0,
   kAdvice = 1,   // a change would make something better
-  kWarning = 2,  // harm will come under load, after a fault, or to a user who relies on something that does not hold
-  kBroken = 3,   // something does not work, or will soon not work
+  kWarning = 2,  // under load or after a fault there will be harm, or users rely on something that is not so
+  kBroken = 3,   // something does not work, or will soon stop working
 };
 std::string_view NameOf(Severity severity);  // "fine", "advice", "warning", "broken"
 
@@ -32,8 +32,8 @@ struct Finding {
   std::string saw;                    // the observation, with figures
   std::string why;                    // why it matters
   std::string act;                    // the advice
-  std::vector<std::string> commands;  // the advice in a form to type: commands, or settings NAME=VALUE
-  std::string_view name;              // the name of the check; Examine sets it
+  std::vector<std::string> commands;  // the advice as shell commands or as settings NAME=VALUE
+  std::string_view name;              // the name of the check; Examine sets this member
 };
 
 struct DoctorCheck {
@@ -41,7 +41,7 @@ struct DoctorCheck {
   std::optional<Finding> (*find)(const Facts& facts);  // returns nullopt if nothing is wrong
 };
 
-// Each function returns the checks that look at one kind of facts.
+// Each of these functions returns the checks of one file.
 std::span<const DoctorCheck> SettingsChecks();
 std::span<const DoctorCheck> HostChecks();
 std::span<const DoctorCheck> DirectoryChecks();
@@ -49,7 +49,7 @@ std::span<const DoctorCheck> RocksDbChecks();
 std::span<const DoctorCheck> PostgresChecks();
 std::span<const DoctorCheck> InstanceChecks();
 
-// Runs all checks except those that `ignored` names, and returns their findings, the worst first.
+// Runs all checks except those whose names are in `ignored`. Returns their findings, the worst first.
 std::vector<Finding> Examine(const Facts& facts, const std::vector<std::string>& ignored = {});
 // Returns the names of all checks.
 std::vector<std::string_view> CheckNames();

@@ -1,4 +1,5 @@
-// Helpers of the checks of `weir doctor`: the worst of several findings, figures in words, and figures about memory.
+// Helper functions for the checks of `weir doctor`: they find the worst finding, format figures, and compute memory
+// targets.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Calls `find` for each of the things, and returns the worst finding; of equally bad ones, the first. Returns nullopt
-// if there is none.
+// Calls `find` for each element of `things`, and returns the worst finding; among equally bad ones, the first. Returns
+// nullopt if `find` returned no finding.
 template <typename Things, typename Find>
 std::optional<Finding> WorstOf(const Things& things, Find find) {
   std::optional<Finding> worst;
@@ -30,14 +31,14 @@ std::optional<Finding> WorstOf(const Things& things, Find find) {
   return worst;
 }
 
-// Formats a share (0..1): "4.2 %", "43 %".
+// Formats a share from 0 to 1 in percent: "4.2 %", "43 %".
 inline std::string Percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
   return text;
 }
 
-// Quotes a path, if that is necessary for a shell to take it as one word.
+// Returns the path, in quotes if a shell would not read it as one word otherwise.
 inline std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
   if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
@@ -54,7 +55,7 @@ inline std::string Milliseconds(double seconds) {
   return text;
 }
 
-// Converts to a whole number; a number that is not above 0 becomes 0.
+// Rounds down to a whole number. Returns 0 for a negative number or NaN.
 inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
 
 // Returns "1 event", "2 events".
@@ -62,13 +63,13 @@ inline std::string Count(uint64_t count, const std::string& what) {
   return ShortNumber(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// Returns the setting that makes `bytes` the memory target, in whole MiB, at least one MiB.
+// Returns the setting that sets the memory target to `bytes`, rounded down to whole MiB, but at least 1 MiB.
 inline std::string TargetOf(double bytes) {
   return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
 }
 
-// Returns the memory that the relay on this machine holds now; 0 if none runs; nullopt if one may run whose metrics are
-// not known.
+// Returns the resident memory of the relay on this machine: 0 if no relay runs, nullopt if a relay may be running but
+// did not show its metrics.
 inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
@@ -76,13 +77,13 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
-// Returns the memory target, in bytes, with which the memory emergency begins about a tenth below `limit_bytes`.
+// Returns a memory target in bytes: with this target, the memory emergency begins about a tenth below `limit_bytes`.
 inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
   return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
 }
 
-// Returns the largest memory target, in bytes, for which this machine and the relay's cgroup have room; nullopt if that
-// is not known.
+// Returns the largest memory target in bytes that fits into the free memory of this machine and into the limit of the
+// relay's cgroup; nullopt if these are not known.
 inline std::optional<double> LargestTarget(const Facts& facts) {
   const std::optional<uint64_t> resident = ResidentBytes(facts);
   if (!facts.host.room || !resident) return std::nullopt;

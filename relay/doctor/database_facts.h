@@ -1,5 +1,5 @@
-// Gathers facts about the database for `weir doctor`: about the RocksDB in a data directory, without taking its lock,
-// or about a PostgreSQL server.
+// Gathers facts about the database for `weir doctor`. The database is a RocksDB in a data directory, whose lock these
+// functions do not take, or a PostgreSQL server.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace weir {
 
-// Looks at the directory of a RocksDB, DATA_DIR/events. If the database is not there, RocksDbFacts::exists is false.
-// Checks whether the database can be read (`recognised`) only if no process holds it, and if its write-ahead logs have
-// at most 256 MiB. Adds to `unseen` the things that it could not look at, and why. Returns nullopt if this user may not
-// look at the directory.
+// Looks at `path`, the directory of a RocksDB database (DATA_DIR/events). If no database is there, RocksDbFacts::exists
+// is false. Checks whether weir can read the database (RocksDbFacts::recognised) only if no process has it open and its
+// write-ahead logs have at most 256 MiB. Adds to `unseen` what it could not look at, and why. Returns nullopt if this
+// user may not read the directory, its lock file or its file CURRENT.
 std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_seconds,
                                           std::vector<std::string>* unseen);
 
-// Asks the server, and changes nothing. Waits at most two seconds for each connection and each answer, and stops at the
-// first question that fails. If the server was not reached, PostgresFacts::reached has the error; if only a question
-// failed, `unseen` gets the error.
+// Sends queries to the server, and changes nothing there. Waits at most two seconds for each connection and each
+// answer, and stops at the first query that fails. If no connection succeeds, the error is in PostgresFacts::reached;
+// if only a query fails, the function adds the error to `unseen`.
 PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::string>* unseen);
 
 }  // namespace weir

@@ -29,7 +29,7 @@ constexpr Seconds kLongestMeasurement{2};
 constexpr std::chrono::seconds kPatience{5};
 
 struct FileSystem {
-  uint64_t magic;  // the number in statfs
+  uint64_t magic;  // statfs::f_type
   const char* name;
 };
 constexpr const char* kBtrfs = "btrfs";
@@ -46,8 +46,8 @@ std::string_view NameOfFileSystem(const std::string& path) {
   return "";
 }
 
-// The file for the measurement. A file without a name disappears whatever happens. Btrfs does not sync such a file,
-// since no name would lead to it after a crash.
+// A temporary file for the measurement. It has no name if possible: the kernel then deletes it even if this program
+// crashes. On Btrfs the file has a name, because Btrfs does not sync a file without one.
 class TrialFile {
  public:
   explicit TrialFile(const std::string& directory) {
@@ -65,7 +65,7 @@ class TrialFile {
   }
   TrialFile(const TrialFile&) = delete;
   TrialFile& operator=(const TrialFile&) = delete;
-  int descriptor() const { return descriptor_; }  // negative if there is none; errno says why
+  int descriptor() const { return descriptor_; }  // negative if no file could be made; errno says why
 
  private:
   std::string name_;
@@ -89,7 +89,7 @@ std::optional<SyncFacts> MeasureSyncs(int file) {
   return SyncFacts{.count = static_cast<int>(times.size()), .median = times[times.size() / 2], .worst = times.back()};
 }
 
-// Returns the path, or the nearest one above it that exists.
+// Returns the path if it exists, else the nearest directory above it that exists.
 fs::path Existing(const std::string& path) {
   std::error_code error;
   fs::path existing = fs::absolute(path, error).lexically_normal();
@@ -97,7 +97,7 @@ fs::path Existing(const std::string& path) {
   return existing;
 }
 
-// Returns true if users other than the owners can reach the path through all directories above it.
+// Returns true if users other than the owners may pass through all directories above the path.
 bool IsReachable(const std::string& path) {
   std::error_code error;
   for (fs::path above = fs::absolute(path, error).lexically_normal().parent_path();; above = above.parent_path()) {
@@ -148,7 +148,7 @@ std::string WhyUnseen(int error) {
          (error == EACCES ? "; run this as the user of the relay, or as root" : "");
 }
 
-// Looks on a thread of its own, which is left behind if the disk hangs.
+// Calls Look on a detached thread, because the call never returns if the disk hangs.
 DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
                                std::vector<std::string>* unseen) {
   struct Seen {

@@ -1,5 +1,5 @@
-// Facts: all that `weir doctor` knows when it runs its checks (check.h). Gather (gather.h) fills them; tests make them
-// up. A fact that could not be found out is left empty, and no check says anything about it.
+// Facts: the data on which the checks of `weir doctor` (check.h) work. Gather (gather.h) fills in the facts; tests make
+// them up. A fact that Gather could not find out stays empty, and no check reports anything about it.
 #pragma once
 
 #include <chrono>
@@ -18,27 +18,29 @@
 namespace weir {
 
 struct SettingsFacts {
-  RelayConfiguration relay;  // from the environment; all defaults if a value there cannot be read
+  RelayConfiguration relay;  // from the environment; all defaults if a value there is not valid
   AllLimiterSettings limiters;
   size_t all = 0;                    // number of all settings
   size_t set = 0;                    // number of settings that the environment sets
-  std::vector<Status> wrong;         // the errors for which a relay or a gate would refuse to start
+  std::vector<Status> wrong;         // the errors with which a relay or `weir gate` would refuse to start
   std::vector<std::string> unknown;  // warnings about unknown names (SettingTable::UnknownNames)
   // The time at which the certificate of WEIR_TLS_CERT expires, in seconds since 1970.
   std::optional<int64_t> certificate_expires_at;
-  uint64_t memory_target_bytes = 0;  // the target in bytes, even if the setting is a share; 0 if it is not known
+  uint64_t memory_target_bytes = 0;  // the memory target, also if the setting is 0 (a share); 0: not known
 };
 
-// The cgroups (control groups of Linux) that bound the relay or, if no relay runs, this program.
+// The limits and counters of the cgroups (control groups of Linux) that contain the relay or, if its process is not
+// known, this program.
 struct CgroupFacts {
-  std::optional<uint64_t> memory_high_bytes;  // above this the kernel slows allocations down
+  std::optional<uint64_t> memory_high_bytes;  // memory.high, above which the kernel slows down allocations
   uint64_t oom_kills = 0;                     // number of processes that the kernel has killed for lack of memory
-  double cpus = 0;                            // processors that the quota allows; 0: there is no quota
-  uint64_t periods = 0;                       // number of periods of the quota so far
-  uint64_t throttled_periods = 0;             // number of periods in which the quota was used up
+  double cpus = 0;                            // processors that the CPU quota allows; 0: there is no quota
+  uint64_t periods = 0;                       // number of periods so far; each period has the quota anew
+  uint64_t throttled_periods = 0;             // number of these periods in which the quota was used up
 };
 
-// Shares of the last minute in which some or all tasks of the machine waited (/proc/pressure), in percent.
+// The shares of the last minute, in percent, in which tasks of the machine waited (/proc/pressure). `some`: at least
+// one task waited; `full`: all active tasks waited.
 struct PressureFacts {
   double cpu_some = 0;
   double memory_full = 0;
@@ -48,27 +50,28 @@ struct PressureFacts {
 struct HostFacts {
   unsigned cpus = 0;
   uint64_t memory_bytes = 0;
-  std::optional<MemoryRoom> room;
-  // Memory that can still be allocated, if the kernel bounds the sum of all allocations (overcommit_memory=2).
+  std::optional<MemoryRoom> room;  // the free memory, and the limit of the cgroup
+  // The bytes that programs can still allocate; nullopt if the kernel does not limit the sum of all allocations
+  // (vm.overcommit_memory is not 2).
   std::optional<uint64_t> commit_left_bytes;
   bool huge_pages_always = false;
   std::optional<PressureFacts> pressure;
-  std::optional<bool> clock_is_kept;  // true if the kernel says that a time service keeps the clock right
-  // Number of files that a relay of this user may have open: the hard limit, to which a relay raises its own; 0: any.
+  std::optional<bool> clock_is_kept;  // true if the kernel says that a service synchronises the clock
+  // The number of files that a relay of this user may have open; 0: any number. This is the hard limit, because a relay
+  // raises its soft limit to the hard one.
   uint64_t most_files = 0;
   CgroupFacts cgroup;
 };
 
-// The process of the relay that uses the data directory, if it is a process of this machine and this user may look at
-// it.
+// The process of the relay that has the data directory open, if it runs on this machine and this user may look at it.
 struct ProcessFacts {
-  int process = 0;  // its id
+  int process = 0;  // the process id
   uint64_t swapped_bytes = 0;
-  // The names of settings that had another value at the start of the process than in this environment.
+  // The names of the settings whose values in the relay's environment and in this program's environment differ.
   std::vector<std::string> other_settings;
 };
 
-// The time that an fdatasync takes after 4 KiB were appended to a file, as in a write-ahead log.
+// The time that an fdatasync takes after an append of 4 KiB to a file, as a write-ahead log does it.
 struct SyncFacts {
   int count = 0;  // number of measurements
   std::chrono::duration<double> median{};
@@ -82,9 +85,9 @@ struct DirectoryFacts {
   bool is_file = false;     // true: the path is no directory
   bool exists = false;      // false: the members below describe the nearest directory above
   bool is_private = false;  // true: no other user should be able to look into the directory
-  unsigned others = 0;      // permissions of group and others (mode & 077); 0 if a directory above keeps them out
+  unsigned others = 0;      // permissions of group and others (mode & 077); 0 if a directory above denies access
   bool read_only = false;
-  std::string file_system;  // "tmpfs", "NFS" or "SMB"; empty for others
+  std::string file_system;  // "tmpfs", "NFS" or "SMB"; empty for any other
   uint64_t bytes = 0;       // size of the disk
   uint64_t free_bytes = 0;  // free for users other than root
   uint64_t files = 0;       // inodes of the disk; 0 if the file system does not count them
@@ -96,23 +99,23 @@ struct RocksDbFacts {
   std::string path;
   std::optional<LockHolder> holder;  // the process that has the database open
   bool exists = false;
-  Status recognised;          // an error if weir cannot read the database; checked only if no process holds it
+  Status recognised;          // an error if weir cannot read the database; not checked if a process has it open
   uint64_t bytes = 0;         // size of all files
   uint64_t files = 0;         // number of files
   uint64_t log_bytes = 0;     // size of the write-ahead logs
   std::string corruption;     // the newest line of RocksDB's own log that reports corruption; empty if there is none
-  double future_seconds = 0;  // time by which the newest file is ahead of the clock; 0 if it is not
+  double future_seconds = 0;  // time by which the newest file is ahead of the clock; 0: not ahead
 };
 
 struct PostgresFacts {
   std::string name;  // the address of the server, without the password
-  Status reached;    // an error: the server was not reached, and the members below are unknown
+  Status reached;    // an error if the server was not reached; the members below are then unknown
   int version = 0;   // for example 150006
-  std::string role;  // the role with which weir connects
+  std::string role;  // the role (user) as which weir connects
   bool is_standby = false;
   bool may_monitor = false;  // the role is a member of pg_monitor
   Status tables;             // an error if weir's tables are wrong, or are missing and cannot be made
-  uint64_t origins = 0;      // number of names under which relays and imports have ever saved
+  uint64_t origins = 0;      // number of names under which relays and imports have ever saved events
   std::string synchronous_commit;
   bool fsync = true;
   bool names_standbys = false;  // synchronous_standby_names is not empty
@@ -122,24 +125,24 @@ struct PostgresFacts {
   uint64_t max_wal_bytes = 0;
   uint64_t timed_checkpoints = 0;
   uint64_t requested_checkpoints = 0;
-  uint64_t max_connections = 0;    // the most connections of clients, without the reserved ones
+  uint64_t max_connections = 0;    // connections that clients may have, without the reserved ones
   uint64_t connections = 0;        // connections of clients now
-  int64_t role_connections = -1;   // connections that the role may have; -1: any number
+  int64_t role_connections = -1;   // connections that `role` may have; -1: any number
   double clock_ahead_seconds = 0;  // time by which the server's clock is ahead of this machine's
   std::chrono::duration<double> round_trip{};
 };
 
-// A running relay or gate, as its answers over HTTP describe it.
+// A running relay or gate (`weir gate`), as its answers over HTTP describe it.
 struct InstanceFacts {
   std::string url;
-  bool is_local = false;        // it runs on this machine
-  std::string problem;          // why the instance could not be asked; empty if it could
+  bool is_local = false;        // true if the instance runs on this machine
+  std::string problem;          // why there is no usable answer of /metrics; empty if there is one
   bool nobody_listens = false;  // no connection could be made
-  bool is_stranger = false;     // another program than weir answered
+  bool is_stranger = false;     // a program other than weir answered
   Scrape metrics;               // the answer of /metrics
-  bool ready = true;            // whether /readyz answered 200; true if it was not asked
+  bool ready = true;            // whether /readyz answered with 200; true if it was not requested
   std::string ready_text;       // the answer of /readyz
-  std::string health_text;      // the answer of /v1/health; empty if it was not asked or not answered
+  std::string health_text;      // the answer of /v1/health; empty if it was not requested or there is none
 
   // True for a relay, false for a gate.
   bool is_relay() const { return metrics.Find("weir_throttle_emergency").has_value(); }
@@ -153,17 +156,18 @@ struct Facts {
   std::optional<RocksDbFacts> rocksdb;
   std::optional<PostgresFacts> postgres;
   std::vector<InstanceFacts> instances;
-  std::string stranger;             // address at which another program answers in place of a relay or gate; empty: none
+  std::string stranger;             // address of the settings at which a program other than weir answers; empty: none
   double now_seconds = 0;           // seconds since 1970
-  std::vector<std::string> unseen;  // things that could not be looked at, and why
+  std::vector<std::string> unseen;  // the things that Gather could not look at, and why
 
-  // True if a relay is, or may be, installed on this machine; false if there is only a gate.
+  // False if there is a gate on this machine and no sign of a relay.
   bool has_relay = true;
-  // Returns true if a relay on RocksDB runs, and also if this user may not see whether one runs.
+  // Returns true if a process, such as a relay, has the RocksDB database open, or if it is not known whether one has.
   bool relay_may_run() const { return !postgres && (!rocksdb || rocksdb->holder.has_value()); }
 };
 
-// Returns the relay on this machine, for checks that compare its metrics with the machine; null if there is none.
+// Returns the first relay that answered on this machine; null if there is none. For checks that compare its metrics
+// with the machine.
 inline const InstanceFacts* LocalRelay(const Facts& facts) {
   for (const InstanceFacts& instance : facts.instances)
     if (instance.is_local && instance.is_relay()) return &instance;

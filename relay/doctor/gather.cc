@@ -33,7 +33,7 @@ void AddOnce(const Status& status, std::vector<Status>* all) {
   if (!status.ok() && std::ranges::none_of(*all, same)) all->push_back(status);
 }
 
-// A file that only the relay's user may read is no fault of the settings.
+// Returns false if this user may not read the file. This is no fault of the settings, so the file is added to `unseen`.
 bool MayRead(const std::string& path, std::vector<std::string>* unseen) {
   if (path.empty() || access(path.c_str(), R_OK) == 0 || errno != EACCES) return true;
   unseen->push_back(AsText(path) + WhyUnseen(EACCES));
@@ -69,7 +69,7 @@ std::string ValueIn(const SettingTable& table, const std::string& name) {
   return row == table.rows().end() ? "" : row->value;
 }
 
-// Returns the names of the relay's settings that differ between both environments, without those that flags may have
+// Returns the names of the relay's settings that differ between the two environments, except those that flags may have
 // set.
 std::vector<std::string> Differences(const Environment& ours, const Environment& theirs) {
   static const std::set<std::string> kByFlag = {"DATA_DIR", "PORT", "LISTEN"};
@@ -129,7 +129,7 @@ class Gatherer {
  private:
   std::string EventsDirectory() const { return DataDirOf(options_) + "/events"; }
 
-  // Finds the relay's process. With --as-running, its environment replaces this one.
+  // Finds the relay's process. With --as-running, replaces options_.environment by the environment of this process.
   Status FindProcess() {
     const std::optional<LockHolder> holder = HolderOf(EventsDirectory());
     const bool serves = holder && !holder->address.empty();  // an import has no address
@@ -148,7 +148,7 @@ class Gatherer {
       std::error_code error;
       options_.data_dir = std::filesystem::absolute(DataDirOf(options_), error).string();
       options_.environment = std::move(theirs).value();
-      // Relative paths in its settings begin at its working directory.
+      // Relative paths in the relay's settings begin at the relay's working directory.
       std::filesystem::current_path(options_.files.proc + "/" + std::to_string(process_) + "/cwd", error);
     } else {
       facts_.process->other_settings = Differences(options_.environment, theirs.value());
@@ -166,7 +166,7 @@ class Gatherer {
     if (HasHolder() && !facts_.rocksdb->holder->address.empty()) Ask(facts_.rocksdb->holder->address, true);
     const uint64_t port = facts_.settings.relay.server.port;
     TryPort(port, true);
-    // If the port is not set, a gate listens at another default port.
+    // If WEIR_PORT is not set, a gate listens at kGatePort.
     if (port == ServerSettings().port) TryPort(kGatePort, false);
   }
 
@@ -177,11 +177,11 @@ class Gatherer {
     if (port == 0 || known) return;
     const auto ask = [&](bool tls) { return AskInstance(Question((tls ? "https://" : "http://") + address, true)); };
     InstanceFacts found = ask(!server.tls.empty());
-    // An instance with another environment may differ in TLS. A program that is not weir answers neither way.
+    // The instance may have been started with other settings of TLS, so asks again, with or without TLS.
     if (!found.problem.empty() && !found.nobody_listens)
       if (InstanceFacts other = ask(server.tls.empty()); other.problem.empty()) found = std::move(other);
     if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;
-    // A silent program may not be weir, so it is not reported if its port is only a guess.
+    // Leaves out a program that does not answer if its port is only a guess, because it may not be weir.
     if (found.problem.empty() || (is_ours && !found.nobody_listens && !found.is_stranger))
       facts_.instances.push_back(std::move(found));
   }
@@ -196,7 +196,7 @@ class Gatherer {
             }};
   }
 
-  // A gate without a relay needs no data directory; a relay makes one.
+  // Sets has_relay. A data directory is a sign of a relay: a relay makes one, a gate without a relay needs none.
   void DecideWhoIsHere() {
     std::error_code error;
     const bool has_gate = std::ranges::any_of(
@@ -206,7 +206,7 @@ class Gatherer {
     if (!facts_.has_relay) facts_.rocksdb.reset();
   }
 
-  // Called before the database is looked at: nothing can be read from a disk that hangs.
+  // Run calls this before LookAtRocksDb, which would never return from a disk that hangs.
   DirectoryFacts LookAtEvents() {
     const RelayConfiguration& relay = facts_.settings.relay;
     const bool embedded = IsEmbedded(relay.storage);
@@ -229,7 +229,7 @@ class Gatherer {
 
   std::string CgroupsOf() const { return process_ > 0 ? std::to_string(process_) : "self"; }
 
-  // Forgets the cgroup, because the running instance seems to be in another one than this program.
+  // Clears the facts about this program's cgroup, because the running instance seems to be in another cgroup.
   void ForgetCgroup() {
     facts_.host.cgroup = {};
     if (facts_.host.room) facts_.host.room->cgroup_limit_bytes.reset();

@@ -1,5 +1,5 @@
-// Gathers the facts for the checks of `weir doctor`. It needs only the rights of its user, changes no setting, file or
-// database, and takes some seconds.
+// Gathers the facts (facts.h) for the checks of `weir doctor`. Gathering takes some seconds, and needs no root rights.
+// It changes no settings and no database, and writes only a temporary file, to measure the disk.
 #pragma once
 
 #include <string>
@@ -12,16 +12,19 @@
 namespace weir {
 
 struct GatherOptions {
-  Environment environment;
-  std::string data_dir;     // --data-dir; empty: from the environment
-  std::string url;          // --url; empty: from the lock of the data directory, and from the environment
-  bool as_running = false;  // --as-running: use the settings with which the running relay was started
-  HostFiles files;
+  Environment environment;  // the environment variables with the settings
+  std::string data_dir;     // the value of --data-dir; empty: the setting in `environment`, or its default
+  // The value of --url, the relay or gate to ask. If it is empty, Gather asks the relay whose address is in the lock
+  // file of the data directory, the program at WEIR_PORT and, if WEIR_PORT has its default value, the program at the
+  // default port of `weir gate`.
+  std::string url;
+  bool as_running = false;  // --as-running: replace `environment` by that of the running relay
+  HostFiles files;          // the directories of the kernel's files
 };
 
-// Returns an error only if `as_running` is set, and no relay runs on the data directory or this user may not look at
-// its process. Facts that could not be found out are no error. With `as_running`, this process changes to the relay's
-// working directory.
+// Returns the facts; those that it cannot find out stay empty. Returns an error only with `as_running`: if no relay on
+// RocksDB uses the data directory, or if this user may not look at its process. With `as_running`, the calling process
+// changes its working directory to that of the relay, because the relay's settings may have relative paths.
 Result<Facts> Gather(GatherOptions options);
 
 }  // namespace weir

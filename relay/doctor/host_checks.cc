@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Memory at which the relay itself stops bulk work and scans.
+// Returns the memory at which the emergency begins: the relay then holds back bulk work and scans.
 uint64_t EmergencyBytes(const Facts& facts) {
   return static_cast<uint64_t>(facts.settings.relay.storage.limiter.emergency *
                                static_cast<double>(facts.settings.memory_target_bytes));
@@ -83,7 +83,7 @@ std::optional<Finding> OomKilled(const Facts& facts) {
 
 std::optional<Finding> CpuThrottled(const Facts& facts) {
   const CgroupFacts& cgroup = facts.host.cgroup;
-  // Needs a minute of periods of 100 ms, so that the start of a relay is not judged by itself.
+  // Requires 600 periods, which are a minute if each has 100 ms, so that the start of a relay does not count alone.
   if (cgroup.periods < 600 || cgroup.throttled_periods * 10 < cgroup.periods) return std::nullopt;
   return Finding{
       .severity = Severity::kWarning,
@@ -165,7 +165,7 @@ std::optional<Finding> CommitLimit(const Facts& facts) {
                  .commands = {"sysctl vm.overcommit_memory=0"}};
 }
 
-// Most advice is against huge pages, but only this figure shows that they do harm.
+// Advises against huge pages only if the figures show that they do harm, unlike most guides.
 std::optional<Finding> HugePages(const Facts& facts) {
   const InstanceFacts* relay = LocalRelay(facts);
   if (!facts.host.huge_pages_always || relay == nullptr) return std::nullopt;

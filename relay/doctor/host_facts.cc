@@ -30,7 +30,7 @@ std::optional<double> ParseOne(std::string_view text) {
   return number.value();
 }
 
-// Returns the number behind the key: 123 for "MemTotal:   123 kB", 45 for "nr_periods 45".
+// Returns the number after the key: 123 for "MemTotal: 123 kB", 45 for "nr_periods 45".
 std::optional<double> NumberAfter(std::string_view text, std::string_view key) {
   const size_t at = text.starts_with(key) ? 0 : text.find("\n" + std::string(key));
   if (at == text.npos) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<PressureFacts> ReadPressure(const HostFiles& files) {
                        .io_full = Share(io, "full")};
 }
 
-// Returns true if the controller is among those that version 1 lists in a line of /proc/PID/cgroup.
+// Returns true if the list `controllers`, from a line of /proc/PID/cgroup (cgroups version 1), has the controller.
 bool HasController(const std::string& controllers, std::string_view controller) {
   std::istringstream list(controllers);
   for (std::string name; std::getline(list, name, ',');)
@@ -63,8 +63,9 @@ bool HasController(const std::string& controllers, std::string_view controller) 
   return false;
 }
 
-// Returns the directories of the cgroups that a process is in for a controller, from the innermost up. In a container
-// the path may be one that only the host sees; then the root of the mount is the process's own cgroup.
+// Returns the directories of a process's cgroups for a controller, the innermost first. In a container,
+// /proc/PID/cgroup may have a path that exists only on the host; the root of the mount, which is always in the list, is
+// then the process's own cgroup.
 std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& process, const std::string& controller) {
   std::vector<std::string> directories;
   std::istringstream lines(ReadText(files.proc + "/" + process + "/cgroup"));
@@ -84,7 +85,7 @@ std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& pr
 }
 
 void ReadMemory(const std::vector<std::string>& directories, CgroupFacts* facts) {
-  std::optional<double> kills;  // from the innermost cgroup: those above also count other cgroups
+  std::optional<double> kills;  // in the innermost cgroup; the cgroups above it also count kills in others
   for (const std::string& directory : directories) {
     const std::optional<double> high = ParseOne(ReadText(directory + "/memory.high"));  // "max" is no number
     if (high) facts->memory_high_bytes = std::min(static_cast<uint64_t>(*high), facts->memory_high_bytes.value_or(-1));
@@ -94,7 +95,7 @@ void ReadMemory(const std::vector<std::string>& directories, CgroupFacts* facts)
   facts->oom_kills = static_cast<uint64_t>(kills.value_or(0));
 }
 
-// Reads "50000 100000" from one file, or from two.
+// Reads the CPU quota and its period ("50000 100000"): from cpu.max or, in version 1, from two files.
 void ReadCpu(const std::string& directory, CgroupFacts* facts) {
   std::istringstream max(ReadText(directory + "/cpu.max") + ReadText(directory + "/cpu.cfs_quota_us") + " " +
                          ReadText(directory + "/cpu.cfs_period_us"));
@@ -122,7 +123,7 @@ std::optional<bool> ClockIsKept() {
   return (clock.status & STA_UNSYNC) == 0;
 }
 
-// Returns 0 for root, which raises its own limit as it needs.
+// Returns 0 (no limit) for root, because a relay of root can raise its hard limit.
 uint64_t MostFiles() {
   rlimit limit{};
   if (geteuid() == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

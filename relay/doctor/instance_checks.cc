@@ -10,7 +10,7 @@ namespace {
 
 using Find = std::optional<Finding> (*)(const Facts& facts, const InstanceFacts& instance);
 
-// Returns the worst finding about the instances that answered.
+// Calls `find` for each instance that answered, and returns the worst finding.
 std::optional<Finding> OfEach(const Facts& facts, Find find) {
   return WorstOf(facts.instances, [&](const InstanceFacts& instance) -> std::optional<Finding> {
     return instance.problem.empty() ? find(facts, instance) : std::nullopt;
@@ -26,13 +26,14 @@ double UpSeconds(const Facts& facts, const InstanceFacts& instance) {
   return facts.now_seconds - instance.metrics.Get("process_start_time_seconds");
 }
 
-// Fewer than ten a day are advice: an operator may want to know of them, but need not be woken.
+// Returns the severity of an event that happened `count` times. Fewer than ten times a day are advice: an operator may
+// want to know, but need not be woken.
 Severity OfCount(const Facts& facts, const InstanceFacts& instance, uint64_t count) {
   const double days = std::max(1.0, UpSeconds(facts, instance) / 86400);
   return static_cast<double>(count) < 10 * days ? Severity::kAdvice : Severity::kWarning;
 }
 
-// Adds a setpoint that is at most `usual` and lower than `now`, unless it would be below 0.2.
+// Adds a command that lowers the setpoint `name` from `now` to at most `usual`, unless the result would be below 0.2.
 void AddLower(const char* name, double now, double usual, std::vector<std::string>* commands) {
   const double lower = std::round(100 * std::min(usual, now - 0.1)) / 100;
   if (lower >= 0.2) commands->push_back(name + ("=" + FormatNumber(lower)));
@@ -179,7 +180,7 @@ std::optional<Finding> ClientsHeld(const Facts& facts) {
     if (i.metrics.Find("weir_throttle_open{class=\"interactive\"}").value_or(1) > 0) return std::nullopt;
     const std::string signal = i.metrics.Label("weir_throttle_limiting", "signal", "class=\"interactive\"");
     const auto remedy = std::ranges::find(kRemedies, signal, &Remedy::signal);
-    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // not for this check
+    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // for other checks
     return Finding{
         .severity = Severity::kAdvice,
         .saw = "Clients' writes are held to " +
@@ -256,7 +257,7 @@ std::optional<Finding> FilesFull(const Facts& facts) {
 std::optional<Finding> SiblingsDeaf(const Facts& facts) {
   return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
     const bool reads = i.metrics.Find("weir_siblings_reads").value_or(1) > 0;
-    if (!reads && !i.ready) return std::nullopt;  // the check not-ready reports it
+    if (!reads && !i.ready) return std::nullopt;  // the check not-ready reports this
     if (reads && i.metrics.Find("weir_siblings_bus_up").value_or(1) > 0) return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = i.url + (reads ? " does not reach the other relays by the bus (WEIR_BUS)."
@@ -335,7 +336,7 @@ std::optional<Finding> ServedCertificate(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const std::optional<double> expires = i.metrics.Find("weir_tls_certificate_expiry_seconds");
     if (!expires || *expires - f.now_seconds > 14 * 86400) return std::nullopt;
-    // The check of the certificate's file reports the rest.
+    // If the certificate in the file expires no later, the check of the file reports it.
     if (f.settings.certificate_expires_at && static_cast<double>(*f.settings.certificate_expires_at) <= *expires)
       return std::nullopt;
     const double left = *expires - f.now_seconds;

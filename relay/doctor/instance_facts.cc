@@ -18,7 +18,7 @@ HttpCall CallFor(const InstanceQuestion& question, const std::string& path) {
   return call;
 }
 
-// Takes one line at most: an HTML page in place of an answer is no sentence.
+// Returns only the first line, because another program may have answered with a whole HTML page.
 std::string Words(const std::string& body) {
   return std::string(TrimBlanks(body.substr(0, std::min(body.find('\n'), kMostWords))));
 }

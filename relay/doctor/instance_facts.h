@@ -11,14 +11,16 @@ namespace weir {
 
 struct InstanceQuestion {
   std::string url;
-  // True if it runs on this machine. Then its certificate is not verified, because it may be for another name.
+  // True if the instance runs on this machine. Its TLS certificate is then not verified, because it may be for another
+  // name.
   bool is_local = false;
-  // Returns the token of an administrator. Called only before /v1/health is asked, and only if the connection has
-  // verified TLS or stays on this machine.
+  // Returns the token of an administrator. AskInstance calls it only for the request for /v1/health, and only if the
+  // address is a loopback address or the certificate is verified.
   std::function<Result<std::string>()> token;
 };
-// Asks for /metrics and /readyz and, if the metrics report trouble with the store of the quotas, for /v1/health. Each
-// answer may take five seconds. If /metrics was not answered, or not by weir, InstanceFacts::problem says so.
+// Requests /metrics and /readyz and, if the metrics report trouble with the store of the quotas, /v1/health. Waits at
+// most five seconds for each answer. If there is no answer of /metrics, or the answer is not from weir,
+// InstanceFacts::problem says so.
 InstanceFacts AskInstance(const InstanceQuestion& question);
 
 }  // namespace weir

@@ -6,12 +6,14 @@
 namespace weir {
 namespace {
 
-// Connections besides those that read: one each for saving, for the others' news, for notifying, and for the throttle.
+// The connections of a relay besides those that read: one each for saving events, for news from the other relays, for
+// notifying them, and for the throttle.
 constexpr uint64_t kConnectionsBeside = 4;
-// Each relay has two names, and imports have some. More names come from machines that have a new name at each start.
+// Each relay saves events under two names, and imports use some more. Many names mean that machines get a new name at
+// each start.
 constexpr uint64_t kManyOrigins = 32;
 
-// Returns null if PostgreSQL was not reached: then nothing is known about it.
+// Returns null if PostgreSQL was not reached, because nothing is known about it then.
 const PostgresFacts* Reached(const Facts& facts) {
   return facts.postgres && facts.postgres->reached.ok() ? &*facts.postgres : nullptr;
 }

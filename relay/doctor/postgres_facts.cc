@@ -69,7 +69,7 @@ Status AskFigures(PostgresSession& session, PostgresFacts* facts) {
   return {};
 }
 
-// Compares the clocks by the quickest round trip, because the result may be wrong by the time that it took.
+// Compares the clocks by the quickest of several round trips, because the error may be half as long as the round trip.
 Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
   std::vector<Duration> journeys;
   for (int i = 0; i < kJourneys; ++i) {
@@ -108,7 +108,7 @@ Status LookAtTables(const StorageSettings& settings) {
 
 PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::string>* unseen) {
   PostgresFacts facts{.name = StoreName(settings.store)};
-  // Connects as a relay does; if that fails, to any host that answers.
+  // Connects to a host that accepts writes, as a relay does. If that fails, connects to any host that answers.
   PostgresSession primary(WithWritableHost(settings.store));
   PostgresSession anybody(settings.store);
   facts.reached = primary.Connect(kPostgresPatience);
@@ -118,7 +118,7 @@ PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::s
   facts.version = session.server_version();
   bool has_tables = false;
   Status asked = AskWho(session, &facts, &has_tables);
-  // A host answers, but takes no writes.
+  // The server was reached, although it is a standby, which accepts no writes.
   if (facts.is_standby) facts.reached = Status();
   if (!facts.reached.ok()) return facts;
   if (has_tables) facts.tables = LookAtTables(settings);

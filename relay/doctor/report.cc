@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 11;
 
-// Counts characters, not bytes: paths may have characters outside ASCII.
+// Counts characters, not bytes, because paths may have characters outside ASCII.
 size_t Width(std::string_view word) {
   return static_cast<size_t>(std::ranges::count_if(word, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Appends the words in lines of 80 columns, the first behind `begin`, the others behind as many blanks. A longer word
-// has a line of its own.
+// Appends the words of `text` in lines of at most 80 columns. The first line begins with `begin`, the others with as
+// many blanks. A word that is too long for a line is not broken.
 void AppendWrapped(std::string_view begin, std::string_view text, std::string* out) {
   const size_t indent = Width(begin);
   out->append(begin);

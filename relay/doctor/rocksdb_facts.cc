@@ -58,7 +58,7 @@ std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_se
     return facts;
   }
   facts.recognised = RecogniseDatabase(path);
-  // A process may have begun to write meanwhile.
+  // A process may have opened the database meanwhile and changed files under the check, so its result is dropped.
   facts.holder = HolderOf(path);
   if (facts.holder) facts.recognised = Status();
   return facts;

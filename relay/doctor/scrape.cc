@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// The part of a sample's name between its braces.
+// Returns the part of a sample's name between the braces.
 std::string_view LabelsOf(std::string_view sample) {
   const size_t begin = sample.find('{');
   return begin == sample.npos || !sample.ends_with('}') ? std::string_view()
@@ -23,7 +23,7 @@ Scrape::Scrape(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    // A value has no blank in it; labels may have some.
+    // Splits at the last blank, because labels may have blanks, but a value has none.
     const size_t blank = line.rfind(' ');
     if (line.starts_with('#') || blank == line.npos || blank == 0) continue;
     const std::string value(line.substr(blank + 1));

@@ -1,5 +1,5 @@
-// Scrape: the samples that a relay or gate shows at /metrics, in the text format of Prometheus. A histogram appears as
-// its samples _count, _sum and _bucket.
+// Scrape: reads the metrics of a relay or gate from the text of /metrics, which has the text format of Prometheus. The
+// text has one sample on each line; a histogram consists of the samples _count, _sum and _bucket.
 #pragma once
 
 #include <map>
@@ -12,19 +12,19 @@ namespace weir {
 class Scrape {
  public:
   Scrape() = default;
-  // Reads the text of /metrics. Skips comments, and lines that are no sample with a finite value.
+  // Reads the text of /metrics. Skips comments, and all lines that are not a sample with a finite value.
   explicit Scrape(std::string_view text);
 
-  // Returns the value of a sample; nullopt if there is none. `sample` is its name with all labels, as they are written
-  // at /metrics: `weir_throttle_level{class="bulk"}`.
+  // Returns the value of a sample; nullopt if the sample does not exist. `sample` is its name with all labels, exactly
+  // as in the text: `weir_throttle_level{class="bulk"}`.
   std::optional<double> Find(std::string_view sample) const;
-  // Does the same, but returns 0 if there is none.
+  // Does the same, but returns 0 if the sample does not exist.
   double Get(std::string_view sample) const { return Find(sample).value_or(0); }
-  // Returns the sum of all samples of this name that have `label` among their labels, such as `operation="write"`. If
-  // `label` is empty, all samples of the name count.
+  // Returns the sum of all samples with this name and the label `label`, such as `operation="write"`. If `label` is
+  // empty, adds up all samples with this name.
   double Sum(std::string_view name, std::string_view label = "") const;
-  // Returns the value of `label` in the first sample of `name` that has this label, has `with` among its labels, and
-  // has a value above 0. Returns an empty text if there is none.
+  // Returns the value of the label `label` of one sample: the first one with this name that has the labels `label` and
+  // `with` (such as `class="bulk"`; empty: any) and a value above 0. Returns an empty text if there is no such sample.
   std::string Label(std::string_view name, std::string_view label, std::string_view with = "") const;
 
   bool empty() const { return samples_.empty(); }

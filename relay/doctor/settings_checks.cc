@@ -75,7 +75,7 @@ std::optional<Finding> RelayUrlMissing(const Facts& facts) {
                  .commands = {"WEIR_RELAY_URL=wss://relay.example"}};
 }
 
-// Finds a relay behind a proxy, which listens only nearby and has a public name.
+// Finds a relay behind a proxy: it has a public name, and listens only at an address that is not public.
 std::optional<Finding> ProxyNotTrusted(const Facts& facts) {
   const RelayConfiguration& c = facts.settings.relay;
   if (!facts.has_relay || !c.server.trusted_proxies.empty()) return std::nullopt;

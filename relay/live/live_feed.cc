@@ -110,7 +110,7 @@ void LiveFeed::Run() {
     if (const TimePoint now = clock_.Now(); now >= next) {
       Tick();
       next += kBeat;
-      // After a stall, missed ticks are not made up.
+      // After a stall, skips the ticks that were missed.
       if (next <= now) next = now + kBeat;
     }
     Serve();
@@ -159,7 +159,7 @@ void LiveFeed::Tick() {
     TakeMarks(std::exchange(new_marks_, {}));
     ForgetThoseWhoLeft(listeners_);
     ForgetThoseWhoLeft(joining_);
-    // A joining listener gets the state from Serve, and this tick is in its history.
+    // Leaves out the listeners in joining_: Serve sends them the state, whose history includes this tick.
     std::ranges::copy_if(listeners_, std::back_inserter(told), [this](const auto& one) {
       return std::ranges::none_of(joining_, [&one](const auto& joining) { return joining.lock() == one.lock(); });
     });
@@ -187,7 +187,7 @@ void LiveFeed::Serve() {
     std::swap(askers, askers_);
     std::swap(marks, new_marks_);
   }
-  if (!marks.empty()) ForgetState();  // so that a client that has made a change sees it
+  if (!marks.empty()) ForgetState();  // so that the client that changed a setting sees its mark
   TakeMarks(std::move(marks));
   if (!joining.empty()) Tell(joining, "state", *StateJson());
   if (askers.empty()) return;

@@ -1,14 +1,15 @@
-// LiveFeed: the source of the live page and of `weir top`. Each second it adds a row of figures to the history. While
-// there are listeners, it also makes the whole state each second, once, and all listeners get the same bytes.
+// LiveFeed: provides the data of the page at /live and of `weir top`. Each second it adds one row of figures to the
+// history. While there are listeners, it also builds the state of the relay once a second and sends the same bytes to
+// all of them.
 //
 //   LiveFeed feed({.sample = …, .describe = …}, {.run = …});
 //   feed.Start();
-//   feed.Join(listener);   // `listener` soon gets the state with its history, then an event each second
-//   feed.Ask(asker);       // `asker` gets the state once
+//   feed.Join(listener);   // sends `listener` the state with its history, then an event each second
+//   feed.Ask(asker);       // calls `asker` once, with the state
 //
-// FEED.md describes the state and the events. One thread, "the feed's thread", does all work. It is the thread that
-// Start starts or, in tests without Start, the thread that calls Tick and Serve. Any other thread may call Join, Ask,
-// Mark, listeners and Stop.
+// FEED.md describes the state and the events. One thread, called the feed's thread below, does all the work. Start
+// starts this thread; in a test without Start, it is the thread that calls Tick and Serve. Join, Ask, Mark, listeners
+// and Stop may be called from any other thread.
 #pragma once
 
 #include <condition_variable>
@@ -31,15 +32,16 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// Gets an event each second. The feed holds only a weak pointer to a listener, so a listener leaves by being destroyed.
+// Receives an event each second. The feed keeps only a weak pointer to a listener; to unsubscribe, destroy the
+// listener.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;
-  // Called on the feed's thread, with a whole event of a text/event-stream. Must pass the event on, and never block.
+  // Called on the feed's thread with one complete event in the format text/event-stream. Must not block.
   virtual void OnEvent(const SharedText& event) = 0;
 };
 
-// The state at one moment. It is valid only while the Asker that got it runs.
+// The state at one moment. The feed passes it to an Asker; it is valid only during that call.
 struct LiveMoment {
   const LiveState& state;
   const LiveRow& row;  // the newest row
@@ -51,49 +53,50 @@ class LiveFeed {
  public:
   static constexpr size_t kMostListeners = 128;
   static constexpr size_t kMostAskers = 64;
-  static constexpr size_t kMostMarks = 64;  // the newest marks are kept
+  static constexpr size_t kMostMarks = 64;  // the feed keeps only the newest marks
 
-  // The figures of one second.
+  // The figures of one second, and the marks of the events in that second.
   struct Sample {
     LiveRow row;
     std::vector<LiveMark> marks;
   };
-  // The functions that make the contents of the feed. They are called on the feed's thread only.
+  // The functions from which the feed gets its contents. The feed calls them on its own thread only.
   struct Source {
     std::function<Sample()> sample;                 // called each second
-    std::function<LiveState(LiveRates&)> describe;  // called when a listener or an asker needs a newer state
+    std::function<LiveState(LiveRates&)> describe;  // called if a listener or an asker needs a newer state
   };
   // Identifies the relay and its present run.
   struct About {
     uint64_t run = 0;     // when the run began, in milliseconds since 1970
     std::string name;     // the relay's name
     std::string version;  // the program's version
-    std::string store;    // "rocksdb", or the address of a PostgreSQL
+    std::string store;    // "rocksdb", or the address of a PostgreSQL server
   };
   LiveFeed(Source source, About about, const Clock& clock = Clock::System());
   ~LiveFeed() { Stop(); }
 
   // Starts the feed's thread. Call it at most once.
   void Start();
-  // Ends the feed's thread. Once Stop has returned, no listener or asker is called any more; askers that still wait are
-  // dropped without a call. A second call does nothing. Must not be called on the feed's thread.
+  // Ends the feed's thread and waits for it. After that, the feed calls no listener and no asker; it drops the askers
+  // that were waiting. A second call does nothing. Must not be called on the feed's thread.
   void Stop();
 
-  // Adds a listener. Its first event is the state with the history; then it gets an event each second. Returns false,
-  // and does not add the listener, if there are kMostListeners already, or after Stop.
+  // Adds a listener. The feed first sends it the state with the history, then an event each second. Returns false and
+  // does not add the listener if there are already kMostListeners, or if Stop was called.
   bool Join(const std::shared_ptr<LiveListener>& listener);
-  // Called once, on the feed's thread, unless Stop is called first. Must not block.
+  // A function that the feed calls once, on its thread, unless Stop is called first. It must not block.
   using Asker = std::function<void(const LiveMoment& moment)>;
-  // Passes `asker` to the feed's thread, which calls it soon. Returns false, and never calls `asker`, if kMostAskers
-  // others wait already, or after Stop.
+  // Queues `asker` for the feed's thread, which calls it soon. Returns false and never calls `asker` if kMostAskers
+  // askers are already queued, or if Stop was called.
   bool Ask(Asker asker);
-  // Adds a mark to the state. The mark is dropped if kMostMarks others still wait for the feed's thread.
+  // Queues a mark, which the feed's thread adds to the state. Drops the mark if kMostMarks marks are already queued.
   void Mark(LiveMark mark);
-  // Returns the number of listeners that have not left.
+  // Returns the number of listeners that still exist.
   size_t listeners() const;
 
-  // The two steps of the feed's thread. Tick, called each second, adds a row and sends the listeners an event. Serve,
-  // called after Tick and when a listener or an asker has come, sends new listeners the state and calls the askers.
+  // The two steps of the feed's thread. Tick, called each second, adds a row and sends an event to the listeners that
+  // already have the state. Serve, called after Tick and when a listener or an asker was added, sends the state to the
+  // new listeners and calls the askers.
   void Tick();
   void Serve();
 
@@ -112,7 +115,7 @@ class LiveFeed {
   mutable std::mutex mutex_;  // guards the members from here to stopped_
   std::condition_variable wake_up_;
   std::vector<std::weak_ptr<LiveListener>> listeners_;
-  std::vector<std::weak_ptr<LiveListener>> joining_;  // the listeners that wait for the state
+  std::vector<std::weak_ptr<LiveListener>> joining_;  // the listeners to which Serve has to send the state
   std::vector<Asker> askers_;
   std::vector<LiveMark> new_marks_;
   bool stopped_ = false;
@@ -121,8 +124,8 @@ class LiveFeed {
   LiveHistory history_;
   std::deque<LiveMark> marks_;
   LiveRates rates_;
-  std::optional<LiveState> state_;  // the state since the newest tick or mark; nullopt until it is needed
-  SharedText json_;                 // state_ with the history; null until it is needed
+  std::optional<LiveState> state_;  // the present state; nullopt after a tick or a mark, until it is needed
+  SharedText json_;                 // state_ and the history as JSON; null until it is needed
 
   std::thread thread_;
 };

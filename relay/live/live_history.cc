@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// More digits than a plot shows.
+// The number of significant digits in JSON; a plot shows fewer.
 constexpr int kPlotDigits = 4;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// LiveHistory: the figures of a relay over the last ten minutes, one row each second, in fixed columns. It is a ring of
-// 600 rows, which takes 90 KB from the start.
+// LiveHistory: the figures of a relay over the last ten minutes, one row each second, in fixed columns. The object is a
+// ring buffer of 600 rows, and takes 90 KB.
 //
 // Not thread-safe.
 #pragma once
@@ -15,14 +15,16 @@ namespace weir {
 
 class JsonWriter;
 
-// The columns of a row. "Write", "Bulk" and "Read" are the classes of work that the throttle limits. A column without a
-// value has kNothing, such as a limit while the gate is open, or a latency if there was nothing to measure.
+// The columns of a row. "Write", "Bulk" and "Read" are the classes of work that the throttle limits: clients' writes,
+// bulk writes such as imports, and reads. A level measures the load of the storage engine: 0 means that it is idle; at
+// 1.0 the engine itself would begin to brake. A column that has no value contains LiveRow::kNothing: for example a
+// limit while nothing is limited, or a latency while nothing is measured.
 enum class LiveFigure : uint8_t {
-  kLevelWrite,     // level of the signal that limits the class, else the highest level; at 1.0 the engine would brake
+  kLevelWrite,     // level of the signal that limits the class, or would limit it first
   kSetpointWrite,  // the level at which the controller holds the class
   kLevelBulk,
   kSetpointBulk,
-  kLevelRead,
+  kLevelRead,  // highest level of the signals that act on reads
   kSetpointRead,
   kLimitWrite,  // bytes/s
   kLimitBulk,
@@ -47,9 +49,9 @@ enum class LiveFigure : uint8_t {
   kEoseP99,
   kConnections,
   kSubscriptions,
-  kMemory,        // bytes that count against the target
-  kMemoryTarget,  // bytes
-  kCpu,           // cores that the process used
+  kMemory,        // bytes that count against the memory target
+  kMemoryTarget,  // bytes that the relay should use at most
+  kCpu,           // processor cores that the process used on average
   kReceived,      // bytes/s from clients
   kSent,          // bytes/s to clients
 };
@@ -73,7 +75,7 @@ inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>({"level
 inline constexpr size_t kLiveFigures = kLiveFigureNames.size();
 static_assert(kLiveFigures == static_cast<size_t>(LiveFigure::kSent) + 1);
 
-// The figures of one second. A new row has no values.
+// The figures of one second. In a new row all of them are kNothing.
 struct LiveRow {
   static constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
 

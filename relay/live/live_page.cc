@@ -35,7 +35,7 @@ constexpr const char* kRefresh = "<noscript><meta http-equiv=\"refresh\" content
 constexpr const char* kRenewed = "reloads every five seconds; to type, <a href=\"/live?still\">stop reloading</a>";
 constexpr const char* kStill = "reloading is stopped; <a href=\"/live\">start it again</a>";
 
-// Everything comes from this relay, and the page has no inline scripts or styles.
+// Lets the page load everything from this relay only, and have no inline scripts or styles.
 HttpFields PageHeaders() {
   return {{"Content-Security-Policy",
            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -112,7 +112,7 @@ std::string Field(const SettingRow& row, const LiveSetting& setting) {
          "</small></p>\n";
 }
 
-// Returns the group of a setting: the settings of one controller stand together.
+// Returns the title of the setting's group in the form. The settings of one controller are a group.
 std::string_view LegendOf(std::string_view setting) {
   if (setting.starts_with("IMPORT_")) return "Bulk";
   if (setting.starts_with("RATE_LIMIT_READ_")) return "Reads";
@@ -133,7 +133,7 @@ std::string Fields(const std::vector<SettingRow>& rows, const std::vector<LiveSe
   return html + "</fieldset>\n";
 }
 
-// Lists the changed settings as lines of an environment.
+// Returns a line WEIR_NAME=VALUE for each changed setting, for a file with the relay's environment.
 std::string Changed(const std::vector<LiveSetting>& settings) {
   std::string lines;
   for (const LiveSetting& setting : settings)

@@ -24,7 +24,8 @@
 namespace weir {
 namespace {
 
-// Share of the clients' taken work that is kept each second, so that the tables show about the last ten seconds.
+// The share of each client's counted work that is kept each second. With it, the tables show about the last ten
+// seconds.
 const double kKeptEachSecond = std::exp(-0.1);
 
 constexpr size_t kMostFormBytes = 4096;
@@ -49,7 +50,8 @@ std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::stri
   return {"Set-Cookie", cookie + (CameByTls(request) ? "; Secure" : "")};
 }
 
-// The session cookie is for these pages only; the operator cookie only says that there is a session.
+// A browser sends the session cookie to /live only, and the operator cookie, which only says that a session exists, to
+// all pages.
 HttpFields Cookies(const HttpRequest& request, std::string_view session, std::chrono::seconds lasts) {
   return {Cookie(request, SessionCookie(request), session, "; Path=/live; HttpOnly", lasts.count()),
           Cookie(request, OperatorCookie(request), lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
@@ -60,8 +62,8 @@ Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
   return ParseQuery(TrimBlanks(request.body));
 }
 
-// Beside each field, a form has the value at the time the page was made. A field that still has this value is no
-// change, even if another operator has changed the setting since.
+// For each field, the form of the page also has a hidden field "was:NAME": the value of the setting when the page was
+// made. A field that still has this value is no change, even if another operator has changed the setting since.
 std::vector<LiveSettings::Change> ChangesIn(std::vector<LiveSettings::Change> form) {
   static constexpr std::string_view kWas = "was:";
   const auto was_so = [before = std::set(form.begin(), form.end())](const LiveSettings::Change& field) {

@@ -1,12 +1,12 @@
-// LivePart: serves /live on a relay's port, which is the live page for administrators and its feed. FEED.md describes
-// the feed; Admin (operator/admin.h) decides which clients may use them.
+// LivePart: serves the live page for administrators at /live on a relay's port, and the feed of that page. FEED.md
+// describes the feed; Admin (relay/operator/admin.h) decides which clients may use page and feed.
 //
 //   GET  /live           the page or, if the browser has not signed in, the form that asks for the token; with ?still
 //                        the page does not reload itself in a browser without JavaScript
-//   POST /live/session   takes the form: a right token becomes a cookie (Admin::SessionFor)
-//   GET  /live/session   204 if the browser is signed in, else 401
-//   POST /live/sign-out  ends the sessions of all browsers, and deletes the cookies of this one
-//   GET  /live/state, /live/events, POST /live/settings: FEED.md
+//   POST /live/session   receives the form; if the token is right, sets the cookies of a session (Admin::SessionFor)
+//   GET  /live/session   204 if this client may use the page, else 401, 403 or 429 (Admin::RefusalOfPage)
+//   POST /live/sign-out  if this browser has a session, ends those of all browsers; deletes this one's cookies
+//   GET  /live/state, /live/events, POST /live/settings: see FEED.md
 //   GET  /live/live.js and others: the files of the pages, for every client
 #pragma once
 
@@ -61,7 +61,7 @@ class LivePart final : public RelayPart {
   SignInLimit sign_ins_;
   LogLimit wrong_tokens_;
   std::unique_ptr<LiveFeed> feed_;    // set by Start
-  std::atomic<bool> is_open_{false};  // Start has set the members that other threads use
+  std::atomic<bool> is_open_{false};  // true once Start has set the members that other threads use
 };
 
 }  // namespace weir

@@ -73,7 +73,7 @@ Result<std::vector<std::string>> LiveSettings::Apply(const std::vector<Change>& 
   const std::lock_guard lock(mutex_);
   Values values = Read();
   const std::vector<SettingRow> before = RowsOf(values);
-  // Every setting gets a value: one that inherits its value would otherwise follow the other setting.
+  // Gives every setting a value. A setting without a value inherits that of another setting, and would change with it.
   Environment environment;
   for (const SettingRow& row : before) environment["WEIR_" + row.name] = row.value;
   for (const auto& [name, value] : changes) {

@@ -1,8 +1,8 @@
-// LiveSettings: the settings that an operator can change while the relay runs. They are the gains and setpoints of the
-// throttle's controllers, and the log level. A change makes no controller's output jump. It holds until the next start,
-// which reads the environment again.
+// LiveSettings: returns and changes the settings that an operator can change while the relay runs: the gains and
+// setpoints of the throttle's controllers, and the log level. A change makes no controller's output jump. A change
+// lasts until the relay stops; at its next start the relay reads its settings from the environment again.
 //
-// Names, ranges and values are those of config/SETTINGS.md; the names are without WEIR_.
+// config/SETTINGS.md describes the settings. Here their names have no prefix WEIR_.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -27,20 +27,20 @@ class LiveSettings {
 
   // Returns the settings with their present values, always in the same order.
   std::vector<LiveSetting> Now() const;
-  // Returns the same settings, in the same order, with range and meaning. The values are those of the time when this
-  // object was made.
+  // Returns the same settings, in the same order, with their ranges and meanings. The values in these rows do not
+  // change: they are those at the time when this object was made.
   const std::vector<SettingRow>& rows() const { return rows_; }
 
   using Change = std::pair<std::string, std::string>;  // name and value
-  // Applies all changes. Returns the settings that have another value now, each as "IMPORT_SETPOINT 0.7 → 0.6". If one
-  // name or value is wrong, returns an error and changes nothing.
+  // Applies all changes. Returns a text for each setting whose value has changed, such as "IMPORT_SETPOINT 0.7 → 0.6".
+  // If a name or a value is wrong, returns an error and changes nothing.
   Result<std::vector<std::string>> Apply(const std::vector<Change>& changes);
 
  private:
   struct Values {
     LimiterSettings limiter;
     LogLevel log_level = LogLevel::kInfo;
-    LogFormat log_format = LogFormat::kText;  // is declared with log_level, and never changed
+    LogFormat log_format = LogFormat::kText;  // never changed; Declare declares it together with log_level
   };
   static SettingTable TableOf(Values& values);
   static std::vector<SettingRow> RowsOf(const Values& values);

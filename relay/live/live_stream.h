@@ -1,5 +1,5 @@
 // LiveStream: sends the events of the LiveFeed to one client, in answer to its GET /live/events. A client that reads
-// too slowly misses events; one that does not read at all is disconnected.
+// too slowly misses events; a client that misses kMostLeftOut events in a row is disconnected.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ class LiveStream final : public HttpStreamHandler,
                          public LiveListener,
                          public std::enable_shared_from_this<LiveStream> {
  public:
-  // The connection is dropped when this many events in a row were left out. An event is left out if more than
-  // HttpExchange::kAlwaysTaken bytes wait for the client.
+  // The stream drops the connection when it has left out this many events in a row. It leaves an event out if more than
+  // HttpExchange::kAlwaysTaken bytes still wait to be sent to the client.
   static constexpr int kMostLeftOut = 10;
 
   // `exchange` must live until OnEnd.

@@ -1,5 +1,5 @@
-// The tables that the relay itself shows at /live (live_tables.h). Each function adds one table; AddClients adds two.
-// The RelayParts add tables of their own (RelayPart::AppendLive).
+// Makes the tables that the relay itself shows at /live (relay/metrics/live_tables.h). Each function adds one table;
+// AddClients adds two. Each RelayPart can add tables of its own (RelayPart::AppendLive).
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace weir {
 
 void AddSignals(const LimiterView& view, const EngineDetails& engine, LiveTables* tables);
 void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables);
-// `seconds` is the time that `recent` covers.
+// `recent` has the latencies of the last `seconds` seconds.
 void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables);
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
-// Adds a table of addresses and one of connections. `second` is the share of a client's `work` that is from the last
-// second; this is the share that fades each second.
+// Adds a table of addresses and one of connections. `second` is the share of HeaviestClients' `work` that fades each
+// second (WorkPool::FadeTakers). So `work` times `second` is a client's average work in one second.
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables);
-// `saved` is RelayCounters::SavedByKind.
+// `saved` is the result of RelayCounters::SavedByKind.
 void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables);
 void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refusals, LiveTables* tables);
 

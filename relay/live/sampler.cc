@@ -13,7 +13,7 @@ namespace {
 
 using enum LiveFigure;
 
-// A rate over less time would show only a moment.
+// A rate over a shorter time would vary too much.
 constexpr double kShortestSeconds = 0.2;
 constexpr double kFeltSeconds = 3;
 constexpr double kFeltWaiters = 0.1;
@@ -41,7 +41,7 @@ void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow*
   row->Set(kLevelWrite, write.level);
   row->Set(kLevelBulk, bulk.level);
   row->Set(kLevelRead, view.read_level);
-  // The setpoint in effect: it moves gradually to the one that was set.
+  // Uses the setpoint in effect, which moves gradually to a newly set one.
   row->Set(kSetpointWrite, limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive).setpoint);
   row->Set(kSetpointBulk, limiter.ControllerState(Operation::kWrite, WorkClass::kBulk).setpoint);
   row->Set(kSetpointRead, limiter.ControllerState(Operation::kRead, WorkClass::kInteractive).setpoint);

@@ -1,5 +1,5 @@
 // Sampler: makes the rows of the live history from the relay's counters. The LiveFeed's thread calls Take each second,
-// even if no operator watches; a call takes some 30 µs.
+// even while there are no listeners; a call takes about 30 µs.
 //
 // Not thread-safe.
 #pragma once
@@ -19,16 +19,18 @@ class Sampler {
   explicit Sampler(const Clock& clock = Clock::System(), const WallClock& wall_clock = WallClock::System())
       : clock_(clock), wall_clock_(wall_clock) {}
 
-  // Returns the row of this second, and marks for conditions that have begun or ended since the previous call. Figures
-  // that need two calls, such as rates, have no value in the first row. If the relay has not started yet or has
-  // stopped, the row has its time and no figures.
+  // Returns a row with the present figures, and a mark for each event since the previous call: an emergency began or
+  // ended, the engine could no longer be measured or could be measured again, or the engine braked by itself. The first
+  // row has no rates, because a rate compares two calls. Before the relay has started and after it has stopped, a row
+  // has only its time.
   LiveFeed::Sample Take(const RelayMetrics& metrics);
   // Returns the latencies of the last ten seconds.
   const RecentLatencies& latencies() const { return latencies_; }
 
-  // True for each class of work whose clients feel the limit: on average over some seconds, at least 0.1 operations
-  // were waiting at its gate. A second in which operations were refused counts as one more waiting operation. If a gate
-  // makes single operations wait for milliseconds only, no client feels that.
+  // Says for each class of work whether its clients notice that the throttle limits them. They do if at least 0.1
+  // operations waited at the gate of the class, averaged over about three seconds. A second in which the gate refused
+  // operations counts as one more waiting operation. A gate that makes single operations wait for milliseconds stays
+  // below 0.1.
   struct Felt {
     bool write = false;
     bool bulk = false;
@@ -37,7 +39,7 @@ class Sampler {
   Felt felt() const;
 
  private:
-  // Counters and flags at one moment. Rates and marks are differences of two such Counts.
+  // The relay's counters and flags at one moment. Rates and marks come from the differences of two Counts.
   struct Counts {
     ByClass<Flow> writes;
     ByClass<GateStats::Waits> write_waits;
@@ -63,7 +65,7 @@ class Sampler {
     double bulk = 0;
     double read = 0;
   };
-  Waiters waiters_;               // mean numbers of waiting operations; a second with refusals counts as one more
+  Waiters waiters_;               // the averages that Felt compares with 0.1
   std::optional<Counts> before_;  // counts at the previous Take; nullopt before the first
   TimePoint before_at_{};
 };

@@ -19,7 +19,7 @@ struct Facts {
 
 std::string ShareInWords(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// For a signal whose level is the share of a whole.
+// Describes the bytes of a signal whose level is their share of a maximum.
 std::string BytesOf(double bytes, double level) {
   return level > 0 ? Bytes(bytes) + " of " + Bytes(bytes / level) : Bytes(bytes);
 }
@@ -108,7 +108,7 @@ const Wording* WordingOf(std::string_view signal) {
   return nullptr;
 }
 
-// A reason is the name of a signal or, if no signal limits, a word of the limiter.
+// Describes a reason of LimiterView: the name of a signal or, if no signal limits, a word such as "emergency".
 std::string ReasonInWords(std::string_view reason, const LoadSample& sample, const EngineDetails& engine) {
   if (const Signal* signal = sample.Find(reason)) return SignalInWords(*signal, sample, engine);
   if (WordingOf(reason) != nullptr) return SignalInWords({.name = reason}, sample, engine);
@@ -147,7 +147,8 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
   if (!felt && write.bytes_per_second > 0)
     return "up to " + Bytes(write.bytes_per_second) +
            "/s pass; nearest: " + ReasonInWords(write.reason, view.sample, engine);
-  // Far below the setpoint nothing is behind yet: the limit lets the level rise no faster than the engine can answer.
+  // Far below the setpoint the engine is not behind yet: the limit only keeps the level from rising faster than the
+  // engine can react.
   const bool only_paced = WordingOf(write.reason) != nullptr && write.level < kHighShare * write.setpoint;
   const std::string reason = only_paced
                                  ? "paced below its setpoint: " + ReasonInWords(write.reason, view.sample, engine)

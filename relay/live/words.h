@@ -1,5 +1,5 @@
-// Describes the signals of the throttle in words ("L0 files 17 of 20"), and why a signal is high ("compaction is
-// behind").
+// Describes in words the signals of the engine's load by which the throttle limits work ("L0 files 17 of 20"), and why
+// a signal is high ("compaction is behind").
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// The engine's figures behind the signals. The pointer to an engine that is not in use is null.
+// The figures from which the engine's signals are computed. The pointer for an engine that is not in use is null.
 struct EngineDetails {
   const RocksDbDetails* rocksdb = nullptr;
   const PostgresDetails* postgres = nullptr;
@@ -20,15 +20,16 @@ struct EngineDetails {
 // Formats a number of bytes: "78.1 MB". A negative number counts as 0.
 std::string Bytes(double bytes);
 
-// Describes a signal with the engine's figures. A signal with an unknown name is described by its level.
+// Describes a signal by the engine's figures or, if its name is not known here, by its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
-// Returns the reason why a signal of this name becomes high; empty if the name is unknown.
+// Returns why a signal with this name becomes high; empty if the name is not known here.
 std::string_view WhyHigh(std::string_view signal);
 
-// Describes what limits a class of writes or, if nothing does, which signal comes nearest to limiting it. `felt` is
-// true if operations wait or were refused (Sampler::Felt); a limit that no client feels is put in milder words.
+// Describes what limits a class of writes or, if nothing does, which signal comes nearest to limiting it. `felt` says
+// whether clients notice the limit (Sampler::Felt); if they do not, a limit above 0 is described as "up to 3.1 MB/s
+// pass", not as "held to 3.1 MB/s".
 std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool felt, const EngineDetails& engine);
-// Does the same for reads, which are scans.
+// Does the same for reads: describes what limits the number of scans.
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine);
 
 }  // namespace weir

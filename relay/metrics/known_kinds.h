@@ -1,5 +1,6 @@
-// The kinds of events that have a label of their own in metrics: kinds that a NIP defines and that a relay saves, so no
-// ephemeral kinds. Clients can send 65,536 kinds; a label for each of them would fill an operator's Prometheus.
+// Lists the kinds of events that have a label of their own in metrics: the kinds that a NIP defines, without ephemeral
+// kinds, which a relay does not save. Clients can send 65,536 kinds; a label for each of them would fill an operator's
+// Prometheus.
 #pragma once
 
 #include <algorithm>

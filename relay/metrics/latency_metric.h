@@ -1,5 +1,6 @@
-// LatencyMetric: a histogram of latencies to which many threads add at once. This header includes little, because the
-// sources that measure something include it. metric_families.h turns a LatencyMetric into a histogram of Prometheus.
+// LatencyMetric: a histogram of latencies to which many threads can add at once. This header includes few others,
+// because many sources include it. MetricFamilies (metric_families.h) turns a LatencyMetric into a histogram of
+// Prometheus.
 #pragma once
 
 #include <array>
@@ -11,19 +12,19 @@
 
 namespace weir {
 
-// The upper bounds of the buckets, in seconds: from a live delivery (tens of microseconds) to the longest wait for an
-// OK.
+// The upper bounds of the buckets, in seconds, each included. They reach from a live delivery (tens of microseconds) to
+// the longest wait for an OK.
 inline constexpr std::array kLatencyBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                               0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
-// The last bucket has no bound.
+// The number of buckets. The last one has no upper bound.
 inline constexpr size_t kLatencyBuckets = kLatencyBounds.size() + 1;
 
-// The observations of a LatencyMetric up to one moment. Observations that are added at that moment may be only in
-// `sum`, or only in `cumulative`.
+// The observations of a LatencyMetric up to one moment. An observation that a thread adds during Snapshot may be
+// included only in `sum`, or only in `cumulative`.
 struct LatencySnapshot {
   uint64_t count() const { return cumulative.back(); }
 
-  std::array<uint64_t, kLatencyBuckets> cumulative{};  // each bucket includes those before it
+  std::array<uint64_t, kLatencyBuckets> cumulative{};  // the count of each bucket includes the buckets before it
   Duration sum{};
 };
 
@@ -31,7 +32,7 @@ struct LatencySnapshot {
 // Returns 0 if there are no observations, and the last bound if the latency is higher than that.
 double Quantile(const LatencySnapshot& snapshot, double share);
 
-// An observation costs two relaxed additions; prometheus-cpp's own histogram takes a lock.
+// Thread-safe. An observation costs two relaxed atomic additions; prometheus-cpp's own histogram locks a mutex.
 class LatencyMetric {
  public:
   // Adds an observation. A negative latency counts as 0.

@@ -1,7 +1,8 @@
-// LiveTables: tables that show an operator the present state of a relay, on the page at /live and in `weir top`. Each
-// RelayPart can add tables (RelayPart::AppendLive). The page and `weir top` show any table, whatever it contains.
+// LiveTables: the tables that show the present state of a relay to its operator, on the page at /live and in `weir
+// top`. Each RelayPart can add tables (RelayPart::AppendLive); the page and `weir top` show every table without knowing
+// it.
 //
-// Cells are texts for people, as short as possible. Programs find the figures at /metrics.
+// The cells are texts for people, as short as possible. Programs can read the figures at /metrics.
 #pragma once
 
 #include <cstddef>
@@ -25,29 +26,29 @@ struct LiveColumn {
 struct LiveTable {
   static constexpr size_t kMostRows = 16;
 
-  // Adds a row, with a cell for each column. Rows beyond kMostRows are only counted in `left_out`, so add the most
-  // important rows first.
+  // Adds a row, which must have a cell for each column. If there are already kMostRows rows, only counts the row in
+  // `left_out`; so add the most important rows first.
   void AddRow(std::vector<std::string> cells);
   // Writes the table as a JSON object, in the form that relay/live/FEED.md describes.
   void Write(JsonWriter& json) const;
 
-  std::string name;   // for programs, and never changed: "imports"
-  std::string title;  // for people
+  std::string name;   // the name for programs, which never changes: "imports"
+  std::string title;  // the title for people
   std::vector<LiveColumn> columns;
   std::vector<std::vector<std::string>> rows;
   uint64_t left_out = 0;  // number of rows that are not in `rows`
   std::string empty;      // shown if there are no rows; if this is empty too, the table is not shown
 };
 
-// Turns counts into rates, by comparing each count with its value at the operator's previous look. A rate is averaged
-// over some seconds, so that people can read it. The counts of a look are forgotten if the next look comes more than
-// ten seconds later. Not thread-safe.
+// Computes rates from counts. The caller works in rounds: it calls Begin, then PerSecond once for each count. PerSecond
+// compares the count with its value in the previous round. A rate is averaged over about five seconds, so that people
+// can read it. If a round begins more than ten seconds after the previous one, all its rates are 0. Not thread-safe.
 class LiveRates {
  public:
-  // Begins a look. `now` is its time.
+  // Begins a round at the time `now`.
   void Begin(TimePoint now);
-  // Returns the rate, per second, at which the count of this name grows; 0 if the previous look did not ask for this
-  // name, or if the count has fallen. Call it at most once for each name in a look.
+  // Returns the rate, per second, at which the count with this name grows. Returns 0 if the previous round had no count
+  // with this name, or a higher one. Call it at most once for each name in a round.
   double PerSecond(const std::string& name, double count);
 
  private:
@@ -61,10 +62,10 @@ class LiveRates {
   TimePoint now_{};
   TimePoint before_{};
   AllSeen seen_;
-  AllSeen earlier_;  // the counts of the previous look
+  AllSeen earlier_;  // the counts of the previous round; seen_: those of this one
 };
 
-// The tables of one look. `rates` must outlive them.
+// Collects the tables for one moment. `rates`, whose Begin was called for this moment, must outlive this object.
 class LiveTables {
  public:
   explicit LiveTables(LiveRates& rates) : rates_(rates) {}

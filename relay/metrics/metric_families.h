@@ -1,4 +1,4 @@
-// MetricFamilies: collects figures into the metric families of Prometheus, one family after the other.
+// MetricFamilies: builds the metric families of Prometheus, one family after the other.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -14,14 +14,14 @@
 
 namespace weir {
 
-// Returns a quantile of a histogram that MetricFamilies has made, as the Quantile of latency_metric.h does.
+// Does the same as Quantile in latency_metric.h, for a histogram that MetricFamilies has made.
 double Quantile(const prometheus::ClientMetric::Histogram& histogram, double share);
 
-// Counter, Gauge and Histogram begin a family. Each Add then adds a member to the newest family: a number to a counter
-// or gauge, a LatencySnapshot or LatencyMetric to a histogram.
+// Counter, Gauge and Histogram begin a family. Each Add then adds a metric to the newest family: Add a number to a
+// counter or gauge, and a LatencySnapshot or LatencyMetric to a histogram.
 class MetricFamilies {
  public:
-  // Names and values of labels; they need to live only during the call.
+  // The names and values of labels. The strings need to live only during the call.
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
   MetricFamilies& Counter(std::string name, std::string help);
@@ -33,7 +33,7 @@ class MetricFamilies {
   MetricFamilies& Add(const LatencySnapshot& histogram, Labels labels = {});
   MetricFamilies& Add(const LatencyMetric& histogram, Labels labels = {}) { return Add(histogram.Snapshot(), labels); }
 
-  // Returns the families that have members, and leaves this object empty.
+  // Returns the families that have at least one metric, and leaves this object empty.
   std::vector<prometheus::MetricFamily> Take() &&;
 
  private:

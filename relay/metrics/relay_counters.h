@@ -1,7 +1,7 @@
 // RelayCounters: the relay's own counts and latencies.
 //
-// Any thread may count here; RelayMetrics (relay_metrics.h) shows the counts. Clients cannot make the number of labels
-// grow: unknown kinds count as "other", and refusals count by the prefix of their reason (NIP-01).
+// Any thread may call any function. RelayMetrics (relay_metrics.h) shows the counts at /metrics. Clients cannot make
+// the number of labels grow: unknown kinds count as "other", and refusals count by the prefix of their reason (NIP-01).
 //
 // Every source of relay/protocol includes this header, so it must include neither Prometheus nor the counters of other
 // folders.
@@ -30,23 +30,23 @@ class RelayCounters {
   void CountClientMessage(Verb verb);
   void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
   void CountSavedEvent(uint16_t kind);
-  // Counts a refusal, which is an OK with false or a CLOSED, by the prefix of its reason ("invalid", "rate-limited",
-  // …). An unknown prefix counts as "other".
+  // Counts a refusal (an OK with false, or a CLOSED) by the prefix of its reason ("invalid", "rate-limited", …). Counts
+  // an unknown prefix as "other".
   void CountRefusal(std::string_view prefix);
 
   // Each of these functions adds one observation to a histogram.
   void EventToOk(Duration latency);                   // from the arrival of an EVENT
   void ReqToEose(Duration latency);                   // from the arrival of a REQ
-  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and I/O thread
-  void WriteGateWait(Duration waited);                // the gates are those of the throttle
+  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and each I/O thread with subscribers
+  void WriteGateWait(Duration waited);                // at the throttle's gate for writes
   void ReadGateWait(Duration waited);
 
-  // Each of these functions returns the counts so far, with the values of their label.
+  // Each of these functions returns the counts so far: for each value of the label, the value and its count.
   using Labelled = std::vector<std::pair<std::string_view, uint64_t>>;
   Labelled ClientMessages() const;
   Labelled RelayMessages() const;
   Labelled Refusals() const;
-  // Returns the saved events so far, for each index that KindSlot returns.
+  // Returns the numbers of saved events so far. The index is that of KindSlot (known_kinds.h).
   std::vector<uint64_t> SavedByKind() const;
 
   struct Latencies {

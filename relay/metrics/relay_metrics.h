@@ -1,8 +1,8 @@
-// RelayMetrics: shows the relay's figures at /metrics (for Prometheus) and /api/metrics (JSON), and as a page for the
-// log (state_page.h).
+// RelayMetrics: makes the texts that show the relay's figures: /metrics (for Prometheus), /api/metrics (JSON), and a
+// page for the log (state_page.h).
 //
-// It owns the RelayCounters. It reads all other figures (server, store, group commit, throttle, RocksDB) from their
-// owners when a client asks for them.
+// RelayMetrics owns the RelayCounters. When it makes a text, it reads all other figures (server, store, group commit,
+// throttle, RocksDB) from the objects that own them. Any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,16 @@ namespace weir {
 
 class Traces;
 
-// The sources of the figures that RelayMetrics does not own. A source that is empty or null is left out.
+// The sources of the figures that RelayMetrics does not own. If a source is empty or null, the texts do not have its
+// figures.
 struct MetricSources {
-  std::function<bool()> ready;  // whether /readyz says "ready"
+  std::function<bool()> ready;  // returns whether /readyz answers "ready"
   std::function<ServerStats()> server;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
   std::function<uint64_t()> subscriptions;  // number of open subscriptions
-  std::function<uint64_t()> work_waiting;   // tasks that wait for a worker
-  std::string data_dir;                     // to show the space on its disk
+  std::function<uint64_t()> work_waiting;   // number of tasks that wait for a worker thread
+  std::string data_dir;                     // to show the free space on its disk; empty: not shown
   const AdaptiveLimiter* limiter = nullptr;
   const LoadMonitor* monitor = nullptr;
   const RocksDbMonitor* rocksdb = nullptr;
@@ -48,7 +49,7 @@ struct MetricSources {
   std::function<std::string()> last_failure;            // returns the newest failure of a write, in words
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
-// Adds the figures of all sources.
+// Adds the metrics of all sources.
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
 
 class RelayMetrics {
@@ -59,19 +60,19 @@ class RelayMetrics {
   RelayCounters& counters() { return counters_; }
   const RelayCounters& counters() const { return counters_; }
 
-  // Replaces the sources. Does not wait for a request that still uses the previous sources: these must outlive such a
-  // request.
+  // Replaces the sources. Waits for running calls of Prometheus and Json, but not for State or for callers that use a
+  // copy from Sources: the previous sources must outlive these.
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
-  // Prometheus returns all figures in Prometheus' text format, Json as JSON. The text may be a second old, because
-  // making it reads all counts, and frequent requests must not keep an I/O thread busy.
+  // Prometheus returns all figures in the text format of Prometheus, Json returns them as JSON. The text may be up to a
+  // second old: making it reads all counts, and frequent requests must not keep an I/O thread busy.
   std::string Prometheus() const;
   std::string Json() const;
-  // Returns the state page (state_page.h). `why` and `ready` are those of its StateOccasion.
+  // Returns the state page (state_page.h). `why` and `ready` are the members of StateOccasion.
   std::string State(std::string why, Status ready) const;
 
  private:
-  // Computes operations a second from two counts that were taken at least a second apart.
+  // Computes the operations per second from two counts that were taken at least a second apart.
   class RateMeter {
    public:
     double Update(uint64_t operations, TimePoint now);

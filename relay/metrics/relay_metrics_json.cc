@@ -1,5 +1,5 @@
-// The figures of /metrics as JSON. First come those of the throttle, in the words of the ORLY plan, then every family
-// under its name, with the values of its labels as members.
+// Makes the JSON of /api/metrics. The first member has the figures of the throttle, with the names that a plan of the
+// relay ORLY gave them. Then follows each metric family under its name, with the values of its labels as members.
 //
 //   {"rate_limit": {"load_level": 0.31, …},
 //    "nostr_client_messages_total": {"EVENT": 12, "REQ": 3, …},
@@ -42,7 +42,8 @@ void WriteValue(const prometheus::MetricFamily& family, const prometheus::Client
   json.Close('}');
 }
 
-// Writes a family. The values of the labels, in order, are the path to a member; paths that begin alike are joined.
+// Writes a family as an object: a metric with one label is a member of it, a metric with two labels is a member of the
+// object for its first label.
 void WriteFamily(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Member(family.name);
   if (family.metric.front().label.empty()) return WriteValue(family, family.metric.front(), json);
@@ -62,7 +63,7 @@ void WriteFamily(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Close('}');
 }
 
-// Writes a family whose labels are information, not a path.
+// Writes a family whose labels are the information: each label becomes a member.
 void WriteInfo(const prometheus::MetricFamily& family, JsonWriter& json) {
   json.Member(family.name).Open('{');
   for (const auto& label : family.metric.front().label) json.Member(label.name).String(label.value);

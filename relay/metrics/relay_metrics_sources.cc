@@ -1,4 +1,4 @@
-// The figures that other rooms keep, read for each request.
+// Adds the figures that objects of other folders have. It reads them for each request.
 #include <sys/statvfs.h>
 
 #include <array>
@@ -58,7 +58,7 @@ void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_disk_bytes", "Bytes that the store takes on disk, up to 10 s ago").Add(s.disk_bytes);
 }
 
-// Makes one system call. The call waits if the file system hangs, but then the store waits, too.
+// Makes one system call. The call blocks if the file system hangs, but then the store blocks, too.
 void AppendDisk(const std::string& data_dir, MetricFamilies& families) {
   struct statvfs disk {};
   if (statvfs(data_dir.c_str(), &disk) != 0) return;
@@ -93,7 +93,7 @@ void AppendController(std::string_view name, const PidState& s, MetricFamilies& 
   families.Add(s.d, {{"controller", name}, {"term", "d"}});
 }
 
-// The controllers are those of reads, of interactive and of bulk writes.
+// Adds the figures of the controllers for reads, for interactive writes and for bulk writes.
 void AppendControllers(const AdaptiveLimiter& limiter, MetricFamilies& families) {
   const std::array<std::pair<std::string_view, PidState>, 3> controllers = {
       {{"read", limiter.ControllerState(Operation::kRead)},
@@ -137,7 +137,8 @@ void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, Metri
   std::array<std::pair<std::string_view, GateStats>, kOperations.size()> gates;
   for (size_t i = 0; i < gates.size(); ++i) {
     gates[i] = {kOperations[i].first, limiter.Stats(kOperations[i].second)};
-    // A counter that appears with its first refusal would hide that refusal from rate().
+    // Adds a 0 for each reason: if a counter appeared with its first refusal, Prometheus' rate() would miss that
+    // refusal.
     for (const Signal& s : sample.signals()) gates[i].second.refused.try_emplace(s.name, 0);
     for (const char* const reason : {"emergency", "queue full"}) gates[i].second.refused.try_emplace(reason, 0);
   }

@@ -158,7 +158,8 @@ void AddQueues(const MetricSources& sources, Page& page) {
   }
 }
 
-// Adds "weir_imports_running 1", "weir_import_lines_total{imported} 12000", but no zeros and no histograms.
+// Adds the metrics of the RelayParts, such as "weir_imports_running 1" and "weir_import_lines_total{imported} 12000",
+// but no zeros and no histograms.
 void AddParts(const std::function<void(MetricFamilies&)>& parts, Page& page) {
   MetricFamilies families;
   parts(families);

@@ -29,14 +29,15 @@ namespace {
 
 constexpr uint16_t kHttpAuthKind = 27235;
 constexpr uint64_t kMostSecondsOld = 60;
-// Allows for clocks that differ. A proof that is dated up to this long after a start could have been used before it.
+// Allows for clocks that differ. An event dated up to this long after the relay's start may have been used before that
+// start.
 constexpr uint64_t kMostSecondsAhead = 5;
 constexpr uint64_t kRememberSeconds = kMostSecondsOld + kMostSecondsAhead;
 constexpr size_t kMostRemembered = 4096;
-// NIP-98's event has some 400 bytes; a long query makes it longer.
+// An event of NIP-98 has about 400 bytes, more if the URL has a long query.
 constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
 
-// Headers that show that a request was made by a browser's page, or passed on by a proxy. A name that ends with a
+// Headers which show that a page in a browser made the request, or that a proxy forwarded it. A name that ends with a
 // hyphen stands for all names that begin with it.
 constexpr std::array<std::string_view, 15> kOfSomebodyElse = {
     "origin",         "referer",     "sec-fetch-", "forwarded",   "via",
@@ -60,7 +61,7 @@ bool IsLoopback(const std::string& text) {
 
 }  // namespace
 
-// A private address is not enough: pages of other machines in the network may be behind it.
+// A private address does not count, because it may be that of another machine, whose pages are not this relay's.
 bool IsLoopbackName(std::string_view host) {
   std::string name = HostOf(host);
   if (name == "localhost" || name.ends_with(".localhost")) return true;
@@ -83,7 +84,8 @@ bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::strin
   return header.starts_with("sec-fetch-");
 }
 
-// Returns why a request may not be that of a program on this machine; empty if it surely is.
+// Returns why a request may not come from a program on this machine; empty if it seems to come from one. If or_own_page
+// is true, a page of this relay in a browser on this machine counts as such a program.
 std::string WhyNotFromHere(const HttpRequest& request, bool or_own_page = false) {
   for (const std::string& address : {request.peer, request.address})
     if (!IsLoopback(address))
@@ -112,7 +114,7 @@ std::string FromBase64(std::string_view text) {
   return bytes;
 }
 
-// The parts of an address. In a WebSocket's address, ws counts as http and wss as https.
+// The parts of a URL, from Split. Split replaces the scheme ws by http, and wss by https.
 struct Url {
   std::string scheme;
   std::string host;
@@ -144,7 +146,7 @@ std::string PortInName(const HttpRequest& request) {
              : "";
 }
 
-// Takes a time that does not reveal how much of the text is right.
+// Compares in a time that does not depend on how many characters are equal.
 bool AreEqual(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -190,7 +192,7 @@ Admin::Admin(std::string token_of_setting, LoopbackTrust loopback)
       clock_(WallClock::System()),
       start_(clock_.NowSeconds()) {}
 
-// Returns "" if the request is trusted.
+// Returns why the request needs a token or a key; "" if it needs none, because loopback is trusted.
 std::string Admin::WhyNotTrusted(const HttpRequest& request) const {
   return loopback_.trusted ? WhyNotFromHere(request) : "it shows no token and no key";
 }
@@ -231,7 +233,8 @@ std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, st
   return std::nullopt;
 }
 
-// Makes the cheapest checks first. The caller verifies the signature.
+// Returns why the event is not valid for this request; "" if it is. The caller verifies the signature, which costs
+// most.
 std::string Admin::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
   if (event.kind() != kHttpAuthKind) return "its event must be of kind 27235, not " + std::to_string(event.kind());
   if (event.created_at() < now && now - event.created_at() > kMostSecondsOld)
@@ -261,12 +264,12 @@ std::string Admin::RefusalOfUrl(const HttpRequest& request, EventView event) con
   return "its u tag must be " + expected.scheme + "://" + expected.host + target;
 }
 
-// Returns "" if the event was not used before, and notes that it is used now.
+// Returns "" if the event was not used before, and remembers it as used. Otherwise returns the reason for a refusal.
 std::string Admin::RefusalOfUse(const EventId& id, uint64_t now) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
   if (seen_.contains(id)) return "it was used already";
-  // A forgotten event could be used again.
+  // Does not forget an older event to make room, because that event could then be used again.
   if (seen_.size() >= kMostRemembered) return "too many proofs were used in the last minute; wait a minute";
   seen_.emplace(id, now);
   return "";
@@ -342,7 +345,8 @@ bool Admin::IsSession(std::string_view session) const {
          AreEqual(session, SessionUntil(end.value()));
 }
 
-// Returns the time at which the session ends, followed by a proof of the token for this time.
+// Returns the value of a session's cookie: the time at which the session ends, and an HMAC of this time with the token
+// as key.
 std::string Admin::SessionUntil(uint64_t end) const {
   const std::string text = std::to_string(end);
   const std::string signed_text = "weir live session " + text + " " + std::to_string(ended_sessions_);

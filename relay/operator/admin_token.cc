@@ -1,4 +1,4 @@
-// The token in the data directory.
+// Makes, reads and deletes the token in the data directory.
 #include <fcntl.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
@@ -23,7 +23,8 @@ namespace {
 constexpr size_t kTokenBytes = 32;
 constexpr size_t kTokenDigits = 2 * kTokenBytes;
 
-// Writes the token with a line feed, as people's tools expect. Only its owner can read it, whatever the umask.
+// Writes the token and a line feed, as editors and shells expect. Only the owner can read the file, whatever the umask
+// is.
 bool WriteSecret(const std::string& path, const std::string& token) {
   unlink(path.c_str());
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -42,7 +43,8 @@ Status CannotRead(const std::string& path, int error) {
                        (error == EACCES ? "; run this as the user of the relay, or as root" : ""));
 }
 
-// Returns true if two http addresses have the same host and port. All names of loopback are one host.
+// Returns true if two http URLs have the same host and port. All names and addresses of loopback count as the same
+// host.
 bool SamePlace(std::string_view a, std::string_view b) {
   const auto port = [](std::string_view url) {
     if (url.ends_with('/')) url.remove_suffix(1);

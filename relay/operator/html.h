@@ -8,12 +8,13 @@
 
 namespace weir {
 
-// Returns the text with HTML escapes, for use as text or as the value of a quoted attribute.
+// Escapes a text for HTML, for use as text or as the value of a quoted attribute.
 std::string HtmlEscaped(std::string_view text);
 
-// Words of a page, each with the HTML that takes its place.
+// The placeholders of a template, without their braces, each with the HTML that replaces it.
 using HtmlWords = std::vector<std::pair<std::string_view, std::string>>;
-// Returns the page with each {word} replaced by its HTML, which the caller has escaped. Other text in braces stays.
+// Returns the template with each placeholder {word} replaced by its HTML, in which the caller has escaped all texts.
+// Other text in braces stays.
 std::string FilledHtml(std::string_view page, const HtmlWords& words);
 
 }  // namespace weir

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// Everything that comes from settings or the request is escaped when it is inserted.
+// The template of the page. LandingPage escapes all texts from settings or the request before it inserts them.
 constexpr std::string_view kPage = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -105,8 +105,8 @@ socket.onclose = () => state('connection closed; reload to connect again');
 </html>
 )html";
 
-// Returns the address that is set, else that of the host that was asked for: a wss address if the request came by TLS
-// or a proxy says so.
+// Returns WEIR_RELAY_URL if it is set; otherwise a URL with the Host of the request, with wss if the request came by
+// TLS (CameByTls), else with ws.
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
@@ -115,7 +115,7 @@ std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& reque
 
 constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
 
-// Returns true if the page shows the link to /live. Admin decides who may see that page.
+// Returns true if the page should show the link to /live. An Admin decides which clients may use /live.
 bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
   if (!request.Cookie(OperatorCookie(request)).empty()) return true;
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);

@@ -1,5 +1,5 @@
-// The page that the relay shows to browsers. It says what the relay is and how to connect, and shows new notes as they
-// arrive.
+// Makes the page that the relay shows to browsers. The page says what the relay is and how to connect, and shows new
+// notes as they arrive.
 #pragma once
 
 #include "relay/operator/relay_configuration.h"

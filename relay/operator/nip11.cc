@@ -22,11 +22,12 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
   json.Member("limitation").Open('{');
   json.Member("max_message_length").Number(configuration.server.max_message_bytes);
   json.Member("max_subscriptions").Number(s.max_subscriptions);
-  json.Member("max_filters").Number(s.max_filters);  // no longer in the NIP; clients still ask for it
+  json.Member("max_filters").Number(s.max_filters);  // no longer in NIP-11, but clients still read it
   json.Member("max_limit").Number(s.max_limit);
   json.Member("default_limit").Number(s.default_limit);
   json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
-  // The NIP counts characters and weir counts bytes: longer content is refused in any case.
+  // NIP-11 gives this limit in characters, weir has it in bytes. The relay refuses content with more characters in any
+  // case.
   json.Member("max_content_length").Number(s.max_content_bytes);
   json.Member("max_event_tags").Number(s.max_event_tags);
   json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);
@@ -43,7 +44,7 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
 std::vector<int> SupportedNips(const RelaySettings& settings) {
   std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70};
   if (!settings.eose_completeness) std::erase(nips, 67);
-  // A request to vanish names the relay, which has to know its own name.
+  // A request to vanish names the relay's URL, so the relay has to know its URL.
   if (settings.url.empty()) std::erase(nips, 62);
   return nips;
 }

@@ -1,4 +1,4 @@
-// The relay information document (NIP-11), in which clients read who runs this relay and what its limits are.
+// Makes the relay information document (NIP-11), in which clients read about the operator of this relay and its limits.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace weir {
 
 // Returns the numbers of the NIPs that a relay with these settings implements, in ascending order. It includes NIP-67
 // (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, and NIP-62 (request to
-// vanish) only if RelaySettings::url is not empty, because such a request names the relay.
+// vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
 // Returns the document of a relay with this configuration, as application/nostr+json. Its CORS headers allow pages of

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Bytes of a message beside the event itself: ["EVENT",] and white space that the minimal form does not have.
+// The room in a message for everything but the event: ["EVENT",] and white space that the minimal form does not have.
 constexpr uint64_t kLeastRoomAroundEvent = 512;
 
 Status NoSmaller(std::string_view larger_name, uint64_t larger, std::string_view smaller_name, uint64_t smaller,

@@ -27,8 +27,9 @@ void Declare(SettingTable& table, RelayConfiguration& configuration);
 // Checks rules that concern several settings, for example that the largest event fits into a message. Returns an error
 // that names the settings.
 Status Check(const RelayConfiguration& configuration);
-// Declares the configuration in the table, in addition to the settings that are declared there already, loads the table
-// (config/settings.h) and checks the result. The configuration must live until the last Load of the table.
+// Declares the configuration in the table, which may have other settings already; loads the table from the environment
+// and the flags (config/settings.h); and checks the configuration. The configuration must live until the last Load of
+// the table.
 Status LoadRelayConfiguration(SettingTable& table, const Environment& environment,
                               const std::vector<SettingFlag>& flags, RelayConfiguration* configuration);
 

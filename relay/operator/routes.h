@@ -4,8 +4,8 @@
 //   /             the page for a browser
 //   /metrics      Prometheus
 //   /api/metrics  the same figures as JSON
-//   /healthz      200 while the program answers at all
-//   /readyz       200, or 503 with the reason why clients should use another relay for now
+//   /healthz      200 whenever the program can answer
+//   /readyz       200, or 503 with the reason why clients should not use this relay now
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ namespace weir {
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status(std::string* note)> ready);
 
-// Adds /healthz and /readyz. For each /readyz, an I/O thread calls `ready`, several threads at once; it must not block.
-// `ready` returns an error if the program is not ready. If the program is ready but has a problem, it returns success
-// and sets `*note` to the problem.
+// Adds /healthz and /readyz. For each request for /readyz, an I/O thread calls `ready`, which must not block; several
+// threads may call it at once. `ready` returns an error if the program is not ready. If the program is ready but has a
+// problem, `ready` returns success and sets `*note` to the problem.
 void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

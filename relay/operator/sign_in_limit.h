@@ -1,10 +1,10 @@
 // SignInLimit: limits how often a client (GroupOf in relay/server/client_address.h) may send a wrong token or
 // signature: five times at once, then once in twelve seconds.
 //
-// A token cannot be guessed. For tokens the limit keeps guesses from filling the log, and a client with the right token
-// never has to wait. A signature takes time to verify, so a client that has to wait is refused before its signature is
-// verified. Memory is bounded: if there are more than kMostClients clients, the limit forgets the client whose wait
-// would end first.
+// A token is too long to guess: the limit only keeps wrong tokens from filling the log, and the caller accepts the
+// right token even from a client that has to wait. A signature takes time to verify, so the caller refuses a client
+// that has to wait before it verifies the signature. Memory is bounded: with more than kMostClients clients, a
+// SignInLimit forgets the client that would have all its tries again first.
 //
 // Threads: any thread may call any function.
 #pragma once
@@ -28,16 +28,16 @@ class SignInLimit {
   // The clock must outlive this object.
   explicit SignInLimit(const Clock& clock = Clock::System()) : clock_(clock) {}
 
-  // Returns how long the client has to wait before its next try; nullopt if it need not wait.
+  // Returns how long the client has to wait before its next try; nullopt if it does not have to wait.
   std::optional<Duration> Wait(uint64_t client) const;
-  // Notes that the client sent a wrong token or signature.
+  // Counts a wrong token or signature of the client.
   void NoteWrong(uint64_t client);
-  size_t clients() const;  // number of clients that are remembered
+  size_t clients() const;  // number of clients that do not have all their tries
 
  private:
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, TimePoint> good_again_;  // when each client has all five tries again
+  std::map<uint64_t, TimePoint> good_again_;  // the time at which each client will have all five tries again
 };
 
 }  // namespace weir

@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-// Allows only characters that are safe in a request header.
+// Returns true if the text is not empty and has only characters that are safe in a request header.
 bool IsToken(std::string_view text) {
   return !text.empty() && text.find_first_not_of(
                               "0123456789abcdefghijklmnopqrstuvwxyz"

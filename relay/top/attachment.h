@@ -1,6 +1,6 @@
-// Attachment: the address of the relay that `weir top` watches, and the token that this relay wants. Both are looked
-// for again before each attempt to connect, because a relay that was started again has another token, and may have
-// another address.
+// Attachment: the address of the relay that `weir top` watches, and the token that `weir top` sends to it. FeedFollower
+// calls FindAttachment before each attempt to connect, because a relay has a new token, and may have a new address,
+// after each restart.
 #pragma once
 
 #include <string>
@@ -11,27 +11,31 @@
 
 namespace weir {
 
+// The flags and the setting that tell FindAttachment which relay to find.
 struct AttachOptions {
-  // --url; empty: the relay that uses the data directory or, if the events are in PostgreSQL, the one on WEIR_PORT.
+  // The value of --url. If it is empty, FindAttachment takes the relay that has the data directory open or, if
+  // WEIR_STORE is a PostgreSQL server, the relay at WEIR_LISTEN and WEIR_PORT.
   std::string url;
-  // --token-file; empty: with a URL, admin_token is used; without one, the token in the data directory.
+  // The value of --token-file. If it is empty, FindAttachment takes the token in the data directory or, if `url` is
+  // set, admin_token.
   std::string token_file;
-  // WEIR_ADMIN_TOKEN. If it is empty too, the token in the data directory is used if the relay at `url` runs there.
+  // The value of WEIR_ADMIN_TOKEN. If `url` is set and token_file and admin_token are empty, FindAttachment takes the
+  // token in the data directory, but only if the relay at `url` has that directory open.
   std::string admin_token;
 };
 
 struct Attachment {
   ServerUrl url;
-  // True if a lock file or the settings say that the relay is on this machine. Then its TLS certificate is not
-  // verified, because it may be for another name.
+  // True if the address comes from the data directory or the settings of this machine, not from --url. The relay's TLS
+  // certificate is then not verified, because it may be for another name.
   bool is_own = false;
   std::string token;  // empty if none was found
-  // Says where the token comes from, and what to do if the relay refuses it: one or two whole sentences.
+  // A sentence to show if the relay refuses the token: where the token comes from, or why no token was found.
   std::string advice;
 };
 
-// Finds the relay and its token. Returns an error, in words without a full stop, if no relay is found, if the URL is
-// wrong, or if the token would be sent to another machine over http. A token that is not found is no error.
+// Finds the relay and its token. Returns an error if it finds no relay, if the URL is not valid, or if the token would
+// have to be sent to another machine without TLS. Returns an Attachment without a token if it finds no token.
 Result<Attachment> FindAttachment(const RelayConfiguration& configuration, const AttachOptions& options);
 
 }  // namespace weir

@@ -32,7 +32,7 @@ void EventStreamReader::EndLine() {
   has_data_ = false;
 }
 
-// Comments have an empty name, and a reader of /live needs no other fields.
+// Ignores all other fields, which a reader of /live does not need, and comments, which have an empty name.
 void EventStreamReader::TakeField(std::string_view name, std::string_view value) {
   if (name == "event") name_ = value;
   if (name != "data") return;

@@ -14,8 +14,8 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kMostAnswer = EventStreamReader::kMostBytes;
-// After this many connections in a row without an event the state is polled; each twelfth time the stream is tried
-// again.
+// After kMostSilent attempts in a row that brought no second event, the follower polls the state; at every twelfth
+// attempt it tries the stream again.
 constexpr int kMostSilent = 2;
 constexpr int kTryAgainEvery = 12;
 
@@ -74,7 +74,7 @@ Watched FeedFollower::Now() const {
 }
 
 void FeedFollower::Run(const std::stop_token& stop) {
-  int silent = 0;  // attempts in a row without an event, although the relay answers polls
+  int silent = 0;  // attempts in a row without a second event, although the relay answers polls
   std::string why;
   while (!stop.stop_requested()) {
     bool heard = false;
@@ -121,7 +121,7 @@ std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
     problem = ProblemOf(head, attachment, "text/event-stream");
     if (!problem.empty()) return false;
     if (const Status status = reader.Take(piece); !status.ok()) problem = status.message();
-    // Comments and pieces of an event count as silence too.
+    // Only a whole event ends the silence; comments and pieces of an event do not.
     return problem.empty() && parts_.clock.Now() - last < parts_.times.silence;
   };
   const HttpAnswer answer = CallHttp(attachment.url, call);

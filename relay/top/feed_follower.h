@@ -1,4 +1,4 @@
-// FeedFollower: follows the events of a relay (GET /live/events) on a thread of its own, and connects again whenever
+// FeedFollower: receives the events of a relay (GET /live/events) on a thread of its own, and connects again whenever
 // the connection ends.
 //
 //   FeedFollower follower({.find = …, .on_change = …});
@@ -6,7 +6,7 @@
 //   follower.Start();
 //   const Watched watched = follower.Now();
 //
-// It keeps the newest state and at most ten minutes of history, whatever a server sends.
+// A FeedFollower stores only the newest state and at most ten minutes of history, whatever the server sends.
 #pragma once
 
 #include <chrono>
@@ -30,15 +30,16 @@ namespace weir {
 class FeedFollower {
  public:
   struct Times {
-    // The longest time without an event before the connection counts as ended; also the time between two polls.
+    // The follower ends a connection on which no event came for this time. Also the timeout of a request, and the time
+    // between two requests for the state if no events come (Watched::Link::kPolled).
     std::chrono::milliseconds silence{5000};
-    std::chrono::milliseconds again{1000};  // time from the end of a connection to the next attempt
+    std::chrono::milliseconds again{1000};  // time from the end of a connection to the next attempt to connect
   };
   struct Parts {
-    // Finds the relay. Called before each attempt, by Begin and on the follower's thread.
+    // Finds the relay. Begin and the follower's thread call it before each attempt to connect.
     std::function<Result<Attachment>()> find;
-    // Called after each change of what Now returns: by Begin, before it returns, and on the follower's thread. May be
-    // empty. Must not call Stop.
+    // Begin and the follower's thread call this function after each change of the result of Now. It may be empty, and
+    // must not call Stop.
     std::function<void()> on_change;
     Times times;
     const Clock& clock = Clock::System();
@@ -48,26 +49,25 @@ class FeedFollower {
   FeedFollower(const FeedFollower&) = delete;
   FeedFollower& operator=(const FeedFollower&) = delete;
 
-  // Asks for the state once (GET /live/state) and waits for the answer. Returns an error if no state came: the relay
-  // was not found or not reached, or it refused the token. Call it before Start.
+  // Requests the state once (GET /live/state) and waits for the answer. Returns an error if the relay was not found,
+  // was not reached, refused the token, or did not answer with a state. Call it before Start.
   Status Begin();
   // Starts the follower's thread.
   void Start();
-  // Ends the follower's thread and waits for that. Does nothing if there is none.
+  // Ends the follower's thread and waits for its end. Does nothing if the thread was not started.
   void Stop();
 
-  // Returns a copy of what is known about the relay. May be called from any thread. Before the first state, the link is
-  // kLive and all else is empty.
+  // Returns a copy of the newest state, the history and the condition of the connection. May be called from any thread.
+  // Before the first state has come, Watched::link is kLive and all other members are empty.
   Watched Now() const;
 
  private:
   void Run(const std::stop_token& stop);
   Status AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop);
-  // Follows the events until the connection ends, and returns why it has ended. Sets *heard if more than one event
-  // came. If only one came, something between the relay and this program holds events back, because a relay sends one
-  // each second.
+  // Receives events until the connection ends, and returns why it ended. Sets *heard to true if at least two events
+  // came. A relay sends one each second; if only one came, a proxy may be holding the events back.
   std::string Follow(const std::stop_token& stop, bool* heard);
-  // Returns what is wrong with the answer, in words without a full stop; empty if nothing is.
+  // Returns what is wrong with the answer, for messages; empty if nothing is wrong. Sets refused_.
   std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type);
   HttpCall CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const;
   Status Take(const std::string& json, const Attachment& attachment, Watched::Link link, const std::string& problem);

@@ -11,11 +11,11 @@ namespace {
 
 using simdjson::dom::element;
 
-// A relay with many parts has twenty tables.
+// The most tables that are read; a relay with many parts has about twenty.
 constexpr size_t kMostTables = 64;
 constexpr size_t kMostTableColumns = 16;
 
-// Returns the string in a value, or in the result of looking one up; empty if there is none.
+// Returns the string in a JSON value, or in the result of a look-up; empty if there is no string.
 template <typename Json>
 std::string Text(const Json& value) {
   std::string_view text;

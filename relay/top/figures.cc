@@ -18,7 +18,7 @@ std::string Fixed(double number, int decimals) {
   return text;
 }
 
-// Clamps to the range of a relay's figures.
+// Rounds the number, after clamping it to 0 … 1e18.
 uint64_t Whole(float number) { return static_cast<uint64_t>(std::llround(std::clamp(double{number}, 0.0, 1e18))); }
 
 }  // namespace

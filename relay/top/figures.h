@@ -1,4 +1,4 @@
-// Formats figures of the feed for people, as the page at /live does. NaN, which stands for no value, becomes "–".
+// Formats figures of the feed for people, as the page at /live does. A figure without a value (NaN) becomes "–".
 #pragma once
 
 #include <string>

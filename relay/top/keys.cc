@@ -8,10 +8,11 @@ namespace {
 
 using Kind = KeyPress::Kind;
 
-// A longer sequence belongs to no key.
+// The longest escape sequence that is read; no key has a longer one.
 constexpr size_t kLongest = 16;
 
-// The forms are ESC [ A, ESC O A and ESC [ 5 ~. With a modifier (ESC [ 1 ; 5 A) the key is the same.
+// The sequences of a key have the forms ESC [ A, ESC O A and ESC [ 5 ~. With a modifier (ESC [ 1 ; 5 A) the key is the
+// same.
 constexpr std::array<std::pair<char, Kind>, 6> kByLetter = {{{'A', Kind::kUp},
                                                              {'B', Kind::kDown},
                                                              {'C', Kind::kRight},
@@ -42,7 +43,7 @@ std::vector<KeyPress> KeyReader::Take(std::string_view bytes) {
     } else if (!escaped_) {
       if (c >= 0) keys.push_back({.character = c});
     } else if (sequence_.empty() && c != '[' && c != 'O') {
-      escaped_ = false;  // only the Escape key, then another key
+      escaped_ = false;  // the user pressed the Escape key, then another key
       if (c >= 0) keys.push_back({.character = c});
     } else if (!sequence_.empty() && c >= '@' && c <= '~') {
       TakeSequence(c, &keys);

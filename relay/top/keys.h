@@ -20,14 +20,14 @@ struct KeyPress {
 
 class KeyReader {
  public:
-  // Returns the keys that these bytes complete. Skips keys that KeyPress does not have, such as Escape.
+  // Returns the keys that are complete with these bytes. Skips keys that KeyPress cannot represent, such as Escape.
   std::vector<KeyPress> Take(std::string_view bytes);
 
  private:
   void TakeSequence(char last, std::vector<KeyPress>* keys);
 
-  std::string sequence_;  // the escape sequence that has begun, without its ESC
-  bool escaped_ = false;  // an escape sequence has begun
+  std::string sequence_;  // the bytes of an unfinished escape sequence, without its ESC
+  bool escaped_ = false;  // true within an escape sequence
 };
 
 }  // namespace weir

@@ -14,9 +14,9 @@ namespace weir {
 namespace {
 
 constexpr size_t kGap = 2;
-constexpr double kNearShare = 0.75;  // the same as in the relay's sentences (relay/live/words.cc)
+constexpr double kNearShare = 0.75;  // kHighShare in relay/live/words.cc has the same value
 
-// Twenty cells show the last 100 seconds, and move by one cell every five seconds.
+// The number of seconds that one cell of a plot shows: twenty cells show the last 100 seconds.
 constexpr double kSecondsOfCell = 5;
 
 struct ClassOfWork {
@@ -38,7 +38,8 @@ constexpr std::array<ClassOfWork, 3> kClasses = {{
 
 Ink InkOf(double share, Ink calm) { return share >= 1 ? Ink::kOver : share >= kNearShare ? Ink::kNear : calm; }
 
-// Returns the level as a share of its setpoint, for each five seconds the highest; NaN if it is unknown.
+// Returns a value for each cell of a plot: the highest share of the setpoint that the level had in the cell's five
+// seconds; NaN if it is not known.
 std::vector<double> Shares(const LiveHistory& history, const ClassOfWork& work, size_t cells) {
   std::vector<double> shares(cells, std::nan(""));
   if (history.size() == 0) return shares;
@@ -55,7 +56,7 @@ std::vector<double> Shares(const LiveHistory& history, const ClassOfWork& work, 
   return shares;
 }
 
-// A full block means a level at its setpoint.
+// Draws a plot of one row. A full block means a level at or above its setpoint.
 void PutSpark(Screen& screen, size_t row, size_t column, const std::vector<double>& shares, Ink calm) {
   static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   for (const double share : shares) {
@@ -68,7 +69,7 @@ void PutSpark(Screen& screen, size_t row, size_t column, const std::vector<doubl
 struct ClassColumn {
   const char* title;
   size_t cells;
-  int rank;  // columns of the highest rank are left out first when room is short
+  int rank;  // if room is short, the columns of the highest rank are left out first
   std::string (*text)(const LiveRow& now, const ClassOfWork& work);
 };
 constexpr size_t kSparkBehind = 1;  // index of the column before the sparkline
@@ -94,7 +95,8 @@ struct Columns {
   size_t gap = kGap;
 };
 
-// If room is short, gaps shrink first, then text columns, the widest first; columns of figures do not shrink.
+// Returns the widths of the columns. If room is short, shrinks the gaps first, then the widest columns of text, but no
+// column of figures.
 Columns ColumnsOf(const LiveTable& table, size_t rows, PanelShape shape) {
   constexpr size_t kFewest = 6;
   Columns columns;
@@ -242,7 +244,7 @@ Screen InColumns(const std::vector<Screen>& panels, PanelShape shape) {
   if (width == shape.width) return Stacked(panels, shape);
   size_t all = 0;
   for (const Screen& panel : panels) all += panel.height() + 1;
-  // The left column takes panels in their order until it has half of the lines.
+  // Puts panels into the left column, in their order, until it has half of all lines.
   std::vector<Screen> left;
   std::vector<Screen> right;
   size_t taken = 0;

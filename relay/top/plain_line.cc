@@ -21,7 +21,7 @@ std::string Number(float number, int decimals) {
 std::string Milliseconds(float seconds) { return std::isnan(seconds) ? "-" : Number(seconds * 1e3F, 1) + "ms"; }
 std::string Megabytes(float bytes) { return Number(bytes / 1e6F, 0); }
 
-// Makes one word of a text, because a text with blanks would be several columns.
+// Replaces the blanks in a text, because a text with blanks would be several columns.
 std::string Word(std::string text) {
   std::ranges::replace(text, ' ', '-');
   return text.empty() ? "-" : text;

@@ -1,4 +1,4 @@
-// The line that `weir top` prints for each state if its output is no terminal: for logs, grep and awk.
+// Makes the line that `weir top` prints for each state if its output is not a terminal: for logs, grep and awk.
 //
 //   2026-11-24T12:00:00Z calm write 0.31/0.70 12.0 0 0.1ms bulk … No work has to wait.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Returns the line without a line feed. A missing value is shown as "-", so that every column keeps its number.
+// Returns the line without a line feed. Shows a missing value as "-", so that every column keeps its number.
 std::string PlainLine(const FeedState& state, Charset charset);
 
 // Describes the columns, for --help.

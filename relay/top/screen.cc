@@ -14,7 +14,7 @@ namespace {
 
 constexpr char32_t kUnshowable = U'?';
 
-// ASCII in place of the characters that this program and the feed use.
+// The ASCII replacements of the characters that this program and the feed use.
 constexpr std::pair<char32_t, std::string_view> kInAscii[] = {
     {U'–', "-"}, {U'—', "-"}, {U'…', "..."}, {U'→', "->"}, {U'←', "<-"}, {U'↑', "^"},  {U'↓', "v"},
     {U'·', "."}, {U'×', "x"}, {U'µ', "u"},   {U'“', "\""}, {U'”', "\""}, {U'„', "\""}, {U'‘', "'"},
@@ -45,10 +45,10 @@ void AddInAscii(char32_t c, std::u32string* out) {
   out->append(found->second.begin(), found->second.end());
 }
 
-// Returns true for the soft hyphen, too, which some terminals show and some do not.
+// Returns true for the soft hyphen (0xad), too, because some terminals show it and some do not.
 bool IsUnsafe(char32_t c) { return IsUnsafeToShow(c) || c == 0xad; }
 
-// Cuts a text that is too long; it then ends in … or ~.
+// Returns the text; if it takes more than `cells` cells, cuts it and ends it with … or ~.
 std::u32string Cut(std::u32string shown, size_t cells, Charset charset) {
   if (WidthOf(shown) <= cells) return shown;
   const std::u32string more = charset == Charset::kUtf8 ? U"…" : U"~";
@@ -121,7 +121,7 @@ std::string ShownText(std::string_view text, Charset charset) {
 Screen::Screen(size_t width, size_t height, Charset charset)
     : width_(width), height_(height), charset_(charset), cells_(width * height) {}
 
-// Replacing one half of a wide character makes the other half a blank.
+// Replaces one cell. If it was one half of a wide character, the other half becomes a blank.
 void Screen::Set(size_t row, size_t column, Cell cell) {
   if (At(row, column).shown == 0 && column > 0) At(row, column - 1).shown = U' ';
   if (column + 1 < width_ && At(row, column + 1).shown == 0) At(row, column + 1).shown = U' ';

@@ -1,11 +1,13 @@
-// Screen: a grid of character cells into which texts are put, and its output for a terminal or a pipe.
+// Screen: a grid of character cells. Put writes texts into it; Frame draws it on a terminal, and Lines returns it as
+// text.
 //
 //   Screen screen(80, 24, Charset::kUtf8);
 //   size_t column = screen.Put(0, 1, state.name, Ink::kStrong);
-//   screen.Put(0, column + 2, state.summary, Ink::kPlain, 40);   // in 40 cells at most; a longer text ends in …
+//   screen.Put(0, column + 2, state.summary, Ink::kPlain, 40);   // in at most 40 cells; a longer text ends in …
 //
-// The texts come from strangers (names, addresses, reasons). So only characters that take one or two cells are shown,
-// and no text can move the cursor, change the direction of reading, or go beyond its line.
+// The texts (names, addresses, reasons) are not trusted: a server or its clients choose them. So a Screen shows only
+// characters that take one or two cells, and no text can move the cursor, change the direction of reading, or leave its
+// line.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +18,8 @@
 
 namespace weir {
 
-// kAscii shows a character that is not ASCII as a similar one or a few, or as a question mark. kUtf8 needs a locale
-// with UTF-8 (setlocale), because the locale decides how many cells a character takes.
+// kAscii replaces a character that is not ASCII by similar ASCII characters or a question mark. kUtf8 requires that the
+// program has set a locale with UTF-8 (setlocale), because the locale says how many cells a character takes.
 enum class Charset : uint8_t { kUtf8, kAscii };
 
 // The colour and weight of a text, by its meaning.
@@ -26,22 +28,22 @@ enum class Ink : uint8_t {
   kStrong,
   kSoft,
   kMarked,
-  kWrite,  // the classes of work
+  kWrite,  // kWrite, kBulk and kRead: the classes of work
   kBulk,
   kRead,
-  kNear,  // levels: near the setpoint, and at or over it
+  kNear,  // a level near its setpoint; kOver: a level at or above its setpoint
   kOver,
-  kCalm,  // moods
+  kCalm,  // kCalm, kLimiting and kAlarm: the relay's condition (LiveMood)
   kLimiting,
   kAlarm,
 };
 
-// Returns the characters of a text as they are shown. Control characters, invalid bytes of UTF-8 and all else that is
-// unsafe to show become '?'. Characters that take no cell are left out.
+// Returns the characters that a Screen shows for a text. Replaces control characters, invalid UTF-8 and all other
+// characters that are unsafe to show by '?'. With kUtf8, leaves out characters that take no cell.
 std::u32string Shown(std::string_view text, Charset charset);
-// Returns the same characters in UTF-8.
+// Returns the result of Shown in UTF-8.
 std::string ShownText(std::string_view text, Charset charset);
-// Returns the number of cells that the character, or the text, takes.
+// Return the number of cells that a character, or a text, from Shown takes.
 size_t WidthOf(char32_t shown);
 size_t WidthOf(std::u32string_view shown);
 
@@ -55,26 +57,26 @@ class Screen {
   Charset charset() const { return charset_; }
 
   static constexpr size_t kAll = SIZE_MAX;
-  // Puts a text on the screen, from `column` on, in at most `cells` cells. Text that does not fit into these cells, or
-  // into the row, is cut and ends in … (~ in ASCII). Returns the column after the text. Does nothing, and returns
-  // `column`, if the row or the column is outside of the screen.
+  // Writes a text into a row, from `column` on, in at most `cells` cells. A text that does not fit into these cells or
+  // into the row is cut and ends in … (with kAscii in ~). Returns the column after the text. If the row or the column
+  // is outside of the screen, does nothing and returns `column`.
   size_t Put(size_t row, size_t column, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
-  // Puts a text so that it ends before the column `end`.
+  // Writes a text so that its last cell is the one before the column `end`.
   void PutRight(size_t row, size_t end, std::string_view text, Ink ink = Ink::kPlain, size_t cells = kAll);
-  // Gives `cells` cells of a row another ink. Cells outside of the screen are ignored.
+  // Changes the ink of `cells` cells of a row, from `column` on. Ignores cells outside of the screen.
   void Colour(size_t row, size_t column, size_t cells, Ink ink);
-  // Copies `rows` rows of another screen, from its row `first` on, to `row` and `column` of this one. Cells that do not
-  // fit are left out.
+  // Copies `rows` rows of the screen `from`, beginning with its row `first`, to this screen; the upper left cell goes
+  // to `row` and `column`. Leaves out cells that do not fit.
   void Copy(const Screen& from, size_t first, size_t rows, size_t row, size_t column = 0);
 
-  // Returns the rows as text, without the blanks at their ends and without line feeds.
+  // Returns the rows as UTF-8, each without blanks at its end and without a line feed.
   std::vector<std::string> Lines() const;
-  // Returns the bytes that draw the screen on a terminal, over the terminal's contents, from the first row on.
+  // Returns the bytes that draw this screen on a terminal, from the terminal's first row on.
   std::string Frame(bool colours) const;
 
  private:
   struct Cell {
-    char32_t shown = U' ';  // 0: the right half of the wide character before it
+    char32_t shown = U' ';  // 0: this cell is the right half of a wide character
     Ink ink = Ink::kPlain;
   };
   Cell& At(size_t row, size_t column) { return cells_[row * width_ + column]; }
@@ -87,8 +89,7 @@ class Screen {
   std::vector<Cell> cells_;
 };
 
-// Breaks a text at blanks into lines of at most `cells` cells. A word that is longer has a line of its own and is not
-// broken.
+// Breaks a text at blanks into lines of at most `cells` cells. A longer word is not broken, and has a line of its own.
 std::vector<std::string> Wrapped(std::string_view text, size_t cells, Charset charset);
 
 }  // namespace weir

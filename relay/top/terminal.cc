@@ -15,20 +15,22 @@
 namespace weir {
 namespace {
 
-// Shows the other screen, so that the first keeps its contents; hides the cursor; turns off line wrapping.
+// Switches to the alternate screen, so that the main screen keeps its contents; hides the cursor; turns off line
+// wrapping; clears the screen.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// No user has a larger screen, and a larger one would cost memory.
+// Limits the memory for a frame; no user has a larger screen.
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kMostRows = 500;
 
-// A pipe that has room takes at least this many bytes.
+// If poll says that a pipe has room, a write of this many bytes does not block.
 constexpr size_t kPieceBytes = 1024;
 constexpr int kMomentMs = 20;
 
-// A terminal may take fewer bytes, and a write to it would block. So it is opened again, with a file description that
-// never blocks. That of standard output stays as it is, because other programs write to it, too.
+// Returns a file descriptor for the output. A terminal may have room for fewer bytes than kPieceBytes, and a write to
+// it would then block. So this function opens the terminal again with O_NONBLOCK. It does not set this flag on standard
+// output, because other programs share that file description.
 int Output() {
   static const int own =
       isatty(STDOUT_FILENO) == 1 ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
@@ -40,7 +42,7 @@ std::string_view Term() {
   return term != nullptr ? term : "";
 }
 
-// Gives up on a terminal that takes nothing, so that the program can end.
+// Writes the text, but gives up after about 500 ms, so that the program can end even if the terminal accepts nothing.
 void WriteSoon(std::string_view text) {
   constexpr int kPatienceMs = 500;
   for (int waited = 0; !text.empty() && waited < kPatienceMs; waited += kMomentMs) {
@@ -74,7 +76,7 @@ Charset RawTerminal::CharsetOfLocale() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" && Term() != "dumb" ? Charset::kUtf8 : Charset::kAscii;
 }
 
-// Keys such as ^C still send signals, but ^S has no effect: it would stop the output.
+// Keys such as Ctrl-C still send signals. Ctrl-S no longer stops the output.
 void RawTerminal::Enter() {
   termios now{};
   if (tcgetattr(STDIN_FILENO, &now) == 0) {
@@ -110,7 +112,7 @@ Result<Written> WriteOut(std::string_view text, int interrupt) {
         text.remove_prefix(static_cast<size_t>(size));
         continue;
       }
-      // The terminal has room, but too little.
+      // The terminal has some room, but too little for this write. Waits a moment, or until `interrupt` is readable.
       poll(&both[1], 1, kMomentMs);
     } else if (both[0].revents != 0) {
       return Written::kNobodyReads;

@@ -85,7 +85,7 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
                                if (shown != nullptr) shown->Wake();
                              }});
   const Look look = LookOf(flags);
-  // `words` may quote a server.
+  // Makes `words` safe to show, because it may quote a server.
   const auto complain = [&](const std::string& words) {
     return line.Fail(Status::Error(ShownText(words, look.charset)), 1);
   };

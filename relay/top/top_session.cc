@@ -17,11 +17,12 @@
 namespace weir {
 namespace {
 
-// SIGWINCH and the signals of job control are taken only while a screen is drawn; else they have their usual effect.
+// Returns the signals that the session handles: SIGWINCH and the signals of job control only if it draws a screen;
+// otherwise these have their usual effect.
 sigset_t SignalsOf(bool draws) {
   sigset_t set;
   sigemptyset(&set);
-  // Signals that nohup, or a shell for its background jobs, has set to be ignored stay ignored.
+  // Leaves out the signals that are ignored already: nohup, and a shell for its background jobs, set this.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
@@ -34,7 +35,7 @@ sigset_t SignalsOf(bool draws) {
 
 }  // namespace
 
-// isatty comes before anything is opened: a new descriptor could get the number of a closed input.
+// Calls isatty before it opens any file: if standard input is closed, the new file could get its descriptor.
 TopSession::TopSession() : input_ended_(isatty(STDIN_FILENO) != 1) {
   const sigset_t set = SignalsOf(RawTerminal::IsThere());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -62,7 +63,7 @@ void TopSession::Wait(Duration time, bool keys) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
     return poll(all, std::size(all), static_cast<int>(ms));
   };
-  // News that comes faster than a person can read is shown five times a second.
+  // Shows news at most five times a second, because a person cannot read faster.
   constexpr std::chrono::milliseconds kBetweenNews{200};
   if (had_news_) all[1].fd = -1;
   if (!had_news_ || wait(kBetweenNews) == 0) {
@@ -72,7 +73,7 @@ void TopSession::Wait(Duration time, bool keys) {
   had_news_ = (all[1].revents & POLLIN) != 0;
   uint64_t count = 0;
   (void)!read(news_, &count, sizeof(count));
-  // If the reader of the output has gone, poll reports an error.
+  // If the reader of the output is gone, poll reports an error.
   if ((all[2].revents & (POLLERR | POLLHUP)) != 0) ended_ = true;
 }
 
@@ -96,7 +97,8 @@ void TopSession::TakeSignals(RawTerminal* terminal) {
   }
 }
 
-// SIGTSTP, raised again and unblocked, stops the process, unless there is no shell that could continue it.
+// Stops the process by raising SIGTSTP and unblocking it for a moment. The kernel ignores the signal if there is no
+// shell that could continue the process.
 void TopSession::Suspend(RawTerminal* terminal) {
   terminal->Leave();
   sigset_t stop;
@@ -198,7 +200,7 @@ Status TopSession::PrintLines(FeedFollower& follower, Charset charset,
       if (!written.ok()) return written.status();
       ended_ = written.value() != Written::kAll;
     }
-    // Complains once when the link changes, and once when it is live again.
+    // Complains once for each change of the link.
     const bool is_live = watched.link == Watched::Link::kLive;
     if (watched.link != link) complain(is_live ? "goes on" : LinkInWords(watched, Clock::System().Now()));
     link = watched.link;

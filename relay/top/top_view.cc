@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kFewestColumns = 20;
 constexpr size_t kFewestLines = 5;
-constexpr size_t kRowsInOverview = 5;  // if the screen is not high
+constexpr size_t kRowsInOverview = 5;  // rows of a table, if the screen has fewer than 40 lines
 constexpr size_t kMostSummaryLines = 4;
 constexpr size_t kMostProblemLines = 6;
 
@@ -44,7 +44,7 @@ std::vector<const LiveTable*> TablesOf(const FeedState& state, TopView view) {
     const bool says_something = table != nullptr && (view != TopView::kOverview || !table->rows.empty());
     if (says_something) tables.push_back(table);
   }
-  // Shows unknown tables of a later relay too: they come from its parts, as those of the limiters do.
+  // The limiters' view also shows the tables that this program does not know, such as those of a newer relay.
   if (view != TopView::kLimiters) return tables;
   for (const LiveTable& table : state.tables)
     if (!IsKnown(table.name)) tables.push_back(&table);
@@ -78,7 +78,7 @@ void PutTitle(Screen& screen, const Watched& watched) {
   if (has_room) screen.PutRight(0, screen.width() - 1, right, Ink::kSoft);
 }
 
-// Draws the first lines: the relay's name and its mood.
+// Draws the first lines: the relay's name, its condition and a sentence about it, or what is wrong with the connection.
 Screen Header(const Watched& watched, const Look& look, TimePoint now) {
   const bool refused = watched.link == Watched::Link::kRefused;
   const bool lost = refused || watched.link == Watched::Link::kLost;
@@ -89,7 +89,7 @@ Screen Header(const Watched& watched, const Look& look, TimePoint now) {
               std::max<size_t>(10, look.width - std::min(look.width, indent + 1)), look.charset);
   const size_t most = lost ? kMostProblemLines : look.height < 16 ? 1 : kMostSummaryLines;
   const size_t shown = std::clamp<size_t>(lines.size(), 1, most);
-  // If there is room, two lines are reserved, so that a longer sentence moves nothing.
+  // Reserves two lines for the sentence if there is room, so that the lines below do not move when it gets longer.
   Screen screen(look.width, 1 + std::max<size_t>(shown, look.height < 16 ? 1 : 2), look.charset);
   PutTitle(screen, watched);
   screen.Put(1, 1, badge, lost ? Ink::kAlarm : InkOf(watched.state.mood));
