@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A refusal says when to ask again, but conditions may change sooner.
+// A refusal says when to ask again. The gate never pauses longer than a second, because the load may fall sooner.
 constexpr Duration kShortestPause = std::chrono::milliseconds(10);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 
@@ -41,7 +41,7 @@ bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
   return false;
 }
 
-// The limiter's gate calls the callback under its own lock, so mutex_ must not be held during calls to the limiter.
+// The limiter calls the callback while it holds its own lock. So no caller may hold mutex_ while it calls the limiter.
 bool BulkGate::WaitFor(Admission* admission) {
   {
     const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ void BulkGate::Describe(ImportConditions* conditions) const {
     reason = limiter_->Reason(Operation::kWrite, party_.work_class);
   }
   const std::lock_guard lock(mutex_);
-  // The limiter has a reason whenever a signal leads, even if nothing has to wait because of it.
+  // The limiter names its highest signal as the reason even if that signal makes no write wait.
   if (waits_since_ || delay_ > Duration::zero()) conditions->limiting = reason;
   conditions->delay = delay_;
   conditions->latency = latency_;

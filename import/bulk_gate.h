@@ -1,7 +1,7 @@
-// BulkGate: gets the limiter's permission (throttle/adaptive_limiter.h) for the writes of an import, one after the
-// other, and waits for each permission as long as it takes.
+// BulkGate: asks the limiter (throttle/adaptive_limiter.h) for permission for each write of an import, and blocks until
+// the limiter permits the write.
 //
-// Threads: one thread calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
+// Threads: one thread at a time calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
 #pragma once
 
 #include <condition_variable>
@@ -19,12 +19,12 @@ class BulkGate {
   BulkGate(AdaptiveLimiter* limiter, Party party, const Clock& clock)
       : limiter_(limiter), party_(party), clock_(clock) {}
 
-  // Blocks until the limiter permits a write of `bytes`, and returns true; the caller keeps `*permit` until the write
-  // is done. Returns false after Stop.
+  // Blocks until the limiter permits a write of `bytes` bytes, and returns true. The caller must keep `*permit` until
+  // the write is done. Returns false after Stop.
   bool Enter(uint64_t bytes, std::optional<Admission>* permit);
   // Waits for `pause`, or until Stop is called. Returns false after Stop.
   bool Pause(Duration pause);
-  // Ends the calls that wait. The gate cannot be used again.
+  // Makes Enter and Pause return false, now and in all later calls.
   void Stop();
 
   // Records how long a write took, in this gate and in the limiter.
@@ -44,10 +44,10 @@ class BulkGate {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool settled_ = false;                  // true if the limiter has decided about the admission of WaitFor
+  bool settled_ = false;                  // true if the limiter has decided about the admission WaitFor waits for
   std::optional<TimePoint> waits_since_;  // when Enter began to wait for the limiter; nullopt: it does not wait
-  Duration delay_{};                      // wait of the last Enter
-  Duration latency_{};                    // latency of the last write
+  Duration delay_{};                      // how long the last Enter waited
+  Duration latency_{};                    // how long the last write took
   uint64_t throttled_ = 0;                // number of Enter calls that had to wait
   Duration throttled_time_{};             // sum of their waits
 };

@@ -45,7 +45,7 @@ ChunkLine::Front ChunkLine::FrontOf(const BatchLimits& limits) const {
     const size_t events = slot->events.size();
     const size_t size = slot->settled.chunk.text.size();
     if (front.chunks > 0) {
-      // The chunks before this one have nothing to save, so they are returned without it.
+      // The chunks before this one have no events to save, so they do not wait for this one.
       if (front.events == 0 && events > 0) break;
       front.full = front.events + events > limits.max_events || bytes + size > limits.max_bytes;
       if (front.full) break;

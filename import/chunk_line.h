@@ -1,5 +1,5 @@
-// ChunkLine: a queue of chunks (import/input/chunk.h). Several threads judge them (line_judge.h) and finish in any
-// order; one thread takes them out in the order in which they entered.
+// ChunkLine: a queue of chunks (import/input/chunk.h). Several threads judge the chunks (line_judge.h) and finish in
+// any order; one thread takes the chunks out in the order in which they entered.
 //
 // Threads: one thread calls Enter and Flush, one thread calls TakeBatch, and any thread may call Judged and Stop.
 #pragma once
@@ -16,16 +16,16 @@
 
 namespace weir {
 
-// Limits of the chunks that TakeBatch returns together. A chunk is not divided, so a single chunk may exceed them.
+// Limits for the chunks that TakeBatch returns together. TakeBatch divides no chunk, so a single one may exceed them.
 struct BatchLimits {
   size_t max_events = 2000;
   size_t max_bytes = 4 << 20;  // bytes of text
-  Duration linger{};           // time for which events wait for more
+  Duration linger{};           // longest time for which a chunk with events waits for further chunks
 };
 
 class ChunkLine {
  public:
-  // Returns a new place at the end of the queue.
+  // Adds a place for a chunk at the end of the queue, and returns its number.
   uint64_t Enter();
   // Puts a judged chunk into its place, which Enter returned. Does nothing after Stop.
   void Judged(uint64_t place, JudgedChunk chunk);
@@ -35,8 +35,8 @@ class ChunkLine {
   void Stop();
 
   // Blocks until the chunk at the front is judged, and returns this chunk and judged chunks behind it, at most as many
-  // as the limits allow. Chunks without events are returned at once; others when the limits are reached, when they are
-  // flushed, or after `linger`. Returns an empty list after Stop.
+  // as the limits allow. Returns chunks without events at once. Returns chunks with events when the limits are reached,
+  // when Flush covers them, or after `linger`. Returns an empty list after Stop.
   std::vector<JudgedChunk> TakeBatch(const BatchLimits& limits);
 
  private:
@@ -52,8 +52,8 @@ class ChunkLine {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::optional<JudgedChunk>> slots_;  // nullopt: not judged yet
-  uint64_t first_ = 0;                            // place of the front
-  uint64_t flush_until_ = 0;                      // the first place that was not flushed
+  uint64_t first_ = 0;                            // place of slots_.front()
+  uint64_t flush_until_ = 0;                      // the last Flush covers the places before this one
   bool stopping_ = false;
 };
 

@@ -9,7 +9,8 @@
 namespace weir {
 namespace {
 
-// A byte of the window takes at most 2.5 bytes of memory, so the largest window takes a twenty-fifth of the target.
+// A byte of the window takes at most 2.5 bytes of memory, so a window of a 64th of the memory target takes a 25th of
+// it.
 constexpr uint64_t kTargetPerWindow = 64;
 constexpr uint64_t kSmallestWindow = 4 << 20;
 constexpr uint64_t kLargestWindow = 16 << 20;

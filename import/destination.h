@@ -1,12 +1,13 @@
-// Destination: the interface through which `weir import` stores its chunks. A destination is a database in this
-// process, a running relay that has the database open, or nothing (a dry run).
+// Destination: the interface through which `weir import` stores the chunks of its inputs (import/input/chunk.h). A
+// destination is a database that this process opens, a running relay that has the database open, or nothing (a dry
+// run).
 //
-// A chunk is settled when each of its lines has an outcome and the events that it brought are on disk (settled.h). The
-// destination then calls OnSettled, on a thread of its own and in the order of Push. It may join several chunks of one
-// input and report them as one.
+// A chunk is settled when each of its lines has an outcome and its events are on disk (settled.h). The destination then
+// passes the chunk to the OnSettled callback, on a thread of its own and in the order of Push. The destination may join
+// several chunks of one input and report them as one.
 //
-// Threads: one thread calls Push and Finish; any thread except the one that runs OnSettled may call Stop; any thread
-// may call the others.
+// Threads: one thread calls Push and Finish; any thread except the one that runs the callback may call Stop; any thread
+// may call the other functions.
 #pragma once
 
 #include <functional>
@@ -26,43 +27,44 @@ class Destination {
 
   virtual ~Destination() = default;
 
-  // Takes a chunk. Blocks while the destination holds as many chunks as it may. Returns false if it cannot go on or was
-  // stopped; Finish then says why.
+  // Takes a chunk. Blocks while the destination holds as many unsettled chunks as its limit allows. Returns false if
+  // the destination has failed or was stopped; Finish then returns the error.
   virtual bool Push(Chunk chunk) = 0;
-  // Blocks until everything that was pushed is settled. Returns an error if that is not possible.
+  // Blocks until all chunks are settled. Returns an error if the destination fails or is stopped before that.
   virtual Status Finish() = 0;
-  // Makes Push and Finish return soon. Chunks that are not settled are dropped; if there were any, the error of Finish
-  // is "stopped". Until the destructor has returned, OnSettled may still run, or be called once more.
+  // Makes Push and Finish return soon. The destination drops the chunks that are not settled; if there were any, Finish
+  // returns the error "stopped". The callback may still run, or be called, until the destructor has returned.
   virtual void Stop() = 0;
 
   virtual ImportConditions Conditions() const = 0;
-  // Returns the name for messages: "./data/events", "the relay at http://127.0.0.1:3334 (process 1234)".
+  // Returns the destination's name for messages: "./data/events", "the relay at http://127.0.0.1:3334 (process 1234)".
   virtual std::string Describe() const = 0;
 };
 
 struct DestinationOptions {
   JudgeOptions judge;
-  size_t threads = 0;  // 0: one for each core
+  size_t threads = 0;  // threads that judge lines; 0: one for each core
 };
 
-// Opens the database of the configuration, and creates it if it does not exist. Returns an error if it cannot be
-// opened, for example because a relay has it open.
+// Opens the database of the configuration, and creates it if it does not exist. Returns an error if this fails, for
+// example because a relay has the database open.
 Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
                                                              const DestinationOptions& options,
                                                              Destination::OnSettled on_settled);
 // Makes a destination that judges the lines and stores nothing; it needs no database.
 std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Destination::OnSettled on_settled);
 
-// A relay to import through, by its POST /api/import. If the relay becomes unreachable, the import waits for it, and
-// then sends the lines that were not settled again.
+// A relay to import through, by its POST /api/import. If the relay becomes unreachable, the import waits until it is
+// back, and then sends again the lines that were not settled.
 struct RelayAddress {
-  std::string url;     // http://127.0.0.1:3334; https and a path are refused
-  std::string holder;  // the process that runs the relay, "process 1234 (weir relay)"; may be empty
-  // Returns the relay's admin token (relay/operator/admin.h). The function is called for every POST, because a
-  // restarted relay has another token. It may be empty. An error is reported only if the relay refuses the POST.
+  std::string url;     // such as http://127.0.0.1:3334; must not begin with https and must have no path
+  std::string holder;  // for messages, the process that runs the relay: "process 1234 (weir relay)"; may be empty
+  // Returns the relay's admin token (relay/operator/admin.h). The destination calls this function for every POST,
+  // because a restarted relay has another token. The function may be null. Its error is reported only if the relay
+  // refuses the POST.
   std::function<Result<std::string>()> token = {};
 };
-// Makes the destination; returns an error if the URL is not acceptable. Does not wait for the relay.
+// Makes the destination. Returns an error if the URL begins with https or has a path. Does not wait for the relay.
 Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,
                                                           const DestinationOptions& options,
                                                           Destination::OnSettled on_settled);

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr uint16_t kAuth = 22242;  // also ephemeral, but better known by its name
-// The smallest event has about 330 bytes, a usual one twice as many.
+// The smallest event has about 330 bytes, and a usual event twice as many.
 constexpr size_t kUsualEvent = 512;
 
 std::string_view WithoutLineEnd(std::string_view line) {
@@ -52,10 +52,10 @@ void LineJudge::JudgeLines(JudgedChunk* judged) {
   SettledChunk& settled = judged->settled;
   const std::string_view text = settled.chunk.text;
   judged->events.reserve(text.size() / kUsualEvent + 1);
-  std::vector<Place> places;  // the events' places
+  std::vector<Place> places;  // the lines of judged->events
   size_t begin = settled.chunk.begin.bytes == 0 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   uint64_t number = settled.chunk.begin.lines;
-  // If a byte order mark is all of the input, it is a blank line.
+  // A byte order mark without any text behind it counts as a blank line.
   for (bool first = begin > 0; first || begin < text.size(); first = false) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const Place place{++number, begin, end - begin};
@@ -80,7 +80,7 @@ void LineJudge::Settle(const Place& place, Verdict verdict, SettledChunk* settle
                               .reason = std::move(verdict.reason)});
 }
 
-// If the store cannot be read, the save that follows says what is wrong.
+// If the store cannot be read, verifies every signature; the save that follows then reports the error.
 void LineJudge::JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged) {
   std::vector<bool> stored(places.size());
   if (store_ != nullptr && !places.empty()) {

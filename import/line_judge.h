@@ -1,12 +1,14 @@
-// LineJudge: turns the lines of an import into events that may be saved, or says why a line is rejected.
+// LineJudge: judges the lines of an import: turns each line into an event that may be saved, or says why it is
+// rejected.
 //
 // The operator of a relay chooses what to import. So an import checks that an event is genuine (form, id, signature),
-// that this relay can hold it (limits of size) and that it does no harm (no date in the future, no kinds that are not
-// stored). It does not apply the rules that protect a relay from unknown clients (age, proof of work, protected
-// events).
+// that this relay can hold it (limits of size) and that it does no harm (created_at is not in the future, relays store
+// its kind). An import does not apply the rules that protect a relay from unknown clients (age, proof of work,
+// protected events).
 //
-// The judge does not decide whether a line is a duplicate; the store does when it saves the event, because lines before
-// it may change what is stored. But the judge does not verify a signature that is stored with the event already.
+// The judge does not decide whether an event is a duplicate. The store decides this when it saves the event, because
+// earlier lines of the import may change what is stored. But if the store already has the event with the same
+// signature, the judge does not verify the signature again.
 #pragma once
 
 #include <optional>
@@ -29,15 +31,15 @@ struct JudgeOptions {
 
 // A chunk whose lines are judged.
 struct JudgedChunk {
-  SettledChunk settled;       // outcomes of all lines except those of `events`, which are added by the save
+  SettledChunk settled;       // outcomes of all lines except those of `events`; Pipeline adds these after the save
   std::vector<Event> events;  // the events to save, in the order of the lines
   uint64_t new_bytes = 0;     // bytes of the events that are not in the store yet
 };
 
 class LineJudge {
  public:
-  // If `store` is null, every signature is verified. Only one thread at a time may use a judge, which keeps its buffers
-  // from call to call. Store and clock must outlive it.
+  // If `store` is null, the judge verifies every signature. Only one thread at a time may use a judge, because it
+  // reuses its buffers. `store` and `clock` must outlive the judge.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
 
   // Judges all lines of the chunk, and returns their outcomes and the events to save. If the store cannot be read,
@@ -45,7 +47,7 @@ class LineJudge {
   JudgedChunk Judge(Chunk chunk);
 
  private:
-  // The place of a line.
+  // The place of a line: its number in the input, and its offset and size in bytes in the chunk's text.
   struct Place {
     uint64_t number;
     size_t begin;

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Memory besides the text, for each byte of text: the records of its events, and the allocator's overhead.
+// Memory for each byte of text, besides the text itself: the records of its events, and the allocator's overhead.
 constexpr double kMorePerTextByte = 1.5;
 
 int64_t BytesOf(const Chunk& chunk) {
@@ -74,7 +74,7 @@ Status LocalDestination::Finish() {
     if (stopped_ && under_way_ > 0) return Status::Error("stopped");
   }
   if (Status failure = pipeline_.Failure(); !failure.ok()) return failure;
-  // Everything that is settled is on disk already, so a stop here loses nothing.
+  // Events that are settled are on disk already, so a stop during the flush loses nothing.
   if (parts_.flush) pipeline_.Repeat(parts_.flush);
   return pipeline_.Failure();
 }

@@ -1,5 +1,5 @@
 // LocalDestination: a Destination (destination.h) that judges and stores the chunks in this process, with a Pipeline
-// that has its own workers. Push blocks while the chunks that are not settled weigh more than a limit.
+// that has its own workers. Push blocks while the new chunk and the unsettled chunks together exceed a weight limit.
 #pragma once
 
 #include <condition_variable>
@@ -17,13 +17,13 @@ namespace weir {
 struct LocalParts {
   std::shared_ptr<void> owner = {};   // owns the other objects; it is the first member, so that it is destroyed last
   std::string name;                   // the text of Describe
-  const EventStore* store = nullptr;  // this and the next two: see PipelineParts
+  const EventStore* store = nullptr;  // `store`, `limiter` and `save`: see PipelineParts (pipeline.h)
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // called by Finish when all is settled; repeated after an error, as a save is
-  CountOwnBytes count_own_bytes = {};  // gets the bytes of chunks that are not settled (monitors/own_bytes.h)
+  std::function<Status()> flush = {};  // Finish calls it when all chunks are settled, again and again after an error
+  CountOwnBytes count_own_bytes = {};  // called with the bytes that unsettled chunks take (monitors/own_bytes.h)
   Tracer* tracer = nullptr;            // may be null
-  size_t window_bytes = 16 << 20;      // largest weight (WeightOf) of the chunks that are not settled
+  size_t window_bytes = 16 << 20;      // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
 };
 
 class LocalDestination final : public Destination {

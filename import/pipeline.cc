@@ -12,10 +12,10 @@ namespace {
 
 constexpr Duration kFirstRetryAfter = std::chrono::milliseconds(100);
 constexpr Duration kLongestRetryAfter = std::chrono::seconds(2);
-// A problem that lasts this long and is no full disk does not go away by itself.
+// An error that lasts this long ends the import, unless the disk is full.
 constexpr Duration kLongestTrouble = std::chrono::seconds(60);
 
-// Finds ENOSPC and EDQUOT by the system's words for them. Both last until the operator makes room.
+// Recognises ENOSPC and EDQUOT by the system's messages for them. Both last until the operator makes room.
 bool IsDiskFull(const std::string& message) {
   return message.find("No space left") != std::string::npos || message.find("quota exceeded") != std::string::npos;
 }
@@ -71,7 +71,8 @@ void Pipeline::PutBack(std::unique_ptr<LineJudge> judge) {
   if (--tasks_ == 0) idle_.notify_all();
 }
 
-// The chunk has its place in line_ already. So a chunk that cannot be judged for lack of memory ends the import.
+// Judges a chunk. The chunk has a place in line_, for which the later chunks wait. So if a lack of memory prevents the
+// judgement, the import fails.
 void Pipeline::Task(uint64_t place, Chunk chunk) {
   std::unique_ptr<LineJudge> judge;
   try {
@@ -106,8 +107,8 @@ void Pipeline::Settle(std::vector<JudgedChunk> batch) {
   }
 }
 
-// Returns false after Stop or a Failure. Events that were settled before an error are not saved again, because they
-// would count as duplicates.
+// Saves the events. Returns false after Stop or a Failure. After an error, saves only the events that have no result
+// yet, because the others would count as duplicates.
 bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
   const Span span = BeginSpan(events.size(), new_bytes);
   Span wait = span.Child("bulk gate");
@@ -163,7 +164,7 @@ bool Pipeline::MayTryAgain(const Status& failed, TimePoint trouble_since) {
   return false;
 }
 
-// Ends the import: nothing more is settled, and later chunks are dropped.
+// Ends the import: the pipeline settles no further chunk and drops later ones.
 void Pipeline::Fail(const Status& status) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,14 +1,14 @@
 // Pipeline: takes the chunks of an import (import/input/chunk.h), judges their lines on all workers of a pool, saves
-// their events in the order of the lines, and reports each chunk in this order. The saves are bulk work, for which the
-// limiter gives permission (bulk_gate.h).
+// their events in the order of the lines, and reports each chunk in this order when it is settled (settled.h). The
+// saves are bulk work, for which the pipeline asks the limiter for permission (bulk_gate.h).
 //
 //   Pipeline pipeline(parts, options, [](SettledChunk settled) { … });
 //   pipeline.Push(std::move(chunk));   // …
 //   pipeline.Flush();                  // at the end of the input
 //
-// The pipeline skips nothing. If the limiter delays or refuses a save, or the save fails, the pipeline tries again
-// until Stop. Two things are a Failure, which ends the import: saves that fail for a minute (unless the disk is full),
-// and a lack of memory for a chunk. The caller limits how much is pushed and not settled.
+// The pipeline skips no line. If the limiter delays or refuses a save, or the save fails, the pipeline tries again
+// until Stop. Two errors end the import (Failure): saves that fail for a minute, unless the disk is full, and a lack of
+// memory for a chunk. The caller must limit how much it pushes before earlier chunks are settled.
 //
 // Threads: one thread calls Push, Flush and Repeat; any thread may call Conditions, Failure and Stop. `on_settled` runs
 // on the pipeline's own thread; `on_failure` runs there, on a worker or in Repeat. Neither may call Stop.
@@ -37,10 +37,10 @@ namespace weir {
 // The objects that a pipeline uses; all must outlive it.
 struct PipelineParts {
   WorkPool& pool;
-  const EventStore* store = nullptr;   // events that are stored are not verified; null: a dry run
+  const EventStore* store = nullptr;   // signatures that it has are not verified again; null: a dry run
   AdaptiveLimiter* limiter = nullptr;  // null: writes need no permission
   // Saves events as EventStore::Save does. If it returns an error, it has set SaveResult::settled for the events that
-  // were saved before. Empty on a dry run: then every good event counts as imported.
+  // it saved before the error. Empty on a dry run: then every event that is not rejected counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
   std::function<void()> on_failure = {};  // called once, when Failure() becomes an error
   Tracer* tracer = nullptr;               // may be null
@@ -52,8 +52,8 @@ struct PipelineParts {
 struct PipelineOptions {
   JudgeOptions judge;
   Party party{.id = 1, .work_class = WorkClass::kBulk};
-  // The largest write, in events and in bytes of text. A larger write costs less per event; with a smaller one, other
-  // writers wait for less time. A chunk is not divided, so a single one may be larger.
+  // The largest write, in events and in bytes of text. A larger write costs less per event; other writers wait less for
+  // a smaller one. The pipeline divides no chunk, so the write of a single chunk may be larger.
   size_t save_events = 2000;
   size_t save_bytes = 4 << 20;
   Duration linger = std::chrono::milliseconds(100);  // longest time for which a chunk waits to be saved with others
@@ -69,17 +69,17 @@ class Pipeline {
 
   // Takes a chunk and does not block. Drops it after Stop or a Failure.
   void Push(Chunk chunk);
-  // Saves everything that was pushed as soon as it is judged, without waiting for more.
+  // Makes the pipeline save everything that was pushed as soon as it is judged, without waiting for further chunks.
   void Flush();
-  // Calls `work` in this thread until it succeeds, with the same pauses as a save, and returns true. Returns false
-  // after Stop, or if the error has become a Failure.
+  // Calls `work` in the calling thread until it succeeds, with the same pauses as a save, and returns true. Returns
+  // false after Stop, or if the error has lasted so long that it became the Failure.
   bool Repeat(const std::function<Status()>& work);
   // Drops the chunks that are not saved, and returns when no task and no callback runs any more. May be called again.
   void Stop();
 
   ImportConditions Conditions() const;
-  // Returns the error that ended the import, such as a damaged database; after it no chunk is settled. Returns success
-  // if there is none.
+  // Returns the error that ended the import, such as a damaged database, or success if there is none. After such an
+  // error the pipeline settles no further chunk.
   Status Failure() const;
 
  private:

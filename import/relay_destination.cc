@@ -30,7 +30,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr uint64_t kWindowBytes = 16 << 20;
-// One POST is being saved, one is being judged, and one is on its way.
+// The relay saves the lines of one POST and judges those of the next, while the third is on its way.
 constexpr size_t kMostPosts = 3;
 
 struct Part {
@@ -44,7 +44,7 @@ struct Told {
   std::vector<ImportReject> rejects;
   std::optional<ImportProgress> progress;  // the latest progress
   ImportError error;                       // no error if its message is empty
-  Status bad;                              // set by a line that no relay writes
+  Status bad;                              // the error if a line is none that a relay writes
 
   void Take(std::string_view line) {
     Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
@@ -60,7 +60,7 @@ struct Told {
   }
 };
 
-// Returns the error of a refusal, whose body has lines of an answer or plain words.
+// Returns the error in the body of a refusal. The body is either lines of an answer or plain text.
 ImportError ErrorOf(const std::string& body) {
   Told told;
   for (std::string_view rest = body; !rest.empty();) {
@@ -129,7 +129,7 @@ class RelayDestination final : public Destination {
   }
 
  private:
-  // The caller holds the lock. A chunk joins the part before it if that part still waits to be sent.
+  // Adds a chunk to the last part if that part is not sent yet, or else to a new part. REQUIRES: mutex_ is locked.
   void Add(Chunk chunk) {
     const uint64_t weight = WeightOf(chunk);
     weight_ += weight;
@@ -158,7 +158,7 @@ class RelayDestination final : public Destination {
       retry_.reset();
       return;
     }
-    // The relay takes posts in their order: each is sent when the relay has begun to read the one before.
+    // The relay needs the POSTs in their order. So each POST is sent when the relay has begun to read the one before.
     if (retry_ || taking_ || sockets_.size() >= kMostPosts) return;
     Part* const part = NextPart();
     if (part == nullptr) return;
@@ -173,7 +173,8 @@ class RelayDestination final : public Destination {
     return stopped_ || !failure_.ok();
   }
 
-  // Skips lines that are too long: they are settled without being sent. A part stays in parts_ until it is settled.
+  // Returns the next part to send, or null. Skips lines that are too long, which are settled without being sent. A part
+  // stays in parts_ until it is reported.
   Part* NextPart() {
     const std::lock_guard lock(mutex_);
     while (next_ < parts_.size() && parts_[next_].settled) ++next_;
@@ -203,14 +204,14 @@ class RelayDestination final : public Destination {
       if (run == run_ && told.progress) NoteConditions(told.progress->conditions);
     };
     const RelayAnswer answer = co_await Send(socket, url_, post);
-    // The run was given up meanwhile, and its parts are sent again.
+    // GiveUpPosts was called meanwhile, so another POST sends this part again.
     if (run != run_) co_return;
     std::erase(sockets_, &socket);
     OnAnswer(answer, number, token, &told, &part);
   }
 
   void OnAnswer(const RelayAnswer& answer, uint32_t number, const Result<std::string>& token, Told* told, Part* part) {
-    // The relay was restarted, or the run paused for too long: begin another run at once.
+    // The relay was restarted, or the run had no POST for too long. Begins another run at once.
     if (answer.status == kConflict && number > 0 && !std::exchange(begins_anew_, true)) {
       GiveUpPosts();
       return Kick();
@@ -232,7 +233,7 @@ class RelayDestination final : public Destination {
 
   void OnRefused(int status, const ImportError& error, const Result<std::string>& token) {
     const std::string code = "(HTTP " + std::to_string(status) + "): ";
-    // The token is old if the relay has been restarted meanwhile.
+    // A relay that has been restarted meanwhile has another token.
     const bool not_allowed = status == 401 || status == 403;
     const bool old_token = not_allowed && ValueOf(token) != ValueOf(TokenNow());
     const bool passes = status >= 500 || status == 408 || status == kConflict || status == 429;
@@ -258,7 +259,7 @@ class RelayDestination final : public Destination {
     GiveUpPosts();
   }
 
-  // Closes all posts. Parts that were not answered will be sent again, as another run.
+  // Closes all POSTs. Kick then sends the parts that have no answer again, as another run.
   void GiveUpPosts() {
     {
       const std::lock_guard lock(mutex_);
@@ -337,8 +338,8 @@ class RelayDestination final : public Destination {
   // Used by thread_.
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::vector<asio::ip::tcp::socket*> sockets_;  // sockets of the posts that are under way
-  bool taking_ = false;                          // true while the relay has not begun to read the last post
+  std::vector<asio::ip::tcp::socket*> sockets_;  // sockets of the POSTs that are open
+  bool taking_ = false;                          // true while the relay has not begun to read the last POST
   uint64_t run_ = 0;
   uint32_t sent_ = 0;         // parts of this run that were sent
   bool begins_anew_ = false;  // true after a conflict, until a part is settled

@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-// The relay removes a byte order mark at the start of a body. If these bytes are not at the start of the input, they
-// are no mark, and a blank line before them makes the relay keep them.
+// The relay removes a byte order mark at the start of a body. In the middle of the input the same bytes are part of a
+// line. A blank line before them makes the relay keep them.
 bool NeedsBlankLine(const Chunk& part) { return part.begin.bytes > 0 && part.text.starts_with(kByteOrderMark); }
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector
   tally.bytes = part->text.size();
   SettledChunk settled{.chunk = {}, .tally = tally, .rejects = {}};
   const std::string_view text = part->text;
-  uint64_t line = added;  // the last line that was looked at
+  uint64_t line = added;  // number, in the body, of the line from `begin` to `next`
   size_t begin = 0;
   size_t next = part->begin.bytes == 0 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (ImportReject& reject : rejects) {

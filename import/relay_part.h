@@ -1,5 +1,5 @@
-// A part of an import through a relay (relay_destination.h): chunks of one input that are joined and sent as the body
-// of one POST. The answer to the POST says what became of their lines.
+// A part of an import through a relay (relay_destination.h): chunks of one input (input/chunk.h) that are joined into
+// one and sent as the body of one POST. The answer to the POST has the outcomes of their lines.
 #pragma once
 
 #include <array>
@@ -13,19 +13,20 @@
 
 namespace weir {
 
-// The largest weight (WeightOf) of a part. It keeps the lines of a part below the number of rejects that an answer can
-// name (ImportPost::kMostRejects), so the answer names all rejects.
+// The largest weight (WeightOf) of a part, in bytes. A part of this weight has fewer lines than the number of rejects
+// that an answer can name (ImportPost::kMostRejects), so the answer names all rejects.
 inline constexpr uint64_t kMostPartWeight = 1 << 20;
 
-// Appends the next chunk to `*part` and returns true. Returns false, and changes nothing, if one of the two is a line
-// that is too long, if their inputs differ, or if the part would be too heavy.
+// Appends the next chunk to `*part` and returns true. Returns false, and changes nothing, if one of the two is of kind
+// kTooLong, if their inputs differ, or if the part would weigh more than kMostPartWeight.
 bool Join(const Chunk& next, Chunk* part);
 
-// Returns the body as two pieces, to be sent one after the other; they point into `part`.
+// Returns the body of the POST in two pieces, of which the first may be empty. They are valid as long as `part`.
 std::array<std::string_view, 2> BodyOf(const Chunk& part);
 
-// Moves the part into the result, with the outcomes of its lines: `done` is the last line of the answer, `rejects` are
-// the rejects before it. Returns an error, and leaves `*part` unchanged, if the answer does not fit the part.
+// Moves the part into the result, and adds the outcomes of its lines from the answer: `done` is the last line of the
+// answer, and `rejects` are the rejects before it. Returns an error, and leaves `*part` unchanged, if their numbers of
+// lines and rejects do not match the part.
 Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector<ImportReject> rejects);
 
 }  // namespace weir

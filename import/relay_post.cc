@@ -22,7 +22,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Tcp = asio::ip::tcp;
 
-// A relay's lines and words are no longer than this.
+// The longest line, in bytes, and the longest body of a refusal that a relay sends.
 constexpr size_t kMostAnswer = 1 << 20;
 constexpr size_t kPieceBytes = 64 << 10;
 
@@ -55,7 +55,7 @@ class AnswerReader {
       answer.words.append(piece_.get(), kPieceBytes - parser_->get().body().size);
       if (answer.status == 200) TakeLines(&answer.words, on_line);
       if (answer.words.size() > kMostAnswer) co_return RelayAnswer{.words = "its answer is not an import's"};
-      // If a refusal breaks off, the words that came are better than none.
+      // If a refusal is not complete, the part of its text that came is better than none.
       if (error && error != http::error::need_buffer)
         co_return answer.status == 200 ? RelayAnswer{.words = "it hung up"} : answer;
     }
@@ -90,7 +90,7 @@ asio::awaitable<void> Connect(Tcp::socket& socket, const ServerUrl& url) {
 asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, const RelayPost& post) {
   try {
     co_await Connect(socket, url);
-    // Connect may have opened a socket again that another task had closed.
+    // Another task may have closed the socket, and Connect may have opened it again after that.
     if (!post.wanted()) co_return RelayAnswer{.words = "given up"};
     const std::string head = HeadOf(url, post);
     co_await asio::async_write(socket, asio::buffer(head), asio::use_awaitable);
@@ -99,7 +99,7 @@ asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, con
     if (status == static_cast<int>(http::status::continue_)) {
       post.on_taken();
       const std::array<asio::const_buffer, 2> body = {asio::buffer(post.body[0]), asio::buffer(post.body[1])};
-      // If sending fails, the relay may have answered all the same, and the answer says why.
+      // If sending fails, the relay may have answered before it closed the connection. The answer then says why.
       error_code not_sent;
       co_await asio::async_write(socket, body, asio::redirect_error(asio::use_awaitable, not_sent));
       status = co_await reader.Head();

@@ -1,4 +1,4 @@
-// SettledChunk: the report of an import on a chunk (import/input/chunk.h). A chunk is settled when each of its lines
+// SettledChunk: the result of a chunk of an import (import/input/chunk.h). A chunk is settled when each of its lines
 // has an outcome and its events are stored: on disk, or in a relay as durably as WEIR_DB_SYNC says.
 #pragma once
 
@@ -17,12 +17,12 @@ namespace weir {
 struct Reject {
   uint64_t line = 0;  // number of the line in its input, from 1
   size_t begin = 0;   // offset of the line in the chunk's text
-  size_t size = 0;    // number of its bytes in this chunk, without line feed
+  size_t size = 0;    // number of the line's bytes in this chunk, without line feed
   LineOutcome outcome = LineOutcome::kInvalid;
   std::string reason;  // one line for people: "the signature is not its author's"
 };
 
-// A line that is too long comes as several chunks. Its Reject and its count in the tally are in the first of them.
+// If a line is too long, it has several chunks. Its Reject and its count in the tally are in the first of them.
 struct SettledChunk {
   Chunk chunk;
   Tally tally;
@@ -31,7 +31,7 @@ struct SettledChunk {
 
 // The state of an import, for displays.
 struct ImportConditions {
-  double level = 0;           // load of the engine for bulk work; at 1.0 it would brake (monitors/load_sample.h)
+  double level = 0;           // load of the engine for bulk work; at 1.0 the engine brakes (monitors/load_sample.h)
   std::string limiting;       // why the last write waited: a signal, "emergency", …; empty: it did not wait
   Duration delay{};           // how long the last write waited for permission
   Duration latency{};         // how long the last write took

@@ -1,4 +1,4 @@
-// Counts what became of the lines of an import.
+// Tally: counts the lines of an import by outcome.
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@ namespace weir {
 
 enum class LineOutcome : uint8_t {
   kImported,
-  kDuplicate,  // stored already
+  kDuplicate,  // the event was stored already
   kReplaced,   // the store has a newer version
   kDeleted,    // the author deleted the event or vanished (NIP-09, NIP-62)
   kExpired,    // the expiration of the event has passed (NIP-40)
   kBlank,
-  // The following are rejections: the import keeps the line for its operator.
-  kInvalid,    // no event as NIP-01 defines it, or larger than this relay allows
+  // The following outcomes are rejections: the import keeps the line in its rejects file.
+  kInvalid,    // not an event as NIP-01 defines it, or larger than this relay allows
   kSignature,  // the signature is not that of the author
   kTooLong,    // the line is longer than any event may be
   kFuture,     // created_at is too far in the future
-  kNotStored,  // no relay stores events of this kind: ephemeral ones, AUTH
+  kNotStored,  // relays do not store events of this kind: ephemeral kinds, and AUTH (22242)
 };
 inline constexpr size_t kLineOutcomes = 11;
 inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);

@@ -1,5 +1,5 @@
-// weir-bench demo: the same overload of a real RocksDB twice, first with RocksDB's own brakes alone and then with the
-// throttle.
+// weir-bench demo: puts the same overload on a real RocksDB twice, first with RocksDB's own brakes alone and then with
+// the throttle.
 #pragma once
 
 namespace weir {

@@ -1,4 +1,4 @@
-// Compares import commands: runs each on a fresh database, in turn, a number of times.
+// Compares import commands: runs each command on a fresh database several times, the commands in turn.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,22 @@
 namespace weir {
 
 struct ImportCampaign {
-  // In the commands {file} is replaced by the events' file, {db} by an empty directory, and {dir} by the one around it.
+  // The commands to compare. In a command {file} stands for `file`, {db} for an empty directory, and {dir} for the
+  // directory that contains {db}.
   std::vector<Contender> contenders;
   std::filesystem::path file;
-  size_t events = 0;  // in the file
+  size_t events = 0;  // number of events in `file`
   int repetitions = 5;
-  std::filesystem::path scratch;  // databases are made and removed there
-  std::filesystem::path results;  // results.csv, results.md and machine.txt are written there; empty: nowhere
-  std::string command_line;       // noted beside the figures
+  std::filesystem::path scratch;  // directory for the databases, which the campaign makes and removes
+  std::filesystem::path results;  // directory for results.csv, results.md and machine.txt; empty: writes none
+  std::string command_line;       // the command of the benchmark, written beside the figures
 };
 
-// Returns the figures of one import of so many events.
+// Returns the figures of one import of `events` events.
 LoadFigures FiguresOf(const CommandCost& cost, size_t events, uint64_t disk_bytes);
 
-// Prints the tables. A command that fails ends the campaign; the figures before are kept.
+// Runs the campaign and prints its tables. A command that fails ends the campaign, which keeps the figures of the
+// commands before.
 Status RunImportCampaign(const ImportCampaign& campaign);
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// BareServer: shows the kernel's cost of an answer over HTTP/1.1. Two threads with an epoll each receive bytes and send
-// always the same answer; they read and decide nothing. No server that answers each request by itself can cost less.
+// BareServer: shows what an answer over HTTP/1.1 costs in the kernel. It has two threads with an epoll each, which
+// receive bytes and always send the same answer, without parsing the request or deciding anything. No server that sends
+// one answer for each request can cost less.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +13,7 @@
 
 namespace weir {
 
-// It is a process of its own, so that its processor time can be measured; it ends with its owner.
+// The server runs in a process of its own, so that its processor time can be measured. The destructor ends the process.
 class BareServer {
  public:
   static Result<std::unique_ptr<BareServer>> Start(const std::string& answer);

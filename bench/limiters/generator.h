@@ -1,4 +1,5 @@
-// Runs Debian's load generators, h2load for HTTP/2 and HTTP/1.1, wrk for HTTP/1.1, and reads their figures.
+// Runs load generators from Debian's packages (h2load for HTTP/2 and HTTP/1.1, wrk for HTTP/1.1) and reads their
+// output.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace weir {
 struct HttpLoad {
   std::string url;
   std::string options = {};  // further options of the generator: "-d body.json"
-  uint64_t requests = 0;     // h2load's
-  Duration time{};           // wrk's
+  uint64_t requests = 0;     // number of requests that h2load sends; wrk ignores it
+  Duration time{};           // time for which wrk sends requests; h2load ignores it
 };
 
 struct HttpLoadOutcome {
@@ -24,10 +25,10 @@ struct HttpLoadOutcome {
 };
 
 enum class Generator : uint8_t { kH2Load, kH2LoadHttp1, kWrk };
-// Returns the name with the shape of the connections, for tables: "h2load, HTTP/2, 8 x 32", …
+// Returns the name for tables, with the connections and the streams of each: "h2load, HTTP/2, 8 x 32", …
 std::string NameOf(Generator generator);
 bool IsInstalled(Generator generator);
-// Runs the generator to its end. Returns an error if a request was not answered; 429 is an answer.
+// Runs the generator to its end. Returns an error if a request got no answer. Status 429 is an answer.
 Result<HttpLoadOutcome> Run(Generator generator, const HttpLoad& load, const std::filesystem::path& log);
 
 }  // namespace weir

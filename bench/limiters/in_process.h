@@ -1,4 +1,4 @@
-// Measures the cost of a decision of each limiter in this process's memory, by one thread and by two.
+// Measures the cost of a decision of each limiter with its state in this process's memory, by one thread and by two.
 #pragma once
 
 #include "bench/measure/figure_tables.h"

@@ -1,5 +1,5 @@
-// Measures the server's cost of a request to `weir gate`, by limiter, version of HTTP and generator; and how long a
-// quiet key waits while another is flooded.
+// Measures what a request to `weir gate` costs the server, for each limiter, version of HTTP and generator. Also
+// measures how long a key with few requests waits while another key gets very many.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,9 @@ namespace weir {
 
 struct OverHttpLoad {
   int repetitions = 5;
-  double seconds = 1;  // about the length of each measurement
+  double seconds = 1;  // approximate length of each measurement
   std::filesystem::path scratch;
-  std::string server;  // the command, with {port} and {config}
+  std::string server;  // the server's command, in which {port} and {config} are replaced
 };
 Status MeasureLimitersOverHttp(const OverHttpLoad& load, FigureTables* figures);
 

@@ -1,5 +1,5 @@
-// The arguments of a small bench, in a fixed order. An argument too many, or a word instead of a number, prints the
-// usage and ends the program; so does --help.
+// Arguments: reads the arguments of a small benchmark, which have a fixed order. If there are too many arguments, if
+// one is not a number where a number is needed, or for --help, prints the usage and ends the program.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ class Arguments {
     if (given_.size() > most || (!given_.empty() && given_[0].starts_with("-"))) EndWithUsage();
   }
 
-  // Returns the number at this place, which must be greater than zero, or `otherwise` if there is none.
+  // Returns the argument with this index as a number, which must be above 0; `otherwise` if there is no such argument.
   double Number(size_t place, double otherwise) const {
     if (place >= given_.size()) return otherwise;
     const std::string text(given_[place]);

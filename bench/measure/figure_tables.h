@@ -1,4 +1,4 @@
-// Collects figures that were measured several times, and makes the tables that are printed.
+// FigureTables: collects figures that were measured several times, and makes tables of their medians.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace weir {
 
-// `subject` is the thing that was measured (a store, a number of threads), `scenario` the work that it did.
+// A `subject` is the thing that was measured (a store, a number of threads); a `scenario` is the work that it did.
 class FigureTables {
  public:
   explicit FigureTables(Results& results) : results_(results), first_(results.rows().size()) {}
 
-  // Keeps the first error for status().
+  // Adds the figures to the results. If that fails, status() returns the first error.
   void Add(int repetition, const std::string& scenario, const std::string& subject, const LoadFigures& figures);
 
-  // Returns Markdown: a table for each figure, scenarios down and subjects across, in the order in which they came
-  // first. Each cell has the median with the lowest and the highest. `ratio` adds the first subject's median over the
-  // second's.
+  // Returns Markdown: a table for each figure, with a row for each scenario and a column for each subject, both in the
+  // order in which they were added first. Each cell has the median, the lowest and the highest value. If `ratio` is
+  // true, a further column has the first subject's median divided by the second's.
   std::string Tables(bool ratio) const;
   const Status& status() const { return status_; }
 

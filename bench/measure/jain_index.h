@@ -1,11 +1,11 @@
-// How equally something is shared.
+// Jain's fairness index, which shows how equally something is shared.
 #pragma once
 
 #include <vector>
 
 namespace weir {
 
-// 1 when all have the same, 1/n when one has everything, NaN when there is nothing.
+// Returns 1 if all n shares are equal, 1/n if one share has everything, and NaN if all shares are 0 or there are none.
 double JainIndex(const std::vector<double>& shares);
 
 }  // namespace weir

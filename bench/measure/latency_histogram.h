@@ -1,5 +1,6 @@
-// Latencies with two significant digits, from a microsecond to days, in fixed memory: each power of two is cut into 64
-// equal steps, so a percentile is off by less than 1.6 %. Many threads may record while one reads.
+// LatencyHistogram: counts latencies from a microsecond to days, with two significant digits and in fixed memory. Each
+// power of two has 64 equal steps, so the error of a percentile is below 1.6 %. Many threads may record while one
+// reads.
 #pragma once
 
 #include <array>
@@ -11,20 +12,20 @@
 
 namespace weir {
 
-// Converts a latency to the unit in which it is printed.
+// Converts a latency to milliseconds, the unit in which latencies are printed.
 inline double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
 
 class LatencyHistogram {
  public:
   void Record(Duration latency);
 
-  // Adds what `other` holds.
+  // Adds the counts of `other`.
   void Merge(const LatencyHistogram& other);
   void Clear();
 
   uint64_t count() const;
   Duration max() const;
-  // The latency that this share of all did not exceed; zero when empty. 0 ≤ share ≤ 1.
+  // Returns the latency that this share of all latencies (0 ≤ share ≤ 1) did not exceed; zero if there are none.
   Duration Quantile(double share) const;
 
  private:

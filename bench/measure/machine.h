@@ -1,11 +1,11 @@
-// Describes the machine and the day of a measurement, for its figures: processor, cores, memory, kernel, compiler.
+// Describes the machine and the day of a measurement: processor, cores, memory, kernel, compiler.
 #pragma once
 
 #include <string>
 
 namespace weir {
 
-// Returns a few lines of "what: value", without the machine's name.
+// Returns a few lines of "name: value", without the host name.
 std::string DescribeMachine();
 
 }  // namespace weir

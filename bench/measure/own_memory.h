@@ -1,4 +1,4 @@
-// Memory that this program itself holds.
+// Measures the memory that this program itself holds.
 #pragma once
 
 #include <malloc.h>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Bytes that glibc's malloc has given out and not got back.
+// Returns the bytes that this program has allocated with glibc's malloc and not freed.
 inline size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
 inline double ResidentKb() {

@@ -1,5 +1,6 @@
-// A command of the shell that this program starts, waits for and stops, by its process id and no other way. It has a
-// process group of its own, so that Ctrl-C reaches only this program, and it ends with this program, however that ends.
+// Process: a shell command that this program starts, waits for and stops. It is stopped only by its process id. The
+// command has a process group of its own, so that Ctrl-C reaches only this program. The kernel sends SIGTERM to the
+// command when this program ends, even by a crash.
 #pragma once
 
 #include <sys/types.h>
@@ -13,42 +14,43 @@
 
 namespace weir {
 
-// The usage of the command and of all its processes that it waited for.
+// The time and memory that the command used, with those of the child processes for which it waited.
 struct CommandCost {
   Duration wall{};
   Duration user{};
   Duration system{};
-  // The peak of the largest process. The kernel starts it at the memory that the parent held when it started the
-  // command: a generator that keeps its events in memory would measure itself.
+  // The peak memory, in MB, of the largest of these processes. The kernel begins the peak at the memory that this
+  // program held when it started the command. So a load generator that holds its events in memory would measure itself.
   double peak_mb = 0;
 };
 
 class Process {
  public:
-  // `sh` runs the command; if it has more than one step and its process id matters, the last must begin with exec. Its
-  // output goes to the end of `log`; messages call it by `noun`.
+  // Runs the command with `sh`, and appends its output to `log`. If the command has several steps and pid() is to be
+  // that of the last step, the last step must begin with exec. Messages call the command `noun`.
   static Result<std::unique_ptr<Process>> Start(const std::string& command, const std::filesystem::path& log,
                                                 const std::string& noun = "command");
-  // Stops it if it has not ended.
+  // Calls Stop if the command has not ended.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  pid_t pid() const { return pid_; }  // 0: it has ended
+  pid_t pid() const { return pid_; }  // 0: the command has ended
   const std::filesystem::path& log() const { return log_; }
 
-  // Returns true if it ends within this time.
+  // Waits at most `patience`. Returns true if the command has ended.
   bool Ended(Duration patience = {});
-  // Waits until it ends, or until a signal interrupts this program.
+  // Waits until the command ends, or until a signal interrupts this program.
   Status Wait();
-  // Sends SIGTERM, and after 60 s SIGKILL, which is an error.
+  // Sends SIGTERM, and if the command has not ended after 60 s, sends SIGKILL and returns an error.
   Status Stop();
   // Sends SIGKILL at once.
   void Kill();
 
-  // Call it when the command has ended. Returns an error with its last line if it failed.
+  // Returns the cost, or an error with the last line of the output if the command failed. REQUIRES: the command has
+  // ended.
   Result<CommandCost> Cost() const;
-  // Returns "" while it runs; else how it ended, and its last line.
+  // Returns "" while the command runs; after that, how it ended and the last line of its output.
   std::string Fate();
 
  private:
@@ -64,7 +66,7 @@ class Process {
   CommandCost cost_;
 };
 
-// The last line that a program printed.
+// Returns the last line of a log.
 std::string LastLine(const std::filesystem::path& log);
 
 }  // namespace weir

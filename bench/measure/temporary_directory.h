@@ -1,4 +1,4 @@
-// A directory with a new name, removed at the end with all that is in it.
+// TemporaryDirectory: makes a directory with a new name. The destructor removes it with its contents.
 #pragma once
 
 #include <filesystem>

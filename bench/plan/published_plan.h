@@ -1,9 +1,10 @@
-// The published plan (ORLY, December 2025), as it is written: after every Nth operation of its callers together a PID
-// turns 0.7 memory + 0.3 load into a delay in seconds, which the caller of that one operation sleeps. The integral is
-// clamped, but goes on while the output is saturated; the time between updates is that between Nth operations; the
-// derivative is taken from an error that is filtered per update.
+// PublishedPlan: the throttle that ORLY published as a plan in December 2025, exactly as published. It counts the
+// operations of all callers together. After every Nth operation a PID controller turns 0.7 memory + 0.3 load into a
+// delay in seconds, for which the caller of that operation sleeps. The integral is clamped, but is still updated while
+// the output is saturated. The time between updates is the time between two Nth operations. The derivative is that of
+// an error which is filtered once for each update.
 //
-// Time is passed in. Not thread-safe.
+// The caller passes the time in. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class PublishedPlan {
     return 0.7 * memory_pressure + 0.3 * load_level;
   }
 
-  // Counts an operation that has ended. Returns true if it is the Nth: then Delay decides how long its caller sleeps.
+  // Counts an operation that has ended. Returns true if it is an Nth one; the caller must then sleep for Delay.
   bool CountOperation() { return ++operations_ % settings_.min_batch == 0; }
   Duration Delay(TimePoint now, double process_variable);
 

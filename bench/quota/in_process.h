@@ -1,4 +1,5 @@
-// Measures the cost of a decision in this process's memory: by operation, threads, entries in the windows and models.
+// Measures the cost of a decision about quotas that are in this process's memory, for several operations and numbers of
+// threads, of entries in the windows and of models.
 #pragma once
 
 #include "bench/measure/figure_tables.h"

@@ -1,4 +1,4 @@
-// A limit that no load reaches.
+// A limit that no benchmark reaches.
 #pragma once
 
 #include <cstdint>

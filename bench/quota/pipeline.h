@@ -1,4 +1,4 @@
-// Pipeline: keeps a number of calls to a store under way.
+// Pipeline: keeps a number of calls to a quota store unanswered at the same time.
 #pragma once
 
 #include <condition_variable>
@@ -11,14 +11,14 @@ namespace weir {
 
 class Pipeline {
  public:
-  // The store, and the strings that the charge points to, must outlive it.
+  // The store, and the strings that the charge points to, must outlive the pipeline.
   Pipeline(QuotaStore& store, const Charge& charge) : store_(store), charge_(charge) {}
 
   struct Result {
     uint64_t answered = 0;
-    uint64_t failed = 0;  // with another code than kOk
+    uint64_t failed = 0;  // answers with a code other than kOk
   };
-  // Makes so many calls in all, `depth` at a time. Returns when all are answered.
+  // Makes `calls` calls in all, at most `depth` of them unanswered at a time. Returns when all are answered.
   Result Run(uint64_t calls, uint64_t depth);
 
  private:

@@ -1,4 +1,5 @@
-// Measures decisions a second through RedisQuotaStore, against redis-benchmark with the same EVALSHA and server.
+// Measures how many decisions a second RedisQuotaStore makes, and how many redis-benchmark makes with the same EVALSHA
+// on the same server.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,7 @@ namespace weir {
 
 struct RedisLoadOptions {
   int repetitions = 5;
-  Duration time{};  // about the length of each measurement
+  Duration time{};  // approximate length of each measurement
   std::filesystem::path scratch;
 };
 Status MeasureRedisLoad(const RedisLoadOptions& options, FigureTables* figures);

@@ -1,4 +1,5 @@
-// A redis-server for a measurement: on a free port of the loopback. It saves nothing and ends with this program.
+// RedisProcess: a redis-server for a measurement, on a free port of the loopback address. The server saves nothing to
+// disk, and ends with this program.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace weir {
 
 class RedisProcess {
  public:
-  // Returns when it answers. Its files and its log go to `directory`.
+  // Starts the server, and returns when it answers. Its files and its log are in `directory`.
   static Result<std::unique_ptr<RedisProcess>> Start(const std::filesystem::path& directory);
 
   pid_t pid() const { return process_->pid(); }
@@ -28,18 +29,18 @@ class RedisProcess {
   const uint16_t port_;
 };
 
-// Finds the script that a client makes the server run, as MONITOR shows it. redis-benchmark can send no word with a
-// zero byte, so the script is loaded once more with its last word written into it, which is one table more for each
-// run.
+// EvalshaSpy: finds the EVALSHA command that a client sends, by Redis's MONITOR, so that redis-benchmark can send the
+// same command. redis-benchmark cannot send an argument with a zero byte. So the spy loads a second script that
+// contains the last argument as a constant; each run of this script makes one Lua table more.
 class EvalshaSpy {
  public:
-  // Make it before the client connects: the script's text goes by only once.
+  // Make the spy before the client connects, because the client sends the text of the script only once.
   explicit EvalshaSpy(uint16_t port);
   ~EvalshaSpy();
   EvalshaSpy(const EvalshaSpy&) = delete;
   EvalshaSpy& operator=(const EvalshaSpy&) = delete;
 
-  // Returns the words of the first EVALSHA since this was made, as redis-benchmark can send them.
+  // Returns the arguments of the first EVALSHA since the spy was made, in a form that redis-benchmark can send.
   Result<std::vector<std::string>> Words();
 
  private:
@@ -47,8 +48,8 @@ class EvalshaSpy {
   std::unique_ptr<Connection> connection_;
 };
 
-// Returns the words of a line of MONITOR, `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`; none if the line is
-// not a client's.
+// Returns the arguments in a line of MONITOR, such as `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`. Returns an
+// empty list if the line does not show a client's command.
 std::vector<std::string> WordsOfMonitor(const std::string& line);
 
 }  // namespace weir

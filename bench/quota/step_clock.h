@@ -1,5 +1,5 @@
-// A clock whose time the measurement moves, so that the windows hold as much as it wants. To read it costs as much as
-// to read the real one.
+// StepClock: a clock that the benchmark moves, so that the quotas' windows have as many entries as the benchmark wants.
+// Reading it costs as much as reading the real clock.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ class StepClock final : public WallClock {
   WallTime Now() const override {
     static const WallClock& real = WallClock::Unstepped();
     const WallTime read = real.Now();
-    asm volatile("" : : "r"(read.time_since_epoch().count()));  // or the compiler would leave the reading out
+    asm volatile("" : : "r"(read.time_since_epoch().count()));  // otherwise the compiler would remove the call
     return WallTime(Duration(now_.load(std::memory_order_relaxed)));
   }
   void Advance(Duration time) { now_.fetch_add(time.count(), std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Compares the stores as one caller sees them, and as fifty at once see Redis.
+// Compares the quota stores by the latency that one caller sees, and Redis also with fifty callers at once.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace weir {
 struct StoreOptions {
   int repetitions = 3;
   Duration time{};                // length of each measurement
-  std::filesystem::path scratch;  // for the files, on a real disk
+  std::filesystem::path scratch;  // directory for the files of the stores, on a real disk
 };
 Status MeasureStores(const StoreOptions& options, FigureTables* figures);
 

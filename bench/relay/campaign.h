@@ -1,4 +1,4 @@
-// Measures the whole table, for one relay or several beside each other, a number of times.
+// Measures all scenarios (load_scenario.h) several times, for one relay or for several relays in turn.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +13,18 @@
 namespace weir {
 
 struct CampaignOptions {
-  // Relays that are started on fresh databases, with commands as Launch takes them; each repetition begins with another
-  // one.
+  // The relays to start, each on a fresh database, by commands as Launch (launch.h) takes them. Each repetition begins
+  // with another relay.
   std::vector<Contender> contenders;
-  // Or a relay that runs already: everything is measured once, on the database that it has.
+  // A relay that runs already, instead of contenders. Everything is measured once, on the database that it has.
   std::optional<LoadTarget> running;
   int repetitions = 3;
-  std::filesystem::path results;  // results.csv, results.md and machine.txt are written there
-  std::filesystem::path scratch;  // databases are made and removed there
-  std::string command_line;       // noted beside the figures
+  std::filesystem::path results;  // directory for results.csv, results.md and machine.txt
+  std::filesystem::path scratch;  // directory for the databases, which the campaign makes and removes
+  std::string command_line;       // the command of the benchmark, written beside the figures
 };
 
-// The figures of a run that ends early are kept.
+// Runs the campaign. If it ends early, the figures so far are kept.
 Status RunCampaign(const CampaignOptions& options, const LoadPlan& plan);
 
 }  // namespace weir

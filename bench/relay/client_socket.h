@@ -1,4 +1,4 @@
-// One WebSocket to the relay: the handshake blocks, everything after it does not.
+// ClientSocket: one WebSocket connection to the relay. The handshake blocks; all later calls do not.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace weir {
 
 class ClientSocket {
  public:
-  // `headers` are further lines of the handshake, each with its end.
+  // `headers` are further header lines of the handshake, each with its CR LF.
   static Result<std::unique_ptr<ClientSocket>> Open(const Endpoint& endpoint, const std::string& headers = {});
   ~ClientSocket();
   ClientSocket(const ClientSocket&) = delete;
@@ -22,24 +22,26 @@ class ClientSocket {
 
   int fd() const { return fd_; }
 
-  // Masks one message, which goes out with the next Flush.
+  // Masks and queues one message, which the next Flush sends.
   void SendText(std::string_view payload);
-  // Takes whole frames without a copy: they must stay where they are until they are sent. Frames that are lent later
-  // must follow in memory on those that were lent before.
+  // Queues whole frames without copying them. The caller must keep the frames in place until Flush has sent them. If
+  // earlier frames are not sent yet, `frames` must follow them directly in memory.
   void Lend(std::string_view frames);
 
-  // Writes what the socket takes. Frames lent go before messages, unless a message has begun.
+  // Writes as many queued bytes as the socket takes. Frames of Lend go before messages of SendText, unless a message is
+  // partly written.
   Status Flush();
   bool wants_to_write() const { return !lent_.empty() || own_sent_ < own_.size(); }
 
-  // Reads once and hands over every message that is complete. A ping is answered; a close is an error that says why.
+  // Reads once, and calls `take` with each complete message. Answers pings. If the relay closes the connection, returns
+  // an error with its reason.
   Status Receive(const std::function<void(std::string_view message)>& take);
 
  private:
   explicit ClientSocket(int fd) : fd_(fd) {}
   Status Handshake(const Endpoint& endpoint, const std::string& headers);
   Status TakeAll(const std::function<void(std::string_view message)>& take);
-  // Writes all of it, or as much as fits; returns how much.
+  // Writes as many of the bytes as the socket takes, and returns their number.
   Result<size_t> Write(std::string_view bytes);
 
   const int fd_;

@@ -1,4 +1,5 @@
-// The address of the relay: a port of this machine. Other machines are refused, for this program is made to overload.
+// Endpoint: the address of the relay, which must be a port of this machine. ParseEndpoint refuses other machines,
+// because this program overloads the relay on purpose.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ struct Endpoint {
   std::string Url() const;
 };
 
-// Reads ws://127.0.0.1:7777/path; localhost and [::1] will do as well.
+// Reads ws://127.0.0.1:7777/path. The host may also be localhost or [::1].
 Result<Endpoint> ParseEndpoint(std::string_view url);
 
 // Returns a connected socket with TCP_NODELAY; the caller closes it.
 Result<int> ConnectTo(const Endpoint& endpoint);
 
-// Returns a port that is free now, below those that the kernel gives to clients: a client might take one of those
-// before the server is up.
+// Returns a port that is free now. The port is below the range from which the kernel takes ports for outgoing
+// connections, because such a connection might take the port before the server listens on it.
 Result<uint16_t> FreePort();
 
 }  // namespace weir

@@ -1,7 +1,6 @@
-// Signed events as relays see them: notes, replies, reactions, reposts, profiles, follow and relay lists, zaps,
-// articles. The mix follows the events that public relays hold, without those that they need not keep (ephemeral kinds)
-// or that only some clients may read (kinds 4 and 1059), so that two relays hold the same afterwards; the mean is 0.68
-// KB of JSON.
+// Makes signed events in a mix like that of public relays: notes, replies, reactions, reposts, profiles, follow and
+// relay lists, zaps, articles. The mix has no ephemeral kinds, which relays need not store, and no kinds 4 and 1059,
+// which only some clients may read. So two relays hold the same events afterwards. The mean size is 0.68 KB of JSON.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +11,26 @@
 namespace weir {
 
 struct EventRecipe {
-  // A name for the use of the events. Events of different purposes have different ids, so that no scenario meets its
-  // own events in a database that another has filled.
+  // A name for the use of the events. Events of different purposes have different ids. So no scenario publishes an
+  // event that another scenario has already stored in the database.
   std::string purpose;
   uint64_t seed = 1;
   size_t count = 0;
-  // Whole days since 1970; the events are from the 30 days before.
+  // The day after the newest event, in whole days since 1970. The events are from the 30 days before it.
   uint64_t day = 0;
-  // All events are of kind 1 and by one author who is in no other purpose: a live subscription asks for these.
+  // True: all events are of kind 1 and by one author, who has no events of another purpose, for live subscriptions.
   bool one_author = false;
-  // Some come late, by up to all of the days; some are large; some delete an event that their author wrote a moment
-  // ago.
+  // True: some events arrive late, by at most 30 days; some are large; some delete an earlier event of their author.
   bool lived_in = false;
-  // Above 0 all events are notes with texts of this size; with 0 they are the mix.
+  // Above 0: all events are notes with texts of this size. 0: the events are the mix.
   size_t content_bytes = 0;
 };
 
-// Whole days since 1970.
+// Returns the present day, in whole days since 1970.
 uint64_t Today();
 
-// Makes the same events for the same recipe. Each takes 50 µs, for its signature.
+// Makes the events of the recipe and calls `take` with each. The same recipe makes the same events. An event takes
+// about 50 µs, because of its signature.
 void MakeEvents(const EventRecipe& recipe, const std::function<void(std::string json)>& take);
 
 }  // namespace weir

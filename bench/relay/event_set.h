@@ -1,5 +1,5 @@
-// Events that were signed before the clock starts, and kept in a file, so that repetitions and other relays get the
-// very same ones.
+// EventSet: events that are signed before a measurement begins and kept in a file, so that all repetitions and all
+// relays get the same events.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace weir {
 
 class EventSet {
  public:
-  // Reads the recipe's file in the directory, and makes it if it is not there: JSON Lines, as imports take it. If there
-  // is a file of the last 30 days, the day of the recipe does not matter.
+  // Reads the recipe's file in the directory, and makes the file if it does not exist. It has the format of an import,
+  // JSON Lines. Also accepts a file of the same recipe with another day, if that day is in the last 30 days.
   static Result<EventSet> Get(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // Makes only the file, and does not hold the events in memory.
+  // Makes only the file if it does not exist, and returns its path. Does not read the events into memory.
   static Result<std::filesystem::path> MakeFile(const EventRecipe& recipe, const std::filesystem::path& directory);
   static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // The error names the first line that has no id, or an id that was there before.
+  // Makes a set of lines of JSON. The error names the first line that has no id, or the same id as an earlier line.
   static Result<EventSet> FromLines(std::string lines);
 
   size_t size() const { return ends_.size(); }
@@ -31,7 +31,7 @@ class EventSet {
   std::string_view id(size_t index) const { return ids_[index]; }
   size_t bytes() const { return lines_.size() - ends_.size(); }  // JSON without line ends
 
-  // Finds an event by the first eight bytes of its id.
+  // Returns the index of the event whose id begins with these eight bytes; nullopt if there is none.
   std::optional<size_t> Find(uint64_t id_prefix) const;
   std::optional<size_t> FindHex(std::string_view id) const;
 
@@ -49,10 +49,12 @@ class EventSet {
   std::vector<Slot> slots_;  // open addressing, at most half full
 };
 
-// Returns a field's value in JSON as Signer writes it: digits, or the inside of a string without escapes.
+// Returns the value of a field, as the digits of a number or as the text between the quotes of a string. The JSON must
+// be as Signer writes it, and the string must have no escapes.
 std::string_view PlainField(std::string_view json, std::string_view name);
 
-// Some of the events as masked frames of ["EVENT",…], one behind the other in memory.
+// FrameLane: some of the events as masked WebSocket frames with ["EVENT",…], one after the other in memory. Each
+// connection sends the frames of one lane.
 class FrameLane {
  public:
   void Add(const EventSet& events, size_t index);
@@ -67,7 +69,8 @@ class FrameLane {
   std::vector<size_t> indexes_;
 };
 
-// Event i goes to lane i modulo their number: events reach the relay nearly in the order of their time, as in real use.
+// Returns `lanes` lanes; event i is in lane i modulo `lanes`. So the events reach the relay nearly in the order of
+// their time, as in real use.
 std::vector<FrameLane> MakeLanes(const EventSet& events, size_t lanes);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// WebSocket framing (RFC 6455) as a client needs it: frames of our own are masked, frames of the server are not.
+// Makes and reads WebSocket frames (RFC 6455) for a client: the client's frames are masked, the server's are not.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,27 @@ namespace weir {
 
 enum class Opcode : uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose = 8, kPing = 9, kPong = 10 };
 
-// Appends a whole, final frame. The key holds the four bytes of the mask; its lowest byte is first in the frame.
+// Appends a whole, final frame to `*out`. `mask_key` holds the four bytes of the mask; its lowest byte is first in the
+// frame.
 void AppendClientFrame(Opcode opcode, std::string_view payload, uint32_t mask_key, std::string* out);
 
-// Cuts the server's bytes into messages; fragments are joined, control frames between them come out at once.
+// FrameReader: divides the bytes from the server into messages. It joins fragments; it returns control frames between
+// fragments before the message is complete.
 class FrameReader {
  public:
   enum class Kind { kNone, kMessage, kPing, kPong, kClose, kError };
   struct Item {
     Kind kind = Kind::kNone;
-    std::string_view payload;  // kError: the problem; valid until the next call of any method
+    std::string_view payload;  // kError: a message that says what is wrong; valid until the next call of any function
   };
 
   static constexpr size_t kMaxMessageBytes = size_t{16} << 20;
 
-  // Returns room for at least `size` bytes to read into. Call Filled with the number that came.
+  // Returns a buffer for at least `size` bytes. The caller reads into it, then calls Filled with the number of bytes.
   char* Space(size_t size);
   void Filled(size_t size) { end_ += size; }
 
-  // Returns kNone if more bytes are needed. Nothing comes after kError.
+  // Returns the next item; kNone if more bytes are needed. Do not call it again after kError.
   Item Next();
 
  private:
@@ -41,7 +43,7 @@ class FrameReader {
     const char* fault = nullptr;
   };
 
-  // Returns false if not all of it is there.
+  // Returns false if the header is not complete yet.
   bool ReadHeader(Header* header) const;
   Item TakeFrame(const Header& header, std::string_view payload);
 
@@ -53,7 +55,7 @@ class FrameReader {
   bool fragments_delivered_ = false;
 };
 
-// Returns "1008 too many connections" and the like from the payload of a close frame.
+// Returns the code and the reason in the payload of a close frame, such as "1008 too many connections".
 std::string DescribeClose(std::string_view payload);
 
 }  // namespace weir

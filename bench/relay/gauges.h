@@ -1,4 +1,4 @@
-// Reads a relay's /metrics, for figures that cannot be seen from outside.
+// Reads a relay's /metrics, for figures that a client cannot measure.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// Returns the values of these metrics by their names (with labels, if any), NaN for one that is not there. Waits for
-// the answer.
+// Returns the values of the metrics with these names (and labels, if any), in this order; NaN for one that the relay
+// does not have. Blocks until the answer comes.
 Result<std::vector<double>> ReadGauges(const Endpoint& endpoint, const std::vector<std::string>& names);
 
 }  // namespace weir

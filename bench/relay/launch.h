@@ -1,4 +1,4 @@
-// Relays that are started for a measurement, each in a directory of its own.
+// Starts relays for a measurement, each in a directory of its own.
 #pragma once
 
 #include <filesystem>
@@ -20,24 +20,24 @@ struct RunningRelay {
   LoadTarget target;
 };
 
-// Returns the error that a scenario ended with, and the server's end if that is the reason.
+// Returns the error with which a scenario ended. If the relay has ended, adds how it ended.
 Status WithFate(const Status& error, RunningRelay* relay);
 
-// Starts a relay. In the command {port} is replaced by a free port unless an endpoint is given, {db} by the database's
-// directory, and {dir} by the directory around it, for the relay's log and for configuration. Makes both directories if
-// they are not there. Returns when the port answers a WebSocket handshake, or when `front` does, which speaks TLS to
-// it.
+// Starts a relay. In the command, {port} stands for the port of `endpoint`, or for a free port if that is not given;
+// {db} stands for the directory of the database; {dir} stands for the directory of the relay's log and configuration.
+// Makes both directories if they do not exist. Returns when the relay answers a WebSocket handshake. If `front` is
+// given, it is a proxy that speaks TLS to the relay, and Launch returns when the proxy answers.
 Result<RunningRelay> Launch(const std::string& command, const std::filesystem::path& dir,
                             const std::filesystem::path& db, const std::optional<Endpoint>& endpoint,
                             const std::optional<Endpoint>& front = {});
 
-// Replaces every place, "{file}" and the like, by its value.
+// Replaces each placeholder in the command, such as "{file}", by its value.
 std::string FillIn(std::string command, const std::vector<std::pair<std::string, std::string>>& places);
 std::string ExpandCommand(std::string command, uint16_t port, const std::filesystem::path& dir,
                           const std::filesystem::path& db);
 
-// Raises the limit of open files to the hard limit, for this process and the relays that it starts: idle connections
-// are many.
+// Raises the limit of open files to the hard limit, for this process and the relays that it starts, because they have
+// many idle connections.
 void RaiseFileLimit();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// relay_load: loads a Nostr relay on this machine and reports what it took and what it cost.
+// relay_load: puts load on a Nostr relay on this machine, and reports the rates, the latencies and the relay's costs.
 #pragma once
 
 namespace weir {

@@ -1,5 +1,5 @@
-// The scenarios that are measured, one in each file. Each is a subcommand of relay_load and, except for `import` and
-// `soak`, a step of `all`.
+// The scenarios of relay_load, each in a file of its own. Each scenario is a subcommand and, except for `import` and
+// `soak`, a step of the subcommand `all`.
 #pragma once
 
 #include <sys/types.h>
@@ -23,26 +23,27 @@ namespace weir {
 
 class Publisher;
 
-// Adds <name> p50, p99, p99.9 and max, in ms; adds nothing if nothing was recorded.
+// Adds the figures "<name> p50", p99, p99.9 and max, in ms; adds none if no latency was recorded.
 void AddLatency(const std::string& name, const LatencyHistogram& latency, LoadFigures* figures);
 
-// Adds how many events were answered, the rate and latency of the accepted ones, and the refusals by their word.
+// Adds the number of answered events, the rate and latency of the accepted ones, and the number of refused ones for
+// each reason (Publisher::refused).
 void AddPublished(const Publisher& publisher, LoadFigures* figures);
 
-// A relay that runs.
+// The running relay that is measured.
 struct LoadTarget {
   Endpoint endpoint;
-  pid_t pid = 0;             // 0: unknown, and no figures of the process
-  std::filesystem::path db;  // empty: unknown, and no figures of the disk
+  pid_t pid = 0;             // 0: not known; then there are no figures of the process
+  std::filesystem::path db;  // empty: not known; then there are no figures of the disk
 };
 
 // The parameters that all scenarios of a run share.
 struct LoadPlan {
   uint64_t seed = 1;
-  size_t events = 100'000;  // that `ingest` publishes, and the REQs of other scenarios ask for
-  double scale = 1;         // factor for all numbers of events and seconds, for a short look
+  size_t events = 100'000;  // number of events that `ingest` publishes, and that the REQs of other scenarios ask for
+  double scale = 1;         // factor for all numbers of events and seconds; below 1 for a short trial
   std::filesystem::path cache;
-  Duration patience = std::chrono::seconds(300);  // for one scenario
+  Duration patience = std::chrono::seconds(300);  // longest time for one scenario
 
   size_t Scaled(size_t count) const;
   double Scaled(double seconds) const { return seconds * scale; }
@@ -70,11 +71,11 @@ std::unique_ptr<LoadScenario> MakeStormOnRelay();
 std::unique_ptr<LoadScenario> MakeBurst();
 std::unique_ptr<LoadScenario> MakeFanOut();
 std::unique_ptr<LoadScenario> MakeIdle();
-// These are no steps of `all`: the first needs a command, the second hours.
+// These two are not steps of `all`: MakeImport needs the command of an import, and MakeSoak takes hours.
 std::unique_ptr<LoadScenario> MakeImport();
 std::unique_ptr<LoadScenario> MakeSoak();
 
-// Runs the scenario, and notes the load average of the minute before beside its figures.
+// Runs the scenario, and adds the machine's load average of the minute before to its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);
 
 // Returns all scenarios, in the order of `all`.

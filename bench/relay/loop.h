@@ -1,5 +1,5 @@
-// One thread, one epoll: connections, timers and a deadline. The generator shares its cores with the server, so there
-// is no second thread to take time from it.
+// Loop: an event loop with one thread and one epoll, for connections, timers and a deadline. The load generator has
+// only this thread, because it shares its cores with the server and should take little processor time from it.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,35 @@
 
 namespace weir {
 
-// Gets the messages of a connection. `now` is when their bytes were read.
+// Listener: gets the messages of a connection. `now` is the time at which the loop read their bytes.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) = 0;
-  // Called after all messages that one read brought.
+  // Called once after the calls of OnMessage for all messages of one read.
   virtual void OnMessagesTaken(ClientSocket&, TimePoint) {}
 };
 
 class Loop {
  public:
-  // All runs together must end within this time from now on; else Run returns an error.
+  // All calls of Run together must end within `patience` from now on; otherwise Run returns an error.
   explicit Loop(Duration patience);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Both must outlive the loop's last Run, or Forget.
+  // Adds a connection. It and its listener must outlive the last Run, or stay until Forget.
   Status Watch(ClientSocket* connection, Listener* listener);
-  // Call it before the connection is closed while the loop goes on, but not from its own listener.
+  // Removes a connection. Call it before the connection is destroyed, if the loop runs again after that. A listener
+  // must not call it for its own connection.
   void Forget(const ClientSocket* connection);
-  // Calls once, at the first turn at or after the time; `at` is the time that was asked for.
+  // Calls `call` once, soon after `time`. Its argument `at` is `time`, even if the call comes later.
   void At(TimePoint time, std::function<void(TimePoint at)> call);
 
-  // Runs until `done`, which is asked every turn. Returns an error if a connection failed, the patience ended, or a
-  // signal interrupted the program; the error says that it waited for `what`.
+  // Runs until `done` returns true; calls `done` in each turn of the loop. Returns an error if a connection failed, the
+  // patience ended, or a signal interrupted the program. The error says that the loop waited for `what`.
   Status Run(const std::function<bool()>& done, const std::string& what);
-  // The same, but for at most this long; it is no error if it is not done by then.
+  // Runs in the same way, but for at most `duration`. Returns success even if `done` has not returned true by then.
   Status RunFor(
       Duration duration, const std::function<bool()>& done = [] { return false; });
 
@@ -59,7 +60,8 @@ class Loop {
 
   Status Turn();
   Status Serve(Watched& watched, uint32_t events);
-  // Called once a turn, so that messages queued during it go out together.
+  // Flushes all connections. Called once in each turn, so that messages that were queued during the turn go out
+  // together.
   Status FlushAll();
   void CallTimers();
   timespec TimeToNextTimer() const;
@@ -70,7 +72,7 @@ class Loop {
   std::multimap<TimePoint, std::function<void(TimePoint)>> timers_;
 };
 
-// SIGINT and SIGTERM end the loop that runs, so that a server that this program started is stopped as well.
+// Makes SIGINT and SIGTERM end the running loop with an error, so that the program stops the server that it started.
 void InterruptLoopsOnSignals();
 
 }  // namespace weir

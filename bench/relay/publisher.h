@@ -1,5 +1,5 @@
-// Publishes events over some connections and measures the time from the moment each was to go out until its OK is
-// there.
+// Publisher: publishes events over several connections. Measures the time from the moment at which each event was to be
+// sent until its OK arrives.
 #pragma once
 
 #include <cstddef>
@@ -19,37 +19,37 @@ namespace weir {
 
 class Publisher final : public Listener {
  public:
-  // The caller keeps the events, which must outlive this.
+  // The events must outlive the publisher.
   explicit Publisher(const EventSet& events);
 
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
-  // Three ways to send. Call one of them, once.
-  // Keeps `window` events of each connection unanswered until all are sent.
+  // The next three functions start to send. Call only one of them, and only once.
+  // StartClosedLoop keeps `window` events of each connection unanswered until all events are sent.
   void StartClosedLoop(size_t window);
-  // Sends all at once; latency counts from now, whenever the sockets take them.
+  // StartBurst sends all events at once. Latency counts from now, even if the sockets take the events later.
   void StartBurst() { StartClosedLoop(events_.size()); }
-  // Sends at a fixed rate, over the connections in turn; latency counts from the intended time.
+  // StartPaced sends at a fixed rate, over the connections in turn. Latency counts from the intended time.
   void StartPaced(double per_second, Loop* loop);
-  // Sends no more events.
+  // Makes the publisher send no more events.
   void Stop() { stopped_ = true; }
 
-  // Runs the loop until each event that is to be sent has its OK; an error says how many have not.
+  // Runs the loop until each event that is to be sent has an OK. An error says how many events have none.
   Status AwaitAnswers(Loop* loop) const;
 
   size_t released() const { return released_; }
   size_t answered() const { return answered_; }
   size_t accepted() const { return accepted_; }
-  // Refusals by NIP-01's word; "notice" for a NOTICE. A duplicate is accepted by the protocol, but not here: a database
-  // that has the events already would look fast.
+  // Returns the number of refused events for each reason: NIP-01's prefix of the message, or "notice" for a NOTICE. A
+  // duplicate counts as refused, although its OK is true; otherwise a database that has the events would look fast.
   const std::map<std::string, size_t>& refused() const { return refused_; }
-  // The latency of accepted events only, for a refusal is quick.
+  // Returns the latency of accepted events only, because refusals are quick.
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds the latency to `latency`, and begins anew.
+  // Adds the latency to `*latency`, and clears the publisher's own.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
-  // From the first event to the last OK.
+  // Returns the time from the first event to the last OK.
   double seconds() const { return ToSeconds(last_answer_ - first_release_); }
-  // When the event was, or was to be, sent.
+  // Returns the time at which the event was to be sent.
   TimePoint released_at(size_t event) const { return released_at_[event]; }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;

@@ -1,4 +1,4 @@
-// Asks one REQ after the other on one connection and measures the time from each to its EOSE.
+// Reader: sends one REQ after the other on one connection, and measures the time from each REQ to its EOSE.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,31 @@ namespace weir {
 
 class Reader final : public Listener {
  public:
-  // Each filter is a JSON object; after the last comes the first again.
+  // Each filter is a JSON object. The reader uses the filters in turn, and begins again after the last.
   explicit Reader(std::vector<std::string> filters) : filters_(std::move(filters)) {}
 
   Status Connect(const Endpoint& endpoint, Loop* loop);
-  // A new REQ each interval, the first after `offset`; one that has to wait for the REQ before it is late, and its
-  // latency counts from when it was due. Without an interval each comes when the one before has ended.
+  // Sends a REQ each `interval`, the first after `offset`, and `how_many` in all (nullopt: until Stop). If a REQ has to
+  // wait for the one before, its latency still counts from the time at which it was due. If `interval` is 0, sends each
+  // REQ when the one before has ended.
   void Start(Duration interval, Duration offset, std::optional<size_t> how_many);
-  // REQs that were due by now, and had to wait for the one that is under way, count with the time they have waited.
+  // Sends no more REQs. REQs that are due but still wait for the one before count with the time that they have waited.
   void Stop();
 
-  // Closes the connection. The reader must be idle; its loop goes on.
+  // Removes the connection from the loop and closes it. REQUIRES: idle().
   void Leave() { loop_->Forget(connection_.get()), connection_.reset(); }
 
-  // True if no REQ is under way, nor will be.
+  // Returns true if no REQ is unanswered and the reader will send no other.
   bool idle() const { return !waiting_ && (stopped_ || (how_many_ && asked_ >= *how_many_)); }
 
   size_t answered() const { return answered_; }
-  size_t closed() const { return closed_; }  // refused by CLOSED
+  size_t closed() const { return closed_; }  // number of REQs that the relay refused by CLOSED
   size_t results() const { return results_; }
-  // A sum over the ids that came, in any order; below 2^48, so that a double holds it.
+  // Returns a sum over the ids of the results, which does not depend on their order. It is below 2^48, so that a double
+  // can hold it.
   uint64_t digest() const { return digest_ & ((uint64_t{1} << 48) - 1); }
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds the latency to `latency`, and begins anew.
+  // Adds the latency to `*latency`, and clears the reader's own.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;

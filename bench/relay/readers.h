@@ -1,4 +1,5 @@
-// Some readers side by side, each asking the four interactive shapes in turn at a steady pace.
+// Readers: several Readers (reader.h) at the same time. Each sends REQs of the four interactive shapes (shapes.h) in
+// turn, at a steady rate.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,15 @@ namespace weir {
 
 class Readers {
  public:
-  // Connects the readers, which ask from now on; reader i begins i-th within the interval.
+  // Connects `readers` readers, each of which sends a REQ every `interval` from now on. Their first REQs are spread
+  // evenly over the interval.
   Status Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval, uint64_t seed,
                Loop* loop);
   void Stop();
   bool idle() const;
-  // Adds the latency of all of them.
+  // Adds the latency of all readers to `*latency`.
   void MergeInto(LatencyHistogram* latency) const;
-  // The same, and begins anew.
+  // Adds the latency of all readers to `*latency`, and clears their own.
   void MoveLatencyTo(LatencyHistogram* latency);
   size_t closed() const;
 

@@ -1,4 +1,4 @@
-// Tables with medians, ranges and the ratio between two relays.
+// Makes tables with medians, ranges and the ratio between two relays.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace weir {
 
-// Returns Markdown: first the figures that relay.md asks for, then every figure of every scenario. With two relays or
-// more the last column is the second's median over the first's or, for digests, whether all relays agree.
+// Returns Markdown: first a table with the main figures, then every figure of every scenario. If there are two relays
+// or more, the last column is the second relay's median divided by the first's; for digests, it is whether all relays
+// agree.
 std::string ResultTables(const std::vector<ResultRow>& rows);
 
-// Returns the figures as they are printed after one scenario.
+// Returns the figures of one scenario as text.
 std::string PlainFigures(const LoadFigures& figures);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Reads the server process's processor time, memory and written bytes from /proc; and this process's own time.
+// Reads the server process's processor time, memory and written bytes from /proc, and this process's own processor
+// time.
 #pragma once
 
 #include <sys/types.h>
@@ -15,30 +16,30 @@ namespace weir {
 
 struct ServerMemory {
   double resident_mb = 0;
-  double anonymous_mb = 0;  // without mapped files, which a database may map as it likes
+  double anonymous_mb = 0;  // without mapped files, because databases map different amounts of them
   double peak_resident_mb = 0;
 };
 
-// Cheap: reads the kernel's counters, which are exact except for some pages a thread.
+// Reads the kernel's counters, which is cheap. They may be wrong by some pages for each thread.
 Result<ServerMemory> ReadMemory(pid_t pid);
-// Lets the kernel count page by page: exact, but too slow to be called while latency is measured. Gives no peak.
+// Makes the kernel count page by page. This is exact, but too slow while latency is measured. Sets no peak.
 Result<ServerMemory> CountMemory(pid_t pid);
 
-// Returns user and system time of all threads to the nanosecond; /proc/PID/stat counts hundredths of a second.
+// Returns the user and system time of all threads, in nanoseconds; /proc/PID/stat has only hundredths of a second.
 Result<Duration> ProcessorTime(pid_t pid);
 
 struct WrittenBytes {
-  uint64_t to_disk = 0;   // pages made dirty, even if another process writes them back
-  uint64_t by_calls = 0;  // write(2) and the like, to files and sockets
+  uint64_t to_disk = 0;   // bytes of pages that the process made dirty, even if another process writes them to disk
+  uint64_t by_calls = 0;  // bytes given to write(2) and similar calls, for files and sockets
 };
 Result<WrittenBytes> ReadWritten(pid_t pid);
 
-// Returns the bytes of the blocks that the files below the directory have, without holes.
+// Returns the size, in bytes, of the disk blocks of all files below the directory. Holes have no blocks.
 Result<uint64_t> DiskBytes(const std::filesystem::path& directory);
 
 Duration OwnProcessorTime();
 
-// Reads the memory fifty times a second while a loop runs, and keeps the peak. Must live as long as the loop.
+// MemoryPeak: reads the memory fifty times a second while a loop runs, and keeps the peak. It must outlive the loop.
 class MemoryPeak {
  public:
   void Start(pid_t pid, Loop* loop);

@@ -1,4 +1,4 @@
-// Measures one shape of REQ, on one connection of a relay that has nothing else to do.
+// Measures one shape of REQ (shapes.h), on one connection of an otherwise idle relay.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Returns the latency to EOSE, the cost of a REQ, and a digest of the results, which shows whether two relays answered
-// the same. Each figure is named after its shape.
+// Returns the latency to EOSE, the cost of a REQ, and a digest of the results, which shows whether two relays returned
+// the same events. The name of each figure contains the name of the shape.
 Result<LoadFigures> MeasureShape(const LoadTarget& target, const LoadPlan& plan, const ReqShape& shape,
                                  size_t requests);
 

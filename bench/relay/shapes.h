@@ -1,4 +1,5 @@
-// The REQs that are measured, with parameters from events that the relay holds.
+// Makes the REQs that are measured, with parameters from events that the relay has stored. A shape is a kind of REQ,
+// such as "the newest 20 of an author"; its filters differ only in their values.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,15 @@ namespace weir {
 
 struct ReqShape {
   std::string name;
-  bool heavy = false;  // hundreds of results
+  bool heavy = false;  // true if a REQ has hundreds of results
   std::vector<std::string> filters;
 };
 
-// Returns all shapes with `variants` filters of each; the same seed makes the same filters.
+// Returns all shapes, with `variants` filters each. The same seed makes the same filters.
 std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_t seed);
 
-// Returns the four that interactive clients ask most (id, author and kind, #e, kind since), one after the other.
+// Returns filters of the four shapes that interactive clients send most, in turn: by id, by author and kind, by #e, and
+// by kind since a time.
 std::vector<std::string> InteractiveFilters(const EventSet& stored, size_t variants, uint64_t seed);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Connections that wait for a publisher's events and measure the time from when each was to be sent until it arrived.
+// Subscribers: connections that subscribe to a publisher's events. They measure the time from the moment at which each
+// event was to be sent until it arrives.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,17 @@ namespace weir {
 
 class Subscribers final : public Listener {
  public:
-  // Both must outlive this; all events are by the author of the first.
+  // Both must outlive the subscribers. REQUIRES: all events have the same author.
   Subscribers(const EventSet& events, const Publisher& publisher) : events_(events), publisher_(publisher) {}
 
-  // Returns when every subscription has had its EOSE.
+  // Connects `connections` subscribers. Returns when each has received its EOSE.
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
-  size_t received() const { return received_; }  // each event once per subscriber
-  size_t repeated() const { return repeated_; }  // events that came once more
+  size_t received() const { return received_; }  // events that arrived, each counted once for each subscriber
+  size_t repeated() const { return repeated_; }  // events that arrived again at a subscriber
   size_t expected() const { return publisher_.accepted() * connections_.size(); }
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds the latency to `latency`, and begins anew.
+  // Adds the latency to `*latency`, and clears the subscribers' own.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;

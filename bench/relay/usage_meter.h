@@ -1,4 +1,4 @@
-// The cost of a piece of work to the server, and to this program beside it.
+// UsageMeter: measures what a piece of work costs the server, and this program.
 #pragma once
 
 #include <string>
@@ -11,12 +11,14 @@ namespace weir {
 
 class UsageMeter {
  public:
-  // Takes the counters now; only this program's own if the target's process is not known.
+  // Reads the counters now. Reads only those of this program if the target's process is not known.
   static Result<UsageMeter> Start(const LoadTarget& target);
 
-  // Adds the processor time of both since the start, for each of `how_many` pieces called `piece`; reads it now.
+  // Reads the processor time of the server and of this program, and adds their growth since the start to `*figures`,
+  // divided by `how_many`. `piece` is the name of one piece of work, such as "event".
   Status AddProcessor(const std::string& piece, double how_many, LoadFigures* figures) const;
-  // Adds the bytes that were written to disk for each, and the growth of the database.
+  // Adds the bytes that the server wrote to disk since the start, divided by `how_many`, and the growth of the
+  // database.
   Status AddDisk(const std::string& piece, double how_many, LoadFigures* figures) const;
   // Adds the memory that the server holds now.
   Status AddMemory(LoadFigures* figures) const;

@@ -1,4 +1,5 @@
-// Calls to make at given instants of virtual time. Calls of the same instant are made in the order of their entry.
+// Agenda: functions to call at given instants of virtual time. Functions for the same instant are called in the order
+// in which they were added.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The figures that a run is judged by; README.md defines each. Figures that do not apply (the level does not settle, no
-// write waits) are NaN and print as null.
+// Computes the figures by which a run of the simulator is judged; README.md defines each figure. A figure that does not
+// apply (the level does not settle, no write waits) is NaN, and null in JSON.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct TickRow {
   double time_s = 0;
   double level = 0;  // highest of the signals that act on writes
   double setpoint = 0;
-  bool open = true;
-  double limit = 0;  // bytes/s for bulk work, when not open
-  double drain = 0;
-  double inflow = 0;  // bytes/s written since the last tick, by all
+  bool open = true;   // true if bulk work has no limit
+  double limit = 0;   // limit of bulk work in bytes/s, if not open
+  double drain = 0;   // bytes/s that the engine's background work removes
+  double inflow = 0;  // bytes/s that all writers wrote since the last tick
   double p = 0;
   double i = 0;
   double d = 0;
@@ -55,19 +55,20 @@ struct Figures {
   double jain_index = 0;
 };
 
-// The time in which the level is judged, in seconds of the run, and the integral time that it is measured in.
+// The part of the run in which the level is judged, in seconds since the start of the run, and the integral time in
+// seconds, which is the unit of time for the figures.
 struct Judged {
   double from_s = 0;
   double until_s = 0;
   double integral_s = 20;
 };
 
-// Fills in the figures of the level's course: overshoot, settling, steady error, highest level.
+// Sets the figures about the level: overshoot, settling, steady error, highest level.
 void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures* figures);
-// Fills in the figures of the load, which was counted for `seconds`.
+// Sets the figures about the load, which was counted during `seconds` seconds.
 void JudgeLoad(LoadTally tally, double seconds, Figures* figures);
 
-// Returns names and values, in the order of the README.
+// Returns the names and values of all figures, in the order of the README.
 std::vector<std::pair<std::string, double>> Named(const Figures& figures);
 
 }  // namespace weir

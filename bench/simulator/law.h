@@ -1,13 +1,14 @@
-// One interface over the laws that are compared: when may a write go on, and how long does its caller pause afterwards.
+// Law: the interface of the control laws that the simulator compares. A law decides when a write may begin, and how
+// long the caller pauses after it.
 //
 //   weir    the real AdaptiveLimiter of throttle/, on virtual time
-//   none    nothing; the engine's own brakes alone
-//   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load
+//   none    no law; only the engine's own brakes
+//   plan    after every Nth operation a delay, which a PID computes from 0.7 memory + 0.3 load
 //   pd      TiKV's flow controller of 2021 (pd_law.cc)
 //   spring  FoundationDB's Ratekeeper (spring_law.cc)
-//   fixed   a rate for bulk work that was chosen beforehand
+//   fixed   a fixed rate for bulk work
 //
-// plan, pd and spring are models: small, and as faithful as their comments say.
+// plan, pd and spring are small models of the originals; the comments in their files say how faithful they are.
 #pragma once
 
 #include <functional>
@@ -30,15 +31,15 @@ struct WriteRequest {
 
 struct LawAnswer {
   bool admitted = true;
-  Duration retry_after{};  // if not admitted
+  Duration retry_after{};  // when to ask again, if not admitted
 };
 
-// How a law treats bulk work now, for the trace.
+// The present state of a law for bulk work, for the output of the simulator.
 struct LawView {
-  bool open = true;
-  double bytes_per_second = 0;  // the limit, when not open
+  bool open = true;             // true if bulk work has no limit
+  double bytes_per_second = 0;  // the limit, if not open
   double drain_bytes_per_second = 0;
-  double p = 0;  // the controller's terms, if there are any
+  double p = 0;  // the three terms of the controller, if the law has one
   double i = 0;
   double d = 0;
   std::string_view reason = "";
@@ -48,32 +49,33 @@ class Law {
  public:
   virtual ~Law() = default;
 
-  // Calls `answer` once: at once, or later from Tick or Pump.
+  // Decides about a write. Calls `answer` once, either before Admit returns or later, from Tick or Pump.
   virtual void Admit(const WriteRequest& request, std::function<void(LawAnswer)> answer) = 0;
-  // Returns how long the caller of this write is held once it is done.
+  // Returns how long the caller must pause after this write.
   virtual Duration AfterWrite(const WriteRequest&) { return Duration::zero(); }
 
-  // Called after each sample.
+  // The simulation calls Tick after each sample of the load.
   virtual void Tick(const PlantView& plant) = 0;
-  // Releases the writes that are due; returns when it has to be called next.
+  // Admits the writes that are due. Returns the time at which the simulation has to call Pump again.
   virtual TimePoint Pump() { return TimePoint::max(); }
 
   virtual void SetBulkGains(const PidGains&) {}
   virtual LawView View() const = 0;
 };
 
-// The parts that a law is built with. The references must outlive the law.
+// The arguments with which a law is made. The references must outlive the law.
 struct LawContext {
   LoadMonitor& monitor;
   const Clock& clock;
   LimiterSettings settings;
-  int l0_files_at_setpoint = 0;       // the bulk class's
-  double fixed_bytes_per_second = 0;  // for the law "fixed"
+  int l0_files_at_setpoint = 0;       // number of L0 files at the setpoint of bulk work
+  double fixed_bytes_per_second = 0;  // the rate of the law "fixed"
 };
 
-// Returns the laws that are set side by side: all but "fixed", which needs a rate.
+// Returns the names of the laws that are compared: all except "fixed", which needs a rate.
 const std::vector<std::string_view>& LawNames();
-// Return the value that a law controls: the highest signal that acts on writes, of all or of all but memory.
+// These return the value that a law controls. ActingLevel returns the highest level of the signals that act on writes.
+// ActingEngineLevel does not include the memory signals.
 double ActingLevel(const LoadSample& sample);
 double ActingEngineLevel(const LoadSample& sample);
 
@@ -81,9 +83,10 @@ std::unique_ptr<Law> MakeWeirLaw(const LawContext& context);
 std::unique_ptr<Law> MakePdLaw(const LawContext& context);
 std::unique_ptr<Law> MakeSpringLaw(const LawContext& context);
 
-// Returns nullptr for a name that is not among them.
+// Returns the law with this name; nullptr if there is none.
 std::unique_ptr<Law> MakeLaw(std::string_view name, const LawContext& context);
-// Returns true if this law is tried with RocksDB's own brakes moved outwards, as are all that take their place.
+// Returns true if the simulation raises the thresholds of RocksDB's own brakes for this law, because the law replaces
+// these brakes.
 bool MovesBrakes(std::string_view name);
 
 }  // namespace weir

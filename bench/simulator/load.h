@@ -1,7 +1,8 @@
-// The work that comes: bulk writers in a closed loop, each of a party, and interactive writes at random times.
+// Load: the simulated clients. Bulk writers, each of which belongs to a party, write in a closed loop: a writer begins
+// its next write when the last is done. Interactive writes come at random times.
 //
-// Latency of interactive writes counts from their intended start, so that a stall counts for all writes that would have
-// come during it. Not thread-safe.
+// The latency of an interactive write counts from its intended start. So a stall counts for all writes that were to
+// start during it. Not thread-safe.
 #pragma once
 
 #include <random>
@@ -18,7 +19,7 @@ inline constexpr double kRecordBytes = 1016;  // 1,000-byte values with 16-byte 
 inline constexpr int kRecordsPerBatch = 16;
 inline constexpr double kInteractivePerSecond = 200;
 
-// The outcome of the load since counting began.
+// The counts since StartCounting.
 struct LoadTally {
   std::vector<double> bulk_bytes_by_party;
   double bulk_bytes = 0;
@@ -36,12 +37,12 @@ class Load {
        WritePath& path, Agenda& agenda);
 
   void Start();
-  // Forgets all counts so far.
+  // Sets all counts to 0.
   void StartCounting();
-  // Returns the counts, with interactive writes that are still under way at their present age.
+  // Returns the counts. An interactive write that is not done yet counts with the time since its intended start.
   LoadTally Finish();
 
-  double written_bytes() const { return written_bytes_; }  // since the start, by all
+  double written_bytes() const { return written_bytes_; }  // bytes that all clients wrote since Start
 
  private:
   struct Writer {
@@ -68,7 +69,7 @@ class Load {
   std::vector<Writer> writers_;
   std::mt19937_64 random_;
   TimePoint next_interactive_;
-  std::vector<TimePoint> interactive_;  // intended starts; TimePoint::max() once ended
+  std::vector<TimePoint> interactive_;  // intended starts; TimePoint::max() for a write that is done
   TimePoint counting_since_;
   LoadTally tally_;
   double written_bytes_ = 0;

@@ -1,17 +1,19 @@
-// A log-structured engine in a few state variables: memtables, L0, L1 and the levels below. One flush and one
-// compaction at a time share the background bandwidth, as in RocksDB with two background jobs.
+// LsmPlant: a model of a log-structured merge tree in a few state variables: memtables, L0, L1 and the levels below. At
+// most one flush and one compaction run at a time and share the background bandwidth, as in RocksDB with two background
+// jobs.
 //
 //   writes -> active memtable -> immutable ones -> L0 files -> L1 -> L2
 //
-//  * A full memtable becomes immutable; a flush takes all immutable ones together and makes one L0 file of them, as
-//    soon as there are as many as the geometry wants.
-//  * From the trigger on, an L0 compaction takes all L0 files and all of L1, and writes both. Its length is its dead
-//    time.
-//  * A level above its size is moved down a file at a time, each with the files that it meets in the next; the last one
-//    grows a level below it when it is full. L0 or the level with the highest score goes first, one at a time.
-//  * The engine's own brakes: delayed and stopped writes with RocksDB's conditions and factors.
+//  * A full memtable becomes immutable. When there are as many immutable memtables as the geometry asks for, a flush
+//    makes one L0 file of all of them.
+//  * When L0 has as many files as the trigger, a compaction reads all L0 files and all of L1, and writes the result to
+//    L1. The time that this takes is the dead time of the control.
+//  * A level that is larger than its target size moves one file at a time to the next level, together with the files
+//    that it overlaps there. When the last level is full, a level below it is added. One compaction runs at a time; the
+//    level with the highest score goes first.
+//  * The engine's own brakes delay and stop writes, with RocksDB's conditions and factors.
 //
-// Its figures go through LsmSignals, like a real database's.
+// LsmSignals turns its figures into signals, as it does for a real database.
 #pragma once
 
 #include <vector>
@@ -24,27 +26,28 @@ namespace weir {
 struct LsmPlantOptions {
   LsmGeometry geometry;
 
-  // The speed of one write thread into a memtable; measured with 16-record batches: 78 MB/s until the memtables are
-  // full.
+  // The speed at which one thread writes into a memtable. Measured with batches of 16 records: 78 MB/s until the
+  // memtables are full.
   double insert_bytes_per_second = 78e6;
-  // A memtable holds less than its size in user bytes (measured: 3.97 MB of 4.19).
+  // The memory that a byte of the user takes in a memtable (measured: a memtable of 4.19 MB holds 3.97 MB of the user).
   double memory_per_user_byte = 1.055;
 
-  // The levels from L2 on. The last grows by bytes that the user had not stored yet, of `distinct_bytes` in all; other
-  // bytes that arrive there overwrite. With these defaults it stands still.
+  // The sizes of the levels from L2 on. The user has `distinct_bytes` of different data in all. The last level grows by
+  // those bytes that it does not have yet; the other bytes that arrive there overwrite older ones. With these defaults
+  // the last level does not grow.
   std::vector<double> lower_bytes = {70e6};
   double distinct_bytes = 70e6;
-  // RocksDB picks the files that overlap least: their measured cost relative to the mean overlap.
+  // The measured cost of a compaction relative to one with mean overlap. RocksDB picks the files that overlap least.
   double overlap_share = 0.7;
   uint64_t l0_files_at_start = 0;
   double l1_at_start_bytes = 0;
 
-  // The share of the bandwidth for a flush that meets a compaction. A flush has priority (measured: a 4 MB flush takes
-  // 0.15 to 0.27 s), but not while the engine brakes, when RocksDB gives both the same (measured: 7 of 33 MB/s).
+  // The share of the bandwidth that a flush gets while a compaction runs. A flush has priority (measured: a 4 MB flush
+  // takes 0.15 to 0.27 s), except while the engine brakes (measured: 7 of 33 MB/s).
   double flush_share = 0.7;
   double flush_share_braking = 0.22;
 
-  // For the memory signal: everything but memtables, and the target.
+  // For the memory signal: the memory of everything except memtables, and the memory target.
   double other_memory_bytes = 250e6;
   double memory_target_bytes = 1400e6;
   Duration sample_interval = std::chrono::milliseconds(100);
@@ -78,7 +81,7 @@ class LsmPlant final : public Plant {
   void EndCompaction();
 
   bool compacting() const { return job_from_ >= 0; }
-  double TargetOf(size_t level) const;  // from L1, which is 0
+  double TargetOf(size_t level) const;  // level 0 is L1
   double Score(size_t level) const;
   double PendingBytes() const;
   Brake Condition(bool* near_stop) const;
@@ -94,18 +97,18 @@ class LsmPlant final : public Plant {
   TimePoint now_;
   double active_bytes_ = 0;  // memory of the active memtable
   int immutable_ = 0;
-  int flushing_ = 0;  // how many of the immutable ones
+  int flushing_ = 0;  // immutable memtables that the running flush writes
   double flush_left_ = 0;
   double flush_bytes_ = 0;
 
   uint64_t l0_files_ = 0;
   double l0_bytes_ = 0;
   std::vector<double> levels_;  // L1 and below; bytes
-  int job_from_ = kNoJob;       // the level that is compacted into the next
+  int job_from_ = kNoJob;       // the level that the running compaction moves into the next
   double job_left_ = 0;
   double job_written_ = 0;
   uint64_t job_files_ = 0;
-  double job_bytes_ = 0;  // taken out of the upper level
+  double job_bytes_ = 0;  // bytes that the compaction takes out of the upper level
 
   Brake brake_ = Brake::kNone;
   double delayed_rate_;
@@ -115,7 +118,7 @@ class LsmPlant final : public Plant {
   double total_flushed_ = 0;
   double total_drained_ = 0;
   double total_compacted_ = 0;
-  double total_background_ = 0;  // with the work that runs
+  double total_background_ = 0;  // includes the jobs that run
 
   LsmSignals signals_;
 };

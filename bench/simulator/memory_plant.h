@@ -1,5 +1,5 @@
-// A program without an engine to ask: written bytes fill memory, and something drains it at a rate of its own. It has
-// no brake; to rise above its target counts as an escape.
+// MemoryPlant: a model of a program that has no storage engine. Written bytes fill memory, and background work empties
+// it at a fixed rate. The program has no brake; each time that its memory rises above the target counts as an escape.
 #pragma once
 
 #include "bench/simulator/plant.h"

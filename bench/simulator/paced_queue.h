@@ -1,4 +1,4 @@
-// The queue that the modelled laws pace with: in order of arrival, at one rate.
+// PacedQueue: the queue of the modelled laws. It admits requests in the order of their arrival, at one rate.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace weir {
 
 class PacedQueue {
  public:
-  // An infinite rate opens it.
+  // Sets the rate. If it is infinite, requests do not wait.
   void SetRate(TimePoint now, double bytes_per_second) { bucket_.SetRate(now, bytes_per_second, kDepthBytes); }
 
   void Admit(TimePoint now, const WriteRequest& request, std::function<void(LawAnswer)> answer) {
@@ -19,13 +19,13 @@ class PacedQueue {
     Pump(now);
   }
 
-  // Takes bytes out of the rate without waiting.
+  // Counts bytes against the rate, for a write that does not wait.
   void Charge(TimePoint now, double bytes) {
     bucket_.Refill(now);
     bucket_.Take(bytes, -kDepthBytes);
   }
 
-  // Answers the requests that are due; returns when it has to be called next.
+  // Admits the requests that are due. Returns the time at which the caller has to call Pump again.
   TimePoint Pump(TimePoint now) {
     bucket_.Refill(now);
     while (!queue_.empty() && bucket_.Has(Bytes())) {

@@ -1,4 +1,4 @@
-// Curves in a terminal: two by four dots a character if it knows Unicode, else a star a character.
+// Draws curves in a terminal. A character shows two by four dots (braille) if the terminal has Unicode, else one star.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@ struct Terminal {
   bool colour = false;
 };
 
-// Describes standard output: its width if it is a terminal (else 80), Unicode by the locale, colour on a terminal
-// unless NO_COLOR is set.
+// Describes standard output. The width is that of the terminal, or 80 if it is not a terminal. The locale decides about
+// Unicode. Colour needs a terminal, and NO_COLOR must not be set.
 Terminal TerminalOfStdout(const Environment& environment);
 
 struct Curve {
   std::string title;
   std::vector<double> values;  // evenly spaced; NaN leaves a gap
-  double seconds = 0;          // the time that the width stands for
+  double seconds = 0;          // length of the time axis
   int rows = 8;
-  double reference = 0;  // a line to compare with, when above 0
+  double reference = 0;  // value of a horizontal line to compare with; 0: no line
   std::string reference_name;
 };
 
-// Returns the title and the plot, with a scale on its left and a time axis if asked for. The scale goes from 0 to the
-// highest value.
+// Returns the title and the plot, with a scale on its left from 0 to the highest value, and with a time axis if
+// `time_axis` is true.
 std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// A run as text: curves and figures for people, CSV and JSON for programs.
+// Reports a run of the simulator: as curves and figures for people, as CSV and JSON for programs.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ struct Reported {
   SimulationResult result;
 };
 
-// Draws the level with its setpoint, the limit, the inflow.
+// Returns curves of the level with its setpoint, of the limit and of the inflow.
 std::string Curves(const Reported& run, const Terminal& terminal);
 
-// Prints one line for each figure and one column for each run.
+// Returns a table with one line for each figure and one column for each run.
 std::string FigureTable(const std::vector<const Reported*>& runs, const std::vector<std::string>& headings);
 
-// Prints a header, then one line for each tick.
+// Returns a header, then one line for each tick.
 std::string AsCsv(const SimulationResult& result);
 
-// Prints an object for one run, else an array of objects.
+// Returns an object if there is one run, else an array of objects.
 std::string AsJson(const std::vector<const Reported*>& runs);
 
 }  // namespace weir

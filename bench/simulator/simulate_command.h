@@ -1,4 +1,5 @@
-// weir simulate: shows what the throttle would do with the gains of the environment, in a second instead of a storm.
+// weir simulate: shows, in a second, what the throttle would do with the gains that the environment sets. The storm
+// experiment, on a real RocksDB, takes hours.
 #pragma once
 
 #include <iosfwd>
@@ -8,7 +9,7 @@
 
 namespace weir {
 
-// argv[0] is "weir simulate". Returns the exit code: 2 for flags or settings that are wrong.
+// Runs the command, with argv[0] "weir simulate", and returns the exit code: 2 for wrong flags or settings.
 int SimulateCommand(int argc, char** argv);  // on the process's own environment, output and terminal
 int SimulateCommand(int argc, char** argv, const Environment& environment, const Terminal& terminal, std::ostream& out,
                     std::ostream& err);

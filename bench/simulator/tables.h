@@ -1,4 +1,4 @@
-// Makes the tables of the READMEs, for the command that these name.
+// Makes the tables that the READMEs show.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 
 namespace weir {
 
-// Shows every scenario under every law.
+// Returns a table of every scenario under every law.
 std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settings);
 
-// Shows what each of the bulk gains does when it is raised.
+// Returns a table of the effect of a higher value of each gain of bulk work.
 std::string TuningTable(const Geometry& geometry, const LimiterSettings& settings);
 
-// Bulk work that comes for `seconds`, under weir and under the highest fixed rate with which the engine never brakes.
+// The result of bulk work for some time. SustainedByWeir runs it under weir for `seconds` seconds;
+// SustainedByBestFixedRate runs it under the highest fixed rate with which the engine never brakes.
 struct Sustained {
   double bytes_per_second = 0;
-  double adjusted_bytes_per_second = 0;  // over the time until the debt is paid
+  double adjusted_bytes_per_second = 0;  // the same bytes over the time until the compactions have caught up
   double stalled_seconds = 0;
-  double tree_bytes = 0;  // at the end
+  double tree_bytes = 0;  // bytes in all files at the end
 };
 Sustained SustainedByWeir(const Geometry& geometry, const LimiterSettings& settings, double seconds);
 Sustained SustainedByBestFixedRate(const Geometry& geometry, const LimiterSettings& settings, double seconds);
-// Shows one, ten and sixty minutes, for a geometry that grows.
+// Returns a table for one, ten and sixty minutes of bulk work, for a geometry whose data grows.
 std::string GrowthTable(const Geometry& geometry, const LimiterSettings& settings);
 
 }  // namespace weir

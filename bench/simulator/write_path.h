@@ -1,5 +1,5 @@
-// The one way into the engine: writes go through it one after the other at the speed that the plant allows. When the
-// engine brakes, all writes in here wait, no matter which caused it; that is how a stall of RocksDB is felt.
+// WritePath: the queue through which all writes enter the simulated engine, one after the other, at the speed that the
+// plant allows. When the engine brakes, all writes in the queue wait, whichever of them caused it, as in RocksDB.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,8 @@ class WritePath {
 
   void Push(double bytes, std::function<void()> done) { queue_.push_back({bytes, bytes, std::move(done)}); }
 
-  // Call it before the plant is advanced: until `now` its speed was the present one.
+  // Advances the write at the front with the plant's present speed. Call it before Plant::AdvanceTo, because until
+  // `now` the plant has this speed.
   void AdvanceTo(TimePoint now) {
     if (now <= now_) return;
     if (!queue_.empty()) queue_.front().left -= plant_.WriteBytesPerSecond() * ToSeconds(now - now_);

@@ -1,4 +1,4 @@
-// The runs that make up the experiment.
+// Lists the runs of the storm experiment. The oracle is the best fixed rate for bulk work, which a sweep finds.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace weir {
 
-// Returns the fixed rates to try to find the oracle, under a label of their own: the oracle is run again, among the
-// others.
+// Returns the runs of the sweep: one for each fixed rate and repetition. They have a label of their own, because the
+// full campaign runs the oracle again, together with the other policies.
 std::vector<RunKey> OracleSweep(int repetitions);
 
-// The bounds that a fixed rate must keep to: no brakes, interactive writes' p99.9, and the level. A rate that takes the
-// level beyond 1.0 borrows from the minute after the burst.
+// The conditions for the oracle's rate: RocksDB never brakes, and the p99.9 of interactive writes and the level stay
+// below these bounds. A rate that raises the level above 1.0 leaves work for the minute after the burst.
 struct OracleRule {
   std::string shape = RunKey{}.shape;
   std::string scenario = "burst";
@@ -23,24 +23,26 @@ struct OracleRule {
 };
 OracleRule ShapeOracle(const std::string& shape);
 
-// Returns the best of such a sweep by medians: the one with the most debt-adjusted bulk. Empty if none passed.
+// Returns the policy with the best rate of a sweep, by medians: the one with the highest debt-adjusted bulk rate among
+// those that meet `rule`. Returns "" if none does.
 std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule = {});
 
-// Returns the next rate to try for a shape: first the rate that RocksDB alone took there, then, by tenths of it, the
-// next higher while they are good enough, or the next lower until one is. Returns nullopt when the best is known, and
-// before RocksDB alone was run.
+// Returns the next run of the sweep for a shape. The first rate is the one that RocksDB alone reached with this shape.
+// The next rates differ by tenths of it: they rise while they meet the rule, or fall until one meets it. Returns
+// nullopt when the best rate is known, and if RocksDB alone was not run yet.
 std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape);
 
-// Returns the rate of weir's bulk work in the second half of ten minutes, at scale 1; NaN if that was not run. It is
-// the unit of the open loops.
+// Returns the rate of bulk work under weir in the second half of ten minutes, at scale 1; NaN if that was not run. The
+// loads of open loops are multiples of this rate.
 double SustainedRate(const std::vector<PhaseRow>& rows);
 
-// Returns the full experiment after the sweep: ten minutes of some policies, which find the sustained rate, then
-// everything, repetitions outermost, so that policies are interleaved in time; each repetition begins with another
-// policy. At the end come other values of the policies' knobs, for the frontier of bulk work against latency.
+// Returns the runs of the full experiment after the sweep. First come runs of ten minutes under some policies, which
+// find the sustained rate. Then come all scenarios and policies, repetition by repetition, so that the policies
+// alternate in time; each repetition begins with another policy. At the end come other values of the policies' knobs,
+// which show how much latency more bulk work costs.
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions);
 
-// Returns the same for some scenarios; every shape has policies of its own.
+// Campaign returns the runs of some scenarios, for some shapes, each with the policies to run.
 struct ShapePolicies {
   std::string shape = RunKey{}.shape;
   std::vector<std::string> policies;

@@ -1,5 +1,5 @@
-// The content of a storm's database, and the operations of its clients. Any thread may call them, with a `random` of
-// its own.
+// StormContent: the content of a storm's database, and the operations of its clients. Any thread may call the
+// functions, with a `random` of its own.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// An open database and its column families, which are closed before it.
+// An open database and its column families. The destructor closes the families before the database.
 struct StormDatabase {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;  // in the shape's order
@@ -28,15 +28,15 @@ class StormContent {
   virtual void AddInteractive(const StormDatabase& database, std::mt19937_64& random,
                               rocksdb::WriteBatch* batch) const = 0;
   virtual void AddBulk(const StormDatabase& database, std::mt19937_64& random, rocksdb::WriteBatch* batch) const = 0;
-  // Return Ok if they find nothing, too.
+  // Get and Scan also return Ok if they find nothing.
   virtual rocksdb::Status Get(const StormDatabase& database, std::mt19937_64& random) const = 0;
   virtual rocksdb::Status Scan(const StormDatabase& database, std::mt19937_64& random, int values) const = 0;
 };
 
-// `stored` is how many values of this shape its database holds already.
+// Makes the content of a shape. `stored` is the number of values that the database has already.
 std::unique_ptr<StormContent> MakeContent(const StormShape& shape, uint64_t stored);
 
-// Returns sixteen digits: a key of all shapes but the relay's.
+// Returns the key with this number, as sixteen digits. All shapes except the relay's use such keys.
 std::string StormKey(uint64_t number);
 
 }  // namespace weir

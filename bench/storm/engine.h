@@ -1,5 +1,5 @@
-// The database of one run: a copy of a preloaded and settled template in a directory of its own, which is removed when
-// it ends.
+// StormEngine: the database of one run. It is a copy of a template, a database that was filled and whose flushes and
+// compactions were done. The copy is in a directory of its own, which the destructor removes.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -19,7 +19,8 @@
 
 namespace weir {
 
-// Writes the shape's preloaded values into a new database at `path` and lets it settle, as fast as the disk allows.
+// Makes the template: writes the shape's preloaded values into a new database at `path`, and waits until its flushes
+// and compactions are done, as fast as the disk allows.
 Status MakeTemplate(const StormShape& shape, const std::filesystem::path& path);
 
 class StormEngine {
@@ -27,7 +28,7 @@ class StormEngine {
   struct Options {
     rocksdb::Options rocksdb;  // for every column family except the relay's
     std::shared_ptr<rocksdb::RateLimiter> disk;
-    bool move_brakes = false;  // opened as weir opens its own: brakes moved outwards, buffers under one manager
+    bool move_brakes = false;  // true: as weir opens a database: RocksDB brakes later, one WriteBufferManager for all
   };
   static Options DefaultOptions(const StormShape& shape);
 
@@ -41,7 +42,7 @@ class StormEngine {
   RocksDbMonitor& monitor() { return *monitor_; }
   const StormShape& shape() const { return shape_; }
 
-  // Operations of clients. Any thread may call them, with a `random` of its own.
+  // The operations of clients. Any thread may call these, with a `random` of its own.
   void AddInteractivePut(std::mt19937_64& random, rocksdb::WriteBatch* batch) const {
     content_->AddInteractive(database_, random, batch);
   }
@@ -51,12 +52,12 @@ class StormEngine {
   rocksdb::Status Get(std::mt19937_64& random) const { return content_->Get(database_, random); }
   rocksdb::Status Scan(std::mt19937_64& random, int values) const { return content_->Scan(database_, random, values); }
 
-  // Sets the share of the disk that flushes and compactions get from now on.
+  // Sets the share of the shape's disk rate that flushes and compactions may use from now on.
   void SetDisk(double share_of_full);
-  // Returns true if RocksDB slows down or stops writes at this moment, its WriteBufferManager included.
+  // Returns true if RocksDB, or its WriteBufferManager, slows down or stops writes at this moment.
   bool Braking() const;
-  // Makes RocksDB flush everything and compact it out of L0 from now on, so that all runs end in the same state, even
-  // if a few files would have waited there for others.
+  // Makes RocksDB flush all memtables and compact all files out of L0, so that all runs end in the same state. RocksDB
+  // would otherwise leave a few files in L0. Does not wait; see Settled.
   Status BeginToSettle();
   bool Settled() const;
   // Returns the sum of a property over all column families.

@@ -1,5 +1,5 @@
-// The load of a run: interactive clients wait for small writes and reads that come at their own pace (Poisson), while
-// bulk writers push as hard as they are let.
+// StormLoad: the load of a run. Small interactive writes and reads start at random times (Poisson), whether or not
+// earlier ones are done. Meanwhile bulk writers write as fast as the policy and the engine let them.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace weir {
 struct LoadOptions {
   double writes_per_second = 200;
   double reads_per_second = 500;
-  // There are as many clients as have to wait at once: a stall of a second meets 200 writes, which must not queue for
-  // each other.
+  // The numbers of threads for interactive operations. They must be large enough for all operations that wait at once:
+  // 200 writes start during a stall of a second, and no write may have to wait for a free thread.
   int writing_clients = 256;
   int reading_clients = 64;
   double scan_share = 0.1;  // share of scans in the reads; the others read one value
@@ -33,11 +33,11 @@ struct LoadOptions {
   int long_scan_values = 2000;
 };
 
-// The number of the first party that writes in bulk.
+// The lowest Party::id of the bulk writers.
 inline constexpr uint64_t kFirstParty = 100;
 
-// The figures of a phase. Latency counts from the intended start of an operation to its end, so that a stall counts for
-// all that should have started in it; an operation belongs to the phase of its intended start.
+// The figures of a phase. Latency counts from the intended start of an operation to its end, so a stall counts for all
+// operations that were to start during it. An operation belongs to the phase of its intended start.
 struct FeltFigures {
   LatencyHistogram writes;
   LatencyHistogram reads;
@@ -49,7 +49,7 @@ struct FeltFigures {
   std::vector<std::atomic<uint64_t>> party_bytes;
 };
 
-// The times at which operations of many clients start.
+// PoissonSchedule: the random times at which the operations of many clients start.
 class PoissonSchedule {
  public:
   PoissonSchedule(double per_second, uint64_t seed) : random_(seed), gap_s_(per_second) {}
@@ -64,7 +64,7 @@ class PoissonSchedule {
   TimePoint next_{};
 };
 
-// A look at the last moments, for the time line.
+// The figures since the last TakeRecent, for the time line.
 struct RecentLoad {
   Duration write_max{}, read_max{};
   Duration bulk_wait_max{};
@@ -78,16 +78,17 @@ class StormLoad {
   ~StormLoad();
 
   void Start();
-  // From now on this load counts for that phase. `bulk_bytes_per_second` paces an open loop.
+  // Begins a phase: operations that start from now on count for it. `bulk_bytes_per_second` is the rate of an open
+  // loop.
   void BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second);
-  // Idempotent; the policy must have been stopped, or let all waiters go by itself. Returns the first error of an
-  // operation.
+  // Ends all threads, and returns the first error of an operation. May be called again. REQUIRES: Policy::Stop was
+  // called, or no caller of the policy waits for long.
   Status Stop();
-  // True if an operation failed and the load has stopped by itself; true after Stop, too.
+  // Returns true if the load has stopped, by Stop or because an operation failed.
   bool failed() const { return stop_; }
 
   const FeltFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
-  // Moves the figures since the last call to `into`.
+  // Moves the figures since the last call into `into`.
   void TakeRecent(RecentLoad& into);
 
  private:

@@ -1,4 +1,4 @@
-// The policies that control from outside of RocksDB.
+// Makes the policies that throttle writes outside of RocksDB.
 #pragma once
 
 #include <limits>
@@ -8,15 +8,16 @@
 
 namespace weir {
 
-// The published plan on RocksDB's options as they are, for the plan does not touch them. Load is the plan's: the larger
-// of L0 files / 10 and half of the highest compaction score. Bulk work has the plan's import limiter, interactive work
-// those of EVENT and REQ. If `setpoint` is NaN, bulk work has the plan's.
+// Makes a policy with the published plan (bench/plan/published_plan.h). It changes no option of RocksDB, as the plan
+// does not. Its load is the plan's: the larger of L0 files / 10 and half of the highest compaction score. Bulk work has
+// the plan's limiter for imports, interactive work has the plan's limiters for EVENT and REQ. `setpoint` is that of
+// bulk work; NaN: the plan's.
 std::unique_ptr<Policy> MakePlanPolicy(double setpoint);
 
-// Lets bulk work pass at a rate that is known beforehand, and all else at once.
+// Makes a policy that admits bulk work at a fixed rate, and all other work at once.
 std::unique_ptr<Policy> MakeStaticPolicy(double bulk_megabytes_per_second);
 
-// A setpoint that stays as the settings have it.
+// A setpoint that means: use the setpoint of the settings.
 inline constexpr double kAsIs = std::numeric_limits<double>::quiet_NaN();
 
 enum class WeirClasses { kOne, kTwo };

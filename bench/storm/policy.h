@@ -1,5 +1,5 @@
-// A policy: decides when each party may write, and which options the engine gets for it. All policies face the same
-// load on the same database; only the policy differs.
+// Policy: decides when each party may write, and with which options the engine is opened. The experiment compares
+// policies under the same load on the same database.
 #pragma once
 
 #include <rocksdb/write_batch.h>
@@ -17,14 +17,14 @@ namespace weir {
 
 struct WriteResult {
   rocksdb::Status status;
-  bool refused = false;  // by the policy, which did not write
+  bool refused = false;  // true if the policy refused the write; then it did not write
   Duration retry_after{};
-  Duration waited{};  // at the policy, not in the engine
+  Duration waited{};  // how long the write waited for the policy, without the time in the engine
 };
 
 // The present state of a policy, for the time line.
 struct PolicyView {
-  double bulk_bytes_per_second = std::numeric_limits<double>::infinity();  // its limit
+  double bulk_bytes_per_second = std::numeric_limits<double>::infinity();  // limit of bulk work
   std::string_view reason;
 };
 
@@ -32,19 +32,20 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  // Called before the engine is opened.
+  // Changes the options with which the engine will be opened.
   virtual void Adapt(StormEngine::Options&) const {}
-  // The engine and its monitor run until Stop has returned. Stop releases all waiters.
+  // Start begins the policy. The engine and its monitor must run until Stop has returned. Stop ends the waits of all
+  // callers.
   virtual void Start(StormEngine& engine) { db_ = &engine.db(); }
   virtual void Stop() {}
 
-  // Blocks as the policy wants, then writes. Any thread may call it.
+  // Blocks until the policy admits or refuses the write; writes the batch if it was admitted. Any thread may call it.
   virtual WriteResult Write(Party party, rocksdb::WriteBatch& batch) = 0;
-  // The same for a read that touches about this many bytes. Returns false if it was refused; then `read` was not
-  // called.
+  // Blocks until the policy admits or refuses a read of about `bytes` bytes; calls `read` if it was admitted. Returns
+  // false if it was refused.
   virtual bool Read(Party party, uint64_t bytes, const std::function<void()>& read);
   virtual PolicyView View() const { return {}; }
-  // The most values in one batch, if the policy cannot take as many as the load brings.
+  // Returns the most values that one batch may have. The load makes no larger batches.
   virtual int LargestBatch() const { return std::numeric_limits<int>::max(); }
 
  protected:
@@ -57,12 +58,13 @@ class Policy {
 struct PolicyKind {
   std::string name;
   std::string meaning;
-  std::string knob;     // the value that a sweep varies; empty: none
-  double default_knob;  // NaN: as the policy has it
+  std::string knob;     // name of the value that a sweep varies; empty: there is none
+  double default_knob;  // default of this value; NaN: the policy's own
 };
 const std::vector<PolicyKind>& PolicyKinds();
 
-// `spec` is a name, or a name and a value of its knob: weir, static@5.5. The settings are for weir's policies.
+// Makes a policy. `spec` is its name, or its name and the value of its knob: "weir", "static@5.5". The settings are for
+// weir's policies.
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormShape& shape,
                                            const LimiterSettings& settings);
 

@@ -1,4 +1,4 @@
-// One run: a scenario under a policy, on a database of its own.
+// Executes one run of the storm: a scenario under a policy, on a database of its own.
 #pragma once
 
 #include <filesystem>
@@ -19,35 +19,34 @@ struct RunSpec {
   RunKey key;
   StormScenario scenario;
   StormShape shape;
-  LoadOptions load;  // bulk parties and scanners are the scenario's
+  LoadOptions load;  // its bulk writers and scanners are replaced by those of the scenario
   LimiterSettings limiter;
-  double sustainable_mb_per_second = 0;  // the unit of the open loops, at scale 1
+  double sustainable_mb_per_second = 0;  // at scale 1; the loads of open loops are multiples of it
 
   std::filesystem::path template_path;
-  std::filesystem::path scratch;  // directory in which the database is made
-  std::filesystem::path results;  // directory that the figures are added to
+  std::filesystem::path scratch;  // directory in which the run makes its database
+  std::filesystem::path results;  // directory to which the run adds its figures
 };
 
-// Called ten times a second with the state of the engine and the load; the run ends if it returns false.
+// Called ten times a second with the state of the engine and of the load. If it returns false, the run ends.
 using RunObserver = std::function<bool(const TimelineRow&, const RecentLoad&)>;
 
 struct RunFigures {
-  std::vector<PhaseRow> rows;  // one a phase
+  std::vector<PhaseRow> rows;  // one for each phase
   std::vector<TimelineRow> timeline;
   std::vector<CcdfPoint> ccdf;
 };
 Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer = {});
 
-// Runs, and writes the time line, the CCDF and then the rows to `results` before it returns; writes nothing if the run
-// failed.
+// Calls Run, and writes the time line, the CCDF and then the rows to `results`. Writes no file if the run fails.
 Status RunHere(const RunSpec& spec);
 
-// The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
-// that is the outcome of the run, and no error. SIGINT, SIGTERM and SIGHUP end the run, and are an error. Call it only
-// while this process has one thread.
+// RunApart calls RunHere in a child process, so that the run has a fresh heap and its own CPU time and memory, and
+// because RocksDB may abort. An abort is an outcome of the run, not an error. SIGINT, SIGTERM and SIGHUP end the run
+// with an error. MakeTemplateApart calls MakeTemplate in a child process. REQUIRES: this process has only one thread.
 Status RunApart(const RunSpec& spec);
 Status MakeTemplateApart(const StormShape& shape, const std::filesystem::path& path);
-// Returns true if one of these signals has come.
+// Returns true if the process has received one of these signals.
 bool StormInterrupted();
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// The course of a run for the engine, phase by phase. Interactive writes and reads come all the time, at their own
-// pace; bulk work and the disk change.
+// StormScenario: the phases of a run. Interactive writes and reads come at the same rate in all phases; the bulk work
+// and the speed of the disk differ.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace weir {
 struct BulkLoad {
   enum class Kind { kNone, kClosedLoop, kOpenLoop };
   Kind kind = Kind::kNone;
-  double of_sustainable = 0;  // open loop: the share of the sustainable rate that comes
+  double of_sustainable = 0;  // for kOpenLoop: the offered rate, as a multiple of the sustainable rate
 };
 
 struct StormPhase {
@@ -24,10 +24,10 @@ struct StormScenario {
   std::string name;
   std::string meaning;
   std::vector<StormPhase> phases;
-  std::string judged_phase;                       // the report shows its latencies
-  std::vector<int> writers_of_party{1, 1, 1, 1};  // bulk writers
-  int scanners = 0;                               // closed-loop readers of long ranges, while bulk work runs
-  bool settles = true;  // ends when flushes and compactions have caught up, in a phase "settle" without bulk work
+  std::string judged_phase;                       // the phase whose latencies the report shows
+  std::vector<int> writers_of_party{1, 1, 1, 1};  // number of bulk writers of each party
+  int scanners = 0;                               // clients that read long ranges in a closed loop, beside bulk work
+  bool settles = true;  // true: a phase "settle" without bulk work follows, until flushes and compactions catch up
 };
 
 const std::vector<StormScenario>& StormScenarios();

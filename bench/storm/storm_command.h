@@ -1,5 +1,5 @@
-// weir-bench storm: the experiment that would refute the throttle. The same overload of a real RocksDB under each
-// policy.
+// weir-bench storm: the experiment that could show that the throttle does not work. It puts the same overload on a real
+// RocksDB under each policy.
 #pragma once
 
 namespace weir {

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Returns the compression that a file name stands for: NAME.gz, NAME.zst, or none for any other name.
+// Returns the compression for a file of this name: gzip for NAME.gz, zstd for NAME.zst, none for any other name.
 Compression CompressionByName(std::string_view name);
 
 // Compresses one stream.
@@ -23,8 +23,8 @@ class Compressor {
   static std::unique_ptr<Compressor> Make(Compression compression);
   virtual ~Compressor() = default;
 
-  // Compresses `bytes` and appends to `*out` the compressed bytes that are ready. If `last` is true, appends all the
-  // others, too, and no further call may follow.
+  // Compresses `bytes` and appends to `*out` the compressed bytes that are ready. If `last` is true, appends all
+  // compressed bytes; the caller must not call Add again after that.
   virtual void Add(std::string_view bytes, bool last, std::string* out) = 0;
 };
 
@@ -34,8 +34,8 @@ class Encoder {
   static Result<std::unique_ptr<Encoder>> Create(const std::string& name);
 
   Status Write(std::string_view bytes);
-  // Writes what is left and gives the file its name. Without a Finish that succeeds no file is left behind
-  // (output_file.h).
+  // Writes the bytes that are still buffered and gives the file its name. If Finish is not called or fails, the
+  // destructor deletes the incomplete file (output_file.h).
   Status Finish();
 
   uint64_t bytes_taken() const { return bytes_taken_; }  // bytes given to Write, before compression

@@ -88,7 +88,8 @@ Result<ExportPlan> PlanOf(const ExportFlags& flags) {
   return plan;
 }
 
-// Some of the expected events may have expired, and others may have come since, so the bar shows at most 99 %.
+// Some of the expected events may have expired, and the store may have saved others since the start, so the bar shows
+// at most 99 %.
 std::string ExportBar(const ProgressNumbers& progress, uint64_t expected) {
   const uint64_t events = progress.tally.events();
   std::string text = ShortNumber(events) + " events  " +
@@ -147,7 +148,7 @@ int ExportCommand(int argc, char** argv) {
   ExportFlags flags;
   AddTo(line, flags);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
-  // The write that fails reports the error.
+  // With these signals ignored, the write fails, and its error is printed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 

@@ -33,9 +33,9 @@ class ByArrival final : public Exporter {
   Work tag_work_ = 0;  // the work of matching one tag
   Moment walked_;      // the end of the walk so far
 
-  // Another walk follows for the events that came during a walk, because they may have replaced events that it had not
-  // reached. A walk that is more than half as long as the one before is the last, because the store may take events
-  // faster than the exporter reads them.
+  // After each walk, another walk reads the events that were saved during the first, because they may have replaced
+  // events that it had not reached. The export ends after a walk that is more than half as long as the one before,
+  // because the store may save events faster than the exporter reads them.
   std::optional<Moment> until_;
   uint64_t length_ = 0;
   uint64_t most_length_ = UINT64_MAX;

@@ -102,7 +102,7 @@ void OldestFirst::Settle() {
   ids_ = {};
 }
 
-// The parts leave no gap, so an event that is saved during the walk belongs to one of them.
+// The parts leave no gap, so an event that the store saves during the walk belongs to one of the parts.
 void OldestFirst::SplitByTime() {
   uint64_t until = span_.until;
   for (const uint64_t bound : bounds_) {

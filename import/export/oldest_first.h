@@ -1,7 +1,7 @@
-// OldestFirst: the Exporter that begins with the oldest event. The store's queries begin with the newest, so it reads
-// the events of a span of time. If they fit into the window, it exports them in reverse order. If they do not, it
-// splits the span into spans that fit and goes on with the oldest of these. The first span is all time: an export that
-// fits into the window reads each event once, any other hardly more than twice.
+// OldestFirst: the Exporter that exports the oldest event first. The store's queries return the newest event first. So
+// OldestFirst reads all events of a span of time. If the events fit into the window (ExportWindow), it exports them in
+// reverse order. If not, it splits the span into spans that fit, and continues with the oldest of these. The first span
+// is all time, so a small export reads each event once, and a larger one reads each event hardly more than twice.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,7 @@ inline constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
 
 class OldestFirst final : public Exporter {
  public:
-  // There must be at least one filter, and none with a limit. The store must outlive this object.
+  // REQUIRES: there is at least one filter, and no filter has a limit. The store must outlive this object.
   OldestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds, const ExportWindow& window);
 
   Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override;
@@ -26,8 +26,8 @@ class OldestFirst final : public Exporter {
   uint64_t held_bytes() const override;
 
  private:
-  // The events with a created_at from `since` to `until`, both inclusive. If `ids` is not empty, only those with these
-  // ids, which are part of one second whose events do not fit into the window.
+  // The events with a created_at from `since` to `until`, both inclusive. If `ids` is not empty, the span has only the
+  // events with these ids: some of the events of one second, whose events together do not fit into the window.
   struct Span {
     uint64_t since = 0;
     uint64_t until = UINT64_MAX;
@@ -64,9 +64,9 @@ class OldestFirst final : public Exporter {
   std::unique_ptr<Query> query_;
   Span span_;
   bool fits_ = true;               // true while the events that were read fit into the window
-  bool was_suspended_ = false;     // true after Suspend: events that were replaced since may be missed in both forms
+  bool was_suspended_ = false;     // true after Suspend: both forms of an event replaced since then may be missed
   std::vector<std::string> held_;  // records of the events that were read, while they fit
-  std::vector<uint64_t> bounds_;   // points at which to split the span: the newest second of each part but the first
+  std::vector<uint64_t> bounds_;   // the newest second of each part into which to split the span
   std::vector<Sized> ids_;         // ids that were read, while bounds_ is empty
   Load part_;                      // load since the last bound
   Load second_;                    // load of the current second

@@ -1,6 +1,6 @@
-// OutputFile: writes a file that appears under its name only when it is complete. Bytes go into NAME.part, which Commit
-// renames to NAME when they are on disk. Standard output, and names of anything but a regular file (a device, a pipe),
-// are written directly.
+// OutputFile: writes a file that appears under its name only when it is complete. Write puts the bytes into NAME.part,
+// which Commit renames to NAME when the bytes are on disk. If NAME is standard output or exists and is not a regular
+// file (a device, a pipe), Write writes to it directly.
 //
 // Not thread-safe.
 #pragma once
@@ -23,13 +23,13 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Writes all bytes. The process must ignore SIGPIPE and SIGXFSZ; otherwise they end it.
+  // Writes all bytes. The process must ignore SIGPIPE and SIGXFSZ; otherwise these signals may end the process.
   Status Write(std::string_view bytes);
   // Syncs the bytes to disk and gives the file its name. Call it once, after the last Write. If it fails, an existing
   // file NAME is unchanged.
   Status Commit();
 
-  // Returns true if Write failed because the reader of a pipe has closed the pipe, which is no fault.
+  // Returns true if Write failed because the reader of a pipe has closed the pipe, as `head` does.
   bool reader_gone() const { return reader_gone_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// A place in an input, counted without compression.
+// A position in an input, counted in the decompressed data.
 struct Place {
   uint64_t bytes = 0;  // bytes before the place
   uint64_t lines = 0;  // lines that end before the place; the line that begins here has the number lines + 1
@@ -21,24 +21,24 @@ struct Chunk {
   };
 
   Kind kind = Kind::kLines;
-  bool first_piece = true;  // true for kLines, and for the first piece of a line; all pieces have the same begin.lines
-  bool last_piece = true;   // true for kLines, and for the last piece of a line: an import can be resumed after it
+  bool first_piece = true;  // true for kLines, and for the first piece of a long line
+  bool last_piece = true;   // true for kLines, and for the last piece of a long line: an import can resume after it
   uint32_t input = 0;       // index of the input; in a relay, the number of the part
   std::string text;
-  Place begin;
+  Place begin;  // all pieces of a long line have the same begin.lines
   Place end;
   uint64_t file_bytes = 0;  // bytes of the file on disk that were read when the chunk was complete
 };
 
-// The memory that a line may need besides its text: a Reject and its reason, or the line of an answer that reports
-// them. If a limit counted only the text, sixteen megabytes of one-byte lines could take a gigabyte.
+// The memory, in bytes, that a line may need besides its text: for a Reject and its reason (import/settled.h), or for
+// the line of an answer that reports them. If a limit counted only the text, 16 MB of one-byte lines could take 1 GB.
 inline constexpr uint64_t kLineBytes = 128;
 
-// The bytes with which some programs begin a UTF-8 text.
+// The bytes that some programs write before a UTF-8 text.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Returns the weight of a chunk: an upper bound of the memory that it needs until it is settled. An import limits the
-// weight of the chunks that it holds.
+// Returns the weight of a chunk, in bytes: its text, plus kLineBytes for each line and kLineBytes more. An import
+// limits the weight of the chunks that it holds; a chunk takes at most 2.5 times its weight of memory.
 inline uint64_t WeightOf(const Chunk& chunk) {
   return chunk.text.size() + kLineBytes * (chunk.end.lines - chunk.begin.lines + 1);
 }

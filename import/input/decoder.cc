@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kOutBytes = 64 << 10;
 
-// Returns the room to use in the output buffer.
+// Returns how many bytes of the output buffer the next call of the library may fill.
 size_t RoomFor(size_t max_output, size_t made) {
   return max_output > made ? std::min(kOutBytes, max_output - made) : kOutBytes;
 }
@@ -58,8 +58,8 @@ class GzipDecoder final : public Decoder {
  private:
   static constexpr int kGzipOnly = 15 + 16;
 
-  // Zeros may follow the last member, as tape drives write them. Returns false if nothing but zeros is left, or on an
-  // error.
+  // Begins the next gzip member. Skips zero bytes after a member, because tape drives append them. Returns false if no
+  // other bytes are left, or on an error.
   bool BeginMember() {
     while (stream_.avail_in > 0 && any_member_ && *stream_.next_in == 0) {
       padded_ = true;

@@ -14,10 +14,10 @@
 
 namespace weir {
 
-// Returns the compression that the first bytes of a file show (four are enough), whatever its name is.
+// Returns the compression that the first bytes of a file show. Four bytes are enough. The file's name does not matter.
 Compression CompressionOf(std::string_view first_bytes);
 
-// The largest window that a zstd frame may need, as log2 of bytes: 128 MiB, as --long=27 makes it.
+// The largest window that a zstd frame may need, as log2 of bytes: 128 MiB, the window of `zstd --long=27`.
 inline constexpr int kLargestZstdWindow = 27;
 
 class Decoder {
@@ -29,13 +29,13 @@ class Decoder {
 
   using OnBytes = std::function<void(std::string_view bytes)>;  // called with pieces of bounded size
 
-  // Decodes the piece, passes the decoded bytes to `on_bytes` in this thread, and returns how many bytes of the piece
-  // it has used. If decoding reached `max_output` bytes, it may have used only a part of the piece; the caller then
-  // adds the rest. The last bytes of a piece may decode to 128 KiB more than `max_output`. Good data before an error is
-  // passed on. The error says what is wrong ("not gzip data at byte 0: incorrect header check"), and all later calls
-  // return it, too.
+  // Decodes the piece, passes the decoded bytes to `on_bytes` in the calling thread, and returns how many bytes of the
+  // piece it has used. If decoding reached `max_output` bytes, Add may have used only a part of the piece; the caller
+  // then adds the rest. The last bytes of a piece may decode to 128 KiB more than `max_output`. If the data is damaged,
+  // Add passes on the bytes before the damage and returns an error that says what is wrong ("not gzip data at byte 0:
+  // incorrect header check"); all later calls return the same error.
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
-  // Call it at the end of the data. Returns an error if the data is damaged or cut off.
+  // Ends the stream, after the last Add. Returns an error if the data is damaged or cut off.
   virtual Status End() = 0;
 };
 

@@ -37,7 +37,7 @@ Result<std::optional<uint64_t>> InputFile::Look(const std::string& path) {
   if ((standard ? fstat(STDIN_FILENO, &facts) : stat(path.c_str(), &facts)) != 0)
     return SystemError("cannot read " + NameOf(path), errno);
   if (S_ISDIR(facts.st_mode)) return Status::Error(NameOf(path) + " is a directory; name the files in it");
-  // Does not open a FIFO to look at it, because its writer would gain a reader and lose it again.
+  // Does not open the input: if it is a FIFO, its writer would get a reader and lose it again.
   if (!standard && access(path.c_str(), R_OK) != 0) return SystemError("cannot read " + path, errno);
   if (!S_ISREG(facts.st_mode)) return std::optional<uint64_t>();
   return std::optional<uint64_t>(static_cast<uint64_t>(facts.st_size));
@@ -45,7 +45,7 @@ Result<std::optional<uint64_t>> InputFile::Look(const std::string& path) {
 
 Result<std::unique_ptr<InputFile>> InputFile::Open(const std::string& path) {
   const bool standard = path == kStandardInput;
-  // Opens without blocking: Read, which can be woken, waits for a FIFO's writer.
+  // Opens without blocking. Read waits for the writer of a FIFO, because a WakeUp can end a Read.
   const int descriptor = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError("cannot read " + path, errno);
   struct stat facts {};

@@ -1,5 +1,5 @@
-// InputFile: reads one input of an import: a file, standard input ("-") or a FIFO. It can wait for data that a stream
-// does not have yet; a WakeUp ends the wait.
+// InputFile: reads one input of an import: a file, standard input ("-") or a FIFO. If a stream has no data yet, Read
+// waits for data; a WakeUp ends the wait.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// A descriptor that becomes readable for good when Call is called. Any thread may call Call.
+// A file descriptor that becomes readable, and stays readable, when Call is called. Any thread may call Call.
 class WakeUp {
  public:
   WakeUp();
@@ -30,7 +30,7 @@ class WakeUp {
 // Not thread-safe.
 class InputFile {
  public:
-  // Returns the name for messages: the path, or "standard input".
+  // Returns the input's name for messages: the path, or "standard input".
   static std::string NameOf(const std::string& path);
   // Returns the size of a regular file, nullopt for anything else, and an error for a directory, or for a file that
   // does not exist or may not be read. Does not open the file.
@@ -41,22 +41,22 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // Returns true if the input is a stream (no regular file), which may have no data at present.
+  // Returns true if the input is a stream, that is, not a regular file. A stream may have no data at present.
   bool is_stream() const { return is_stream_; }
 
   struct Got {
-    // kBytes: `size` bytes were read. kEnd: the input has ended. kNothingYet: the time is over. kWoken: `wake_up` was
-    // called.
+    // kBytes: Read has read `size` bytes. kEnd: the input has ended. kNothingYet: no data came within `longest_ms`.
+    // kWoken: `wake_up` was called.
     enum class What : uint8_t { kBytes, kEnd, kNothingYet, kWoken } what = What::kEnd;
     size_t size = 0;
   };
-  // Reads bytes into `into`. If a stream has none, waits up to `longest_ms` milliseconds (-1: without limit) or until
-  // `wake_up` is called. A regular file is read at once, even after `wake_up`.
+  // Reads bytes into `into`. If a stream has none, waits at most `longest_ms` milliseconds (-1: without limit) or until
+  // `wake_up` is called. Reads a regular file at once, even after `wake_up` was called.
   Result<Got> Read(std::span<char> into, const WakeUp& wake_up, int longest_ms);
 
-  // Returns true for a regular file that was opened by its name: only then ReadAt and Seek may be called.
+  // Returns true for a regular file that was opened by its name. ReadAt and Seek require this.
   bool can_seek() const { return can_seek_; }
-  // Returns up to `size` bytes from `offset` on, fewer only at the end of the file. Does not move the place of Read.
+  // Returns `size` bytes from `offset` on, or fewer at the end of the file. Does not move the place of the next Read.
   Result<std::string> ReadAt(uint64_t offset, size_t size) const;
   // Makes the next Read begin at `offset`.
   Status Seek(uint64_t offset);

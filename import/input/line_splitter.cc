@@ -7,14 +7,14 @@
 namespace weir {
 namespace {
 
-// Returns the first line with its line feed, or all of `text` if there is none.
+// Returns the first line with its line feed, or all of `text` if it has no line feed.
 std::string_view FirstLine(std::string_view text, bool* ends) {
   const void* feed = std::memchr(text.data(), '\n', text.size());
   *ends = feed != nullptr;
   return *ends ? text.substr(0, static_cast<size_t>(static_cast<const char*>(feed) - text.data()) + 1) : text;
 }
 
-// A chunk rarely grows beyond chunk_bytes and one line of this size.
+// A chunk rarely grows beyond chunk_bytes plus one line of this size.
 constexpr size_t kUsualLine = 4 << 10;
 
 }  // namespace
@@ -52,7 +52,7 @@ void LineSplitter::Take(std::string_view* piece, const OnChunk& on_chunk) {
   if (whole_ >= limits_.chunk_bytes || lines_ >= kMostLines) HandOver(on_chunk);
 }
 
-// Always keeps some bytes back until it is known whether the line goes on, so that the last piece is not empty.
+// Always keeps some bytes until the line ends or more of it comes, so that the last piece is never empty.
 void LineSplitter::TakeLong(std::string_view* piece, const OnChunk& on_chunk) {
   bool ends = false;
   std::string_view part = FirstLine(*piece, &ends);

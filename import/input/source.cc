@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 constexpr size_t kSniffBytes = 4;
-// Data that came from a stream waits this long for more.
+// Whole lines of a stream wait this long, in milliseconds, for more bytes to fill their chunk.
 constexpr int kPatienceMs = 100;
 
 class InputSource final : public Source {
@@ -50,7 +50,7 @@ class InputSource final : public Source {
 
   const SourceOptions options_;
   const std::string expected_tail_;
-  std::vector<uint64_t> bytes_before_{0};  // bytes before each input, and after the last
+  std::vector<uint64_t> bytes_before_{0};  // bytes on disk before each input; the last element is the sum of all
   bool all_known_ = true;
   uint64_t first_file_bytes_ = 0;
   WakeUp wake_up_;
@@ -61,12 +61,12 @@ class InputSource final : public Source {
   std::unique_ptr<Decoder> decoder_;  // null: the first bytes were not read yet
   std::unique_ptr<LineSplitter> splitter_;
   std::string head_;   // first bytes of the input
-  uint64_t skip_ = 0;  // bytes that were imported before and still have to be skipped
+  uint64_t skip_ = 0;  // bytes that an earlier run imported and that still have to be skipped
   Tail skipped_;
   std::vector<char> buffer_;
   std::string_view undecoded_;  // a part of the buffer or of head_
   uint64_t file_bytes_ = 0;
-  bool patient_ = false;  // true if everything that can be handed over was handed over
+  bool patient_ = false;  // true if the splitter holds no whole line, so the next Read may wait without limit
 
   std::deque<Chunk> chunks_;
   Status error_;
@@ -78,7 +78,7 @@ Status InputSource::Begin() {
     Result<std::optional<uint64_t>> size = InputFile::Look(options_.inputs[i]);
     if (!size.ok()) {
       if (i >= options_.first_input) return size.status();
-      size = std::optional<uint64_t>(0);  // it was imported before
+      size = std::optional<uint64_t>(0);  // an earlier run imported it
     }
     all_known_ = all_known_ && size.value().has_value();
     bytes_before_.push_back(bytes_before_.back() + size.value().value_or(0));
@@ -209,7 +209,7 @@ void InputSource::AtEnd() {
   ++input_;
 }
 
-// Does not hand over an incomplete line, because it would count as another line.
+// Does not pass on an incomplete line, because the import would judge it as if it were whole.
 void InputSource::Fail(const std::string& what, const Status& status) {
   splitter_->Flush(keep_);
   const uint64_t lines = splitter_->place().lines;

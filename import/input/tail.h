@@ -17,7 +17,7 @@ class Tail {
   Tail() = default;
   explicit Tail(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  // Adds the bytes that come next in the input, decompressed.
+  // Adds the next bytes of the decompressed input.
   void Add(std::string_view bytes);
 
   // Returns the last kTailBytes bytes, or all if there are fewer.

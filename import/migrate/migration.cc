@@ -22,7 +22,7 @@ constexpr size_t kMarksAtOnce = 4096;
 
 class StoreCopy {
  public:
-  // `to` saves under the name `name`. Only events that came from `from` were ever saved under it.
+  // `to` saves events with the origin `name`. Only events that were copied from `from` have this origin.
   StoreCopy(const RocksDbStore& from, PostgresStore& to, const std::string& name, AdaptiveLimiter& limiter,
             const MigrationOptions& options)
       : from_(from),
@@ -31,8 +31,9 @@ class StoreCopy {
         options_(options),
         gate_(&limiter, {.work_class = WorkClass::kBulk}, Clock::System()) {}
 
-  // Removes events before it copies events; otherwise an older version that came since would be refused. Copies the
-  // marks of vanished authors after the events; otherwise `to` would refuse the requests to vanish.
+  // Removes events before it copies events; otherwise `to` would refuse an older version that `from` has saved since
+  // the last run. Copies the marks of vanished authors after the events; otherwise `to` would refuse the requests to
+  // vanish.
   Result<MigrationProgress> Run() {
     Status done = FindPlace();
     if (done.ok()) done = CopyMarks(Shelf::kDeletedIds);
@@ -69,7 +70,8 @@ class StoreCopy {
     return {};
   }
 
-  // A version that was replaced leaves no mark, and its replacement may be gone as well.
+  // Removes copied versions that `from` no longer has. A version that was replaced leaves no mark, and the event that
+  // replaced it may have disappeared as well.
   Status RemoveReplaced() {
     const Result<Moment> there = from_.Now();
     if (!there.ok()) return there.status();
@@ -120,7 +122,8 @@ class StoreCopy {
     return written.ok() ? Write() : written;
   }
 
-  // The note is written after the events, so after a kill `to` has some of the next events already.
+  // Saves the events, then the place that the copy has reached. After a kill between the two, the next run copies some
+  // events that `to` has already.
   Status Write() {
     if (batch_.empty()) return {};
     std::vector<SaveResult> results(batch_.size());
@@ -171,7 +174,7 @@ class StoreCopy {
 
 }  // namespace
 
-// A migration saves under a name of its own, which shows that its events came from this database.
+// The events of a migration get an origin of their own, which shows that they came from this database.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
   std::string identity;
   if (const rocksdb::Status read = from.db()->GetDbIdentity(identity); !read.ok())
@@ -186,7 +189,7 @@ Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const M
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  // An event that the PostgreSQL would not save now was replaced or deleted there, so it is not missing.
+  // An event that PostgreSQL would refuse to save now was replaced or deleted there, so it is not missing.
   const auto let_go = [&](EventView event) -> Result<bool> {
     const Result<SaveOutcome> outcome =
         to.postgres_store()->Judge(Event(std::string(event.record())), options.now_seconds);

@@ -23,7 +23,7 @@ using simdjson::dom::element;
 
 constexpr uint64_t kVersion = 1;
 
-// Reads the members of an object, and remembers the first that is missing or of another type.
+// Reads the members of a JSON object, and remembers the first that is missing or of another type.
 class Reader {
  public:
   explicit Reader(element object) : object_(object) {}
@@ -127,7 +127,7 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   return checkpoint;
 }
 
-// The entry of a pipe in /proc is a link to nothing, so the path keeps its name.
+// The canonical path fails for a pipe in /proc (/dev/fd/63), whose link has no target. The result then keeps the link.
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(path), error);

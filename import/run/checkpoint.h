@@ -18,27 +18,26 @@ namespace weir {
 struct Checkpoint {
   std::vector<std::string> inputs;  // absolute paths, for people who read the file
   std::vector<std::string> names;   // the same inputs as the user named them and as the rejects file has them
-  uint32_t input = 0;               // index of the input that has the place
-  Place place;
+  uint32_t input = 0;               // index of the input in which `place` is
+  Place place;                      // the place that the import has reached
   std::string tail;     // Tail::Hex of the bytes before the place (import/input/tail.h); empty at the start of an input
   Tally tally;          // outcomes of all lines before the place
   std::string rejects;  // absolute path of the rejects file; empty: rejected lines are not kept
-  uint64_t rejects_bytes = 0;  // length of the rejects file at the place
+  uint64_t rejects_bytes = 0;  // length of the rejects file when the import had reached the place
   std::string database;  // identity of the database that was imported into; empty: that of a relay named by --relay
 };
 
 std::string ToJson(const Checkpoint& checkpoint);
-// Returns the checkpoint. The error completes a sentence that begins with "the checkpoint …": "is damaged: …", "is of
-// version 2, this program knows 1".
+// Returns the checkpoint, or an error that completes a sentence "the checkpoint …": "is damaged: …", "is of version 2,
+// this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// Returns the path as an absolute one without symbolic links. So a file has the same path, whatever directory it was
-// named from.
+// Returns the absolute path without symbolic links. So a file has the same path, whatever the current directory is.
 std::string AbsolutePath(const std::string& path);
 // Returns AbsolutePath for each input; "-", standard input, stays as it is.
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
-// Returns the file name of the checkpoint for these inputs and for the relay that the user named (--relay; may be
-// empty).
+// Returns the file name of the checkpoint for these inputs and this relay. `relay` is the URL that the user gave with
+// --relay, or empty.
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
 
 // The file of a checkpoint. Not thread-safe.

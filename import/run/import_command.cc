@@ -129,8 +129,8 @@ ImportSummary Summarize(const ImportJob& job, const Status& status, bool stopped
   return summary;
 }
 
-// Opens standard streams that are closed, because files that are opened later would take their place. Returns true if
-// there is a standard input.
+// Opens standard streams that are closed, because a file that is opened later would otherwise get their descriptor.
+// Returns true if there is a standard input.
 bool OpenStandardStreams() {
   bool has_input = true;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -150,7 +150,7 @@ int Print(const ImportSummary& summary, bool json) {
 int Import(const ImportFlags& flags, const RelayConfiguration& configuration, const std::string& go_on) {
   StopSignals signals;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of the shell on the size of files is an error like any other
-  // The progress display shows the content of a warning, and a warning would tear the display.
+  // Does not log warnings: the progress display shows the same problems, and a logged line would damage the display.
   SetUpLogging(std::max(configuration.log_level, flags.quiet ? LogLevel::kWarn : LogLevel::kError),
                configuration.log_format);
   signals.Listen();

@@ -32,7 +32,8 @@ SourceOptions SourceOptionsOf(const RelaySettings& relay, const ImportJobOptions
 
 std::string EventsIn(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
-// The relay's token is WEIR_ADMIN_TOKEN, or the one in the data directory if this relay runs on it.
+// Returns the address of the relay that --relay names. Its token is WEIR_ADMIN_TOKEN, or else the token in the data
+// directory if that relay runs on this directory.
 Result<RelayAddress> NamedRelay(const RelayConfiguration& configuration, const ImportJobOptions& options) {
   RelayAddress address{.url = options.relay, .holder = ""};
   if (options.admin_token.empty()) {
@@ -100,7 +101,8 @@ class Job final : public ImportJob {
   std::string Directory() const { return configuration_.data_dir + "/import"; }
   std::string CheckpointPath() const { return Directory() + "/" + CheckpointName(paths_, options_.relay); }
   std::string RejectsPath() const { return options_.rejects.empty() ? Directory() + "/rejects.tsv" : options_.rejects; }
-  // Returns an empty name for a relay elsewhere, of whose database nothing is known, and for a dry run.
+  // Returns the identity of the database. Returns an empty one on a dry run, and for a relay that --relay names,
+  // because the identity of its database is not known.
   Result<std::string> Database() const;
   bool HasDatabaseOf(const Checkpoint& old, const Result<std::string>& database) const;
   Status GoOnFrom(Checkpoint old);
@@ -120,7 +122,8 @@ class Job final : public ImportJob {
   std::unique_ptr<Destination> destination_;  // last: it calls run_ until it is destroyed
 };
 
-// Looks before anything is created, because a name may be wrong. If an import resumes, finished inputs may be gone.
+// Checks the names of the inputs before the job creates anything. If the import resumes, inputs that an earlier run
+// finished may be gone, so missing inputs are no error here.
 Status Job::LookAtInputs() {
   if (options_.rejects == "-")
     return Status::Error("--rejects - would make a file of that name; --rejects /dev/stderr shows the rejected lines");
@@ -179,7 +182,7 @@ Status Job::GoOnFrom(Checkpoint old) {
     return Status::Error("the checkpoint " + AsText(checkpoint_->path()) + " is of other files; start anew without " +
                          "--resume");
   }
-  // Another database lacks the events before the place.
+  // Another database would lack the events before the checkpoint.
   const Result<std::string> database = Database();
   if (!database.ok()) return database.status();
   if (!HasDatabaseOf(old, database)) {
@@ -241,7 +244,7 @@ ProgressNumbers Job::Progress() const {
   ProgressNumbers progress;
   progress.tally = state.tally;
   progress.begun = state.begun;
-  // A file that grows counts with the size that it had at the start.
+  // If a file grows during the import, it counts with the size that it had at the start.
   progress.input_bytes =
       std::min(source_->bytes_before(state.input) + state.file_bytes, source_->bytes_before(size_t{state.input} + 1));
   progress.total_bytes = source_->total_bytes();

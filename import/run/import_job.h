@@ -38,18 +38,18 @@ class ImportJob {
   // Closes the database.
   virtual ~ImportJob() = default;
 
-  // Returns notes to show to the user before Run: the destination of the events, the place to continue at, and the
-  // like.
+  // Returns notes for the user, to print before Run: for example the destination of the events, and the line after
+  // which the import continues.
   virtual const std::vector<std::string>& notes() const = 0;
 
   // Imports everything; see ImportRun::Run (import_run.h).
   virtual Status Run() = 0;
   // Makes Run return soon.
   virtual void Stop() = 0;
-  // Returns the progress without the rates.
+  // Returns the progress. Its rates are 0; the display computes them.
   virtual ProgressNumbers Progress() const = 0;
 
-  // Call it after Run. Returns the summary; the caller sets `end`, `error`, `time` and `go_on`.
+  // Returns the summary, in which the caller sets `end`, `error`, `time` and `go_on`. Call it after Run.
   virtual ImportSummary Summary() const = 0;
   // Returns true if the job keeps a checkpoint, so that --resume can continue it if Run ended early. A dry run has
   // none.

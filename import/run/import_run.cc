@@ -20,8 +20,8 @@ ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
 }
 
 Status ImportRun::Run(Source& source, Destination& destination) {
-  // Writes a checkpoint at once, so that an import can be resumed even if it is killed before it settles anything. A
-  // resumed import does not know the tail yet, but the checkpoint that exists has it.
+  // Writes a checkpoint at once, so that an import can be resumed even if it is killed before it settles anything. An
+  // import that resumes does not know the tail yet, but it has a checkpoint on disk already.
   if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
     TellCheckpoint(WriteCheckpoint());
   }
@@ -33,7 +33,7 @@ Status ImportRun::Run(Source& source, Destination& destination) {
   const Status fed = Feed(source, destination);
   const Status finished = destination.Finish();
   Attach(nullptr, nullptr);
-  // An error of the input takes precedence over errors that follow from it.
+  // An error of the source takes precedence over an error of the destination, which may follow from it.
   Status status = stopped() ? Status::Error("stopped") : !fed.ok() ? fed : finished;
   input_failed_ = !stopped() && !fed.ok();
   const Status closed = Close(status.ok());
@@ -101,7 +101,7 @@ bool ImportRun::WriteRejects() {
   return false;
 }
 
-// A problem that still lasts when the run is stopped is not cleared.
+// Clears the problem after a success. If the run is stopped before that, the problem stays.
 Status ImportRun::Insist(const std::function<Status()>& write) {
   Status status = write();
   if (status.ok()) return status;
@@ -143,7 +143,7 @@ Status ImportRun::WriteCheckpoint() {
   return parts_.checkpoint->Write(checkpoint_);
 }
 
-// Reports a problem once, when it begins: the import does not wait for its checkpoint.
+// Logs a problem when it begins, and not again while it lasts. The import goes on without the checkpoint.
 void ImportRun::TellCheckpoint(const Status& written) {
   if (!written.ok() && checkpoint_problem_.empty()) spdlog::error("{}", written.message());
   checkpoint_problem_ = written.message();
@@ -153,7 +153,7 @@ Status ImportRun::Close(bool whole) {
   std::lock_guard lock(settling_);
   over_ = true;
   if (!whole) {
-    // If nothing was settled, the first checkpoint is still right, and the tail may not be known.
+    // If no line was settled, the checkpoint on disk is still right, and the tail may not be known.
     const bool moved = checkpoint_.input != options_.from.input || checkpoint_.place.bytes != options_.from.place.bytes;
     Status status = moved ? WriteCheckpoint() : Status();
     checkpoint_problem_ = status.message();

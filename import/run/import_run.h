@@ -33,16 +33,16 @@ struct ImportRunParts {
 
 struct ImportRunOptions {
   std::vector<std::string> inputs;  // the names that the user gave
-  Checkpoint from;                  // place to begin at; every checkpoint copies its names, rejects and database
-  uint64_t file_bytes = 0;          // bytes on disk before that place; 0: not known
+  Checkpoint from;                  // the place to begin at; later checkpoints keep its names, rejects and database
+  uint64_t file_bytes = 0;          // bytes of the input on disk before that place; 0: not known
   Duration checkpoint_interval = std::chrono::seconds(1);
   std::chrono::milliseconds retry{500};  // pause before a failed write of the rejects file is repeated
 };
 
-// How much is settled.
+// How much of the inputs is settled (import/settled.h).
 struct ImportRunState {
-  uint32_t input = 0;       // index of the input that has the place
-  Place place;              // place behind the last settled line; always between two lines
+  uint32_t input = 0;       // index of the input in which `place` is
+  Place place;              // the end of the last settled line
   uint64_t file_bytes = 0;  // bytes of that input on disk that are settled
   Tally tally;
   bool begun = false;   // true once a chunk of this run is settled
@@ -53,20 +53,21 @@ class ImportRun {
  public:
   ImportRun(const ImportRunParts& parts, ImportRunOptions options);
 
-  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise settles as
-  // many lines as possible, writes the place that was reached into the checkpoint, and returns the error of the source,
-  // the error of the destination, or "stopped".
+  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise writes the
+  // place up to which all lines are settled into the checkpoint, and returns the error of the source, the error of the
+  // destination, or "stopped".
   Status Run(Source& source, Destination& destination);
   // Makes Run return soon. May be called before Run.
   void Stop();
 
-  // Takes a chunk that the destination has settled. Writes its rejected lines, and repeats that until it succeeds or
-  // Stop is called.
+  // Takes a chunk that the destination has settled. Writes the chunk's rejected lines to the rejects file, and after an
+  // error tries again until the write succeeds or Stop is called.
   void OnSettled(const SettledChunk& settled);
   ImportRunState State() const;
   // Returns true if the error that Run returned came from the source.
   bool input_failed() const { return input_failed_; }
-  // Returns why the last checkpoint could not be written (it is then earlier than the end of Run); empty if it was.
+  // Returns why the last checkpoint could not be written; empty: it was written. If it was not, the checkpoint on disk
+  // is an earlier one.
   const std::string& checkpoint_problem() const { return checkpoint_problem_; }
 
  private:
@@ -84,15 +85,15 @@ class ImportRun {
   const ImportRunParts parts_;
   const ImportRunOptions options_;
 
-  // Guards the next members. OnSettled uses them, and Run uses them at its start and end. A destination that was
-  // stopped may still call OnSettled.
+  // Guards the members up to input_failed_. OnSettled uses them, and Run uses them before and after the import. A
+  // destination that was stopped may still call OnSettled.
   std::mutex settling_;
   Checkpoint checkpoint_;    // the state after the last settled line, except the tail
   Tail tail_;                // bytes before the place of checkpoint_
-  Tail open_tail_;           // tail_ with the settled pieces of a long line that follow
+  Tail open_tail_;           // tail_ plus the settled pieces of a long line whose last piece is not settled yet
   uint32_t tail_input_ = 0;  // index of the input of the tails
   TimePoint next_checkpoint_;
-  bool over_ = false;  // true if rejects could not be written, or Run is done: later chunks are ignored
+  bool over_ = false;  // true if OnSettled ignores further chunks: rejects could not be written, or Run is done
   std::string checkpoint_problem_;
   bool input_failed_ = false;
 
@@ -101,9 +102,10 @@ class ImportRun {
   ImportRunState state_;
   bool stop_ = false;
 
-  // These have a lock of their own, because a destination's Stop may wait until OnSettled returns.
+  // Guards source_ and destination_. It is a lock of its own, because a destination's Stop may wait until OnSettled
+  // returns.
   std::mutex feeding_;
-  Source* source_ = nullptr;  // set while Run is feeding
+  Source* source_ = nullptr;  // null unless Run is reading and pushing
   Destination* destination_ = nullptr;
 };
 

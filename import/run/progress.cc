@@ -14,7 +14,7 @@ namespace {
 // The bar takes a quarter of the terminal's width; a narrow terminal shows only the numbers.
 constexpr size_t kNarrowestForABar = 70;
 constexpr size_t kWidestBar = 42;
-// A longer estimate is not shown.
+// The longest estimate that is shown, in seconds.
 constexpr double kLongestRemaining = 100 * 3600.0;
 
 std::string Fixed(double number) {
@@ -136,7 +136,7 @@ std::string ProgressLine(const ProgressNumbers& progress) {
   return line;
 }
 
-// Keeps one sample that is older than the span, so that the whole span is covered.
+// Keeps one sample that is older than the span, so that the samples cover the whole span.
 void RateWindow::Add(TimePoint now, uint64_t events, uint64_t bytes) {
   samples_.push_back({now, events, bytes});
   while (samples_.size() > 2 && samples_[1].time <= now - kSpan) samples_.pop_front();

@@ -14,7 +14,7 @@ namespace {
 
 using Style = ProgressDisplayParts::Style;
 
-// Goes to the first column and clears the line.
+// Moves the cursor to the first column and clears the line.
 constexpr std::string_view kWipe = "\r\x1b[K";
 
 }  // namespace

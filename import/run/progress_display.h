@@ -1,5 +1,5 @@
 // ProgressDisplay: shows the progress of an import or an export. On a terminal it redraws one line five times a second;
-// in a log it writes a line every five seconds. It reports a problem once when it begins and once when it is over.
+// in a log it writes a line every five seconds. It prints one line when a problem begins and one when the problem ends.
 #pragma once
 
 #include <condition_variable>
@@ -25,15 +25,15 @@ struct ProgressDisplayParts {
   enum class Style : uint8_t { kBar, kLines, kNone };
 
   Style style = Style::kLines;
-  std::function<ProgressNumbers()> progress;  // returns the numbers; the rates are not used
+  std::function<ProgressNumbers()> progress;  // returns the numbers; the display computes the rates itself
   std::function<void(std::string_view text)> write = WriteToStandardError;  // prints a text
   std::function<size_t()> columns = Columns;                                // returns the width of the terminal
   std::function<std::string(const ProgressNumbers& progress, size_t columns)> bar = ProgressBar;  // makes the line
   const Clock& clock = Clock::System();
 };
 
-// Either Start makes a thread that calls Tick five times a second until Stop, or the caller calls Tick. Only one thread
-// at a time may call Tick, which calls the functions of the parts.
+// The caller calls either Start, which makes a thread that calls Tick five times a second until Stop, or Tick itself.
+// Only one thread at a time may call Tick. Tick calls the functions in ProgressDisplayParts.
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kBarInterval{200};
@@ -45,10 +45,10 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void Start();
-  // Ends the thread and erases a line that was drawn on a terminal. May be called again.
+  // Ends the thread and erases the line that was drawn on a terminal. May be called again.
   void Stop();
 
-  // Gets the numbers and shows what is due.
+  // Gets the numbers, then redraws the line on the terminal, or prints a line of the log if five seconds have passed.
   void Tick();
 
  private:

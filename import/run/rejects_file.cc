@@ -27,15 +27,16 @@ std::string Entry(std::string_view input, const Reject& reject) {
   return AsText(input) + ":" + std::to_string(reject.line) + "\t" + AsText(reject.reason) + "\t";
 }
 
-// Returns true if an entry that begins with `begin` was written for this input. A last entry may be cut off anywhere.
+// Returns true if an entry that begins with `begin` was written for this input. If `cut_off`, the entry may be
+// incomplete.
 bool Belongs(std::string_view begin, bool cut_off, const std::string& input) {
   const std::string head = AsText(input) + ":";
   return begin.starts_with(head) || (cut_off && head.starts_with(begin));
 }
 
-// Returns true if all entries from `offset` on were written for these inputs. Lines may have any length, so only the
-// needed part of each is kept. The first line may be empty: an entry that was cut off ended there, and the next entry
-// began a new line.
+// Returns true if all entries from `offset` on were written for these inputs. Lines may have any length, so the
+// function keeps only the part of each line that it needs. The first line may be empty: Write began a new line after an
+// entry that was cut off.
 bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::string> inputs) {
   size_t longest = 0;
   for (const std::string& input : inputs) longest = std::max(longest, AsText(input).size() + 1);
@@ -122,7 +123,7 @@ Status RejectsFile::Write() {
   if (!file_.is_open()) {
     if (Status status = Open(); !status.ok()) return status;
   }
-  // The part of an entry that a killed process left becomes a line of its own.
+  // A killed process may have left a part of an entry. It becomes a line of its own.
   if (!std::exchange(begun_, true) && EndsWithinALine()) waiting_.insert(0, "\n");
   while (written_ < waiting_.size()) {
     const ssize_t size = write(file_.descriptor(), waiting_.data() + written_, waiting_.size() - written_);
@@ -143,7 +144,7 @@ Status RejectsFile::Sync() {
 }
 
 void RejectsFile::Forget() {
-  // If the file cannot be cut, it ends in a part of a line, which CutBack understands.
+  // If the file cannot be cut, it ends with a part of a line, which CutBack accepts.
   if (written_ > 0 && ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) errno = 0;
   waiting_.clear();
   written_ = 0;

@@ -1,10 +1,10 @@
-// RejectsFile: the file to which an import appends the lines that it rejected, each with its place and the reason, so
-// that none is lost.
+// RejectsFile: the file to which an import appends the lines that it rejected, each with its input, its line number and
+// the reason, so that no line is lost.
 //
 //   events.jsonl:17<TAB>the signature is not its author's<TAB>the line's bytes as they were
 //
-// Only one import at a time may write it, from Open until the destructor. A file that this object created and that is
-// empty at the end is deleted. Not thread-safe.
+// The object locks the file from Open until the destructor, so only one import at a time writes it. The destructor
+// deletes the file if this object created it and it is empty. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class RejectsFile {
   RejectsFile& operator=(const RejectsFile&) = delete;
 
   // Opens the file, and creates it if it does not exist; its directory must exist. Returns an error if another import
-  // has it open. Write opens the file if the caller did not.
+  // has the file open. Write and CutBack open the file if it is not open.
   Status Open();
-  // Cuts off everything after the first `bytes` bytes, because an import that resumes will reject those lines again. If
-  // one of the lines was not written for `inputs`, cuts nothing: a line that occurs twice is better than a lost line of
-  // another import. Opens the file if it is not open.
+  // Cuts off everything after the first `bytes` bytes, because an import that resumes will reject those lines again.
+  // But if one of these lines belongs to an input that is not in `inputs`, cuts nothing: it is better to keep a line
+  // twice than to lose a line of another import.
   Status CutBack(uint64_t bytes, std::span<const std::string> inputs);
 
   // Takes the rejected lines of a chunk of the input `input`; Write then writes them.
@@ -39,9 +39,9 @@ class RejectsFile {
   // Writes the lines that Add took. After an error, for example on a full disk, the next Write continues at the byte
   // where this one stopped.
   Status Write();
-  // Syncs the file. Returns success when everything that was written is on disk.
+  // Syncs the file. Returns success when everything that Write wrote is on disk.
   Status Sync();
-  // Drops the lines that are not written completely, and cuts off the written part of them.
+  // Drops the lines that are not written completely, and removes their written part from the file.
   void Forget();
 
   // Returns the length of the file without the lines that are not written completely.

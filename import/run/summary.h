@@ -19,18 +19,18 @@ struct ImportSummary {
   std::string error;  // empty unless kFailed
   bool dry_run = false;
   Tally tally;                  // counts of this run and, if it resumed, of the runs before
-  uint64_t read_before = 0;     // lines that the runs before had read
-  uint64_t bytes_before = 0;    // bytes that the runs before had read
+  uint64_t read_before = 0;     // lines that the runs before had settled
+  uint64_t bytes_before = 0;    // bytes that the runs before had settled
   Duration time{};              // duration of this run
   ImportConditions conditions;  // at the end of this run
-  // The next five matter only if `end` is not kWhole.
+  // The next five members have a meaning only if `end` is not kWhole.
   std::string input;                   // the input of the last settled line
   uint64_t line = 0;                   // number of the last settled line in `input`
-  std::string damaged;                 // input that must be repaired first; may be the one after `input`; empty: none
+  std::string damaged;                 // input to repair before a resume; may be the one after `input`; empty: none
   std::vector<std::string> not_begun;  // names of inputs that were not begun
   std::string go_on;                   // command that resumes the import; empty: it cannot be resumed
-  std::string checkpoint_problem;  // why a resumed import would begin earlier than this one ended; empty: it would not
-  std::string rejects;             // the file with the rejected lines; empty: there are none, or they are not kept
+  std::string checkpoint_problem;      // error of the last checkpoint: a resume would begin earlier; empty: no error
+  std::string rejects;                 // the file with the rejected lines; empty: there are none, or they are not kept
 };
 
 // Returns 0 if all lines were imported or not needed, 1 if some were rejected, and 2 if `end` is not kWhole.

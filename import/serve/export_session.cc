@@ -11,9 +11,10 @@
 namespace weir {
 namespace {
 
-constexpr Cost kSliceCost{128 << 10};  // above the cost up to which a read is cheap for the gate
+constexpr Cost kSliceCost{128 << 10};  // so large that the scan gate counts the slice as a scan, not as a cheap read
 constexpr Duration kRetryAfter = std::chrono::seconds(1);
-// A proxy may hide a broken connection and pass on a part as if it were whole; the count in the trailer reveals that.
+// A proxy may hide a broken connection and pass on a part of the answer as if it were whole. The count of events in
+// this trailer reveals that.
 constexpr const char* kEventsTrailer = "Weir-Exported-Events";
 
 }  // namespace
@@ -28,7 +29,7 @@ void ExportSession::Start() {
   GoOn();
 }
 
-// Asks the gate again for each slice, so that exports take turns.
+// Asks the limiter for permission for the next slice. Each slice needs a new one, so that exports take turns.
 void ExportSession::GoOn() {
   admission_.reset();
   admission_.emplace(parts_.context.limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
@@ -37,7 +38,7 @@ void ExportSession::GoOn() {
     exporter_->Suspend();
     CountHeld(exporter_->held_bytes());
   }
-  // The gate calls this callback under its lock, so the callback only posts.
+  // The limiter calls this callback while it holds a lock, so the callback only posts a task.
   admission_->OnSettled([post = post_, weak = weak_from_this()] {
     post([weak] {
       if (const auto self = weak.lock()) self->AfterGate();
@@ -59,7 +60,7 @@ void ExportSession::AfterGate() {
   });
 }
 
-// Gives up the snapshot and the place at the gate until the session goes on. No slice may be running.
+// Releases the snapshot and the limiter's permission until the session continues. REQUIRES: no slice is running.
 void ExportSession::Wait() {
   admission_.reset();
   if (!exporter_) return;
@@ -67,7 +68,8 @@ void ExportSession::Wait() {
   CountHeld(exporter_->held_bytes());
 }
 
-// Counts the bytes as waiting, because they are for later slices, and each of those waits for its turn.
+// Reports the memory that the session holds. The bytes count as waiting (OwnUse::kWaiting), because they belong to
+// later slices, which have no permission yet.
 void ExportSession::CountHeld(uint64_t bytes) {
   const auto more = static_cast<int64_t>(bytes) - static_cast<int64_t>(counted_bytes_);
   parts_.context.count_own_bytes(more, OwnUse::kWaiting);
@@ -79,7 +81,7 @@ void ExportSession::OnShutdown() {
 }
 
 void ExportSession::OnEnd(std::string_view cause) {
-  // If the client did not take the whole answer, the export broke off, although all was written.
+  // If the client did not take the whole answer, the export is not complete, although the session wrote all of it.
   if (done_ && cause.starts_with("answered")) {
     spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events(),
                  ToSeconds(parts_.context.clock.Now() - began_));
@@ -158,7 +160,8 @@ void ExportSession::OnPiece(const Piece& piece) {
   SubmitWhenTaken();
 }
 
-// Goes on when Write takes a whole slice, even if the setting lets few bytes wait for a client.
+// Continues when so few bytes wait that Write takes a whole slice, even if a setting lets fewer bytes wait for a
+// client.
 void ExportSession::SubmitWhenTaken() {
   if (exchange_->pending_bytes() <= HttpExchange::kAlwaysTaken) return GoOn();
   Wait();
@@ -176,7 +179,7 @@ void ExportSession::Break(const std::string& cause) {
   exchange_->End();
 }
 
-// The caller holds the lock, and no slice is running.
+// REQUIRES: mutex_ is locked, and no slice is running.
 void ExportSession::Release() {
   if (std::exchange(released_, true)) return;
   exporter_.reset();

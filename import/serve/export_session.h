@@ -1,12 +1,12 @@
-// ExportSession: answers one GET /api/export (import_service.h). It exports one slice after the other on the workers
-// (import/export/exporter.h), and pauses while the client does not read.
+// ExportSession: answers one GET /api/export (import_service.h). The session exports one slice of events after the
+// other (import/export/exporter.h) on the threads of a pool, and pauses while the client does not read.
 //
 // Each slice needs the limiter's permission, as a bulk scan (throttle/scan_gate.h). While the session waits for the
-// limiter or for the client, it holds no snapshot of the store; the other memory that it holds is reported as memory of
-// the program (monitors/own_bytes.h).
+// limiter or for the client, it holds no snapshot of the store. It reports the other memory that it holds to the memory
+// monitor (monitors/own_bytes.h).
 //
-// If the store cannot be read in the middle of the answer, the session breaks the connection off and does not end the
-// answer, so that the client sees that the answer is not complete.
+// If the store cannot be read in the middle of the answer, the session closes the connection without ending the answer,
+// so the client sees that the answer is not complete.
 //
 // Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
 // thread.
@@ -35,7 +35,7 @@ struct ExportSessionParts {
   ExportPlan plan;
   Party party;
   std::string address;
-  std::unique_ptr<RunningLimit::Slot> slot;  // destroyed when the session no longer uses the store
+  std::unique_ptr<RunningLimit::Slot> slot;  // released when the session no longer uses the store
 };
 
 class ExportSession final : public HttpStreamHandler, public std::enable_shared_from_this<ExportSession> {
@@ -43,7 +43,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   ExportSession(ExportSessionParts parts, HttpExchange& exchange);
   ~ExportSession() override;
 
-  // Begins the first slice. Call it once.
+  // Begins the export. Call it once.
   void Start();
 
   // Any thread may call these, for displays.
@@ -86,7 +86,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   std::atomic<uint64_t> events_{0};
   bool begun_ = false;
   bool done_ = false;                               // true when the whole answer was written
-  std::atomic<bool> over_{false};                   // true when nothing more is written
+  std::atomic<bool> over_{false};                   // true when the session writes no more
   std::optional<boost::asio::steady_timer> retry_;  // must not outlive the exchange
 
   // Used by the slice that runs on a worker, or else by the I/O thread.

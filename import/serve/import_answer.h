@@ -1,5 +1,5 @@
-// The lines of JSON in the answer of POST /api/import (import_service.h). The relay writes them, and `weir import`
-// reads them.
+// Writes and reads the lines of JSON in the answer to POST /api/import (import_service.h). The relay writes these
+// lines, and `weir import` reads them.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ImportReject {
 };
 
 struct ImportProgress {
-  bool done = false;   // true in the last line of an answer without an error: all lines are settled
-  uint64_t lines = 0;  // settled lines, counted from the start of the body
+  bool done = false;   // true in the last line of an answer without an error: the whole body is settled (settled.h)
+  uint64_t lines = 0;  // number of settled lines, which are the first lines of the body
   Tally tally;         // outcomes of these lines
   ImportConditions conditions;
 };
@@ -38,8 +38,8 @@ std::string ToLine(const ImportReject& reject);
 std::string ToLine(const ImportProgress& progress);
 std::string ToLine(const ImportError& error);
 
-// Reads one line without its line feed. Ignores members that it does not know. Returns an error if the line is none of
-// these.
+// Reads one line without its line feed. Ignores unknown members. Returns an error if the line is neither a reject nor
+// progress nor an error.
 Result<ImportAnswerLine> ParseAnswerLine(std::string_view line);
 
 }  // namespace weir

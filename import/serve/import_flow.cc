@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-// A client that waits for the commit thread waits for a write of this many events at most: about a millisecond and a
-// sync. With 256 events the import was not faster, because verification limits it.
+// A client whose event waits for the commit thread waits for a write of at most this many import events: about a
+// millisecond plus a sync. With 256 events the import was not faster, because verification limits its speed.
 constexpr size_t kSaveEvents = 64;
 
-// A run without a POST for this long is over; parts that come later belong to another run.
+// A run that has had no POST for this long is over. A part that comes later is refused with 409.
 constexpr Duration kLongestBreak = std::chrono::seconds(5);
 
 }  // namespace
@@ -129,7 +129,7 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
     feeding = PostOf(feeding_);
   }
   if (post) post->OnSettled(settled);
-  // There may now be room for the part whose turn it is.
+  // The window may now have room for the part that may pass its lines.
   if (feeding && feeding != post) feeding->Notify();
 }
 

@@ -2,9 +2,10 @@
 // (import_post.h).
 //
 // A file that a client sends whole is one POST. A run of `weir import` is many POSTs, called parts; several are open at
-// once. A part passes its lines to the pipeline after all parts before it have passed theirs. So the lines are saved in
-// the order of the parts, and the lines of one part are judged while those of the part before are saved. If one POST of
-// a flow breaks off, the flow breaks off the others, too.
+// once. A part passes its lines to the pipeline after all parts before it have passed theirs. So the pipeline saves the
+// lines in the order of the parts, and judges the lines of one part while it saves those of the part before. If one
+// POST of a flow breaks off, that is, ends before all its lines are settled (settled.h), the flow ends the others with
+// an error.
 //
 // Threads: any thread may call the functions. The pipeline's thread calls ImportPost::OnSettled.
 #pragma once
@@ -44,12 +45,13 @@ struct ImportFlowParts {
   std::string address;            // address of the client
   uint64_t whole_bytes = 0;       // bytes of the whole import; 0: not known
   std::string traceparent;        // header field of the first POST; may be empty
-  std::function<void()> on_idle;  // called in Leave, after a POST has left the flow
+  std::function<void()> on_idle;  // called by Leave each time that a POST has left the flow
 };
 
 class ImportFlow {
  public:
-  // All imports together hold at most as many bytes as the relay allows for events in flight (RelayContext::budget).
+  // The most imports that run at once, and the largest window of one (window_bytes). The windows of all imports
+  // together are at most as large as the memory that the relay allows for events in flight (RelayContext::budget).
   static constexpr uint64_t kMostAtOnce = 4;
   static constexpr uint64_t kMostWindowBytes = 4 << 20;
 
@@ -57,20 +59,20 @@ class ImportFlow {
   ~ImportFlow();
 
   const ImportFlowParts& parts() const { return parts_; }
-  // Returns the largest weight of the chunks that are not settled (WeightOf in import/input/chunk.h). The most recent
-  // chunks may exceed it.
+  // Returns the limit, in bytes, for the weight of the unsettled chunks (WeightOf in import/input/chunk.h). The last
+  // chunks that were pushed may exceed it.
   uint64_t window_bytes() const { return window_bytes_; }
 
-  // The service (import_service.h) calls the following five, one at a time.
+  // The service (import_service.h) calls the following five functions, one call at a time.
   // Expects returns true if `part` is the next part, and the flow has not broken off.
   bool Expects(uint32_t part) const;
-  // has_slot returns true if the flow holds a place among the imports that may run at once.
+  // has_slot returns true if the flow holds one of the kMostAtOnce slots for running imports.
   bool has_slot() const;
-  // Enter adds a POST. `slot` is the place for the flow; null if the flow has one.
+  // Enter adds a POST. `slot` is the flow's slot; null if the flow holds one already.
   void Enter(const std::shared_ptr<ImportPost>& post, std::unique_ptr<RunningLimit::Slot> slot);
-  // IsOver returns true if the flow broke off, or if it has no POST and will get none (a run gets none after 5 s).
+  // IsOver returns true if the flow broke off, or if it has no POST and gets no other (a run: after 5 s without one).
   bool IsOver() const;
-  // Retire drops the chunks that are not settled, waits for the write that runs, and logs the result. Blocks.
+  // Retire drops the unsettled chunks, waits until the running write is done, and logs the result. Blocks.
   void Retire();
 
   // The POSTs (import_post.h) call the following functions.
@@ -80,8 +82,8 @@ class ImportFlow {
   void Flush() { pipeline_.Flush(); }
   // NoteFed notes that `part` has passed all its lines, and notifies the next part.
   void NoteFed(uint32_t part);
-  // Leave removes a POST, which the flow then no longer calls. If `cause` is not empty, it says why the lines of the
-  // POST are not all settled; the flow then breaks off all other POSTs.
+  // Leave removes a POST, which the flow then no longer calls. If `cause` is not empty, it says why some lines of the
+  // POST are not settled; the flow then ends all other POSTs with an error.
   void Leave(const ImportPost& post, const std::string& cause);
   ImportConditions Conditions() const { return pipeline_.Conditions(); }
   // The figures of all POSTs of the flow up to now.
@@ -106,10 +108,10 @@ class ImportFlow {
 
   mutable std::mutex mutex_;  // guards the members that follow
   std::deque<std::shared_ptr<ImportPost>> posts_;
-  std::unique_ptr<RunningLimit::Slot> slot_;  // place among the imports that may run at once; null: none is held
+  std::unique_ptr<RunningLimit::Slot> slot_;  // slot for a running import; null: the flow holds none
   uint32_t next_part_ = 0;                    // the part that Expects accepts
   uint32_t feeding_ = 0;                      // the part that may pass its lines
-  uint64_t under_way_ = 0;                    // weight of the chunks that are not settled
+  uint64_t under_way_ = 0;                    // weight of the unsettled chunks
   bool full_ = false;                         // true while the window has no room
   bool retired_ = false;
   std::string cause_;  // why the flow broke off; empty: it did not

@@ -11,24 +11,25 @@ namespace {
 constexpr size_t kChunkBytes = 8 << 10;
 constexpr size_t kInboxBytes = 128 << 10;
 
-// One task divides at most this much text, or short lines whose weight is this part of the window.
+// One task ends after kTextATurn bytes of text, or after lines whose weight is 1/kTurnsPerWindow of the window.
 constexpr size_t kTextATurn = 128 << 10;
 constexpr uint64_t kTurnsPerWindow = 8;
-// The task works in steps: it decodes kDecodedBytes at once, and checks the weight after each kSplitBytes.
+// The task works in steps: it decodes kDecodedBytes at once, and checks the weight after every kSplitBytes bytes.
 constexpr size_t kDecodedBytes = 64 << 10;
 constexpr size_t kSplitBytes = 4 << 10;
-// The largest window of a frame, as log2. One byte of a client can ask for the memory of a window.
+// The largest window of a zstd frame, as log2 of bytes. One byte from a client can make the decoder allocate a window.
 constexpr int kZstdWindow = 23;
 
 constexpr std::chrono::milliseconds kTick{250};
-// While the body is paused, only writing shows that the client is gone.
+// The post writes its progress every kTicksPerProgress ticks. While the body is paused, only such a write shows that
+// the client is gone.
 constexpr uint64_t kTicksPerProgress = 4;
 
 SplitterLimits LimitsOf(const RelaySettings& settings) {
   return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
 }
 
-// Returns the result of `work`, or its exception as an error, so that the client is answered in any case.
+// Returns the result of `work`, or an error if `work` throws, so that the client gets an answer in any case.
 template <typename Do>
 Status WithFaultsAsErrors(Do work) {
   try {
@@ -93,7 +94,7 @@ void ImportPost::BreakOff(std::string why) {
   post_([self = shared_from_this(), why = std::move(why)] { self->EndWith({.message = why}, 503); });
 }
 
-// Ends the answer, passes on the bytes that came, or stops the client from sending more.
+// Does what is possible now: ends the answer, or passes on the bytes that came, and pauses or resumes the body.
 void ImportPost::Advance() {
   if (over_) return;
   const State state = Now();
@@ -132,7 +133,8 @@ void ImportPost::Feed() {
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] { self->RunFeed(); });
 }
 
-// Feeding is a party of its own, so that it waits for one of the chunks that are judged, not for all.
+// Returns the party of the tasks that divide the body. The pool serves parties in turn. The judging tasks have another
+// party, so a task of this one waits for one chunk at most, not for all chunks that are to be judged.
 Party ImportPost::PartyOfFeed() const { return {.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk}; }
 
 void ImportPost::PauseOrResume() {
@@ -188,7 +190,7 @@ Status ImportPost::TakeApart() {
   return status;
 }
 
-// Decodes the text that comes next, if some of the piece is left.
+// Decodes the next text of the piece, if any of the piece is left.
 Status ImportPost::Decode() {
   text_.clear();
   text_at_ = 0;
@@ -235,14 +237,14 @@ void ImportPost::WaitForTick() {
 void ImportPost::OnTick() {
   if (over_) return;
   if (++ticks_ % kTicksPerProgress == 0) SayProgress();
-  // Whole lines of a client that sends little do not wait for more bytes.
+  // If the client has paused, its whole lines do not wait for more bytes.
   if (!arrived_ && Now().all_settled) flush_ = splitter_.has_whole_line();
   arrived_ = false;
   Advance();
   if (!over_) WaitForTick();
 }
 
-// Writes nothing more to a client that does not read the progress.
+// Writes the progress, unless the client has not read earlier lines of the answer.
 void ImportPost::SayProgress() {
   if (exchange_->pending_bytes() > HttpExchange::kAlwaysTaken / 2) return;
   ImportProgress progress = Now().progress;
@@ -252,7 +254,8 @@ void ImportPost::SayProgress() {
   exchange_->Begin({.status = 200, .content_type = kJsonLines, .body = line, .headers = {}});
 }
 
-// The client's checkpoint relies on the answer, so all lines have to be on disk, whatever WEIR_DB_SYNC allows.
+// Syncs the store before it ends the answer, because the client's checkpoint relies on the answer: all lines have to be
+// on disk, even if WEIR_DB_SYNC asks for no sync.
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {

@@ -1,12 +1,12 @@
 // ImportPost: handles one POST /api/import (import_service.h), from its head to its answer.
 //
 // Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which the answer contains when all lines are
-// settled. The memory is bounded: the post stops reading the body while too much of it waits, for example for the lines
-// of an earlier part.
+// settled (settled.h). The memory is bounded: the post stops reading the body while too many of its bytes wait, for
+// example for the lines of an earlier part.
 //
 // Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
-// thread. One task at a time on the workers divides the body into chunks. The pipeline's thread calls OnSettled; any
-// thread may call Notify and BreakOff.
+// thread. At most one task at a time, on a worker of a pool, divides the body into chunks. The pipeline's thread calls
+// OnSettled; any thread may call Notify and BreakOff.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -28,7 +28,7 @@ inline constexpr const char* kJsonLines = "application/x-ndjson";
 
 class ImportPost final : public HttpStreamHandler, public std::enable_shared_from_this<ImportPost> {
  public:
-  // The most rejects that the answer names. The answer only counts the others.
+  // The most rejected lines for which the answer has a line. The answer only counts the others.
   static constexpr size_t kMostRejects = 10'000;
 
   ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange);
@@ -42,19 +42,19 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   void OnShutdown() override;
   void OnEnd(std::string_view cause) override;
 
-  // Takes the report on a chunk of this POST.
+  // Takes a settled chunk of this POST.
   void OnSettled(const SettledChunk& settled);
-  // Makes the I/O thread check whether the post can continue. Call it after a change in the flow.
+  // Makes the I/O thread check whether the post can continue. The flow calls it after each change.
   void Notify();
-  // Ends the answer with the error `why`, because the flow broke off.
+  // Ends the answer with the error `why`, because another POST of the flow broke off.
   void BreakOff(std::string why);
 
  private:
   // The progress of the body so far.
   struct State {
     ImportProgress progress;
-    bool all_settled = false;  // true if every line that was pushed is settled
-    bool whole = false;        // true if, in addition, no line will follow
+    bool all_settled = false;  // true if every line that was pushed to the flow is settled
+    bool whole = false;        // true if, in addition, every line of the body was pushed
     Status error;              // error in the data; success: there is none
   };
 
@@ -92,10 +92,10 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   bool arrived_ = false;  // true if bytes came since the last tick
   bool paused_ = false;   // true while the body is not read
   bool begun_ = false;    // true when the answer has begun
-  bool syncing_ = false;  // true when all lines are settled and are being synced to disk
+  bool syncing_ = false;  // true when all lines are settled and the sync to disk has begun
   bool over_ = false;     // true when the answer has ended
 
-  // Used by a worker while feeding_ is true, else by the I/O thread.
+  // Used by the task on a worker while feeding_ is true, else by the I/O thread.
   const std::unique_ptr<Decoder> decoder_;
   LineSplitter splitter_;
   std::string piece_;

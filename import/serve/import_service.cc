@@ -16,11 +16,11 @@
 namespace weir {
 namespace {
 
-// The window of an export by kOldest. It is small, because a slow client keeps it in memory for long.
+// The window of an export by kOldest. It is small, because it stays in memory while a slow client reads.
 constexpr ExportWindow kWindow{.events = 1000, .bytes = 512 << 10};
-// A priority below that of the relay's own workers, so imports and exports get the time that these leave.
+// The nice value of the workers of imports and exports. They get the processor time that the relay's own workers leave.
 constexpr int kNice = 15;
-// An ended run is noticed within this time.
+// The reaper notices within this time that a run has had no POST for too long.
 constexpr std::chrono::milliseconds kLookEvery{500};
 
 HttpResponse BadRequest(const Status& status) {
@@ -34,7 +34,7 @@ HttpResponse TooMany(std::string_view what, const RunningLimit& limit) {
       .headers = {{"Retry-After", "5"}}};
 }
 
-// Returns nullopt if the coding is not known.
+// Returns the compression for a Content-Encoding; nullopt if the coding is not known.
 std::optional<Compression> CompressionNamed(std::string_view coding) {
   if (coding.empty() || coding == "identity") return Compression::kNone;
   if (coding == "gzip" || coding == "x-gzip") return Compression::kGzip;
@@ -89,7 +89,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
   return post;
 }
 
-// Returns null if the part is not the next one. The caller holds the lock, also for BeginFlow.
+// Returns null if the part is not the next one. FlowOf and BeginFlow REQUIRE: mutex_ is locked.
 std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) const {
   const auto found = std::ranges::find(flows_, query.run, &Flow::run);
   return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
@@ -147,7 +147,7 @@ ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange
   return session;
 }
 
-// Ending an import waits for its tasks and its write, which no I/O thread may do.
+// Retires the flows that are over. This waits for their tasks and writes, so it may not run on an I/O thread.
 void ImportService::RunReaper() {
   std::unique_lock lock(mutex_);
   while (!stopping_ || !flows_.empty()) {
@@ -223,8 +223,8 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
-  // The last pointer to a session destroys it. These are kept until the mutex is free, so that none is destroyed under
-  // it.
+  // These pointers may become the last to their sessions. They are destroyed after the lock, so that no session is
+  // destroyed while mutex_ is locked.
   std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",

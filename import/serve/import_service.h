@@ -3,13 +3,14 @@
 //   curl -X POST -T events.jsonl http://127.0.0.1:3334/api/import
 //   curl -G http://127.0.0.1:3334/api/export --data-urlencode 'filter={"kinds":[1]}' -d order=newest > notes.jsonl
 //
-// Only administrators may use them (relay/operator/admin.h): with the relay's token, with the admin's key (NIP-98), or
-// from this machine if the operator allows it. At most four imports and four exports run at once; further ones get
-// status 503 with Retry-After. During an emergency of the limiter (throttle/adaptive_limiter.h) no export begins (503).
+// Only administrators may use these routes (relay/operator/admin.h): with the relay's token, with the admin's key
+// (NIP-98), or from this machine if the operator allows it. At most four imports and four exports run at once; a
+// further one gets status 503 with Retry-After. During an emergency of the limiter (throttle/adaptive_limiter.h) no
+// export begins (503).
 //
-// POST /api/import[?verify=false]   The body is JSONL of any size, also with Content-Encoding gzip or zstd; the relay
-// reads it as fast as it imports. A zstd frame may need a window of at most 8 MiB (--long=23). The answer consists of
-// lines of JSON and ends when all lines of the body are settled (import/settled.h):
+// POST /api/import[?verify=false]   The body is JSONL of any size, also with Content-Encoding gzip or zstd. The relay
+// reads the body no faster than it imports the lines. A zstd frame may need a window of at most 8 MiB (--long=23). The
+// answer consists of lines of JSON and ends when all lines of the body are settled (import/settled.h):
 //
 //   {"progress":{"lines":1200,"bytes":816000,"imported":1190,"duplicate":9, … one for each LineOutcome by KeyOf …,
 //                "level":0.41,"limiting":"l0","delay_ms":0.0,"latency_ms":3.1,"throttled":0,"throttled_ms":0.0,
@@ -20,19 +21,19 @@
 //   {"error":"…","lasting":true}                               instead, if it is useless to send the lines again,
 //                                                              for example because the database is damaged
 //
-// A line that is settled is stored, as durably as WEIR_DB_SYNC says; at "done" all lines are on disk. After an error
-// the client should send the lines that were not settled again; if the relay has stored some of them nevertheless,
-// these are duplicates then. If the relay has answered nothing before the error, the status is 400 for damaged data, or
-// 503 if the relay cannot continue. Otherwise the status is 200, even if an error comes later.
+// The event of a settled line is stored, as durably as WEIR_DB_SYNC says; at "done" all events are on disk. After an
+// error the client should send again the lines that were not settled; if the relay has stored some of them, they count
+// as duplicates. If the error comes before the first line of the answer, the status is 400 for damaged data, or 503 if
+// the relay cannot continue. Otherwise the status is 200, even if an error comes later.
 //
-// POST /api/import?run=NAME&part=N   For `weir import`: the parts 0, 1, … of one import, each a POST with an answer of
-// its own. A client may send a part when the relay has begun to read the part before (100 Continue); the relay saves
-// the parts in their order. Status 409 says that the part is not the next one, for example because the relay was
-// restarted, or because the run had no POST for 5 s; the client should begin another run.
+// POST /api/import?run=NAME&part=N   For `weir import`, which sends an import as parts 0, 1, …, each in a POST with an
+// answer of its own. A client may send a part when the relay has begun to read the part before (100 Continue); the
+// relay saves the parts in their order. Status 409 says that the part is not the next one, for example because the
+// relay was restarted, or because the run had no POST for 5 s; the client should begin another run.
 //
 // GET /api/export[?filter=…&since=…&until=…&order=arrival|oldest|newest]   Returns events as JSONL; several filters are
-// allowed. The trailer field Weir-Exported-Events has their number. An answer that breaks off has neither a last chunk
-// nor the trailer, so the client sees that it is not complete.
+// allowed. The trailer field Weir-Exported-Events has the number of events. An incomplete answer has neither a last
+// HTTP chunk nor this trailer, so the client sees that it is not complete.
 #pragma once
 
 #include <atomic>
@@ -72,9 +73,9 @@ class ImportService final : public RelayPart {
   };
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;
 
-  // The most imports, and the most exports, that run at once. An import holds a few megabytes and a thread.
+  // The most imports, and the most exports, that run at once. An import holds a few megabytes and has a thread.
   static constexpr uint64_t kMostAtOnce = ImportFlow::kMostAtOnce;
-  // The first Party::id of imports and exports; those of connections are lower.
+  // The lowest Party::id of imports and exports; connections have lower ones.
   static constexpr uint64_t kFirstParty = uint64_t{1} << 62;
 
   Begun Import(const HttpRequest& head, HttpExchange& exchange);
@@ -96,7 +97,7 @@ class ImportService final : public RelayPart {
   std::condition_variable changed_;
   std::vector<Flow> flows_;
   std::vector<std::weak_ptr<const ExportSession>> sessions_;  // sessions that run, and some that have ended
-  bool look_ = false;                                         // true if a flow may be over
+  bool look_ = false;                                         // true if the reaper should look for flows that are over
   bool stopping_ = false;
   std::thread reaper_;
 };

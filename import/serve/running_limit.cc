@@ -20,7 +20,7 @@ void RunningLimit::WaitForNone() {
   none_.wait(lock, [this] { return running_ == 0; });
 }
 
-// Notifies under the lock, because a caller of WaitForNone may destroy this object as soon as it gets the lock.
+// Notifies while mutex_ is locked, because the caller of WaitForNone may destroy this object when it gets the lock.
 void RunningLimit::GiveBack() {
   const std::lock_guard lock(mutex_);
   --running_;

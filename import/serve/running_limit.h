@@ -14,8 +14,8 @@ class RunningLimit {
  public:
   explicit RunningLimit(uint64_t most) : most_(most) {}
 
-  // The place of one job, which holds it while it runs. The destructor frees the place. The limit must outlive the
-  // place.
+  // The permission for one job, which must hold the Slot while it runs. The destructor releases the permission. The
+  // RunningLimit must outlive the Slot.
   class Slot {
    public:
     explicit Slot(RunningLimit& limit) : limit_(limit) {}
@@ -27,11 +27,11 @@ class RunningLimit {
     RunningLimit& limit_;
   };
 
-  // Returns a place, or null if most() jobs are running.
+  // Returns a Slot, or null if most() jobs are running.
   std::unique_ptr<Slot> Take();
   uint64_t most() const { return most_; }
   uint64_t running() const;
-  // Blocks until no job is running. Take may be called meanwhile and afterwards.
+  // Blocks until no job is running. Other threads may call Take meanwhile.
   void WaitForNone();
 
  private:

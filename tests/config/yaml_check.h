@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// The text is either read or refused with errors that each have a line and a column; errors beyond the 20th are only
-// counted.
+// Checks that the text is either read or refused, with errors that each have a line and a column. Errors after the 20th
+// are only counted.
 inline void CheckYaml(std::string_view text, const std::function<void(YamlMap& root)>& read) {
   const Status status = ReadYaml(text, "w.yaml", read);
   std::string_view errors = status.message();

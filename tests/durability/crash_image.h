@@ -1,4 +1,4 @@
-// The directory that a machine would have after a power cut, and the programs that work in it.
+// Makes the directory that a machine would have after a power cut, and runs the programs that work in it.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,13 @@ class PowerCut {
 
   // The directory that loses its power.
   std::filesystem::path data() const { return std::filesystem::path(directory_.path()) / "data"; }
-  // Put this before a command that works in the directory: "LD_PRELOAD=… " and the place to keep synced data.
+  // Returns "LD_PRELOAD=… " and the variable that names the directory for synced data. Put it before each command that
+  // works in the directory.
   std::string environment() const;
 
-  // Turns `data` into what it would be if the power failed at this moment. No program may be using it.
+  // Changes data() to what it would be if the power failed at this moment. REQUIRES: no program uses the directory.
   void Crash();
-  // Makes the same image in another directory; programs may be running.
+  // Makes this image in another directory and returns its path. Programs may be using data().
   std::filesystem::path Image();
 
  private:
@@ -36,7 +37,7 @@ struct CommandResult {
   int code = 0;
   std::string out;
 };
-// Runs the command by `sh`. `out` has standard output and error together.
+// Runs the command with `sh`. The `out` of the result has standard output and standard error together.
 CommandResult RunCommand(const std::string& command);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// A server without a port, on the caller's thread and without its timers, for one connection after another.
+// Served: a server that runs on the caller's thread, without a port and without timers. It serves one connection after
+// the other.
 #pragma once
 
 #include <span>
@@ -15,12 +16,13 @@ class Served {
   explicit Served(HttpRouter router, ConnectionHandlerFactory factory = nullptr, const ServerSettings& settings = {});
   ~Served();
 
-  // Returns what the server says to a client that sends these pieces, each when the previous one is dealt with, and
-  // then hangs up. The server must log no error, and the connection must be gone at the end.
+  // Returns what the server sends to a client that sends these pieces, each when the server has processed the one
+  // before, and then closes the connection. Checks that the server logs no error, and that it has closed the connection
+  // at the end.
   std::string Answer(std::span<const std::string_view> pieces);
 
  private:
-  // Lets the server do all that it can; the client takes what it says.
+  // Runs the server until it has nothing to do, and appends what it sends to `*said`.
   void Settle(int client, std::string* said);
 
   ServerCore core_;

@@ -1,4 +1,4 @@
-// The function that each *_fuzzer.cc defines: libFuzzer calls it, and so does replay.cc.
+// Declares the function that each *_fuzzer.cc defines. libFuzzer and replay.cc call it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace weir {
 
 inline std::string_view Text(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 
-// Removes the first byte, by which an input makes a choice, and returns it; 0 if there is none.
+// Removes and returns the first byte, by which an input chooses a variant of the test; 0 if the text is empty.
 inline uint8_t TakeByte(std::string_view* text) {
   if (text->empty()) return 0;
   const auto byte = static_cast<uint8_t>(text->front());

@@ -1,4 +1,5 @@
-// Arena: a real relay on a database of its own, which is filled before the relay starts. Its memory is watched.
+// Arena: a real relay with a database of its own, which is filled before the relay starts. The arena measures the
+// relay's memory.
 #pragma once
 
 #include <atomic>
@@ -36,16 +37,16 @@ class Arena {
   // The port for clients that speak in clear; a forwarder's if the relay speaks TLS.
   uint16_t clear_port() const { return front_ ? front_->port() : port(); }
   std::filesystem::path data_dir() const { return relay_.target.db; }
-  // Why the relay ended, or "".
+  // Returns why the relay ended; "" if it runs.
   std::string Fate() { return relay_.process->Fate(); }
 
   // A failure that the attack itself found.
   std::string complaint;
 
-  // Memory of the process in MiB, without files that it maps; and one part that it reports in /metrics.
+  // Returns the memory of the relay's process in MiB, without files that it maps.
   double AnonymousMb() const;
   double PartMb(std::string_view part) const;
-  // Returns the highest value since the last call.
+  // Returns the highest AnonymousMb since the last call.
   double TakePeakMb() { return peak_mb_.exchange(AnonymousMb()); }
 
  private:

@@ -1,5 +1,5 @@
-// Connections of one attacker, driven by one thread. Each sends its bytes as fast as the relay takes them, and reads as
-// much or as little as the attack wants.
+// Crowd: the connections of an attack, all served by one thread. Each connection sends its bytes as fast as the relay
+// takes them; the attack decides how much it reads.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class Crowd {
   // sooner.
   Crowd(uint16_t port, const std::string& from, size_t connections, const std::string& headers = "",
         int receive_buffer = 0);
-  // Each connection has an address of its own.
+  // Makes a crowd in which each connection has an address of its own.
   Crowd(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
-  // Plain TCP, without a handshake.
+  // Makes a crowd of TCP connections without a WebSocket handshake.
   static Crowd Plain(uint16_t port, const std::string& from, size_t connections);
   static Crowd Plain(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
 
@@ -36,7 +36,7 @@ class Crowd {
 
   size_t size() const { return members_.size(); }
   size_t open() const;
-  // How often the relay gave each answer: "EVENT", "OK true", "OK false", "CLOSED", "EOSE", "NOTICE", "close 1013" …
+  // Returns how often each answer came: "EVENT", "OK true", "OK false", "CLOSED", "EOSE", "NOTICE", "close 1013" …
   const std::map<std::string, uint64_t>& heard() const { return heard_; }
   std::string Heard() const;
 
@@ -46,7 +46,7 @@ class Crowd {
     RawClient client;
     std::string out;
     size_t sent = 0;
-    std::string in;  // bytes that are no whole frame yet
+    std::string in;  // bytes of an incomplete frame
     bool ended = false;
   };
 

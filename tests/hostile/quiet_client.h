@@ -1,5 +1,6 @@
-// The client that an attack must not hurt. From an address of its own, twenty times a second, it publishes a note and
-// asks for its newest notes, whether or not the last were answered, and remembers how long each answer took.
+// QuietClient: the client that an attack must not harm. It has an address of its own. Twenty times a second it
+// publishes a note and requests its newest notes, whether or not earlier requests were answered. It records how long
+// each answer took.
 #pragma once
 
 #include <atomic>
@@ -17,11 +18,11 @@
 
 namespace weir {
 
-// The id in an event's JSON.
+// Returns the id in an event's JSON.
 std::string IdOf(const std::string& event);
 
 struct Latencies {
-  std::vector<double> ms;  // in order of arrival
+  std::vector<double> ms;  // latencies in milliseconds, in the order in which the answers came
 
   double Quantile(double share) const;
   double max() const { return Quantile(1); }
@@ -31,8 +32,8 @@ struct QuietFigures {
   Latencies ok;
   Latencies eose;
   uint64_t asked = 0;
-  uint64_t refused = 0;     // OK false, CLOSED
-  uint64_t unanswered = 0;  // still open at the end
+  uint64_t refused = 0;     // number of OK false and CLOSED
+  uint64_t unanswered = 0;  // number of requests without an answer at the end
   std::string trouble;      // a failure of the connection, or the first refusal
 };
 
@@ -42,7 +43,7 @@ class QuietClient {
   // Stops without waiting for answers.
   ~QuietClient();
 
-  // Returns the figures since the last call. Waits up to a minute for answers that are due.
+  // Returns the figures since the last call. Waits at most a minute for answers that have not come yet.
   QuietFigures Take();
 
  private:

@@ -1,4 +1,4 @@
-// Collects what a pipeline settled, and can wait for it.
+// Settlements: collects the chunks that a pipeline has settled, and waits for them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Lines of an input, for tests.
+// Makes lines of an input, for tests.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace weir {
 
 inline constexpr uint64_t kLineTime = 1'700'000'000;
 
-// Returns an author's note as JSON, without line feed.
+// Returns a signed note as JSON, without line feed.
 inline std::string NoteLine(uint64_t number, uint16_t kind = 1, const std::string& tags = "[]",
                             uint64_t created_at = kLineTime) {
   static const Signer kSigner(7);

@@ -17,8 +17,8 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = 1 << 20;
 
-// An engine that is small enough to be filled in milliseconds. It never compresses, so that bytes in files are bytes
-// written.
+// Returns the options of an engine that can be filled in milliseconds. It does not compress, so the bytes in its files
+// are the bytes that were written.
 inline rocksdb::Options SmallEngine() {
   rocksdb::Options options;
   options.create_if_missing = true;

@@ -1,4 +1,4 @@
-// Gates on a clock that the test moves, and helpers for their use.
+// Fixtures for gates on a clock that the test moves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline constexpr double kMillion = 1e6;
 inline Party Interactive(uint64_t id = 1) { return {.id = id, .work_class = WorkClass::kInteractive}; }
 inline Party Bulk(uint64_t id = 2) { return {.id = id, .work_class = WorkClass::kBulk}; }
 
-// One MB/s for each class, with a burst of 100 kB.
+// Returns limits of 1 MB/s for each class, with a burst of 100 kB.
 inline WriteLimits Pacing(double interactive_rate = kMillion, double bulk_rate = kMillion, double burst = 1e5) {
   WriteLimits limits;
   limits.open = false;
@@ -33,7 +33,7 @@ inline WriteLimits Pacing(double interactive_rate = kMillion, double bulk_rate =
   return limits;
 }
 
-// At most this many reads of at least 1000 bytes at once.
+// Returns limits that allow at most this many reads of at least 1000 bytes at once.
 inline ScanLimits Slots(int64_t at_once) {
   ScanLimits limits;
   limits.open = false;
@@ -47,7 +47,8 @@ inline ScanLimits Slots(int64_t at_once) {
 template <typename AnyGate>
 class GateFixture : public testing::Test {
  protected:
-  // Moves time as the limiter's thread does: from each requested pump to the next.
+  // Advances the clock by `total`, and pumps the gate at each time that the gate asks for, as the limiter's thread
+  // does.
   void Run(Duration total) {
     const TimePoint end = clock_.Now() + total;
     TimePoint next = gate_.Pump();

@@ -1,4 +1,5 @@
-// A limiter on a scripted engine and a clock that the test moves. The test acts as the thread that ticks and pumps.
+// LimiterTest: a limiter with scripted load and a clock that the test moves. The test calls the limiter's Tick and Pump
+// itself, in place of the limiter's thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ class LimiterTest : public testing::Test {
  protected:
   static constexpr Duration kTick = std::chrono::milliseconds(100);
 
-  // 40 MB from idle to the engine's own brake, a drain of 10 MB/s, a dead time of 1 s.
+  // Returns a signal with 40 MB from idle to the engine's own brake, a drain of 10 MB/s, and a dead time of 1 s.
   static Signal Engine(std::string_view name, double level) {
     return {.name = name,
             .level = level,
@@ -33,7 +34,7 @@ class LimiterTest : public testing::Test {
     return limiter_.emplace(monitor_, settings);
   }
 
-  // Takes one sample, ticks once, and serves turns for the time of one tick.
+  // Takes one sample, ticks once, and pumps for the time of one tick.
   void Tick() {
     (void)monitor_.SampleOnce();
     TickUnsampled();
@@ -66,7 +67,7 @@ class LimiterTest : public testing::Test {
     return limiter_->Admit(Operation::kRead, {bytes}, {.id = 1, .work_class = c});
   }
 
-  // Asks for more at once than any pace lets through.
+  // Returns true if bulk work has no limit: tries two writes that together are larger than any limit admits at once.
   bool BulkPasses() {
     return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted();
   }

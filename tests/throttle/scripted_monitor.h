@@ -1,4 +1,4 @@
-// A monitor whose samples the test writes.
+// ScriptedMonitor: a monitor whose samples come from the test.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class ScriptedMonitor final : public LoadMonitor {
 
   // Sets the function that fills the next samples.
   void Say(std::function<Status(LoadSample*)> probe) { scripted_.Say(std::move(probe)); }
-  // Sets the function that adds the process's own signals, even while the engine is away.
+  // Sets the function that adds the process's own signals, even while the engine does not answer.
   void SayOfProcess(std::function<Status(LoadSample*)> probe) { scripted_.SayOfProcess(std::move(probe)); }
   int flushes() const { return scripted_.flushes(); }
   double cache_share() const { return scripted_.cache_share(); }

@@ -1,4 +1,5 @@
-// A server behind a wire under the storm: it holds keys and values in one table, or as nodes of one label.
+// WireEngine: a database server, reached over a network connection, for the storm experiment. It stores keys and values
+// in one table (PostgreSQL) or as nodes with one label (Neo4j).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@
 
 namespace weir {
 
-// One connection, for one thread at a time.
+// A connection to the server. Only one thread at a time may use it.
 class WireClient {
  public:
   virtual ~WireClient() = default;
-  // Writes all of them in one transaction, over the values that are there.
+  // Sets all these keys to the value, in one transaction.
   virtual Status Write(std::span<const uint64_t> keys, const std::string& value) = 0;
   virtual Status Read(uint64_t key) = 0;
 };
@@ -25,14 +26,15 @@ class WireClient {
 class WireEngine {
  public:
   virtual ~WireEngine() = default;
-  // Makes the table anew with these keys, each with a value of the size, and lets the server come to rest.
+  // Makes the table anew with the keys from 0 to `keys` - 1, each with a value of `value_bytes` bytes, and waits until
+  // the server has finished its own work.
   virtual Status Prepare(uint64_t keys, size_t value_bytes) = 0;
   virtual std::unique_ptr<WireClient> Connect() = 0;
-  // Makes the monitor of one run. The caller starts it, and stops it before the next is made.
+  // Makes the monitor of one run. The caller starts it, and must stop it before it makes the monitor of the next run.
   virtual std::unique_ptr<LoadMonitor> MakeMonitor() = 0;
 };
 
-// `url` is as WEIR_STORE has it.
+// These make the engine at `url`, which has the form of WEIR_STORE.
 std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url, const PostgresMonitorSettings& settings);
 Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url, const Neo4jMonitorSettings& settings);
 

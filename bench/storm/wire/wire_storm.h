@@ -1,10 +1,11 @@
-// The storm on a server behind a wire: measures what interactive work feels while bulk writers press, without weir and
-// with it.
+// The storm experiment on a database server (wire_engine.h): measures the latency of interactive work while bulk
+// writers overload the server, without weir and with it.
 //
-// Interactive writes and reads come at their own pace (Poisson), over as many connections as have to wait at once, and
-// are timed from their intended start; the run waits for all that were to start within it. Bulk writers push as hard
-// as they are let. Each run is a calm and a burst on a table that was filled anew; figures are added to those of
-// --results as RocksDB's storm writes them, and runs that are there already are not repeated.
+// Interactive writes and reads start at random times (Poisson), over so many connections that none has to wait for a
+// free one. Latency counts from the intended start; the run waits for all operations that were to start within it. Bulk
+// writers write as fast as the policy and the server let them. Each run fills the table anew and has a phase "calm" and
+// a phase "burst". It adds its figures to the directory --results, in the format of RocksDB's storm. Runs whose figures
+// are there already are not repeated.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +21,27 @@ struct WireStormPlan {
   std::string engine;  // its name in the results
   std::string results;
   int repetitions = 3;
-  double warm_up_seconds = 5;  // is in no figure
+  double warm_up_seconds = 5;  // not part of the figures
   double calm_seconds = 5;
   double burst_seconds = 52;
   double writes_per_second = 200;
   double reads_per_second = 200;
-  int clients = 32;  // interactive, of each kind: with the bulk writers they fit into 100 connections
+  int clients = 32;  // writing clients, and as many reading ones; with the bulk writers at most 100 connections
   int bulk_writers = 16;
-  int bulk_batch = 16;  // values
+  int bulk_batch = 16;  // values in a transaction
   size_t value_bytes = 1000;
   uint64_t keys = 200'000;
   LimiterSettings limiter;
 };
 
-// Return plans that overload the engine on this machine.
+// These return plans that overload the server on this machine.
 WireStormPlan PostgresPlan();
 WireStormPlan Neo4jPlan();
 
-// Runs every policy in every repetition; the policies take turns to come first. Prints the medians at the end.
+// Runs every policy in every repetition; each repetition begins with another policy. Prints the medians at the end.
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan);
 
-// Prints the medians of results that are there.
+// Prints the medians of the results in this directory.
 Status ReportWireStorm(const std::string& results);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Runs of the simulator, set up for tests.
+// Runs the simulator for tests.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Fixtures for tests of the storm: a directory that is removed with the test, and an engine that is small.
+// Fixtures for tests of the storm: a directory that is removed when the test ends, and a small engine.
 #pragma once
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ inline std::unique_ptr<TemporaryDirectory> MakeScratch() {
 inline StormShape Small(StormShape shape = {}) {
   shape = Scaled(shape, 0.1);
   shape.keys = shape.preloaded_values = 500;
-  // Far above what sanitizers need for themselves.
+  // A target far above the memory that sanitizers need for themselves.
   shape.memory_target_mib = 32 << 10;
   return shape;
 }

@@ -1,4 +1,4 @@
-// Cuts texts into lines, and checks what must be true of that: for the splitter's test and for tests/fuzz.
+// Divides texts into lines by LineSplitter, and checks the result, for the splitter's test and for tests/fuzz.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Splits a text that comes in pieces of these sizes, over and over.
+// Splits a text that is added in pieces of these sizes, which are used in turn.
 inline std::vector<Chunk> Split(const std::string& text, const SplitterLimits& limits, const std::vector<size_t>& sizes,
                                 Place begin = {}, bool flush = false) {
   std::vector<Chunk> chunks;
@@ -29,7 +29,7 @@ inline std::vector<Chunk> Split(const std::string& text, const SplitterLimits& l
   return chunks;
 }
 
-// Returns the lines, found the slow way.
+// Returns the lines of a text, by simple code to compare with.
 inline std::vector<std::string> LinesOf(const std::string& text) {
   std::vector<std::string> lines;
   bool open = false;
@@ -45,7 +45,7 @@ inline bool IsTooLong(const std::string& line, const SplitterLimits& limits) {
   return line.size() - (line.back() == '\n' ? 1 : 0) > limits.max_line_bytes;
 }
 
-// Checks what must be true of the chunks of a text, however it was cut.
+// Checks the properties that the chunks of a text must have for every division into pieces.
 inline void CheckLines(const std::string& text, const SplitterLimits& limits, const std::vector<Chunk>& chunks,
                        Place begin) {
   const std::vector<std::string> lines = LinesOf(text);

@@ -1,4 +1,4 @@
-// `weir import` as another process, and this program once more with one of its tests.
+// ImportChild: runs `weir import` in another process, which is this test program, started again.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// Set in the environment of a process that does not run tests.
+// The environment variable that makes this program run `weir import` instead of tests.
 inline constexpr const char* kImportChild = "WEIR_IMPORT_CHILD";
 
 class ImportChild : public CommandChild {

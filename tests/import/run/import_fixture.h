@@ -1,4 +1,4 @@
-// Events to import, and what is in the database afterwards.
+// Makes events to import, and reads the database afterwards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class ImportFixture : public testing::Test {
     return "";
   }
 
-  // Returns id and JSON of everything that is stored.
+  // Returns the id and the JSON of all stored events.
   std::map<std::string, std::string> Stored(const std::string& name = "data") const {
     std::map<std::string, std::string> stored;
     const auto store = MustOpen(SmallStore(data_dir(name) + "/events"));
@@ -64,7 +64,7 @@ class ImportFixture : public testing::Test {
     return stored;
   }
 
-  // Returns a signed note; each number gives another one.
+  // Returns a signed note. Different numbers give different notes.
   std::string Note(uint64_t number, size_t content_bytes = 20) const {
     std::string content = std::to_string(number) + " ";
     while (content.size() < content_bytes) content += ToHex(Sha256(content));

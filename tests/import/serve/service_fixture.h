@@ -1,4 +1,4 @@
-// A relay with the import's routes, and a client that speaks HTTP to it.
+// A relay with the routes of imports and exports, and HTTP clients for it.
 #pragma once
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ namespace weir {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// One request on its own connection, as slow as the test likes.
+// SlowCall: one request on a connection of its own, which the test sends and reads as slowly as it wants.
 class SlowCall {
  public:
   SlowCall(uint16_t port, const std::string& method, const std::string& target, const Headers& headers) : socket_(io_) {
@@ -48,7 +48,7 @@ class SlowCall {
     Send(head + "\r\n");
   }
 
-  // Returns false if the server takes no more.
+  // Sends the bytes. Returns false if the server has closed the connection.
   bool Send(const std::string& bytes) {
     boost::system::error_code error;
     boost::asio::write(socket_, boost::asio::buffer(bytes), error);
@@ -70,7 +70,7 @@ class SlowCall {
   }
   std::string Header(const std::string& name) { return Status() == 0 ? "" : std::string(parser_->get()[name]); }
 
-  // Returns the next line of the answer; nothing at its end.
+  // Returns the next line of the answer; nullopt at its end.
   std::optional<std::string> Line() {
     if (Status() == 0) return std::nullopt;
     size_t end = 0;
@@ -87,10 +87,10 @@ class SlowCall {
     }
     return std::exchange(body_, {});
   }
-  // After Rest: true if the answer was complete.
+  // Returns true if the answer was complete. Call it after Rest.
   bool whole() const { return parser_->is_done(); }
   void HangUp() { socket_.close(); }
-  // Breaks the connection like a client that is gone. If another thread is sending, its Send fails.
+  // Closes the connection, as a client that crashes does. If another thread is sending, its Send fails.
   void Break() {
     boost::system::error_code ignored;
     socket_.shutdown(boost::asio::socket_base::shutdown_both, ignored);
@@ -122,7 +122,7 @@ struct ImportAnswer {
   ImportProgress last;
   bool done = false;
   std::string error;
-  std::string words;  // a refusal's
+  std::string words;  // the body of a refusal
 
   bool Take(const std::string& line) {
     const auto parsed = ParseAnswerLine(line);
@@ -141,7 +141,7 @@ struct ImportAnswer {
   }
 };
 
-// Sends and reads at the same time.
+// Sends the body and reads the answer at the same time.
 inline ImportAnswer PostImport(uint16_t port, const std::string& body, Headers headers = {},
                                const std::string& query = "", size_t piece_bytes = 0) {
   headers.emplace_back(piece_bytes > 0 ? "Transfer-Encoding" : "Content-Length",
@@ -164,7 +164,7 @@ inline ImportAnswer PostImport(uint16_t port, const std::string& body, Headers h
   return answer;
 }
 
-// Lines, and what has to become of them in an empty database.
+// Lines to import, and the results that they must have in an empty database.
 struct KnownLines {
   std::string text;
   Tally tally;
@@ -209,7 +209,8 @@ inline KnownLines SomeOfEverything(uint64_t first, size_t notes) {
   return lines;
 }
 
-// Asks the part itself, as /metrics may be a moment old. `name` is written as it is there: name{label="value"}.
+// Returns a metric. Asks the part itself, because /metrics may be a moment old. `name` has the form that it has there:
+// name{label="value"}.
 inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   MetricFamilies families;
   part.AppendMetrics(families);
@@ -224,7 +225,7 @@ inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   ADD_FAILURE() << "there is no " << name;
   return 0;
 }
-// Returns what the part shows an operator, by the table's name.
+// Returns the table with this name that the part shows at /live.
 inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
   LiveRates rates;
   LiveTables tables(rates);
@@ -242,7 +243,7 @@ inline void WaitForMetric(const RelayPart& part, const std::string& name,
 // Waits until the value is above zero and has not changed for half a second. Returns it.
 inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
   uint64_t last = 0;
-  int unchanged = 0;  // looks, each at least 2 ms after the one before (eventually.h)
+  int unchanged = 0;  // number of reads without a change, each at least 2 ms after the one before (eventually.h)
   WaitForMetric(part, name, [&](uint64_t now) {
     unchanged = now > 0 && std::exchange(last, now) == now ? unchanged + 1 : 0;
     return unchanged == 250;
@@ -250,8 +251,8 @@ inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
   return last;
 }
 
-// A port that belongs to this process while the object lives, even if nothing listens on it. It is below those that the
-// machine assigns by itself, and locked against tests that run beside this one.
+// HeldPort: a port that belongs to this process while the object lives, even if nothing listens on it. The port is
+// below the range from which the kernel assigns ports, and locked against other tests that run at the same time.
 class HeldPort {
  public:
   HeldPort() {
@@ -338,7 +339,7 @@ class ServiceTest : public testing::Test {
     weir::WaitForMetric(*service_, name, is_there);
   }
 
-  const HeldPort held_port_;  // the same when it is opened again
+  const HeldPort held_port_;  // the relay has the same port when the test opens it again
   std::string directory_;
   RelayConfiguration configuration_;
   std::unique_ptr<ImportService> service_;

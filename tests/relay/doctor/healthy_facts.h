@@ -1,4 +1,4 @@
-// Facts that call for no finding: a relay on a machine that has all it needs.
+// Makes facts for which the doctor reports no finding: those of a relay on a machine that has everything it needs.
 #pragma once
 
 #include <string>
@@ -69,7 +69,7 @@ inline Facts HealthyFacts() {
   return facts;
 }
 
-// The same on a PostgreSQL with a standby that it waits for.
+// Returns such facts for a relay on a PostgreSQL that waits for a standby.
 inline Facts HealthyFactsOnPostgres() {
   Facts facts = HealthyFacts();
   facts.rocksdb.reset();

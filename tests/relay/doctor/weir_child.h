@@ -1,4 +1,5 @@
-// `weir relay`, `weir gate` and `weir doctor` as other processes: this program once more.
+// WeirChild: runs `weir relay`, `weir gate` or `weir doctor` in another process, which is this test program, started
+// again.
 #pragma once
 
 #include <cstdlib>
@@ -11,16 +12,17 @@
 
 namespace weir {
 
-// Set in the environment of a process that does not run tests.
+// The environment variable that makes this program run a command of weir instead of tests.
 inline constexpr const char* kWeirChild = "RUN_WEIR";
 
 class WeirChild : public CommandChild {
  public:
-  // `command` is "weir relay" and the like. Variables of this process that begin with WEIR_ or ORLY_ are not passed on.
+  // `command` is "weir relay", "weir gate" or "weir doctor". The child does not get the variables of this process that
+  // begin with WEIR_ or ORLY_.
   WeirChild(const std::string& command, std::vector<std::string> arguments, const Environment& settings = {})
       : CommandChild(Named(command, std::move(arguments)), With(settings)) {}
 
-  // Waits until it listens. Returns its address, "127.0.0.1:4711"; empty if it ended instead.
+  // Waits until the child listens. Returns its address, "127.0.0.1:4711"; empty if the child has ended.
   std::string Address() const {
     std::string address;
     Eventually([&] {

@@ -1,4 +1,4 @@
-// Makes calls of gRPC by raw frames.
+// Makes gRPC calls by raw frames, without a gRPC library.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// Returns a message as it goes over the wire. Its head says `said` bytes, true or not.
+// Returns a message in gRPC's format. Its head announces `said` bytes, which may be wrong.
 inline std::string GrpcFrame(std::string_view message, size_t said, char flag = 0) {
   return std::string(1, flag) + FourBytes(static_cast<uint32_t>(said)) + std::string(message);
 }
@@ -30,7 +30,7 @@ inline std::string MessageOf(const RawAnswer& answer) {
   const auto message = answer.headers.find("grpc-message");
   return message == answer.headers.end() ? "" : DecodePercent(message->second).value_or("is not well-formed");
 }
-// Returns the one message of an answer; fails if there is none.
+// Returns the only message of an answer. The test fails if there is none.
 template <typename Message>
 Message MessageIn(const RawAnswer& answer) {
   Message message;

@@ -1,4 +1,4 @@
-// `weir gate` as another process: this program once more.
+// GateChild: runs `weir gate` in another process, which is this test program, started again.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace weir {
 
-// Set in the environment of a process that does not run tests.
+// The environment variable that makes this program run `weir gate` instead of tests.
 inline constexpr const char* kGateChild = "RUN_WEIR_GATE";
 
 class GateChild : public CommandChild {
  public:
-  // Variables of this process that begin with WEIR_ or ORLY_ are not passed on.
+  // The child does not get the variables of this process that begin with WEIR_ or ORLY_.
   explicit GateChild(const std::vector<std::string>& arguments,
                      const std::map<std::string, std::string>& settings = {});
 
-  // Waits until it listens. Returns 0 if it ended, or does not listen within a minute.
+  // Waits until the child listens, and returns its port. Returns 0 if it has ended, or does not listen within a minute.
   uint16_t Port() const;
 };
 

@@ -1,4 +1,4 @@
-// A gate with a port of its own, asked over real sockets.
+// A gate with a port of its own, and functions that send requests to it over real sockets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace weir {
 
 class ConfigDirectory : public TempDirectory {
  public:
-  // Writes under another name first, as an editor does.
+  // Writes a file under another name and renames it, as an editor does.
   std::string Write(const std::string& name, std::string_view text) const {
     std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
     std::filesystem::rename(*this / (name + ".new"), *this / name);
@@ -34,7 +34,7 @@ inline std::string HttpText(const std::string& method, const std::string& path, 
          (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
 }
 
-// Asks on a connection of its own; status 0 if there was no answer.
+// Sends a request on a connection of its own. Returns status 0 if no answer came.
 inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::string& path,
                          const std::string& body = "", const std::string& more = "") {
   RawClient client(port);
@@ -76,14 +76,14 @@ class GateServerTest : public testing::Test {
     return Ask("POST", "/v1/decide",
                R"({"model":")" + model + R"(","tokens":)" + std::to_string(tokens) + R"(,"charge":true})");
   }
-  // Waits for figures, which may be up to a second old.
+  // Waits until /metrics has this line. Its figures may be up to a second old.
   bool EventuallyInMetrics(const std::string& line) const {
     return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
   }
 
   ConfigDirectory directory_;
   GateConfiguration configuration_;
-  std::unique_ptr<GateServer> server_;  // ends first
+  std::unique_ptr<GateServer> server_;  // destroyed first
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Sources of metrics, each with something in it: a real RocksDB under a real limiter, the rest made up.
+// Sources of metrics with values in all of them: a real RocksDB under a real limiter, and invented values for the
+// others.
 #pragma once
 
 #include <rocksdb/db.h>

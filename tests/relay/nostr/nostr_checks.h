@@ -1,5 +1,5 @@
-// Properties that relay/nostr has, whatever it is given: the fast code agrees with the slow (reference_event.h). For
-// the properties here and for tests/fuzz.
+// Checks properties that relay/nostr has for every input: its fast code gives the same results as the slow reference
+// code (reference_event.h). The property tests of this folder and tests/fuzz call these functions.
 #pragma once
 
 #include <string_view>
@@ -10,19 +10,20 @@
 
 namespace weir {
 
-// Sorts by hand, to judge the parser's sorting too.
+// Converts a filter. Sorts its lists by code of its own, so that the parser's sorting is checked, too.
 Filter Fast(const ReferenceFilter& slow);
 
-// An event is taken as the reference takes it, and the record says the same. This also holds once its id is mended, as
-// most texts are no event only because of their id.
+// Checks that the parser accepts an event if the reference does, and that the record has the same values. Checks this
+// also with a corrected id, because a wrong id is the only fault of most texts.
 void CheckEvent(std::string_view json);
-// A record that was read from somewhere is refused, or can be read to its end.
+// Checks that a record of any bytes is either refused or can be read to its end.
 void CheckRecord(std::string_view record);
-// A filter is read as the reference reads it, matches what the reference matches, and is the same after its JSON.
+// Checks that a filter is read as by the reference, matches the same events, and is the same after it was written as
+// JSON.
 void CheckFilter(std::string_view json, const std::vector<ReferenceEvent>& events);
-// A client's message is taken as its JSON means it, and what is said to a bad one is JSON.
+// Checks that a client's message is read according to its JSON, and that the answer to a bad message is valid JSON.
 void CheckClientMessage(std::string_view text);
-// JSON is good for the scanner if it is for the reference, and has the same canonical form.
+// Checks that the scanner accepts JSON if the reference does, and gives it the same canonical form.
 void CheckCanonical(std::string_view json);
 
 }  // namespace weir

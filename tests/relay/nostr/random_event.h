@@ -1,4 +1,5 @@
-// Events as an odd client might write them: any order, any white space, any escape that JSON allows.
+// Makes random events and writes them as an unusual client might: with any order, any white space and any escapes that
+// JSON allows.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,10 @@ class RandomEvents {
   bool OneIn(uint64_t n) { return Below(n) == 0; }
   std::string Hex(size_t digits);
   std::string Text(size_t most_characters);
-  // Returns an event with its id; the signature is any.
+  // Returns an event with its right id and a random signature.
   ReferenceEvent Event();
-  // Writes JSON that means this event. `oddity` 0: as it would be hashed; 1 to 3: ever odder.
+  // Writes the event as JSON. If `oddity` is 0, in the form that is hashed; from 1 to 3, in more and more unusual
+  // forms.
   std::string Write(const ReferenceEvent& event, unsigned oddity);
   std::string Mutated(std::string text);
 

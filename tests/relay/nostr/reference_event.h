@@ -1,5 +1,5 @@
-// NIP-01 once more, slow and obvious, to judge the fast code by: a JSON tree, an event read from it, a filter that is a
-// list of ifs. Shares no code with relay/nostr.
+// A second implementation of NIP-01, slow and simple, to compare the fast code with: a JSON tree, an event that is read
+// from it, a filter that is a list of conditions. Shares no code with relay/nostr.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct JsonTree {
   std::vector<JsonTree> items;  // for arrays and objects
 };
 
-// Returns nothing if it is no JSON, or nested deeper than the unknown fields of an event may be.
+// Returns nullopt if the text is not JSON, or if it is nested more deeply than the unknown fields of an event may be.
 std::optional<JsonTree> ReadJsonTree(std::string_view text);
 // Returns true for a number without sign, point, exponent and leading zeros.
 bool IsWholeNumber(std::string_view text);
@@ -29,7 +29,7 @@ bool IsWholeNumber(std::string_view text);
 std::string MinimalText(const JsonTree& tree);
 
 struct ReferenceEvent {
-  std::string id;  // the one that the event claims
+  std::string id;  // the id in the JSON, which may be wrong
   std::string pubkey;
   uint64_t created_at = 0;
   uint64_t kind = 0;
@@ -42,7 +42,7 @@ struct ReferenceEvent {
   bool HasItsId() const { return id == true_ids[0] || id == true_ids[1]; }
 };
 
-// Returns nothing if it is no event; its id is not judged.
+// Returns nullopt if the JSON is not an event. Does not check the id.
 std::optional<ReferenceEvent> ReadReferenceEvent(std::string_view json);
 
 std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped);
@@ -60,7 +60,7 @@ struct ReferenceFilter {
 
   bool Matches(const ReferenceEvent& event) const;
 };
-// Returns nothing if it is no filter that this relay takes.
+// Returns nullopt if the JSON is not a filter that this relay accepts.
 std::optional<ReferenceFilter> ReadReferenceFilter(const JsonTree& tree);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Requests as they come to an administrators' route, and what becomes of them.
+// Makes requests to a route for administrators, and checks whether Admin refuses them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(signer_.SignedEvent(created_at, kind, tags, ""));
   }
 
-  // Returns a proof in which all is right but the signature.
+  // Returns a proof in which only the signature is wrong.
   std::string Forged() const {
     std::string event = signer_.SignedEvent(kAdminNow, 27235, Tags(), "");
     char& digit = event[event.find("\"sig\":\"") + 100];
@@ -64,7 +64,7 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(event);
   }
 
-  // Returns 0 if it is not refused.
+  // Returns the status of the refusal; 0 if the request is not refused.
   int Status(const HttpRequest& request) { return StatusOf(MakeAdmin(), request); }
   static int StatusOf(const Admin& admin, const HttpRequest& request) {
     const auto refusal = admin.Refusal(request);
@@ -74,13 +74,13 @@ class AdminTest : public testing::Test {
     const auto refusal = MakeAdmin().Refusal(request);
     return refusal ? refusal->body : "";
   }
-  // Returns an Admin that has run for so long that proofs are taken.
+  // Returns an Admin that has run for long enough to accept proofs.
   Admin MakeAdmin() {
     const Earlier earlier(clock_);
     return {settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)};
   }
 
-  // Moves the clock back by ten seconds until it ends.
+  // Sets the clock back by ten seconds while it exists.
   class Earlier {
    public:
     explicit Earlier(ManualWallClock& clock) : clock_(clock) { clock_.Advance(-std::chrono::seconds(10)); }

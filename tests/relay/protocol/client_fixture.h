@@ -1,5 +1,5 @@
-// Clients on connections whose other end the test holds: an I/O thread that the test runs by hand, a store in memory, a
-// limiter on a scripted engine, clocks that stand still.
+// ClientTest: Clients on connections whose other end is the test. The test runs the I/O thread itself; the store is in
+// memory, the limiter has an engine with scripted load, and the clocks move only when the test moves them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ class FakeConnection final : public Connection {
   }
   void Close(CloseCode code, std::string_view) override { closed.push_back(code); }
 
-  // Hands over the texts as if one read had brought them; texts that a pause leaves are read when it ends.
+  // Passes the texts to the client as if one read had brought them. If the client pauses, passes the rest after the
+  // pause.
   void Read() {
     if (handler == nullptr) return;
     while (pauses == 0 && !unread.empty()) {
@@ -69,7 +70,7 @@ class FakeConnection final : public Connection {
     handler->OnReadEnd();
   }
 
-  // Takes everything, as a client that reads again.
+  // Takes all output that waits, as a client that begins to read again.
   void TakeAll() {
     pending = 0;
     for (auto& [bytes, callback] : std::exchange(waiting, {})) callback();
@@ -87,7 +88,7 @@ class FakeConnection final : public Connection {
   std::vector<CloseCode> closed;
   std::vector<std::pair<size_t, std::function<void()>>> waiting;
   size_t pending = 0;
-  bool takes = true;  // whether the client reads
+  bool takes = true;  // true while the client reads
   int pauses = 0;
 
   int times_asked_to_give_up = 0;
@@ -100,7 +101,7 @@ class FakeConnection final : public Connection {
   const std::string host_;
 };
 
-// A clock that stands still, and can tell that it was asked.
+// AskedWallClock: a clock that does not move, and that calls a function when it is read.
 class AskedWallClock final : public WallClock {
  public:
   explicit AskedWallClock(uint64_t seconds) : now_(seconds) {}
@@ -111,7 +112,7 @@ class AskedWallClock final : public WallClock {
     return now_.Now();
   }
   void Advance(uint64_t seconds) { now_.Advance(seconds); }
-  // Called on the thread that asks.
+  // Sets the function, which is called on the thread that reads the clock.
   void WhenAsked(std::function<void()> asked) {
     const std::lock_guard lock(mutex_);
     asked_ = std::move(asked);
@@ -221,11 +222,11 @@ class ClientTest : public testing::Test {
       if (io_.poll() == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
-  // Runs until all that requests and events held is given back: a thread may let go of it after its answer.
+  // Runs until all memory that requests and events held is released: a thread may release it after its answer.
   void RunUntilAllIsGivenBack() {
     RunUntil([&] { return budget_->out() == 0 && ledger_->bytes() == 0 && store_.queries_open() == 0; });
   }
-  // Runs until the client has been told this many more messages. Returns them.
+  // Runs until this many more messages were sent to the client. Returns them.
   std::vector<std::string> Hear(Seat& seat, size_t messages = 1) {
     RunUntil([&] { return seat->said.size() >= messages; });
     std::vector<std::string> heard(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
@@ -237,21 +238,20 @@ class ClientTest : public testing::Test {
     const auto heard = Hear(seat);
     return heard.empty() ? "" : heard[0];
   }
-  // Runs until nothing is left to do, here, for the workers and for the commit thread: what has not happened then does
-  // not happen by itself.
+  // Runs until the I/O thread, the workers and the commit thread have nothing left to do.
   void RunUntilIdle() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     for (bool idle = false; !idle;) {
       ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to rest";
       idle = PoolIsIdle();
-      // Returns when all other saves are answered; while saves are held nothing comes from there.
+      // SaveBulk returns when all earlier saves are answered. While the test holds saves back, no answer comes.
       if (!store_.holds_saves()) (void)pipeline_->SaveBulk({}, {});
       io_.restart();
       idle = io_.poll() == 0 && idle;
     }
   }
 
-  // Returns true if all workers stand still at once, and nothing waits for them.
+  // Returns true if all workers are idle at the same time and no task waits for them.
   bool PoolIsIdle() {
     struct Meeting {
       explicit Meeting(ptrdiff_t threads) : there(threads) {}
@@ -279,7 +279,7 @@ class ClientTest : public testing::Test {
     for (size_t i = 0; i < n; ++i) notes.push_back(Note(content + std::to_string(next_note_++), n - i));
     return notes;
   }
-  // Saves straight into the store.
+  // Saves into the store directly, without a client.
   void Store(const std::vector<std::string>& notes) {
     EventParser parser;
     std::vector<Event> events;
@@ -288,7 +288,7 @@ class ClientTest : public testing::Test {
     ASSERT_TRUE(store_.Save(events, kNow, results).ok());
   }
 
-  // Sets what the engine says from now on, in samples and ticks of the limiter.
+  // Sets the load of the engine from now on, and makes the limiter sample it.
   void Engine(double level, double memory_pressure = 0) {
     monitor_.Say([=](LoadSample* sample) {
       sample->Add({.name = "l0",

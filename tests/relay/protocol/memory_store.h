@@ -1,4 +1,4 @@
-// A store in memory that looks through everything, and that fails or hangs when it is told to.
+// MemoryStore: a store in memory, whose queries search all events. A test can make it fail or hang.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     return hold_saves_;
   }
-  // An empty message: no more failures.
+  // Makes saves fail with this error. An empty message ends the failures.
   void FailSaves(std::string message) {
     const std::lock_guard lock(mutex_);
     save_error_ = std::move(message);
@@ -41,14 +41,14 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     reads_throw_ = does;
   }
-  // Sets what becomes of the events that are saved from now on.
+  // Sets the outcome of all later saves.
   void SetOutcome(SaveOutcome outcome) {
     const std::lock_guard lock(mutex_);
     outcome_ = outcome;
   }
   // Makes the next slice of a query throw.
   void ThrowInQuery() { *throws_ = true; }
-  // Sets how much a query says that it holds between two slices.
+  // Sets the result of held_bytes() of a query.
   void SetHeldBytes(uint64_t bytes) { *held_bytes_ = bytes; }
   size_t queries_open() const { return *queries_open_; }
   size_t suspensions() const { return *suspensions_; }

@@ -1,4 +1,4 @@
-// Peers of HTTP/2: one by nghttp2, which keeps to the rules, and one that sends what it is told to.
+// Clients of HTTP/2: Http2Peer uses nghttp2 and follows the protocol; RawHttp2 sends any bytes that the test gives it.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -21,8 +21,8 @@ namespace weir {
 using Http2Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Http2Settings {
-  uint32_t stream_window = 65'535;  // each answer's
-  bool takes_all = true;            // windows are opened again as data comes
+  uint32_t stream_window = 65'535;  // flow-control window of each answer, in bytes
+  bool takes_all = true;            // true: the client opens its windows again when data comes
 };
 
 // One connection; all waits end after a minute.
@@ -76,7 +76,7 @@ class Http2Peer {
   std::optional<uint32_t> goaway() const { return goaway_; }
   int continues() const { return continues_; }
 
-  // Queues a request, which goes with the next Flush. A body that is not `whole` never ends.
+  // Queues a request, which the next Flush sends. A body that is not `whole` never ends.
   int32_t Ask(const std::string& method, const std::string& path, const std::string& body = "",
               const Http2Fields& more = {}, bool whole = true) {
     Http2Fields fields = {{":method", method}, {":path", path}, {":scheme", "http"}};
@@ -121,7 +121,7 @@ class Http2Peer {
     return output;
   }
   void Flush() { client_.Send(TakeOutput()); }
-  // Takes what comes next. Returns false at the end of the connection.
+  // Reads and processes the next bytes. Returns false at the end of the connection.
   bool Take() {
     Flush();
     const std::string some = client_.ReadSome();
@@ -130,9 +130,9 @@ class Http2Peer {
               static_cast<ssize_t>(some.size()));
     return true;
   }
-  // Returns the whole answer to a stream; status 0 if it was reset or the connection ended before.
+  // Returns the whole answer on a stream; status 0 if the stream was reset or the connection ended before.
   RawAnswer Await(int32_t id) {
-    // The end of its body closes a stream that was answered; nothing need come for that.
+    // If the answer has come, the end of the request's body closes the stream without a further frame.
     for (Flush(); !streams_[id].close_code; Flush())
       if (!Take()) return {};
     return streams_[id].answer;
@@ -147,7 +147,7 @@ class Http2Peer {
   }
   bool WasReset(int32_t id) { return streams_[id].was_reset; }
   const RawAnswer& SoFar(int32_t id) { return streams_[id].answer; }
-  // Returns the code of the GOAWAY before the connection's end; nothing without one.
+  // Waits for the end of the connection. Returns the code of the GOAWAY before it; nullopt if there was none.
   std::optional<uint32_t> AwaitEnd() {
     while (Take()) continue;
     return goaway_;
@@ -162,7 +162,7 @@ class Http2Peer {
   struct Stream {
     RawAnswer answer;
     std::optional<uint32_t> close_code;
-    bool was_reset = false;  // by the server
+    bool was_reset = false;  // true if the server has reset the stream
   };
   struct Delete {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
@@ -176,7 +176,7 @@ class Http2Peer {
   std::unique_ptr<nghttp2_session, Delete> session_;
 };
 
-// Makes a frame of RFC 9113, whatever it holds.
+// Returns a frame in the format of RFC 9113, with any content.
 inline std::string Http2Frame(uint8_t type, uint8_t flags, uint32_t stream, std::string_view payload = "") {
   std::string frame;
   for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift & 255);
@@ -207,7 +207,7 @@ struct RawHttp2Frame {
   std::string payload;
 };
 
-// A raw connection, behind its preface and settings.
+// RawHttp2: a raw connection on which the preface and the settings were sent.
 class RawHttp2 {
  public:
   explicit RawHttp2(RawClient client) : client_(std::move(client)) {
@@ -236,14 +236,14 @@ class RawHttp2 {
     received_.erase(0, kHeader + size);
     return frame;
   }
-  // Returns the next frame of a type; nothing if the connection ends before.
+  // Returns the next frame of this type; nullopt if the connection ends before.
   std::optional<RawHttp2Frame> Next(uint8_t type) {
     while (auto frame = Next())
       if (frame->type == type) return frame;
     return std::nullopt;
   }
   struct End {
-    std::optional<uint32_t> code;  // the last GOAWAY's
+    std::optional<uint32_t> code;  // code of the last GOAWAY
     std::string why;
   };
   End AwaitEnd() {
@@ -300,7 +300,7 @@ class Http2Test : public ServerTest {
     }
     (*reply)({.body = body});
   }
-  // Checks that the server and its other connections are unhurt.
+  // Checks that the server still serves other connections.
   void ExpectService() {
     Http2Peer other = Peer();
     EXPECT_EQ(other.Fetch("GET", "/").body, "landing");

@@ -1,4 +1,4 @@
-// A server on a free port of the loopback, whose handler writes down what happens to it.
+// ServerTest: a server on a free port of the loopback address, with a handler that records all calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace weir {
 
-// Records what happened, in order; can wait for something to happen.
+// Record: a list of the calls, in order. A test can wait for a call.
 class Record {
  public:
   void Add(std::string event) {
@@ -31,7 +31,7 @@ class Record {
     changed_.notify_all();
   }
 
-  // Returns false if it has not happened this often within a minute.
+  // Waits until the event has happened `times` times. Returns false if it has not within a minute.
   bool Await(std::string_view event, size_t times = 1) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return CountLocked(event) >= times; });
@@ -46,7 +46,7 @@ class Record {
   }
 
  private:
-  // Counts the events that begin so.
+  // Returns the number of events that begin with this text. REQUIRES: the mutex is locked.
   size_t CountLocked(std::string_view begin) const {
     size_t count = 0;
     for (const std::string& event : events_) count += event.starts_with(begin) ? 1 : 0;
@@ -58,7 +58,7 @@ class Record {
   std::vector<std::string> events_;
 };
 
-// The test's code in a handler's place; by default texts are echoed and a shutdown is done at once.
+// The functions that a test gives to the handler. By default the handler echoes texts and finishes a shutdown at once.
 struct Behaviour {
   std::function<void(Connection&)> on_open;
   std::function<void(Connection&, std::string_view)> on_text = [](Connection& c, std::string_view text) {
@@ -140,11 +140,11 @@ class ServerTest : public testing::Test {
   }
 
   ServerSettings settings_;
-  std::shared_ptr<Ledger> ledger_;  // null: the server's own
+  std::shared_ptr<Ledger> ledger_;  // null: the server makes its own
   HttpRouter router_;
   Behaviour behaviour_;
   Record record_;
-  std::unique_ptr<Server> server_;  // ends first
+  std::unique_ptr<Server> server_;  // destroyed first
 };
 
 }  // namespace weir

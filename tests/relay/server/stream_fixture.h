@@ -1,4 +1,4 @@
-// A server whose routes stream: POST /up and GET /down. Everything that their handlers hear is written down.
+// StreamTest: a server with two streaming routes, POST /up and GET /down. Their handlers record all calls.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The test's code in a handler's place; by default the body is answered, whole, when it has ended.
+// The functions that a test gives to a handler. By default the handler sends the whole body back when it has ended.
 struct StreamBehaviour {
   std::function<std::optional<HttpResponse>(const HttpRequest&)> refuse;
   std::function<void(HttpExchange&)> on_begin;
@@ -88,13 +88,13 @@ class StreamTest : public ServerTest {
   static std::string PostChunks(const std::string& chunks) { return Post("Transfer-Encoding: chunked\r\n") + chunks; }
   static std::string Get(const std::string& path) { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 
-  // Expects exactly one end, as the last thing that was written down.
+  // Expects exactly one call of OnEnd, as the last recorded call.
   void ExpectEnd(std::string_view cause) {
     EXPECT_TRUE(record_.Await("end: "));
     EXPECT_TRUE(record_.events().back().starts_with("end: " + std::string(cause))) << record_.events().back();
     EXPECT_EQ(record_.Count("end: "), 1U);
   }
-  // Checks that the server and its other connections are unhurt.
+  // Checks that the server still serves other connections.
   void ExpectService() {
     RawClient other = Connect();
     other.Send(Get("/"));
@@ -102,7 +102,7 @@ class StreamTest : public ServerTest {
   }
 
   StreamBehaviour stream_;
-  HttpExchange* exchange_ = nullptr;  // the latest
+  HttpExchange* exchange_ = nullptr;  // the exchange of the latest request
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// This program once more, as another process that does something to a store: holds it, or saves until it is killed.
+// ChildProcess: another process, which is this test program, started again. It uses a store: it keeps the store open,
+// or saves until it is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -11,19 +12,19 @@ namespace weir {
 
 class ChildProcess {
  public:
-  // The environment is added to this process's own.
+  // The child's environment is that of this process plus `environment`.
   ChildProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
-  ~ChildProcess();  // kills what still runs
+  ~ChildProcess();  // kills the child if it still runs
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Reads the next whole line that it prints, without its end. Returns false at the end of all.
+  // Reads the next whole line of the child's output, without the line feed. Returns false at the end of the output.
   bool ReadLine(std::string* line);
-  // Ends its input, for which a child that holds a store waits to end by itself.
+  // Closes the child's standard input. A child that keeps a store open then ends.
   void EndInput();
   void Kill();
-  // Returns its exit code, or minus the signal that ended it.
+  // Waits for the child's end. Returns its exit code, or minus the signal that ended it.
   int Wait();
 
  private:
@@ -34,12 +35,12 @@ class ChildProcess {
   size_t read_ = 0;
 };
 
-// The role of a child that does not run tests.
+// The environment variable with the role of the child (RunChild).
 inline constexpr const char* kChildRole = "WEIR_STORE_CHILD";
 inline constexpr const char* kChildPath = "WEIR_STORE_CHILD_PATH";
-// `hold`: opens the store, says "open", and keeps it until its input ends.
-// `save`, `remove`: save, or save and remove, without end and durably, and say for every event what saving_child.h
-// describes.
+// Runs a role. `hold` opens the store, prints "open", and keeps the store open until its input ends. `save` saves
+// without end, `remove` saves and removes without end, both durably; for each event they print the lines that
+// saving_child.h describes.
 int RunChild(const std::string& role, const std::string& path);
 
 inline std::map<std::string, std::string> AsChild(const std::string& role, const std::string& path) {

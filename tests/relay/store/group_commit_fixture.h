@@ -1,4 +1,4 @@
-// A group commit on a store that does as it is told, and what it has reported.
+// GroupCommitTest: a GroupCommit on a ScriptedStore, and a record of what the GroupCommit has reported.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ inline std::vector<std::shared_ptr<Submission>> SubmissionsOf(std::span<const Pl
   return submissions;
 }
 
-// Keeps what the commit reported, in order.
+// Told: records the reports of the GroupCommit, in order.
 class Told {
  public:
   GroupCommit::Done Listener() {
@@ -60,7 +60,7 @@ class Told {
       if (telling_) telling_(false);
     };
   }
-  // Called on the thread that reports, when it begins to hear and when it has heard.
+  // Sets a function that is called on the reporting thread, at the beginning and at the end of each report.
   void WhenTold(std::function<void(bool begins)> telling) { telling_ = std::move(telling); }
 
   struct Write {
@@ -99,11 +99,11 @@ class GroupCommitTest : public testing::Test {
  protected:
   void Start(const GroupCommitLimits& limits = {}) {
     commit_ = std::make_unique<GroupCommit>(store_, told_.Listener(), limits, clock_, admit_, steady_);
-    store_.WaitForLog("vanish, sweep");  // it looks for what is owed
+    store_.WaitForLog("vanish, sweep");  // the commit looks for unfinished removals
     store_.ForgetLog();
   }
   void Submit(const std::vector<PlainEvent>& events) { SubmitAs({}, events); }
-  // Submits as a connection of an address.
+  // Submits the events in the name of this party.
   void SubmitAs(const Party& party, const std::vector<PlainEvent>& events, Work work = 0) {
     commit_->Submit(SubmissionsOf(events, party, work));
   }
@@ -112,7 +112,7 @@ class GroupCommitTest : public testing::Test {
     Submit(Notes(1, "first "));
     store_.WaitForSave();
   }
-  // The first write hangs, so that what follows waits together.
+  // Submits the events while the first write hangs, so that all of them wait for the next write.
   void SubmitBehindAHangingWrite(const std::vector<PlainEvent>& events) {
     store_.HoldSaves();
     Submit(Notes(1, "first "));
@@ -130,7 +130,7 @@ class GroupCommitTest : public testing::Test {
   ScriptedStore store_;
   Told told_;
   PacedRemovals::Admit admit_;
-  std::unique_ptr<GroupCommit> commit_;  // ends first
+  std::unique_ptr<GroupCommit> commit_;  // destroyed first
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// A random history that a store and the model live through side by side, compared at every step.
+// History: a random sequence of operations, which a store and the model (model_store.h) both execute. Compares the two
+// after every step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 
 namespace weir {
 
-// Says at which place two long lists first differ.
+// Returns a failure that names the first difference of two long lists.
 inline testing::AssertionResult SameIds(const std::vector<std::string>& ids, const std::vector<std::string>& expected) {
   const auto [at, at_expected] = std::ranges::mismatch(ids, expected);
   if (at == ids.end() && at_expected == expected.end()) return testing::AssertionSuccess();
@@ -38,7 +39,7 @@ class History {
   const ModelStore& model() const { return model_; }
   uint64_t now() const { return now_; }
 
-  // Takes one step of many kinds; `progress` goes from 0 to 1.
+  // Executes one random step. `progress` goes from 0 at the start of the history to 1 at its end.
   void Step(double progress) {
     if (nostr_.OneIn(3)) now_ += nostr_.Below(4);
     Save(progress);
@@ -84,7 +85,7 @@ class History {
     for (const SaveResult& result : results) outcomes.push_back(result.outcome);
     return outcomes;
   }
-  // From here on the process may end between two pieces. Not allowed with open queries.
+  // From here on, the history may simulate the end of the process between two pieces. REQUIRES: no query is open.
   void EndBetweenPieces() { ends_ = true; }
   void MaybeEnd() {
     if (!ends_ || !nostr_.OneIn(150)) return;
@@ -97,7 +98,7 @@ class History {
     const std::vector<Filter> filters = nostr_.Filters();
     const ModelQuery query = AnyQuery();
     const auto found = store_->Find(filters, ForStore(query));
-    // The store does not change meanwhile, so a suspension between two slices must not be seen.
+    // The store does not change meanwhile, so a suspension between two slices must not change the result.
     const std::vector<std::string> ids =
         Drain(*found, AnySlice(), [this, now_and_then = nostr_.OneIn(2)](Query& suspended) {
           if (now_and_then && nostr_.OneIn(3)) suspended.Suspend();
@@ -120,7 +121,7 @@ class History {
     ASSERT_EQ(deleted.value(), expected);
   }
 
-  // Sweeps in pieces of any size, between which the process may end.
+  // Removes expired events, in pieces of random size. The process may end between two pieces.
   void Sweep() {
     const uint64_t before = store_->Sizes().events;
     for (OwedPiece done{.more = true}; done.more;) {
@@ -139,7 +140,7 @@ class History {
     if (nostr_.OneIn(2)) CompareAll();
   }
 
-  // Compares everything that the store tells without a filter.
+  // Compares all results of the store that need no filter.
   void CompareAll() {
     std::vector<std::string> expected;
     for (const PlainEvent& event : model_.events()) expected.push_back(event.id);

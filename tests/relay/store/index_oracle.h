@@ -1,5 +1,5 @@
-// Works out anew what the index must be, from the JSON of the stored events and the table in relay/store/keys.h. Shares
-// no code with what writes it.
+// Computes what the index must contain, from the JSON of the stored events and the table in relay/store/keys.h. Shares
+// no code with the store, which writes the index.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Returns the first entries that are missing or too many, a line each; empty if the index is right.
+// Returns the first entries that are missing or superfluous, one on each line; empty if the index is right.
 std::string IndexDifference(const RocksDbStore& store);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The number of rounds of a long test: the build's for a quick verdict, an operator's for a long run.
+// Returns the number of rounds of a long test: few by default, more if an environment variable says so.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A process that saves durably until it is killed, and what the database must have after its words.
+// A process that saves durably until it is killed, and the check of the database against its output.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace weir {
 
-// Prints a line for each event: "?id" before a write that is to remove it, "+id" and "-id" when the write that saved or
-// removed it has been acknowledged.
+// Saves events until the process is killed. Prints a line for each event: "?id" before a write that is to remove it,
+// and "+id" or "-id" when the write that saved or removed it is acknowledged.
 int SaveUntilKilled(const std::string& path);
-// Prints the same, and removes all of an author by one deletion, then all of the next by a request to vanish, and so
-// on. Each removal takes many writes; "-id" of a vanishing event holds once it has been given the time.
+// Prints the same lines, but removes all events of an author by one deletion, then all of the next author by a request
+// to vanish, and so on. Each removal takes many writes. "-id" of an event that vanishes is true only after further
+// writes.
 int RemoveUntilKilled(const std::string& path);
 
 class Expectation {
  public:
   void Hear(const std::string& line);
-  // Hears everything that the child still says.
+  // Reads the rest of the child's output.
   void HearAll(ChildProcess& child);
 
   uint64_t acknowledged() const { return acknowledged_; }
@@ -30,7 +31,7 @@ class Expectation {
   uint64_t acknowledged_ = 0;
   std::set<std::string> present_;
   std::set<std::string> absent_;
-  std::set<std::string> doomed_;  // whether they are there is known only after the acknowledgement
+  std::set<std::string> doomed_;  // ids after "?": the event may or may not be stored until "-id" comes
 };
 
 }  // namespace weir

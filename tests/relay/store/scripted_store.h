@@ -1,4 +1,4 @@
-// A store that does as it is told: it hangs, fails, and remembers in which order it was called.
+// ScriptedStore: a store that a test can make hang or fail, and that records the order of the calls.
 #pragma once
 
 #include <algorithm>
@@ -22,31 +22,31 @@ class ScriptedStore final : public EventStore {
   void LetSavesGo() { Set(&ScriptedStore::hold_saves_, false); }
   void HoldSweeps() { Set(&ScriptedStore::hold_sweeps_, true); }
   void LetSweepsGo() { Set(&ScriptedStore::hold_sweeps_, false); }
-  // An empty message: no more failures.
+  // Makes saves fail with this error. An empty message ends the failures.
   void FailSaves(std::string message) { Set(&ScriptedStore::save_error_, std::move(message)); }
-  // Fails saves that begin with this event; a save that comes to it later ends before it.
+  // Makes saves fail whose first event is this one. A save that reaches this event later ends before it.
   void FailSavesFrom(std::string id) { Set(&ScriptedStore::fails_from_, std::move(id)); }
   void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
   void SetExpired(uint64_t events) { Set(&ScriptedStore::expired_, events); }
-  // Returns the time that the last sweep was told.
+  // Returns the time that was passed to the last sweep.
   uint64_t expired_by() const {
     const std::lock_guard lock(mutex_);
     return expired_by_;
   }
   void ThrowInSaves(bool does) { Set(&ScriptedStore::save_throws_, does); }
-  // Makes every event that is saved a request to vanish.
+  // Makes the store treat every saved event as a request to vanish.
   void SaveRequestsToVanish() { Set(&ScriptedStore::vanishes_, true); }
-  // Called on the saving thread when a save begins and when it has ended well.
+  // Sets a function that is called on the saving thread, at the beginning of a save and after its success.
   void WhenSaving(std::function<void(bool begins)> saving) { Set(&ScriptedStore::saving_, std::move(saving)); }
-  // This event takes so many saves.
+  // Makes this event need this many saves.
   void SaveInPieces(const std::string& id, int pieces) {
     const std::lock_guard lock(mutex_);
     pieces_left_[id] = pieces;
   }
 
-  // This much has to be removed for this event.
+  // Sets the work of removal that this event causes.
   void RemoveFor(const std::string& id, Work work) {
     const std::lock_guard lock(mutex_);
     removals_[id] = work;

@@ -1,4 +1,4 @@
-// A store in a directory that is removed with the test.
+// A store in a directory that is removed when the test ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ inline std::vector<SaveOutcome> SaveAll(EventStore& store, const std::vector<Pla
   return outcomes;
 }
 
-// Returns everything that a query has left; after each slice that had any of it, calls `between`.
+// Returns all remaining results of a query. Calls `between` after each slice that had results.
 inline std::vector<std::string> Drain(
     Query& query, const Slice& slice = {}, const std::function<void(Query&)>& between = [](Query&) {}) {
   std::vector<std::string> ids;

@@ -1,5 +1,5 @@
-// The promises of EventStore, as tests that every store passes. A test program links store_suite*.cc and names its
-// stores:
+// StoreSuite: tests of the promises of EventStore, which every store must pass. A test program links store_suite*.cc
+// and names its stores:
 //
 //   INSTANTIATE_TEST_SUITE_P(RocksDb, StoreSuite, testing::Values(StoreKind{"rocksdb", MakeRocksDb}), NameOfKind);
 #pragma once
@@ -19,7 +19,7 @@ namespace weir {
 struct StoreKind {
   std::string name;
   std::function<std::unique_ptr<StoreUnderTest>(const std::string& own_url)> make;
-  uint64_t histories = 12;  // random ones that it lives through; WEIR_HISTORY_SEEDS=1000 for a long run
+  uint64_t histories = 12;  // number of random histories (history.h); WEIR_HISTORY_SEEDS=1000 for a long run
 };
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 inline std::string NameOfKind(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }

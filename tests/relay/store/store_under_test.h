@@ -1,4 +1,5 @@
-// A place where a test keeps a store, whatever it is on: opened again and again, empty at first, gone with the test.
+// StoreUnderTest: the place in which a test keeps a store of any kind. It is empty at first; the test can open the
+// store several times; the destructor removes it.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,9 @@ namespace weir {
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
-  // Must not be called while another store is open.
+  // Opens the store. REQUIRES: it is not open already.
   virtual std::unique_ptr<EventStore> Open() = 0;
-  // Says at what place the index does not agree with what is stored; empty: nowhere.
+  // Returns the first place at which the index does not match the stored events; empty if there is none.
   virtual std::string Difference(EventStore& store) = 0;
 };
 

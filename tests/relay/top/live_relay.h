@@ -1,4 +1,4 @@
-// LiveRelayTest: a test beside a relay that tells at /live how it is, on a port that stays.
+// LiveRelayTest: a test with a relay that shows its state at /live. The relay keeps its port when it is started again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class LiveRelayTest : public testing::Test {
 
  private:
   std::unique_ptr<LivePart> part_;
-  std::unique_ptr<Relay> relay_;  // ends first
+  std::unique_ptr<Relay> relay_;  // destroyed first
 };
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// `weir top` on a terminal of its own: this program once more, with a pseudo-terminal as its input and output.
+// PtyChild: runs `weir top` in another process, which is this test program, started again with a pseudo-terminal as its
+// input and output.
 #pragma once
 
 #include <fcntl.h>
@@ -54,14 +55,14 @@ class PtyChild {
     ioctl(terminal_, TIOCSWINSZ, &size);
   }
   void Type(std::string_view keys) const { (void)!write(terminal_, keys.data(), keys.size()); }
-  // Returns true if there is room for more keys.
+  // Returns true if the terminal has room for more keys.
   bool TakesKeys() const {
     pollfd one{terminal_, POLLOUT, 0};
     return poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
   }
   void Signal(int signal) const { kill(pid_, signal); }
 
-  // Reads until all that was written meets the condition. Returns false if the program ends before, or after a minute.
+  // Reads until the whole output meets the condition. Returns false if the program ends before that, or after a minute.
   template <typename Condition>
   bool ReadUntil(Condition condition) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -75,7 +76,7 @@ class PtyChild {
   void Forget() { written_.clear(); }
   const std::string& written() const { return written_; }
 
-  // Returns the lines of the newest whole screen, without its colours.
+  // Returns the lines of the latest complete screen, without colours.
   std::vector<std::string> Screen() const {
     const size_t last = written_.rfind("\x1b[H");
     const size_t begin = last == written_.npos || last == 0 ? last : written_.rfind("\x1b[H", last - 1);
@@ -92,20 +93,20 @@ class PtyChild {
     return lines;
   }
 
-  // Returns true if it ends though its output is not read.
+  // Returns true if the program ends even though its output is not read.
   bool EndsUnread() {
     const bool ended = Eventually([this] { return waitpid(pid_, nullptr, WNOHANG) == pid_; });
     if (ended) pid_ = -1;
     return ended;
   }
-  // Returns its exit code, or minus the signal that ended it.
+  // Waits for the program's end. Returns its exit code, or minus the signal that ended it.
   int Wait() {
     while (ReadSome()) continue;
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-  // Returns true if keys are as they were before it began.
+  // Returns true if the terminal's settings for keys are those from before the program started.
   bool IsRestored() const {
     termios now{};
     tcgetattr(terminal_, &now);

@@ -1,4 +1,5 @@
-// A server that answers each request with bytes that a test has chosen, and keeps the connection as long as it says.
+// ScriptedServer: a server that answers each request with bytes that the test chooses, and keeps each connection open
+// as long as the test wants.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,10 +20,10 @@
 
 namespace weir {
 
-// Answers one request at a time.
+// The server answers one request at a time.
 class ScriptedServer {
  public:
-  // Sends what it is given. Returns false if the client takes no more, or the test is over.
+  // Sends the bytes. Returns false if the client has closed the connection, or the test is over.
   using Send = std::function<bool(std::string_view bytes)>;
   using Answer = std::function<void(const std::string& head, const Send& send)>;
 

@@ -1,4 +1,4 @@
-// Lines of a screen, as a terminal of UTF-8 counts them.
+// Divides a screen into lines, with the widths that a UTF-8 terminal uses.
 #pragma once
 
 #include <clocale>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// The locale knows which characters are wide, and which have no width.
+// Sets a UTF-8 locale, which defines the characters of double width and of no width.
 inline void UseUtf8() { std::setlocale(LC_CTYPE, "C.UTF-8"); }
 
 inline size_t ColumnsOf(const std::string& line) { return WidthOf(Shown(line, Charset::kUtf8)); }

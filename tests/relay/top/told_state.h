@@ -1,4 +1,4 @@
-// The state that a relay tells at /live/events, with the changes that a test wants.
+// ToldState: the state that a relay sends at /live/events, which a test can change.
 #pragma once
 
 #include <string>
@@ -95,7 +95,7 @@ struct ToldState {
     return text;
   }
 
-  // Returns the state as if told a moment ago.
+  // Returns the state as if a relay had sent it a moment ago.
   Watched ToWatched() const {
     Watched watched;
     watched.origin = "http://127.0.0.1:3334";

@@ -1,4 +1,5 @@
-// A collector of OpenTelemetry on a free port of the loopback: takes what comes, and shows the spans that it has.
+// Collector: an OpenTelemetry collector on a free port of the loopback address. It accepts all requests and keeps their
+// spans.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@
 
 namespace weir {
 
-// A span as it stood in JSON.
+// A span as read from the JSON of a request.
 struct CollectedSpan {
   std::string trace, id, parent, name, service;
   int64_t kind = 0;
@@ -51,7 +52,7 @@ class Collector {
     const std::lock_guard lock(mutex_);
     return spans_;
   }
-  // Returns the first span of this name, once it is there.
+  // Waits for a span with this name, and returns the first; nullopt if none comes.
   std::optional<CollectedSpan> Await(const std::string& name) const {
     std::optional<CollectedSpan> found;
     EXPECT_TRUE(Eventually([&] {
@@ -62,7 +63,7 @@ class Collector {
     })) << name;
     return found;
   }
-  // Children end first, so they have come once the parent has.
+  // Returns the children of a span. Children end before their parent, so all of them have come when the parent has.
   std::vector<CollectedSpan> ChildrenOf(const CollectedSpan& parent) const {
     std::vector<CollectedSpan> children = spans();
     std::erase_if(children, [&](const CollectedSpan& s) { return s.parent != parent.id || s.trace != parent.trace; });
@@ -116,7 +117,7 @@ class Collector {
 
   mutable std::mutex mutex_;
   std::vector<CollectedSpan> spans_;
-  std::unique_ptr<Server> server_;  // ends first
+  std::unique_ptr<Server> server_;  // destroyed first
 };
 
 inline std::vector<std::string> NamesOf(const std::vector<CollectedSpan>& spans) {

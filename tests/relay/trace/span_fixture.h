@@ -27,7 +27,8 @@ inline std::string Get(const SpanData& span, std::string_view key) {
   return "";
 }
 
-// "EVENT(write gate, commit)": the roots with the names of their children, in the order of their beginning.
+// Returns the root spans with the names of their children, in the order of their beginning: "EVENT(write gate,
+// commit)".
 inline std::string Trees(std::vector<SpanData> spans) {
   std::ranges::stable_sort(spans, {}, &SpanData::begin);
   std::string text;

@@ -1,4 +1,4 @@
-// Descriptors written as texts, rules, and a DescriptorLimiter on clocks that the test moves.
+// DescriptorFixture: makes descriptors from texts, and rules, for a DescriptorLimiter on clocks that the test moves.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ inline WrittenLimit PerUnit(uint32_t requests, LimitUnit unit = LimitUnit::kPerM
   return {.unit = unit, .requests_per_unit = requests};
 }
 
-// One descriptor of a test's request.
+// A descriptor of a test's request, as text.
 struct AskedText {
   AskedText(const char* descriptor) : text(descriptor) {}  // NOLINT: a text is one without more
   AskedText(std::string descriptor, std::optional<uint64_t> its_hits = {}, std::optional<UnitLimit> its_limit = {})

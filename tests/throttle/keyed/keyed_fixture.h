@@ -1,4 +1,4 @@
-// A KeyedLimiter on a clock that the test moves, and callers that remember their answers.
+// KeyedFixture: a KeyedLimiter on a clock that the test moves, and callers that record their answers.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class KeyedFixture : public testing::Test {
   using Caller = std::shared_ptr<RecordingCaller>;
   static constexpr std::chrono::milliseconds kWindow{1000};
 
-  // Two requests in a window, three in line.
+  // Returns limits of two requests in a window and three waiting requests.
   static KeyedLimits Limits() { return {.window = kWindow, .max_requests = 2, .max_waiting = 3}; }
 
   KeyedLimiter& limiter() {

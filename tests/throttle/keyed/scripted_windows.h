@@ -1,4 +1,4 @@
-// SharedWindows that answer when the test says so, like a server that counts exactly.
+// ScriptedWindows: SharedWindows that answer when the test wants, with the exact counts of a server.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The server's counts, by key.
+// CountedWindows: the counts of the server, by key.
 class CountedWindows {
  public:
   // `now` is the server's time.
@@ -44,7 +44,7 @@ class ScriptedWindows final : public SharedWindows {
  public:
   struct Asked {
     std::string key;
-    LeaseWish wish;  // without the key
+    LeaseWish wish;  // its view of the key is empty
     std::function<void(const LeaseAnswer&)> done;
   };
 

@@ -1,4 +1,4 @@
-// A QueuedLimiter on a clock that the test moves, and callers that remember their answers.
+// QueuedFixture: a QueuedLimiter on a clock that the test moves, and callers that record their answers.
 #pragma once
 
 #include <memory>
@@ -27,11 +27,11 @@ class RecordingQueuedCaller : public QueuedCaller {
   bool waits() const { return ticket && !answer; }
   QueuedCode code() const { return answer.value().code; }
 
-  bool has_left = false;  // the limiter does not know it yet
+  bool has_left = false;  // true if the caller has disconnected; the limiter notices this when it asks
   std::optional<QueuedTicket> ticket;
   std::optional<QueuedAnswer> answer;
   std::string endpoint;
-  // The caller's name is added to `order` when it is answered.
+  // The caller's name, which is added to `order` when the caller gets its answer.
   std::string name;
   std::vector<std::string>* order = nullptr;
 };

@@ -1,5 +1,6 @@
-// Many processes on one store. Each child is this program again and decides against the store of a URL
-// (OpenQuotaStore). A test program links hammer.cc and hammer_main.cc, which has the main function.
+// Runs many processes on one quota store. Each child process is this test program, started again; it opens the store of
+// a URL (OpenQuotaStore) and makes decisions. A test program links hammer.cc and hammer_main.cc, which has the main
+// function.
 #pragma once
 
 #include <chrono>
@@ -20,30 +21,32 @@ int64_t HammeredTokens(QuotaStore& store, ModelUsage* usage = nullptr);
 struct HammerSum {
   int64_t requests = 0;  // charged requests
   int64_t tokens = 0;
-  int64_t unavailable = 0;  // failures of the store, after which the child asked again
+  int64_t unavailable = 0;  // failures of the store, after which the child tried again
   int64_t failed = 0;       // children that ended with an error
 };
 
-// Each process takes 1 to 7 tokens at a time, until not even one is left.
+// Makes each process take 1 to 7 tokens at a time, until no token is left.
 HammerSum HammerTakes(const std::string& store, size_t processes, int64_t limit);
-// Each process records 3 tokens this many times, whatever the limit.
+// Makes each process record 3 tokens `times` times, whatever the limit is.
 HammerSum HammerRecords(const std::string& store, size_t processes, int64_t times);
-// Each process this many times reserves and commits, then reserves and refunds. Returns the counts that should be left.
+// Makes each process reserve and commit, then reserve and refund, `times` times. Returns the counts that the store
+// should have afterwards.
 HammerSum HammerReservations(const std::string& store, size_t processes, int64_t times);
-// Each process reserves 10 tokens for an hour, with a second tier whose window is shorter, and is then killed. Returns
-// how many did reserve.
+// Makes each process reserve 10 tokens for an hour, with a second tier whose window is shorter, and kills it then.
+// Returns how many processes have reserved.
 size_t HammerKilledHolders(const std::string& store, size_t processes);
 
 // The sliding window of the test.
 inline constexpr Duration kHammeredWindow = std::chrono::seconds(1);
 struct HammerWindow {
-  // The most tokens taken within less than a window, from grants that were both asked for and answered in it.
+  // The most tokens that were granted within less than a window, counting grants that were requested and answered in
+  // it.
   int64_t most = 0;
   int64_t taken = 0;
   int64_t failed = 0;  // children that ended with an error
 };
-// Each process takes 1 to 7 tokens at a time for two and a half windows. Meanwhile one more process prunes, and asks
-// for new names, for which there is no room.
+// Makes each process take 1 to 7 tokens at a time, for two and a half windows. Meanwhile one more process calls Prune
+// and requests charges with new names, for which the store has no room.
 HammerWindow HammerSlidingWindow(const std::string& store, size_t processes, int64_t limit);
 
 inline constexpr const char* kHammerRole = "WEIR_QUOTA_HAMMER";

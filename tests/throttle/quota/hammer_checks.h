@@ -1,4 +1,4 @@
-// Promises that every kind of store keeps when many processes use it.
+// Checks promises that every kind of quota store must keep when many processes use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,8 @@ inline void CheckThatNoWindowHasMoreThanItsLimit(const std::string& url) {
   EXPECT_GT(window.taken, kLimit);
 }
 
-// `open` opens the store of the URL on the test's clock.
+// Checks that the store releases the reservations of processes that were killed. `open` opens the store of the URL on
+// the test's clock.
 inline void CheckThatKilledHoldersGiveBack(const std::string& url,
                                            const std::function<std::unique_ptr<QuotaStore>(const WallClock&)>& open) {
   constexpr size_t kHolders = 4;
@@ -34,7 +35,7 @@ inline void CheckThatKilledHoldersGiveBack(const std::string& url,
   ModelUsage usage;
   EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
   EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
-  // The shorter tier's entries have left; the reservations are still open.
+  // The entries have left the window of the shorter tier; the reservations are still open.
   clock.Advance(kMinute);
   store->Prune();
   EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));

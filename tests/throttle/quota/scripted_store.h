@@ -1,4 +1,4 @@
-// A store that gives the test's answers and remembers the questions.
+// ScriptedStore: a quota store that gives the answers of the test and records the calls.
 #pragma once
 
 #include <deque>
@@ -19,15 +19,15 @@ class ScriptedStore final : public QuotaStore {
   // A charge that owns its texts.
   struct Asked {
     std::string model;
-    Charge charge;  // without its views of texts
+    Charge charge;  // its views of texts are empty
     std::vector<std::string> keys;
   };
 
   Pace pace_now = Pace::kAtOnce;
   bool away = false;
-  size_t most_pending = SIZE_MAX;  // charges under way; when there are this many, they are answered
+  size_t most_pending = SIZE_MAX;  // when this many charges are pending, the store answers them
   uint64_t reconnects = 0;
-  std::deque<ChargeAnswer> answers;  // given first; later answers follow `quotas`
+  std::deque<ChargeAnswer> answers;  // the first answers; after them the store answers according to `quotas`
   SettlementAnswer settlement;
   std::map<std::string, ModelQuota, std::less<>> quotas;
 

@@ -1,5 +1,5 @@
-// The promises of the quota stores, computed in the slow and obvious way: a list of all charges to one model, searched
-// from the start for every question.
+// SlidingOracle: computes the promises of the quota stores in a slow and simple way: it keeps a list of all charges to
+// one model, and searches the whole list for every answer.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// A window's entries, each with the reservation that may take it back (0: none).
+// ListedWindow: the entries of a window, each with the reservation that may release it (0: none).
 class ListedWindow {
  public:
   explicit ListedWindow(Duration window) : window_(window) {}
@@ -34,7 +34,7 @@ class ListedWindow {
       if (now - entry.time < window_) used += entry.amount;
     return used;
   }
-  // Returns nothing if the amount fits now.
+  // Returns the time until the amount fits; nullopt if it fits now.
   std::optional<Duration> UntilFits(WallTime now, int64_t amount, int64_t limit) const {
     if (amount == 0 || UsedAt(now) + amount <= limit) return {};
     std::vector<WallTime> leaving;
@@ -55,10 +55,11 @@ class ListedWindow {
   std::vector<Entry> entries_;
 };
 
-// A bucket as a debt: a whole number of parts, of which `per` make one unit. It begins without debt.
+// ListedBucket: a bucket, represented by its debt. The debt is a whole number of parts, of which `per` make one unit.
+// It is 0 at first.
 //
-// The bucket also replays, from the start, everything that was taken and not given back (amounts given back count as
-// never taken). Its debt must not fall below the replayed debt.
+// The bucket also computes its debt again, from the start, with only those amounts that were taken and not released.
+// Its debt must not fall below this computed debt.
 class ListedBucket {
  public:
   explicit ListedBucket(const Limit& limit) : limit_(limit) {}
@@ -78,7 +79,7 @@ class ListedBucket {
     events_.push_back({.taken = amount, .hold = hold});
     debt_ += Parts(amount);
   }
-  // Gives back at most what the refill has not already paid since the reservation was made.
+  // Releases at most the part of the amount that the refill has not already paid since the reservation was made.
   void GiveBack(int hold, int64_t amount, int64_t reserved, Duration since) {
     for (Event& event : events_)
       if (event.hold == hold && event.taken > 0) event.taken -= amount;
@@ -92,9 +93,9 @@ class ListedBucket {
     if (amount == 0 || missing <= 0) return {};
     return Duration(static_cast<int64_t>((missing + limit_.amount - 1) / limit_.amount));
   }
-  // Returns false if the debt is lower than the replayed debt by a whole unit or more; less may be given back although
-  // it was paid. Always true once the clock stepped back or the rate changed: the store no longer knows the refill from
-  // before, and computes with the present values.
+  // Returns false if the debt is lower than the computed debt by a whole unit or more; a smaller part may be released
+  // although it was paid. Returns true once the clock has stepped back or the rate has changed: the store then does not
+  // know the earlier refill, and computes with the present values.
   bool GivesNothingTwice() const {
     __int128 debt = 0;
     for (const Event& event : events_) debt = Paid(debt, event) + Parts(event.taken);
@@ -102,7 +103,7 @@ class ListedBucket {
   }
 
  private:
-  // First so much time passes, then so much is taken.
+  // First the time of the event passes, then its amount is taken.
   struct Event {
     Duration passed{};
     int64_t rate = 0;
@@ -122,7 +123,7 @@ class ListedBucket {
   std::vector<Event> events_;
 };
 
-// The days or months of a limit, identified by their ends.
+// ListedPeriods: the days or months of a limit, identified by their ends.
 class ListedPeriods {
  public:
   void Add(Duration ends, int64_t amount, int hold = 0) { entries_.push_back({ends, amount, hold}); }
@@ -149,7 +150,7 @@ class ListedPeriods {
 // The price of tokens in the tests. More tokens do not always cost more.
 inline int64_t ListedCost(int64_t tokens) { return 3 * tokens + tokens % 7; }
 
-// One model with its tiers.
+// SlidingOracle: one model with its tiers.
 class SlidingOracle {
  public:
   struct Answer {
@@ -157,7 +158,7 @@ class SlidingOracle {
     std::optional<size_t> tier;  // index in Plan::meters
     std::optional<Duration> retry_after;
   };
-  // The limits that are charged, in order, and how many of them come before the model.
+  // The limits that a charge counts against, in order, and the number of limits before those of the model.
   struct Plan {
     std::vector<size_t> meters;
     size_t before_model = 0;
@@ -203,11 +204,11 @@ class SlidingOracle {
     if (hold != 0) holds_[hold] = {.made = now_, .hold_for = hold_for, .charged = amounts, .plan = plan};
   }
 
-  // Marks a reservation as named: it may be asked for again, so it is remembered for longer.
+  // Marks a reservation as named. A caller may request it again, so the store keeps it for longer.
   void Name(int id) { holds_.at(id).named = true; }
 
-  // The answer to a settlement. If something was over at one look and the clock steps back, some stores have forgotten
-  // it and others not yet.
+  // The answer to a commit or refund. If a reservation has expired and the clock then steps back, some stores have
+  // removed the reservation and others have not.
   struct Settled {
     SettlementAnswer::Code code = SettlementAnswer::Code::kSettled;
     bool late = false;
@@ -249,7 +250,7 @@ class SlidingOracle {
            .kept_until = KeptFromNow(end.named)};
     return {.late = true};
   }
-  // `tokens`: the usage so far.
+  // Extends a reservation. `tokens` is the usage so far.
   SettlementAnswer::Code Extend(int id, Duration by, std::optional<int64_t> tokens) {
     using enum SettlementAnswer::Code;
     if (const auto open = holds_.find(id); open != holds_.end()) {
@@ -262,7 +263,7 @@ class SlidingOracle {
     return found->second.expired ? kExpired : kSettledOtherwise;
   }
 
-  // Returns true if asking for the same named reservation again returns this one.
+  // Returns true if a second request for the same named reservation returns this one.
   bool IsMade(int id) const {
     if (holds_.contains(id)) return true;
     const auto end = ended_.find(id);
@@ -270,7 +271,7 @@ class SlidingOracle {
            !(end->second.refunded && end->second.used == Amounts());
   }
 
-  // Uses this limit from now on. It has the same MeterName, or it is of another period.
+  // Replaces a limit from now on. The new limit has the same MeterName, or is for another period.
   void Follow(size_t meter, const Limit& limit) {
     meters_[meter].limit = limit;
     if (!IsOfCalendar(limit)) meters_[meter].bucket.Follow(limit);
@@ -329,7 +330,7 @@ class SlidingOracle {
                   .kept_until = hold.made + hold.hold_for + kExpiredKept,
                   .plan = hold.plan};
   }
-  // Returns the tokens that it used.
+  // Ends a reservation. Returns the tokens that it used.
   int64_t End(int id, std::optional<int64_t> tokens) {
     Hold& hold = holds_.at(id);
     if (tokens) NoteUse(hold, Asked(*tokens, false));
@@ -354,7 +355,7 @@ class SlidingOracle {
     holds_.erase(id);
     return used;
   }
-  // `used` is the total so far. Whatever exceeds the reservation is charged.
+  // Records the usage. `used` is the total so far; the amount above the reservation is charged.
   void NoteUse(Hold& hold, const Amounts& used) {
     const auto counts = [&](int64_t Amounts::*of) { return std::max(hold.charged.*of, hold.used.*of); };
     const Amounts before = {.tokens = counts(&Amounts::tokens), .money = counts(&Amounts::money)};

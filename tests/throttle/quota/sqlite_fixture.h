@@ -1,4 +1,4 @@
-// A SQLite store on a file of its own, and another program on the same file.
+// SqliteStore: a SQLite quota store with a file of its own, and another program that uses the same file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline std::unique_ptr<QuotaStore> MustOpen(const std::string& path, const WallC
   return store.ok() ? std::move(store).value() : nullptr;
 }
 
-// Another program, which uses SQLite directly.
+// Foreigner: the other program, which uses SQLite directly.
 class Foreigner {
  public:
   explicit Foreigner(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &handle_), SQLITE_OK); }

@@ -1,24 +1,23 @@
-// The promises of QuotaStore as tests that every store must pass. A test program links store_suite*.cc and names its
-// stores:
+// QuotaStoreSuite: tests of the promises of QuotaStore, which every store must pass. A test program links
+// store_suite*.cc and names its stores:
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, QuotaStoreSuite, testing::Values(StoreKind{.name = "memory", .open = OpenMemory}),
 //                            NameOfKind);
 //
 // The suite also requires the following, which quota_store.h leaves open:
-// * There is always room for what is not asked for (no tokens, no requests), whatever the usage. Nothing is entered for
-//   it.
+// * A charge of no tokens or no requests always fits the limit of tokens or requests, whatever the usage is. The store
+//   makes no entry for it.
 // * A model with an unlimited quota answers kUnlimited if all tiers let it pass, and an unknown model kUnknownModel. If
 //   a tier refuses an unknown model, it answers kTierExceeded.
 // * retry_after assumes that the open reservations use all that they reserved.
 // * A reservation has expired when its deadline has come (t0 + hold_for <= now). If the clock steps back, t0 becomes
 //   now at most. A later commit is charged at the time of the commit.
-// * An entry that has left its window or day at one look has left for good: it does not come back if the clock steps
-//   back later.
-// * A day whose requests were all given back has not begun: the next request begins one.
+// * If a call finds that an entry has left its window or day, the entry does not come back when the clock steps back.
+// * If all requests of a day were released, the day has not begun: the next request begins a day.
 // * kTooManyNames: the charge needs a model or a tier key for which there is no room. Any other refusal comes first.
 //   kForce charges the model's own counts if there is room for the model, and those tiers for which there is room.
 // * A bucket that was never used is full, so a bucket may be forgotten whenever it is full.
-// * A bucket is refilled up to now at the rate of the limit that it was last charged by; then it follows the new one.
+// * If the limit of a bucket changes, it refills at the old rate up to the next charge, and then at the new rate.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ struct StoreBounds {
   size_t max_named_ended = kMostNamedEnded;
 };
 
-// An empty store on the clock that it was opened with.
+// An empty store, and the objects that a test of it needs.
 struct StoreUnderTest {
   std::shared_ptr<void> keep = {};  // lives longer than the store: its directory, its server
   std::unique_ptr<QuotaStore> store;
@@ -56,7 +55,7 @@ struct StoreKind {
   std::function<StoreUnderTest(const WallClock& clock, const StoreBounds& bounds)> open;
   Duration resolution{1};       // the store's time resolution; the suite uses whole multiples of it only
   int property_rounds = 100;    // random sequences for each property
-  bool bounds_whole = true;     // false: names are bounded in parts, which the suite cannot predict
+  bool bounds_whole = true;     // false: the store limits names in several parts, so the suite cannot predict a refusal
   bool forgets_at_once = true;  // false: until their keys expire, names take room and models with tiers are listed
 };
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
@@ -77,7 +76,7 @@ struct Ask {
   bool refuse_unknown = false;
   Duration hold_for = std::chrono::seconds(10);
   std::optional<ReservationToken> token = {};
-  bool is_call = true;  // if it can be one
+  bool is_call = true;  // true: the request counts as a call, if it can be one
 };
 
 class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
@@ -85,7 +84,7 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
   static constexpr WallTime kStart{std::chrono::seconds(1'771'597'921)};
 
   void SetUp() override { Open({}); }
-  // Opens another fresh store with these bounds.
+  // Opens another empty store with these bounds.
   void Open(const StoreBounds& bounds);
 
   QuotaStore& store() { return *tested_.store; }
@@ -102,8 +101,8 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
   ModelUsage UsageOf(std::string_view model);
   int64_t UsedOf(std::string_view model, const TierCharge& tier);
 
-  // Expects a refusal now and until one step of the resolution before `retry_after` has passed, but not after all of
-  // it. Leaves the clock there.
+  // Expects a refusal now and until one step of the resolution before `retry_after` has passed, and no refusal after
+  // the whole `retry_after`. Does not set the clock back.
   void ExpectFitsAfterRetry(std::string_view model, const Ask& ask);
 
   ManualWallClock clock_{kStart};

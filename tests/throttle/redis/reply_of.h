@@ -1,4 +1,4 @@
-// Parses a reply from a server's bytes. Null if they are no reply, or not a whole one.
+// Parses a reply from a server's bytes. Returns null if they are not a reply, or not a whole one.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// Also null if an array of more than 9999 items is announced, because hiredis allocates it before the items come.
+// Also returns null if the bytes announce an array of more than 9999 items, because hiredis allocates the whole array
+// before the items come.
 inline RedisReply ReplyOf(std::string_view wire) {
   constexpr size_t kMostDigits = 4;
   for (size_t at = 0; (at = wire.find('*', at)) != wire.npos; ++at)

@@ -1,4 +1,4 @@
-// The keyed limiter's API on a clock that stands still, and clients that see what they are answered and may leave.
+// The keyed limiter's API on a clock that the test moves, and clients that record their answers and may disconnect.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 
 namespace weir {
 
-// Behaves like a connection: a handler that asks to be told is told once, unless the answer is given.
+// KeyedClient: behaves like a connection. If a handler has asked for a notification of the client's end, it gets one,
+// unless the answer was sent before.
 struct KeyedClient : HttpReply::Receiver {
   void Give(HttpResponse given) override {
     EXPECT_FALSE(response) << "answered twice";
@@ -45,7 +46,7 @@ struct KeyedClient : HttpReply::Receiver {
         if (known == name) return value;
     return "";
   }
-  // Returns a member whose value is a text or a number.
+  // Returns the value of a member of the answer, which must be a text or a number.
   std::string Member(const std::string& name) const {
     const std::string text = body();
     size_t at = text.find("\"" + name + "\":");

@@ -1,4 +1,4 @@
-// relay/limiters/openapi.json for tests: what is documented, and whether a value is as a schema says.
+// Reads relay/limiters/openapi.json for tests, and checks whether a value conforms to a schema of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class OpenApiDocument {
   OpenApiDocument() : root_(parser_.parse(std::string(QuotaOpenApi()))) {}
 
   Element root() const { return root_; }
-  // Returns the document's entry for "POST", "/v1/decide".
+  // Returns the document's entry for a method and a path, such as "POST" and "/v1/decide".
   Element Operation(std::string_view method, std::string_view path) const {
     std::string pointer = "/paths/";
     for (const char c : path) pointer += c == '/' ? "~1" : std::string(1, c);
@@ -35,7 +35,7 @@ class OpenApiDocument {
       statuses.insert(std::stoi(std::string(status)));
     return statuses;
   }
-  // Says why the answer is not as documented; empty if it is.
+  // Returns why the answer does not conform to the document; empty if it does.
   template <typename Route>
   std::string Violation(const Route& route, const HttpResponse& response) const {
     Element documented;
@@ -53,7 +53,8 @@ class OpenApiDocument {
     return Violation(schema, value, "the answer");
   }
 
-  // Knows the keywords that the document uses; any other one is a violation.
+  // Returns how the value violates the schema; empty if it does not. A keyword that this function does not know is a
+  // violation.
   std::string Violation(Element schema, Element value, const std::string& where) const {
     for (const auto& [keyword, rule] : Object(Resolved(schema))) {
       std::string why = Violation(Resolved(schema), keyword, rule, value, where);

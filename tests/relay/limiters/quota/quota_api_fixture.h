@@ -1,4 +1,4 @@
-// A store that answers what a test says, and an API to call without a server.
+// A quota store with answers that a test gives it, and an API that a test can call without a server.
 #pragma once
 
 #include <simdjson.h>
@@ -60,7 +60,7 @@ class ScriptedStore final : public QuotaStore {
   void Prune() override {}
   StoreHealth Health() const override { return health; }
 
-  // Behaves like a server that does not answer.
+  // Makes the store behave like a server that does not answer.
   void GoAway() {
     problem = Status::Error("connection refused");
     charge_answer = {.code = QuotaCode::kStoreUnavailable, .problem = "connection refused"};
@@ -102,7 +102,7 @@ inline std::string HeaderOf(const HttpResponse& response, std::string_view name)
   return "";
 }
 
-// Returns the text at a place of an answer, such as "/usage/rpm".
+// Returns the text at a JSON pointer of an answer, such as "/usage/rpm".
 inline std::string Text(const HttpResponse& response, const char* pointer) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;

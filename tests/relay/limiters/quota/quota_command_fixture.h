@@ -1,4 +1,4 @@
-// weir quota in this process: what it prints, and how it ends.
+// Runs `weir quota` in this process, and returns its output and its exit code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class QuotaCommandTest : public GateServerTest {
     for (const std::string& name : set_) unsetenv(name.c_str());
   }
 
-  // Must be called before there is any thread.
+  // Sets an environment variable. REQUIRES: this process has no other thread.
   void Set(const std::string& name, const std::string& value) {
     setenv(name.c_str(), value.c_str(), 1);
     set_.push_back(name);

@@ -1,4 +1,4 @@
-// The gate's routes without a server.
+// Calls the gate's routes without a server.
 #pragma once
 
 #include <future>
@@ -24,11 +24,11 @@ class QuotaRoutes {
         [this]() -> QuotaService& { return *quotas_; });
   }
 
-  // Asks about the model m, if the path names one.
+  // Sends a request. If the path has a model, the model is "m".
   HttpResponse Ask(const QuotaRoute& route, const std::string& body, Fields headers = {}) {
     return Ask(route, body, std::move(headers), false);
   }
-  // Asks as a client that does not wait for its turn.
+  // Sends a request as a client that disconnects before the answer.
   HttpResponse AskAndHangUp(const QuotaRoute& route, const std::string& body) { return Ask(route, body, {}, true); }
 
   std::optional<HttpResponse> refusal;  // for clients that may not administer
@@ -36,7 +36,7 @@ class QuotaRoutes {
  private:
   struct Kept : HttpReply::Receiver {
     explicit Kept(bool hung_up) : abandoned(hung_up) {}
-    // Takes the answer as the server gives it.
+    // Takes the answer in the form in which the server would send it.
     void Give(HttpResponse given) override { response.set_value(PlainErrorAsJson(std::move(given))); }
     bool Abandoned() const override { return abandoned; }
     void OnLeft(HttpReply::LeftHandler) override {}

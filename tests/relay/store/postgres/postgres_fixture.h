@@ -1,4 +1,4 @@
-// Stores on one PostgreSQL that all tests of a program share, each in a database of its own.
+// Makes stores on one PostgreSQL server, which all tests of a program share. Each store has a database of its own.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace weir {
 
-// Started when it is first asked for; it does not wait for its disk.
+// Returns the server; starts it at the first call. The server does not sync its writes to disk.
 PostgresProcess& SharedPostgres();
 
-// A database that is dropped with this object.
+// PostgresDatabase: a database that the destructor drops.
 class PostgresDatabase {
  public:
   explicit PostgresDatabase(PostgresProcess& server = SharedPostgres());
@@ -36,7 +36,7 @@ class PostgresUnderTest final : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(const std::string& own_url) : own_url_(own_url) {}
   std::unique_ptr<EventStore> Open() override;
-  // Compares the events with what they are found by.
+  // Compares the stored events with the tables by which queries find them.
   std::string Difference(EventStore& store) override;
 
  private:

@@ -1,4 +1,4 @@
-// Decisions of a test, one at a time or many at once.
+// Makes quota decisions for a test, one at a time or many at once.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url,
 ChargeAnswer TakeOne(QuotaStore& store, std::string_view model, const ModelQuota& quota);
 ChargeAnswer PeekAt(QuotaStore& store, std::string_view model);
 
-// Threads that take one request after another of one model, until they are stopped.
+// Deciders: threads that take one request after the other from the quota of one model, until they are stopped.
 class Deciders {
  public:
   Deciders(QuotaStore& store, std::string model, ModelQuota quota, size_t threads = 4);
@@ -31,10 +31,10 @@ class Deciders {
 
   void Stop();
   int64_t taken() const { return taken_; }
-  int64_t refused() const { return refused_; }  // by the quota
-  int64_t away() const { return away_; }        // kStoreUnavailable
-  std::string problem();                        // the newest problem of those
-  // Returns true if this many more decisions are taken or refused soon.
+  int64_t refused() const { return refused_; }  // decisions that the quota refused
+  int64_t away() const { return away_; }        // answers kStoreUnavailable
+  std::string problem();                        // the latest error of such an answer
+  // Waits until `decisions` more decisions are granted or refused. Returns false if that takes too long.
   bool GoOn(int64_t decisions = 20);
 
  private:

@@ -1,5 +1,5 @@
-// ReapedClock: a clock whose steps also apply to the keys of a Redis: their remaining life is changed by the step, and
-// expired keys are removed. (A server counts the life of its keys by its own clock, which a test cannot move.)
+// ReapedClock: a clock whose steps also apply to the keys of a Redis server. The remaining time of each key changes by
+// the step, and expired keys are removed. (A server measures these times by its own clock, which a test cannot move.)
 //
 // Thread-safe.
 #pragma once
@@ -13,7 +13,7 @@ namespace weir {
 
 class ReapedClock final : public WallClock {
  public:
-  // The clock and the server outlive this object.
+  // The clock and the server must outlive this object.
   ReapedClock(const WallClock& clock, RedisProcess& server) : clock_(clock), server_(server), seen_(clock.Now()) {}
 
   WallTime Now() const override;

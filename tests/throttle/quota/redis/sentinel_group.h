@@ -1,4 +1,5 @@
-// A master with its replicas, and three sentinels that watch it. Two of them decide that the master is gone.
+// SentinelGroup: a Redis master with its replicas, and three sentinels that watch it. The sentinels treat the master as
+// failed when two of them do not reach it.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,9 @@ class SentinelGroup {
   bool FailsOverFrom(uint16_t port);
   // Orders a failover from that server, and waits until it has happened.
   bool FailOverFrom(uint16_t port);
-  // The sentinels keep all that they know.
+  // Restarts the sentinels, which keep their state.
   void RestartSentinels();
-  // Waits until the replicas have all that was written to the master.
+  // Waits until the replicas have all data that was written to the master.
   bool Replicated();
 
  private:

@@ -1,4 +1,4 @@
-// A proxy in front of a server of 127.0.0.1 that delays everything in both directions.
+// SlowProxy: a proxy for a server on 127.0.0.1, which delays all bytes in both directions.
 #pragma once
 
 #include <atomic>
