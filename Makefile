@@ -113,7 +113,7 @@ live-screenshots: build
 	@.ci/install-deps browser
 	@tests/clients/run install "$(abspath $(BUILD))/tests/clients"
 	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs "$$(realpath "$(BUILD)")/tests/clients" "$$(realpath "$(BUILD)")/weir"
-	@mkdir -p relay/live/screenshots && cp "$(BUILD)"/tests/clients/screenshots/*.png relay/live/screenshots
+	@mkdir -p relay/watch/live/screenshots && cp "$(BUILD)"/tests/clients/screenshots/*.png relay/watch/live/screenshots
 
 format: deps
 	@.ci/install-deps lint

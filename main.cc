@@ -19,19 +19,19 @@
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
-#include "relay/check_command.h"
+#include "relay/commands/check_command.h"
+#include "relay/commands/health_command.h"
+#include "relay/commands/relay_command.h"
+#include "relay/commands/scan_command.h"
 #include "relay/doctor/doctor_command.h"
-#include "relay/health_command.h"
 #include "relay/limiters/gate_command.h"
-#include "relay/limiters/limiters_part.h"
+#include "relay/limiters/limiters_plugin.h"
 #include "relay/limiters/quota/quota_command.h"
 #include "relay/limiters/served_limiters.h"
-#include "relay/live/live_part.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
-#include "relay/relay_command.h"
-#include "relay/scan_command.h"
-#include "relay/top/top_command.h"
+#include "relay/watch/live/live_plugin.h"
+#include "relay/watch/top/top_command.h"
 
 namespace weir {
 namespace {
@@ -49,11 +49,11 @@ int Config(int argc, char** argv) {
   return CommandLine::kWrong;
 }
 
-// Runs the relay with the parts that build on it.
+// Runs the relay with the plugins that build on it.
 int RunRelay(int argc, char** argv) {
   ImportService import_service;
-  LimitersPart limiters;
-  LivePart live;
+  LimitersPlugin limiters;
+  LivePlugin live;
   return RelayCommand(argc, argv, {&import_service, &limiters, &live});
 }
 

@@ -9,7 +9,7 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(TARGETS weir_hiredis EXPORT weir-redis)
 install(TARGETS weir_re2 EXPORT weir-keyed)
 install(TARGETS weir_absl_time EXPORT weir-quota)
-foreach(component config config_yaml http monitors_core monitors postgres_monitor neo4j_monitor throttle rocksdb_throttle
+foreach(component config config_yaml http postgres monitors_core monitors postgres_monitor neo4j_monitor throttle rocksdb_throttle
                   redis by_name descriptors keyed keyed_redis queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
   install(EXPORT weir-${component} NAMESPACE weir:: DESTINATION ${config_dir} FILE weir-${component}.cmake)
@@ -20,7 +20,7 @@ endforeach()
 set(headers
     config/clock config/manual_clock config/settings config/settings_format config/status config/yaml_reader
       # with
-      config/bound config/http/http_connection config/text/name_hash config/text/parse config/text/url
+      config/bound config/wire/http/http_connection config/text/name_hash config/text/parse config/text/url
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
     monitors/rocksdb_monitor monitors/rocksdb_options
@@ -31,18 +31,18 @@ set(headers
       # with
       throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/gate throttle/memory_buyback throttle/rate_law
       throttle/scan_gate throttle/thread_slot throttle/token_bucket throttle/write_gate
-    throttle/descriptors/descriptor_limiter throttle/descriptors/descriptor_rules throttle/descriptors/limit_unit
-    throttle/keyed/keyed_limiter throttle/keyed/keyed_limits throttle/keyed/shared_windows
-    throttle/keyed/redis/redis_shared_windows
-    throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
+    throttle/limits/descriptors/descriptor_limiter throttle/limits/descriptors/descriptor_rules throttle/limits/descriptors/limit_unit
+    throttle/limits/keyed/keyed_limiter throttle/limits/keyed/keyed_limits throttle/limits/keyed/shared_windows
+    throttle/limits/keyed/redis/redis_shared_windows
+    throttle/limits/queued/endpoint_config throttle/limits/queued/queued_events throttle/limits/queued/queued_limiter
       # with
-      throttle/by_name/page throttle/by_name/window_kind throttle/keyed/name_room throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
-    throttle/quota/calendar throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate
-    throttle/quota/model_patterns throttle/quota/name_map
-    throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota
-    throttle/quota/reservation_id
-    throttle/quota/quota_config_reader throttle/quota/quota_limiter throttle/quota/quota_store throttle/quota/tier_rules
-    throttle/quota/yaml_store throttle/quota/sqlite/sqlite_store throttle/quota/redis/redis_store)
+      throttle/limits/by_name/page throttle/limits/by_name/window_kind throttle/limits/keyed/name_room throttle/limits/keyed/shared_lease config/wire/redis/redis_client_options config/wire/redis/redis_url
+    throttle/limits/quota/calendar throttle/limits/quota/limit throttle/limits/quota/memory_store throttle/limits/quota/migrate
+    throttle/limits/quota/model_patterns throttle/limits/quota/name_map
+    throttle/limits/quota/naming_shares throttle/limits/quota/open_store throttle/limits/quota/profiles throttle/limits/quota/quota
+    throttle/limits/quota/reservation_id
+    throttle/limits/quota/quota_config_reader throttle/limits/quota/quota_limiter throttle/limits/quota/quota_store throttle/limits/quota/tier_rules
+    throttle/limits/quota/yaml_store throttle/limits/quota/sqlite/sqlite_store throttle/limits/quota/redis/redis_store)
 foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/${folder})

@@ -8,7 +8,7 @@
 
 #include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
-#include "throttle/descriptors/descriptor_limiter.h"
+#include "throttle/limits/descriptors/descriptor_limiter.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
-#include "throttle/keyed/keyed_limiter.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
 
 namespace weir {
 namespace {

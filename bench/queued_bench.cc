@@ -8,7 +8,7 @@
 
 #include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
-#include "throttle/queued/queued_limiter.h"
+#include "throttle/limits/queued/queued_limiter.h"
 
 namespace weir {
 namespace {

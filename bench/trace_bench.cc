@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "relay/trace/otlp.h"
-#include "relay/trace/tracer.h"
+#include "relay/observe/trace/otlp.h"
+#include "relay/observe/trace/tracer.h"
 
 namespace weir {
 namespace {

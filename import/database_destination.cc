@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "import/local_destination.h"
-#include "relay/storage/storage.h"
-#include "relay/trace/traces.h"
+#include "relay/observe/trace/traces.h"
+#include "relay/store/storage/storage.h"
 
 namespace weir {
 namespace {

@@ -59,7 +59,7 @@ std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Desti
 struct RelayAddress {
   std::string url;     // such as http://127.0.0.1:3334; must not begin with https and must have no path
   std::string holder;  // for messages, the process that runs the relay: "process 1234 (weir relay)"; may be empty
-  // Returns the relay's admin token (relay/operator/admin.h). The destination calls this function for every POST,
+  // Returns the relay's admin token (relay/admin/admin.h). The destination calls this function for every POST,
   // because a restarted relay has another token. The function may be null. Its error is reported only if the relay
   // refuses the POST.
   std::function<Result<std::string>()> token = {};

@@ -29,7 +29,7 @@
 #include "import/line_judge.h"
 #include "import/settled.h"
 #include "relay/account/work_pool.h"
-#include "relay/trace/tracer.h"
+#include "relay/observe/trace/tracer.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {

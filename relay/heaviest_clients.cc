@@ -7,8 +7,8 @@
 
 #include "relay/account/ledger.h"
 #include "relay/account/work_pool.h"
-#include "relay/server/places.h"
-#include "relay/server/server.h"
+#include "relay/net/places.h"
+#include "relay/net/server.h"
 
 namespace weir {
 namespace {

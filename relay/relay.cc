@@ -9,8 +9,10 @@
 #include "monitors/memory_target.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
-#include "relay/metrics/relay_metrics.h"
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
+#include "relay/net/server.h"
+#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/trace/traces.h"
 #include "relay/operator/routes.h"
 #include "relay/process/data_directory.h"
 #include "relay/process/logging.h"
@@ -20,10 +22,8 @@
 #include "relay/protocol/identity.h"
 #include "relay/protocol/memory_relief.h"
 #include "relay/protocol/relay_context.h"
-#include "relay/relay_part.h"
-#include "relay/server/server.h"
+#include "relay/relay_plugin.h"
 #include "relay/take_over.h"
-#include "relay/trace/traces.h"
 
 namespace weir {
 namespace {
@@ -51,8 +51,8 @@ size_t WorkerCount(const RelayConfiguration& configuration) {
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
-HttpRouter WithParts(HttpRouter router, const std::vector<RelayPart*>& parts) {
-  for (RelayPart* part : parts) part->AddRoutes(router);
+HttpRouter WithPlugins(HttpRouter router, const std::vector<RelayPlugin*>& plugins) {
+  for (RelayPlugin* plugin : plugins) plugin->AddRoutes(router);
   return router;
 }
 
@@ -72,9 +72,9 @@ StorageOptions StorageOf(const RelayConfiguration& configuration, const std::str
 
 }  // namespace
 
-Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> parts)
+Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPlugin*> plugins)
     : configuration_(configuration),
-      parts_(std::move(parts)),
+      plugins_(std::move(plugins)),
       metrics_(std::make_unique<RelayMetrics>()),
       ledger_(std::make_shared<Ledger>(LedgerBoundsOf(configuration.server),
                                        [this](int64_t bytes, OwnUse use) {
@@ -82,16 +82,16 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> pa
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
-          WithParts(RelayRoutes(configuration, *metrics_, [this](std::string* note) { return ReadyBut(note); }),
-                    parts_),
+          WithPlugins(RelayRoutes(configuration, *metrics_, [this](std::string* note) { return ReadyBut(note); }),
+                      plugins_),
           [this](Connection& connection) { return std::make_shared<Client>(*context_, *pipeline_, connection); },
           ledger_)) {}
 
 Relay::~Relay() { Shutdown(std::chrono::milliseconds(0)); }
 
 Result<std::unique_ptr<Relay>> Relay::Open(const RelayConfiguration& configuration, bool take_over,
-                                           std::vector<RelayPart*> parts) {
-  std::unique_ptr<Relay> relay(new Relay(configuration, std::move(parts)));
+                                           std::vector<RelayPlugin*> plugins) {
+  std::unique_ptr<Relay> relay(new Relay(configuration, std::move(plugins)));
   if (const Status status = relay->OpenAll(take_over); !status.ok()) return status;
   return relay;
 }
@@ -168,8 +168,8 @@ Status Relay::Assemble() {
   if (Status status = Follow(); !status.ok()) return status;
   const RelayServices services = ServicesOfParts();
   SetMetricSources();
-  for (RelayPart* part : parts_)
-    if (Status status = part->Start(services); !status.ok()) return status;
+  for (RelayPlugin* plugin : plugins_)
+    if (Status status = plugin->Start(services); !status.ok()) return status;
   // Started last: it may write a state page, which needs all of the above.
   relief_->Start(server_->executor(0));
   return Status();
@@ -183,7 +183,7 @@ RelayServices Relay::ServicesOfParts() {
           .configuration = configuration_,
           .append_live =
               [this](LiveTables& tables) {
-                for (const RelayPart* part : parts_) part->AppendLive(tables);
+                for (const RelayPlugin* plugin : plugins_) plugin->AppendLive(tables);
               },
           .heaviest_clients = [this] { return FindHeaviestClients(*server_, *ledger_, *pool_); }};
 }
@@ -220,8 +220,8 @@ void Relay::SetMetricSources() {
   sources.traces = traces_.get();
   sources.ledger = ledger_.get();
   sources.last_failure = [this] { return pipeline_->LastFailure(); };
-  sources.parts = [this](MetricFamilies& families) {
-    for (const RelayPart* part : parts_) part->AppendMetrics(families);
+  sources.plugins = [this](MetricFamilies& families) {
+    for (const RelayPlugin* plugin : plugins_) plugin->AppendMetrics(families);
   };
   metrics_->SetSources(std::move(sources));
 }
@@ -250,9 +250,9 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
-  // The parts finish their work; gates, workers and the commit thread still serve them meanwhile. The last part stops
-  // first, so that /live does not ask parts that have stopped.
-  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->Stop();
+  // The plugins finish their work; gates, workers and the commit thread still serve them meanwhile. The last plugin
+  // stops first, so that /live does not ask plugins that have stopped.
+  for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) (*plugin)->Stop();
   if (pipeline_ == nullptr) return;
   // Refuses the requests that wait at a gate, so that the pool's destructor can finish. Verified events are saved.
   storage_->limiter().Stop();

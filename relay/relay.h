@@ -30,7 +30,7 @@ class EventPipeline;
 class Ledger;
 class MemoryRelief;
 class RelayMetrics;
-class RelayPart;
+class RelayPlugin;
 class Server;
 class Traces;
 class WorkPool;
@@ -45,9 +45,9 @@ class Relay {
   // clients that connect meanwhile wait in the port's backlog. Open fails if the process has not stopped by then, or if
   // `take_over` is set and the events are not in the data directory (WEIR_STORE).
   //
-  // The caller owns `parts` (relay_part.h), which must outlive the relay.
+  // The caller owns `plugins` (relay_plugin.h), which must outlive the relay.
   static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false,
-                                             std::vector<RelayPart*> parts = {});
+                                             std::vector<RelayPlugin*> plugins = {});
   // Calls Shutdown(0).
   ~Relay();
 
@@ -61,7 +61,7 @@ class Relay {
   // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
   // Stops accepting connections, lets open requests finish, and closes the connections; these steps take at most
-  // `longest`. Then stops the parts, saves the events that were verified, and flushes the store, however long that
+  // `longest`. Then stops the plugins, saves the events that were verified, and flushes the store, however long that
   // takes. A second call does nothing.
   void Shutdown(std::chrono::milliseconds longest);
   // Drops the connections for which Shutdown waits, so that Shutdown continues with its later steps. May be called from
@@ -72,7 +72,7 @@ class Relay {
   void TellState() const;
 
  private:
-  Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> parts);
+  Relay(const RelayConfiguration& configuration, std::vector<RelayPlugin*> plugins);
   Status OpenAll(bool take_over);
   void MakeAdmin();
   Status Assemble();
@@ -85,7 +85,7 @@ class Relay {
 
   // The order matters: later members use earlier ones, and are destroyed before them.
   const RelayConfiguration configuration_;
-  const std::vector<RelayPart*> parts_;
+  const std::vector<RelayPlugin*> plugins_;
   std::unique_ptr<Traces> traces_;  // null if traces are off
   const std::unique_ptr<RelayMetrics> metrics_;
   const std::shared_ptr<Ledger> ledger_;

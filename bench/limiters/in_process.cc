@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "bench/relay/server_usage.h"
-#include "throttle/keyed/keyed_limiter.h"
-#include "throttle/queued/queued_limiter.h"
-#include "throttle/quota/memory_store.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
+#include "throttle/limits/queued/queued_limiter.h"
+#include "throttle/limits/quota/memory_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 namespace {

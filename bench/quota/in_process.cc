@@ -14,8 +14,8 @@
 #include "bench/quota/much.h"
 #include "bench/quota/step_clock.h"
 #include "bench/relay/server_usage.h"
-#include "throttle/quota/memory_store.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/memory_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "throttle/quota/quota_store.h"
+#include "throttle/limits/quota/quota_store.h"
 
 namespace weir {
 

@@ -17,7 +17,7 @@
 #include "bench/quota/redis_process.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/server_usage.h"
-#include "throttle/quota/redis/redis_store.h"
+#include "throttle/limits/quota/redis/redis_store.h"
 
 namespace weir {
 namespace {

@@ -13,8 +13,8 @@
 #include "bench/quota/redis_process.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/server_usage.h"
-#include "throttle/quota/open_store.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/open_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "bench/measure/arguments.h"
 #include "bench/measure/own_memory.h"
-#include "relay/server/server.h"
+#include "relay/net/server.h"
 
 namespace weir {
 namespace {

@@ -18,7 +18,7 @@
 #include "import/export/encoder.h"
 #include "import/export/exporter.h"
 #include "import/run/progress_display.h"
-#include "relay/reading_command.h"
+#include "relay/commands/reading_command.h"
 
 namespace weir {
 namespace {

@@ -11,8 +11,8 @@
 #include "config/text/readable.h"
 #include "import/migrate/migration.h"
 #include "import/run/progress_display.h"
+#include "relay/commands/reading_command.h"
 #include "relay/operator/relay_configuration.h"
-#include "relay/reading_command.h"
 
 namespace weir {
 namespace {

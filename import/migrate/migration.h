@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "config/status.h"
-#include "relay/storage/storage.h"
+#include "relay/store/storage/storage.h"
 #include "relay/store/store_compare.h"
 
 namespace weir {

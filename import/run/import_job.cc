@@ -12,7 +12,7 @@
 #include "import/destination.h"
 #include "import/input/input_file.h"
 #include "import/run/import_run.h"
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 #include "relay/process/data_directory.h"
 #include "relay/store/lock_file.h"
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-#include "relay/server/http_error.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 namespace {

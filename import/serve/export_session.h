@@ -23,8 +23,8 @@
 #include "import/export/exporter.h"
 #include "import/serve/import_post.h"
 #include "import/serve/running_limit.h"
+#include "relay/net/http_stream.h"
 #include "relay/protocol/relay_context.h"
-#include "relay/server/http_stream.h"
 
 namespace weir {
 

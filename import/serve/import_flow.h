@@ -21,7 +21,7 @@
 
 #include "import/pipeline.h"
 #include "import/serve/running_limit.h"
-#include "relay/relay_part.h"
+#include "relay/relay_plugin.h"
 
 namespace weir {
 

@@ -20,7 +20,7 @@
 #include "import/input/line_splitter.h"
 #include "import/serve/import_answer.h"
 #include "import/serve/import_flow.h"
-#include "relay/server/http_stream.h"
+#include "relay/net/http_stream.h"
 
 namespace weir {
 

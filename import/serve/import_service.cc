@@ -11,7 +11,7 @@
 #include "config/text/readable.h"
 #include "import/serve/export_session.h"
 #include "import/serve/import_post.h"
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 
 namespace weir {
 namespace {

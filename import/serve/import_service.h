@@ -3,7 +3,7 @@
 //   curl -X POST -T events.jsonl http://127.0.0.1:3334/api/import
 //   curl -G http://127.0.0.1:3334/api/export --data-urlencode 'filter={"kinds":[1]}' -d order=newest > notes.jsonl
 //
-// Only administrators may use these routes (relay/operator/admin.h): with the relay's token, with the admin's key
+// Only administrators may use these routes (relay/admin/admin.h): with the relay's token, with the admin's key
 // (NIP-98), or from this machine if the operator allows it. At most four imports and four exports run at once; a
 // further one gets status 503 with Retry-After. During an emergency of the limiter (throttle/adaptive_limiter.h) no
 // export begins (503).
@@ -50,13 +50,13 @@
 #include "import/serve/import_flow.h"
 #include "import/serve/query_string.h"
 #include "import/serve/running_limit.h"
-#include "relay/relay_part.h"
+#include "relay/relay_plugin.h"
 
 namespace weir {
 
 class ExportSession;
 
-class ImportService final : public RelayPart {
+class ImportService final : public RelayPlugin {
  public:
   ~ImportService() override { Stop(); }
 

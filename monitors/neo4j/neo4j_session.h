@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "config/clock.h"
-#include "config/http/http_connection.h"
 #include "config/status.h"
+#include "config/wire/http/http_connection.h"
 
 namespace weir {
 

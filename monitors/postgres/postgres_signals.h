@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "config/wire/postgres/postgres_session.h"
 #include "monitors/load_sample.h"
 #include "monitors/postgres/postgres_monitor.h"
-#include "monitors/postgres/postgres_session.h"
 
 namespace weir {
 

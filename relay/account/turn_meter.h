@@ -1,11 +1,11 @@
 // TurnMeter: charges work to the connection whose turn runs on this thread, from code that does not know the
-// connection. A turn is one run of a session on its I/O thread (relay/server/session.h).
+// connection. A turn is one run of a session on its I/O thread (relay/net/session.h).
 //
 //   Work spent = 0;
 //   const TurnMeter meter(spent);            // in the session, for the length of a turn
 //   TurnMeter::Charge(kSignatureWork);       // in a handler that the session calls, on the same thread
 //
-// The session counts a usual amount for each request (kRequestWork in relay/server/http_stage.cc). A handler that does
+// The session counts a usual amount for each request (kRequestWork in relay/net/http_stage.cc). A handler that does
 // more work than that charges the difference, so that the address of its connection waits longer for its next turn.
 #pragma once
 

@@ -10,14 +10,14 @@
 
 #include "config/text/readable.h"
 #include "config/text/url.h"
+#include "relay/admin/admin.h"
 #include "relay/doctor/check_words.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/doctor/directory_facts.h"
 #include "relay/doctor/instance_facts.h"
 #include "relay/limiters/gate_server.h"
-#include "relay/operator/admin.h"
+#include "relay/net/tls_certificate.h"
 #include "relay/protocol/identity.h"
-#include "relay/server/tls_certificate.h"
 #include "relay/store/lock_file.h"
 
 namespace weir {

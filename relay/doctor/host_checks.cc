@@ -3,7 +3,7 @@
 
 #include "config/text/parse.h"
 #include "relay/doctor/check_words.h"
-#include "relay/server/listener.h"
+#include "relay/net/listener.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include "relay/doctor/instance_facts.h"
 
-#include "config/http/http_connection.h"
 #include "config/text/parse.h"
+#include "config/wire/http/http_connection.h"
 #include "relay/process/http_error_words.h"
 
 namespace weir {

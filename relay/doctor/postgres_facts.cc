@@ -3,7 +3,7 @@
 
 #include "config/clock.h"
 #include "config/text/parse.h"
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/store/postgres/postgres_store.h"
 

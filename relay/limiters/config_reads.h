@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "relay/metrics/metric_families.h"
+#include "relay/observe/metrics/metric_families.h"
 
 namespace weir {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/clock.h"
-#include "relay/grpc/grpc_health.h"
-#include "relay/grpc/grpc_reflection.h"
-#include "relay/metrics/state_page.h"
+#include "relay/net/grpc/grpc_health.h"
+#include "relay/net/grpc/grpc_reflection.h"
+#include "relay/observe/metrics/state_page.h"
 #include "relay/operator/routes.h"
 #include "relay/process/version.h"
 #include "relay/protocol/identity.h"
@@ -135,7 +135,7 @@ MetricSources GateServer::Sources() const {
   };
   sources.server = [this] { return server_.Stats(); };
   sources.traces = traces_.get();
-  sources.parts = [this](MetricFamilies& families) {
+  sources.plugins = [this](MetricFamilies& families) {
     for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
   };
   return sources;

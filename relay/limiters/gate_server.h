@@ -15,16 +15,16 @@
 #include <string_view>
 
 #include "config/status.h"
+#include "relay/admin/admin.h"
 #include "relay/limiters/quota/quota_settings.h"
 #include "relay/limiters/served_limiters.h"
-#include "relay/metrics/exposition.h"
-#include "relay/metrics/relay_metrics.h"
-#include "relay/operator/admin.h"
+#include "relay/net/server.h"
+#include "relay/net/server_settings.h"
+#include "relay/observe/metrics/exposition.h"
+#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/trace/traces.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
-#include "relay/server/server.h"
-#include "relay/server/server_settings.h"
-#include "relay/trace/traces.h"
 
 namespace weir {
 

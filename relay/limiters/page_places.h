@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "config/status.h"
-#include "throttle/by_name/page.h"
+#include "throttle/limits/by_name/page.h"
 
 namespace weir {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "config/clock.h"
-#include "relay/server/http.h"
+#include "relay/net/http.h"
 
 namespace weir {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "config/status.h"
-#include "relay/metrics/live_tables.h"
-#include "relay/metrics/metric_families.h"
-#include "relay/server/http.h"
-#include "relay/trace/tracer.h"
+#include "relay/net/http.h"
+#include "relay/observe/metrics/live_tables.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "relay/observe/trace/tracer.h"
 
 namespace weir {
 
@@ -41,7 +41,7 @@ class ServedLimiter {
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
   // Adds the metrics of the limiter.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
-  // Adds the limiter's tables to the live page. See RelayPart::AppendLive.
+  // Adds the limiter's tables to the live page. See RelayPlugin::AppendLive.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
   // Asks another thread to read the configuration again. Must not block. If the configuration is wrong, that thread
   // logs the error, and the limiter keeps its old configuration.

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 #include "relay/operator/html.h"
 #include "relay/operator/nip11.h"
 #include "relay/process/version.h"

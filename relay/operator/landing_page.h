@@ -2,8 +2,8 @@
 // notes as they arrive.
 #pragma once
 
+#include "relay/net/http.h"
 #include "relay/operator/relay_configuration.h"
-#include "relay/server/http.h"
 
 namespace weir {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "relay/net/http.h"
 #include "relay/operator/relay_configuration.h"
-#include "relay/server/http.h"
 
 namespace weir {
 

@@ -6,11 +6,11 @@
 
 #include "config/settings.h"
 #include "config/status.h"
+#include "relay/net/server_settings.h"
+#include "relay/observe/trace/trace_settings.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
-#include "relay/server/server_settings.h"
-#include "relay/storage/storage.h"
-#include "relay/trace/trace_settings.h"
+#include "relay/store/storage/storage.h"
 
 namespace weir {
 

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "config/status.h"
-#include "relay/metrics/relay_metrics.h"
+#include "relay/net/http.h"
+#include "relay/observe/metrics/relay_metrics.h"
 #include "relay/operator/relay_configuration.h"
-#include "relay/server/http.h"
 
 namespace weir {
 

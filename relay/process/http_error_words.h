@@ -1,4 +1,4 @@
-// Extracts the human-readable message from the body of an HTTP error, from a weir (relay/server/http_error.h) or
+// Extracts the human-readable message from the body of an HTTP error, from a weir (relay/net/http_error.h) or
 // another server.
 #pragma once
 

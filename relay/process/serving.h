@@ -29,7 +29,7 @@ struct Serving {
 inline constexpr std::chrono::seconds kLongestShutdown{10};
 
 // Lets the server accept connections and waits for the first SIGINT or SIGTERM. Then shuts the server down, destroys it
-// and returns. `Server` is a class with the functions Accept and Shutdown of relay/server/server.h.
+// and returns. `Server` is a class with the functions Accept and Shutdown of relay/net/server.h.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
   signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));

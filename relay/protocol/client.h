@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
+#include "relay/net/connection.h"
 #include "relay/nostr/messages.h"
 #include "relay/protocol/event_window.h"
 #include "relay/protocol/peer.h"
 #include "relay/protocol/requests.h"
-#include "relay/server/connection.h"
 
 namespace weir {
 

@@ -36,8 +36,8 @@
 #include "relay/account/byte_budget.h"
 #include "relay/account/ledger.h"
 #include "relay/account/work.h"
-#include "relay/metrics/relay_counters.h"
 #include "relay/nostr/event.h"
+#include "relay/observe/metrics/relay_counters.h"
 #include "relay/protocol/live_index.h"
 #include "relay/store/serial.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "config/text/readable.h"
+#include "relay/net/log_limit.h"
 #include "relay/protocol/policy.h"
-#include "relay/server/log_limit.h"
 
 namespace weir {
 namespace {

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "relay/metrics/relay_counters.h"
+#include "relay/net/connection.h"
 #include "relay/nostr/messages.h"
+#include "relay/observe/metrics/relay_counters.h"
 #include "relay/protocol/identity.h"
-#include "relay/server/connection.h"
 #include "throttle/admission.h"
 
 namespace weir {
@@ -44,11 +44,11 @@ class Peer {
   // Sends CLOSED, counts the refusal and logs it. `reason` begins with one of NIP-01's prefixes.
   void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
   // Logs a refusal, so that the operator sees why clients fail. At most ten refusals a second with the same prefix are
-  // logged in the whole process (relay/server/log_limit.h).
+  // logged in the whole process (relay/net/log_limit.h).
   void LogRefusal(Verb refused, std::string_view reason) const;
   // Makes a challenge and sends it. Does nothing if it was called before, because clients answer every challenge.
   void AskForAuth();
-  // The functions below call the functions of the same name of Connection (relay/server/connection.h).
+  // The functions below call the functions of the same name of Connection (relay/net/connection.h).
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();

@@ -9,12 +9,12 @@
 #include "monitors/own_bytes.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
-#include "relay/metrics/relay_counters.h"
+#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/trace/tracer.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/protocol/scan_turns.h"
 #include "relay/store/event_store.h"
-#include "relay/trace/tracer.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -32,7 +32,8 @@ struct RelayContext {
   uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
-  // Sends an ephemeral event to the other relays that share the store (relay/siblings/siblings.h). Called on workers.
+  // Sends an ephemeral event to the other relays that share the store (relay/store/siblings/siblings.h). Called on
+  // workers.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
   Tracer* tracer = nullptr;  // null if tracing is off
   const Clock& clock = Clock::System();

@@ -1,5 +1,5 @@
 // RelaySettings: the settings for the relay's identity, rules and limits. The settings of the network are in
-// relay/server/server_settings.h, and those of the store are in relay/storage/storage.h.
+// relay/net/server_settings.h, and those of the store are in relay/store/storage/storage.h.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace weir {
 
 // The setting that decides whether requests from programs on this machine have the operator's rights
-// (relay/operator/admin.h). kAuto was the default of earlier versions and has the same effect as kFalse.
+// (relay/admin/admin.h). kAuto was the default of earlier versions and has the same effect as kFalse.
 enum class AdminFromLoopback { kFalse, kTrue, kAuto };
 // Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive the table.
 void Declare(SettingTable& table, AdminFromLoopback& trust);

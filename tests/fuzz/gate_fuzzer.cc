@@ -15,11 +15,11 @@
 #include <utility>
 #include <variant>
 
-#include "relay/grpc/grpc_health.h"
-#include "relay/grpc/grpc_reflection.h"
 #include "relay/limiters/served_limiters.h"
-#include "relay/server/http_error.h"
-#include "relay/server/http_message.h"
+#include "relay/net/grpc/grpc_health.h"
+#include "relay/net/grpc/grpc_reflection.h"
+#include "relay/net/http_error.h"
+#include "relay/net/http_message.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
 

@@ -10,8 +10,8 @@
 #include "config/text/parse.h"
 #include "grpc/health/v1/health.pb.h"
 #include "grpc/reflection/v1/reflection.pb.h"
-#include "relay/grpc/grpc_health.h"
-#include "relay/grpc/grpc_message.h"
+#include "relay/net/grpc/grpc_health.h"
+#include "relay/net/grpc/grpc_message.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
 

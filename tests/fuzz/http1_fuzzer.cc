@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "relay/server/http_stream.h"
+#include "relay/net/http_stream.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/served.h"
 #include "tests/fuzz/target.h"

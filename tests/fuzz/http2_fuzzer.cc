@@ -2,7 +2,7 @@
 // the answer consists of whole frames.
 #include <string>
 
-#include "relay/server/http2_stage.h"
+#include "relay/net/http2_stage.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/served.h"
 #include "tests/fuzz/target.h"

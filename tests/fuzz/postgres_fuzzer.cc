@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitors/postgres/postgres_values.h"
+#include "config/wire/postgres/postgres_values.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
 

@@ -3,7 +3,7 @@
 
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
-#include "throttle/quota/yaml_store.h"
+#include "throttle/limits/quota/yaml_store.h"
 
 namespace weir {
 namespace {

@@ -2,13 +2,13 @@
 // scripts of the quotas and of the shared windows. The first byte chooses the reader.
 #include <algorithm>
 
+#include "config/wire/redis/redis_cluster_map.h"
+#include "config/wire/redis/redis_info.h"
+#include "tests/config/wire/redis/reply_of.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
-#include "tests/throttle/redis/reply_of.h"
-#include "throttle/keyed/redis/redis_shared_windows.h"
-#include "throttle/quota/redis/redis_messages.h"
-#include "throttle/redis/redis_cluster_map.h"
-#include "throttle/redis/redis_info.h"
+#include "throttle/limits/keyed/redis/redis_shared_windows.h"
+#include "throttle/limits/quota/redis/redis_messages.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "relay/server/io_thread.h"
+#include "relay/net/io_thread.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 // reader of the quotas.
 #include "tests/config/yaml_check.h"
 #include "tests/fuzz/target.h"
-#include "throttle/quota/quota_config_reader.h"
+#include "throttle/limits/quota/quota_config_reader.h"
 
 namespace weir {
 namespace {

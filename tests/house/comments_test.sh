@@ -4,19 +4,19 @@ set -eu
 check=$1
 house=$(mktemp -d)
 trap 'rm -rf "$house"' EXIT
-mkdir -p "$house/relay/top"
+mkdir -p "$house/relay/watch/top"
 
 printf '// Returns the bytes.\n// Of these, none is kept.\nint Bytes();  // "where" and offsets\nint of;  // bytes of a page\n' \
-  >"$house/relay/top/good.h"
+  >"$house/relay/watch/top/good.h"
 "$check" "$house"
 
-printf '// Returns the bytes.\nint Bytes();  // of a page\n\n// So few that nobody waits.\nint n;\n' >"$house/relay/top/bad.h"
+printf '// Returns the bytes.\nint Bytes();  // of a page\n\n// So few that nobody waits.\nint n;\n' >"$house/relay/watch/top/bad.h"
 if found=$("$check" "$house"); then
   echo "comments without a subject passed" >&2
   exit 1
 fi
-[ "$found" = "relay/top/bad.h:2: opens without a subject: of a page
-relay/top/bad.h:4: opens without a subject: So few that nobody waits." ] || {
+[ "$found" = "relay/watch/top/bad.h:2: opens without a subject: of a page
+relay/watch/top/bad.h:4: opens without a subject: So few that nobody waits." ] || {
   echo "$found" >&2
   exit 1
 }

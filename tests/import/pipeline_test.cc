@@ -15,7 +15,7 @@
 #include "import/input/line_splitter.h"
 #include "tests/import/settlements.h"
 #include "tests/import/signed_events.h"
-#include "tests/relay/trace/span_fixture.h"
+#include "tests/relay/observe/trace/span_fixture.h"
 #include "tests/throttle/scripted_monitor.h"
 
 namespace weir {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 #include "relay/relay.h"
-#include "relay/storage/storage.h"
+#include "relay/store/storage/storage.h"
 
 namespace weir {
 namespace {

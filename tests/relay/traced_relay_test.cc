@@ -9,7 +9,7 @@
 #include "relay/relay.h"
 #include "tests/fixtures/temp_directory.h"
 #include "tests/fixtures/web_client.h"
-#include "tests/relay/trace/collector.h"
+#include "tests/relay/observe/trace/collector.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 #include "bench/storm/wire/wire_engine.h"
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 
 namespace weir {
 namespace {

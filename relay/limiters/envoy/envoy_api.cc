@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "config/text/json_writer.h"
-#include "relay/server/http_error.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 namespace {

@@ -24,8 +24,8 @@
 #include "relay/limiters/envoy/envoy_metrics.h"
 #include "relay/limiters/envoy/envoy_request.h"
 #include "relay/limiters/rate_limit_fields.h"
-#include "relay/server/http.h"
-#include "throttle/descriptors/descriptor_limiter.h"
+#include "relay/net/http.h"
+#include "throttle/limits/descriptors/descriptor_limiter.h"
 
 namespace weir {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
-#include "relay/grpc/grpc_service.h"
 #include "relay/limiters/envoy/envoy_request.h"
+#include "relay/net/grpc/grpc_service.h"
 
 namespace weir {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "relay/limiters/config_reads.h"
-#include "relay/metrics/live_tables.h"
-#include "relay/metrics/metric_families.h"
-#include "throttle/descriptors/descriptor_limiter.h"
+#include "relay/observe/metrics/live_tables.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "throttle/limits/descriptors/descriptor_limiter.h"
 
 namespace weir {
 

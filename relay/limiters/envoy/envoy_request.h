@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/status.h"
-#include "throttle/descriptors/descriptor_limiter.h"
+#include "throttle/limits/descriptors/descriptor_limiter.h"
 
 namespace weir {
 

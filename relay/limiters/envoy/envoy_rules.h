@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "config/status.h"
-#include "throttle/descriptors/descriptor_rules.h"
+#include "throttle/limits/descriptors/descriptor_rules.h"
 
 namespace weir {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "relay/admin/other_site.h"
 #include "relay/limiters/envoy/envoy_rules.h"
-#include "relay/operator/other_site.h"
 
 namespace weir {
 namespace {

@@ -15,7 +15,7 @@
 #include "relay/limiters/envoy/envoy_settings.h"
 #include "relay/limiters/followed_rules.h"
 #include "relay/limiters/served_limiter.h"
-#include "throttle/descriptors/descriptor_limiter.h"
+#include "throttle/limits/descriptors/descriptor_limiter.h"
 
 namespace weir {
 

@@ -24,8 +24,8 @@
 #include "relay/limiters/keyed/grant_id.h"
 #include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
-#include "relay/server/client_address.h"
-#include "relay/server/http_error.h"
+#include "relay/net/client_address.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
-// KeyedApi: serves the keyed limiter (throttle/keyed/keyed_limiter.h) over HTTP. The paths and answers are those of the
-// rate limiter GoCC. relay/limiters/openapi.json describes every parameter and every answer.
+// KeyedApi: serves the keyed limiter (throttle/limits/keyed/keyed_limiter.h) over HTTP. The paths and answers are those
+// of the rate limiter GoCC. relay/limiters/openapi.json describes every parameter and every answer.
 //
 //   GET, POST /rate/{key}          makes a request of the key: grants it, refuses it, or lets it wait in the key's line
 //     ?canWait                     lets the request wait; its value, if any, is a boolean as Go's ParseBool reads it
@@ -40,9 +40,9 @@
 #include <string_view>
 
 #include "relay/limiters/keyed/keyed_metrics.h"
-#include "relay/server/http.h"
-#include "relay/server/log_limit.h"
-#include "throttle/keyed/keyed_limiter.h"
+#include "relay/net/http.h"
+#include "relay/net/log_limit.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
 
 namespace weir {
 

@@ -10,8 +10,8 @@
 
 #include "config/clock.h"
 #include "relay/limiters/config_reads.h"
-#include "relay/metrics/metric_families.h"
-#include "throttle/keyed/keyed_limiter.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
 
 namespace weir {
 

@@ -9,8 +9,8 @@
 
 #include "config/text/parse.h"
 #include "config/text/readable.h"
-#include "relay/operator/other_site.h"
-#include "relay/server/http_error.h"
+#include "relay/admin/other_site.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 namespace {

@@ -11,8 +11,8 @@
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/latest_states.h"
 #include "relay/limiters/served_limiter.h"
-#include "relay/server/log_limit.h"
-#include "throttle/keyed/keyed_limiter.h"
+#include "relay/net/log_limit.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
 
 namespace weir {
 

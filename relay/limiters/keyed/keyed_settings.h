@@ -19,8 +19,8 @@
 #include "config/settings.h"
 #include "config/status.h"
 #include "config/yaml_reader.h"
-#include "throttle/keyed/keyed_limiter.h"
-#include "throttle/keyed/redis/redis_shared_windows.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
+#include "throttle/limits/keyed/redis/redis_shared_windows.h"
 
 namespace weir {
 

@@ -17,7 +17,7 @@
 #include "config/text/url.h"
 #include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
-#include "relay/server/http_error.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 namespace {

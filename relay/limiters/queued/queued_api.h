@@ -1,5 +1,6 @@
-// QueuedApi: serves the endpoints that queue (throttle/queued/queued_limiter.h) over HTTP. An endpoint is a path with a
-// queue and a rate. Its requests wait in the queue, and the endpoint answers them ("lets them through") at its rate.
+// QueuedApi: serves the endpoints that queue (throttle/limits/queued/queued_limiter.h) over HTTP. An endpoint is a path
+// with a queue and a rate. Its requests wait in the queue, and the endpoint answers them ("lets them through") at its
+// rate.
 //
 //   GET, HEAD, POST of a configured path, or of a path below it
 //     ?timeout=SECONDS             refuses the request at once if its predicted wait is longer than this; replaces
@@ -39,9 +40,9 @@
 #include <string_view>
 
 #include "relay/limiters/queued/queued_metrics.h"
-#include "relay/server/http.h"
-#include "relay/server/log_limit.h"
-#include "throttle/queued/queued_limiter.h"
+#include "relay/net/http.h"
+#include "relay/net/log_limit.h"
+#include "throttle/limits/queued/queued_limiter.h"
 
 namespace weir {
 

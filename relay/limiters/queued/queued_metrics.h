@@ -9,8 +9,8 @@
 
 #include "config/clock.h"
 #include "relay/limiters/config_reads.h"
-#include "relay/metrics/metric_families.h"
-#include "throttle/queued/queued_limiter.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "throttle/limits/queued/queued_limiter.h"
 
 namespace weir {
 

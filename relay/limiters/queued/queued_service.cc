@@ -11,7 +11,7 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/utf8.h"
-#include "relay/operator/other_site.h"
+#include "relay/admin/other_site.h"
 
 namespace weir {
 

@@ -14,7 +14,7 @@
 #include "relay/limiters/queued/queued_metrics.h"
 #include "relay/limiters/queued/queued_settings.h"
 #include "relay/limiters/served_limiter.h"
-#include "throttle/queued/queued_limiter.h"
+#include "throttle/limits/queued/queued_limiter.h"
 
 namespace weir {
 

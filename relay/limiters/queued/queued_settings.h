@@ -28,7 +28,7 @@
 
 #include "config/settings.h"
 #include "config/status.h"
-#include "throttle/queued/endpoint_config.h"
+#include "throttle/limits/queued/endpoint_config.h"
 
 namespace weir {
 

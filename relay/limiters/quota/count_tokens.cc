@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "config/http/http_connection.h"
 #include "config/text/json_string.h"
 #include "config/text/parse.h"
 #include "config/text/percent.h"
+#include "config/wire/http/http_connection.h"
 #include "relay/nostr/messages.h"
 #include "relay/process/http_error_words.h"
-#include "throttle/quota/quota.h"
+#include "throttle/limits/quota/quota.h"
 
 namespace weir {
 namespace {

@@ -11,8 +11,8 @@
 #include "relay/limiters/quota/quota_headers.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/store_health.h"
-#include "relay/server/http_error.h"
-#include "throttle/quota/quota_reasons.h"
+#include "relay/net/http_error.h"
+#include "throttle/limits/quota/quota_reasons.h"
 
 namespace weir {
 namespace {

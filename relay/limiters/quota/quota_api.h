@@ -1,6 +1,6 @@
-// QuotaApi: the API of the quota limiter (throttle/quota/quota_limiter.h), JSON over HTTP. The routes of a server call
-// it, and so does `weir quota` if it opens a store itself. relay/limiters/openapi.json describes every member and every
-// answer.
+// QuotaApi: the API of the quota limiter (throttle/limits/quota/quota_limiter.h), JSON over HTTP. The routes of a
+// server call it, and so does `weir quota` if it opens a store itself. relay/limiters/openapi.json describes every
+// member and every answer.
 //
 // A client reserves the estimated tokens of an LLM call before the call. After it, the client settles the reservation:
 // commit charges what the call really used, refund releases the reservation. record charges a call without reservation.
@@ -45,7 +45,7 @@
 //        reservation_expired, if the reservation can no longer be extended
 //   503  store_unavailable; with Retry-After
 //
-// Every error has "error":{"code":…,"message":…} (relay/server/http_error.h); a refused decision has it beside its
+// Every error has "error":{"code":…,"message":…} (relay/net/http_error.h); a refused decision has it beside its
 // other members. A malformed request gets 400 with the code invalid_request, invalid_name or, for negative tokens,
 // invalid_tokens. A body of more than 64 KiB gets 413.
 //
@@ -63,9 +63,9 @@
 #include <string>
 #include <string_view>
 
-#include "relay/server/http.h"
-#include "relay/trace/span.h"
-#include "throttle/quota/quota_limiter.h"
+#include "relay/net/http.h"
+#include "relay/observe/trace/span.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "throttle/quota/quota_reasons.h"
+#include "throttle/limits/quota/quota_reasons.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "relay/limiters/quota/quota_api.h"
-#include "relay/trace/span.h"
-#include "throttle/quota/quota_limiter.h"
+#include "relay/observe/trace/span.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

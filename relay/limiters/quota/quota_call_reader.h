@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "relay/limiters/quota/quota_call.h"
-#include "relay/server/http_error.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 

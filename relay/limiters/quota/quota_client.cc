@@ -5,12 +5,12 @@
 #include <iterator>
 #include <utility>
 
-#include "config/http/http_connection.h"
 #include "config/text/parse.h"
 #include "config/text/percent.h"
+#include "config/wire/http/http_connection.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/quota_table.h"
-#include "throttle/quota/open_store.h"
+#include "throttle/limits/quota/open_store.h"
 
 namespace weir {
 namespace {

@@ -14,7 +14,7 @@
 #include "config/status.h"
 #include "relay/limiters/quota/quota_api.h"
 #include "relay/limiters/quota/quota_settings.h"
-#include "relay/server/http.h"
+#include "relay/net/http.h"
 
 namespace weir {
 

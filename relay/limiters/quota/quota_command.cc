@@ -13,13 +13,13 @@
 
 #include "config/terminal_size.h"
 #include "config/text/parse.h"
+#include "relay/admin/admin.h"
 #include "relay/limiters/gate_server.h"
 #include "relay/limiters/quota/quota_output.h"
 #include "relay/limiters/quota/quota_own_command.h"
 #include "relay/limiters/quota/quota_table.h"
 #include "relay/limiters/quota/quota_verbs.h"
 #include "relay/limiters/quota/quota_watch.h"
-#include "relay/operator/admin.h"
 
 namespace weir {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "config/clock.h"
-#include "relay/grpc/grpc_service.h"
+#include "relay/admin/other_site.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_json.h"
-#include "relay/operator/other_site.h"
+#include "relay/net/grpc/grpc_service.h"
 #include "weir/v1/quota.pb.h"
 
 namespace weir {

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "relay/grpc/grpc_watch.h"
 #include "relay/limiters/quota/quota_service.h"
-#include "relay/server/http.h"
+#include "relay/net/grpc/grpc_watch.h"
+#include "relay/net/http.h"
 
 namespace weir {
 

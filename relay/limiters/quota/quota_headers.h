@@ -15,7 +15,7 @@
 
 #include "relay/limiters/quota/quota_api.h"
 #include "relay/limiters/rate_limit_fields.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -18,9 +18,9 @@
 
 #include "relay/limiters/config_reads.h"
 #include "relay/limiters/quota/open_reservations.h"
-#include "relay/metrics/live_tables.h"
-#include "relay/metrics/metric_families.h"
-#include "throttle/quota/quota_limiter.h"
+#include "relay/observe/metrics/live_tables.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -15,8 +15,8 @@
 #include "config/text/parse.h"
 #include "relay/limiters/quota/count_tokens.h"
 #include "relay/limiters/quota/quota_output.h"
-#include "throttle/quota/migrate.h"
-#include "throttle/quota/open_store.h"
+#include "throttle/limits/quota/migrate.h"
+#include "throttle/limits/quota/open_store.h"
 
 namespace weir {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "relay/admin/other_site.h"
 #include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
-#include "relay/operator/other_site.h"
 
 namespace weir {
 namespace {

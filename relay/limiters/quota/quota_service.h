@@ -27,10 +27,10 @@
 #include "relay/limiters/quota/quota_settings.h"
 #include "relay/limiters/quota/store_health.h"
 #include "relay/limiters/quota/waiting_calls.h"
-#include "relay/metrics/metric_families.h"
+#include "relay/net/http.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "relay/observe/trace/tracer.h"
 #include "relay/process/file_mark.h"
-#include "relay/server/http.h"
-#include "relay/trace/tracer.h"
 
 namespace weir {
 

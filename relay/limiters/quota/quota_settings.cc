@@ -1,7 +1,7 @@
 #include "relay/limiters/quota/quota_settings.h"
 
 #include "relay/limiters/config_file.h"
-#include "throttle/quota/quota_config_reader.h"
+#include "throttle/limits/quota/quota_config_reader.h"
 
 namespace weir {
 

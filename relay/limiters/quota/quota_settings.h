@@ -9,8 +9,8 @@
 #include "config/status.h"
 #include "relay/limiters/quota/count_tokens.h"
 #include "relay/limiters/quota/quota_api.h"
-#include "throttle/quota/open_store.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/open_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -9,8 +9,8 @@
 
 #include "config/clock.h"
 #include "config/status.h"
-#include "throttle/quota/quota.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/quota.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "config/text/json_writer.h"
-#include "throttle/quota/quota.h"
+#include "throttle/limits/quota/quota.h"
 
 namespace weir {
 namespace {

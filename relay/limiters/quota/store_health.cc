@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "config/text/in_words.h"
-#include "throttle/quota/quota_reasons.h"
+#include "throttle/limits/quota/quota_reasons.h"
 
 namespace weir {
 namespace {

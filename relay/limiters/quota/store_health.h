@@ -7,8 +7,8 @@
 
 #include "config/clock.h"
 #include "config/status.h"
-#include "throttle/quota/quota_limiter.h"
-#include "throttle/quota/quota_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
+#include "throttle/limits/quota/quota_store.h"
 
 namespace weir {
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "relay/server/http_error.h"
-#include "throttle/quota/quota.h"
+#include "relay/net/http_error.h"
+#include "throttle/limits/quota/quota.h"
 
 namespace weir {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "config/clock.h"
 #include "relay/account/work_pool.h"
-#include "relay/server/http.h"
+#include "relay/net/http.h"
 
 namespace weir {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "monitors/postgres/postgres_values.h"
+#include "config/wire/postgres/postgres_values.h"
 #include "relay/store/keys.h"
 
 namespace weir {

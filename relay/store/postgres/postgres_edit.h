@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/postgres_columns.h"
 #include "relay/store/postgres/schema.h"

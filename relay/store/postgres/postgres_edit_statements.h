@@ -1,7 +1,7 @@
 // The SQL statements of PostgresEdit (postgres_edit.h) and of the removals in PostgresStore. schema.h has the tables.
 #pragma once
 
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 
 namespace weir {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 #include "relay/account/work.h"
 #include "relay/nostr/filter.h"
 #include "relay/store/planner.h"

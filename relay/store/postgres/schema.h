@@ -23,7 +23,7 @@
 #include <string>
 
 #include "config/status.h"
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 
 namespace weir {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 
 namespace weir {
 

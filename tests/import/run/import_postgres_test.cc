@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "import/export/export_command.h"
-#include "relay/check_command.h"
+#include "relay/commands/check_command.h"
+#include "relay/commands/scan_command.h"
 #include "relay/relay.h"
-#include "relay/scan_command.h"
-#include "relay/storage/storage.h"
+#include "relay/store/storage/storage.h"
 #include "tests/import/run/import_fixture.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 

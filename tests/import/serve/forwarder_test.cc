@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 #include "tests/fixtures/tcp_forwarder.h"
 #include "tests/import/serve/service_fixture.h"
 

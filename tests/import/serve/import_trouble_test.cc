@@ -2,14 +2,14 @@
 #include "config/manual_clock.h"
 #include "import/relay_destination.h"
 #include "import/serve/import_service.h"
-#include "relay/metrics/relay_metrics.h"
-#include "relay/operator/admin.h"
-#include "relay/server/server.h"
+#include "relay/admin/admin.h"
+#include "relay/net/server.h"
+#include "relay/observe/metrics/relay_metrics.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/service_fixture.h"
+#include "tests/relay/observe/trace/span_fixture.h"
 #include "tests/relay/protocol/memory_store.h"
-#include "tests/relay/trace/span_fixture.h"
 #include "tests/throttle/scripted_monitor.h"
 
 namespace weir {

@@ -11,7 +11,7 @@
 
 #include "import/input/line_splitter.h"
 #include "import/relay_part.h"
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/serve/service_fixture.h"
 

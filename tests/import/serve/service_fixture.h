@@ -29,7 +29,7 @@
 
 #include "import/serve/import_answer.h"
 #include "import/serve/import_service.h"
-#include "relay/metrics/metric_families.h"
+#include "relay/observe/metrics/metric_families.h"
 #include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/signed_events.h"
@@ -211,7 +211,7 @@ inline KnownLines SomeOfEverything(uint64_t first, size_t notes) {
 
 // Returns a metric. Asks the part itself, because /metrics may be a moment old. `name` has the form that it has there:
 // name{label="value"}.
-inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
+inline uint64_t MetricOf(const RelayPlugin& part, const std::string& name) {
   MetricFamilies families;
   part.AppendMetrics(families);
   for (const prometheus::MetricFamily& family : std::move(families).Take()) {
@@ -226,7 +226,7 @@ inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   return 0;
 }
 // Returns the table with this name that the part shows at /live.
-inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
+inline LiveTable LiveTableOf(const RelayPlugin& part, std::string_view name) {
   LiveRates rates;
   LiveTables tables(rates);
   part.AppendLive(tables);
@@ -235,13 +235,13 @@ inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
   ADD_FAILURE() << "there is no table " << name;
   return {};
 }
-inline void WaitForMetric(const RelayPart& part, const std::string& name,
+inline void WaitForMetric(const RelayPlugin& part, const std::string& name,
                           const std::function<bool(uint64_t)>& is_there) {
   EXPECT_TRUE(Eventually([&] { return is_there(MetricOf(part, name)); }))
       << name << " is still " << MetricOf(part, name);
 }
 // Waits until the value is above zero and has not changed for half a second. Returns it.
-inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
+inline uint64_t WaitUntilStill(const RelayPlugin& part, const std::string& name) {
   uint64_t last = 0;
   int unchanged = 0;  // number of reads without a change, each at least 2 ms after the one before (eventually.h)
   WaitForMetric(part, name, [&](uint64_t now) {

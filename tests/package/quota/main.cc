@@ -1,5 +1,5 @@
-#include <weir/throttle/quota/memory_store.h>
-#include <weir/throttle/quota/quota_limiter.h>
+#include <weir/throttle/limits/quota/memory_store.h>
+#include <weir/throttle/limits/quota/quota_limiter.h>
 
 #include <cstdio>
 

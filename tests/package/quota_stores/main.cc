@@ -1,6 +1,6 @@
-#include <weir/throttle/quota/open_store.h>
-#include <weir/throttle/quota/quota_config_reader.h>
-#include <weir/throttle/quota/quota_limiter.h>
+#include <weir/throttle/limits/quota/open_store.h>
+#include <weir/throttle/limits/quota/quota_config_reader.h>
+#include <weir/throttle/limits/quota/quota_limiter.h>
 
 #include <cstdio>
 

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "relay/commands/relay_command.h"
 #include "relay/doctor/doctor_command.h"
 #include "relay/limiters/gate_command.h"
-#include "relay/limiters/limiters_part.h"
-#include "relay/relay_command.h"
+#include "relay/limiters/limiters_plugin.h"
 #include "tests/relay/doctor/weir_child.h"
 
 int main(int argc, char** argv) {
@@ -18,6 +18,6 @@ int main(int argc, char** argv) {
   const std::string_view name = argv[0];
   if (name == "weir doctor") return weir::DoctorCommand(argc, argv);
   if (name == "weir gate") return weir::GateCommand(argc, argv);
-  weir::LimitersPart limiters;
+  weir::LimitersPlugin limiters;
   return weir::RelayCommand(argc, argv, {&limiters});
 }

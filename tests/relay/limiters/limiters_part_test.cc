@@ -1,13 +1,12 @@
 // The quotas on a relay's port.
-#include "relay/limiters/limiters_part.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
+#include "relay/limiters/limiters_plugin.h"
 #include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/tcp_forwarder.h"
@@ -28,7 +27,7 @@ class LimitersPartTest : public testing::Test {
   }
 
   std::string Open(const Environment& environment = {}) {
-    part_ = std::make_unique<LimitersPart>();
+    part_ = std::make_unique<LimitersPlugin>();
     SettingTable table;
     part_->Declare(table);
     if (const Status status = table.Load(environment); !status.ok()) return status.message();
@@ -41,7 +40,7 @@ class LimitersPartTest : public testing::Test {
 
   ConfigDirectory directory_;
   RelayConfiguration configuration_;
-  std::unique_ptr<LimitersPart> part_;
+  std::unique_ptr<LimitersPlugin> part_;
   std::unique_ptr<Relay> relay_;  // ends first
 };
 
@@ -91,7 +90,7 @@ TEST_F(LimitersPartTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
   EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 404);
 }
 
-class LatePart final : public RelayPart {
+class LatePart final : public RelayPlugin {
  public:
   void AddRoutes(HttpRouter& router) override {
     router.Add("GET", "/late/page", [](const HttpRequest&) { return HttpResponse(); });
@@ -104,7 +103,7 @@ class LatePart final : public RelayPart {
 // Such an endpoint would answer 404, yet count as configured.
 TEST_F(LimitersPartTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLine) {
   LatePart other;
-  part_ = std::make_unique<LimitersPart>(ServedLimiterSettings{
+  part_ = std::make_unique<LimitersPlugin>(ServedLimiterSettings{
       .quota = {.config_file = directory_.Write("weir.yaml", "endpoints:\n  - {path: /mine}\n  - {path: /late/v2}\n")},
       .queued = {.api = ServedQueuedApi::kAll}});
   const auto opened = Relay::Open(configuration_, false, {part_.get(), &other});
@@ -135,7 +134,7 @@ TEST_F(LimitersPartTest, TheCommandFindsTheTokenInTheDataDirectory) {
 
 TEST_F(LimitersPartTest, KnowsTheSettingsOfTheOtherCommands) {
   SettingTable table;
-  LimitersPart part;
+  LimitersPlugin part;
   part.Declare(table);
   const Environment environment = {{"WEIR_ADMIN_TOKEN", "x"},
                                    {"WEIR_COUNT_TOKENS_KEY", "x"},

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "relay/trace/tracer.h"
+#include "relay/observe/trace/tracer.h"
+#include "tests/relay/observe/trace/span_fixture.h"
 #include "tests/relay/protocol/client_fixture.h"
-#include "tests/relay/trace/span_fixture.h"
 
 namespace weir {
 namespace {

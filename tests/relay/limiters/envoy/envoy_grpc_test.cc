@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
-#include "tests/relay/grpc/grpc_fixture.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/net/grpc/grpc_fixture.h"
 
 namespace weir {
 namespace {

@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "grpc/health/v1/health.pb.h"
-#include "tests/relay/grpc/grpc_fixture.h"
 #include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/net/grpc/grpc_fixture.h"
 
 namespace weir {
 namespace {

@@ -15,7 +15,7 @@
 #include "config/text/percent.h"
 #include "relay/limiters/keyed/keyed_api.h"
 #include "relay/limiters/keyed/keyed_metrics.h"
-#include "throttle/keyed/keyed_limiter.h"
+#include "throttle/limits/keyed/keyed_limiter.h"
 
 namespace weir {
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "relay/limiters/limiters_part.h"
-#include "relay/operator/admin.h"
+#include "relay/admin/admin.h"
+#include "relay/limiters/limiters_plugin.h"
 #include "relay/relay.h"
 #include "tests/fixtures/sanitizers.h"
 #include "tests/relay/limiters/gate_child.h"
@@ -306,7 +306,7 @@ class KeyedOnRelayTest : public testing::Test {
   }
   void Open(const Environment& environment) {
     relay_.reset();
-    part_ = std::make_unique<LimitersPart>();
+    part_ = std::make_unique<LimitersPlugin>();
     SettingTable table;
     part_->Declare(table);
     ASSERT_TRUE(table.Load(environment).ok());
@@ -318,7 +318,7 @@ class KeyedOnRelayTest : public testing::Test {
 
   ConfigDirectory directory_;
   RelayConfiguration configuration_;
-  std::unique_ptr<LimitersPart> part_;
+  std::unique_ptr<LimitersPlugin> part_;
   std::unique_ptr<Relay> relay_;  // ends first
 };
 

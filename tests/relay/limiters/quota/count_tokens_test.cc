@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "config/http/http_connection.h"
+#include "config/wire/http/http_connection.h"
 #include "tests/fixtures/silent_port.h"
 #include "tests/fixtures/tls_server.h"
 

@@ -12,8 +12,8 @@
 
 #include "config/manual_clock.h"
 #include "relay/limiters/quota/quota_api.h"
-#include "throttle/quota/memory_store.h"
-#include "throttle/quota/quota_limiter.h"
+#include "throttle/limits/quota/memory_store.h"
+#include "throttle/limits/quota/quota_limiter.h"
 
 namespace weir {
 

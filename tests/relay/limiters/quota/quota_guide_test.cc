@@ -7,8 +7,8 @@
 
 #include "config/manual_clock.h"
 #include "config/text/rfc3339.h"
-#include "throttle/quota/memory_store.h"
-#include "throttle/quota/quota_config_reader.h"
+#include "throttle/limits/quota/memory_store.h"
+#include "throttle/limits/quota/quota_config_reader.h"
 
 namespace weir {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "relay/limiters/quota/quota_service.h"
-#include "relay/server/http_error.h"
+#include "relay/net/http_error.h"
 
 namespace weir {
 

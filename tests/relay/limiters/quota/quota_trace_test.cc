@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/relay/grpc/grpc_fixture.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
-#include "tests/relay/trace/collector.h"
+#include "tests/relay/net/grpc/grpc_fixture.h"
+#include "tests/relay/observe/trace/collector.h"
 #include "weir/v1/quota.pb.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "monitors/postgres/postgres_session.h"
+#include "config/wire/postgres/postgres_session.h"
 #include "relay/store/postgres/postgres_edit.h"
 
 namespace weir {

@@ -1,0 +1,43 @@
+// SignInLimit: limits how often a client (GroupOf in relay/net/client_address.h) may send a wrong token or
+// signature: five times at once, then once in twelve seconds.
+//
+// A token is too long to guess: the limit only keeps wrong tokens from filling the log, and the caller accepts the
+// right token even from a client that has to wait. A signature takes time to verify, so the caller refuses a client
+// that has to wait before it verifies the signature. Memory is bounded: with more than kMostClients clients, a
+// SignInLimit forgets the client that would have all its tries again first.
+//
+// Threads: any thread may call any function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "config/clock.h"
+
+namespace weir {
+
+class SignInLimit {
+ public:
+  static constexpr int kAtOnce = 5;
+  static constexpr Duration kEvery = std::chrono::seconds(12);
+  static constexpr size_t kMostClients = 1024;
+
+  // The clock must outlive this object.
+  explicit SignInLimit(const Clock& clock = Clock::System()) : clock_(clock) {}
+
+  // Returns how long the client has to wait before its next try; nullopt if it does not have to wait.
+  std::optional<Duration> Wait(uint64_t client) const;
+  // Counts a wrong token or signature of the client.
+  void NoteWrong(uint64_t client);
+  size_t clients() const;  // number of clients that do not have all their tries
+
+ private:
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::map<uint64_t, TimePoint> good_again_;  // the time at which each client will have all five tries again
+};
+
+}  // namespace weir

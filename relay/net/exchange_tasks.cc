@@ -1,0 +1,43 @@
+#include "relay/net/exchange_tasks.h"
+
+#include <boost/asio/post.hpp>
+#include <mutex>
+#include <utility>
+
+#include "relay/net/io_thread.h"
+#include "relay/net/session.h"
+
+namespace weir {
+
+// Target: the state that posters share. The session is destroyed before its I/O thread.
+struct ExchangeTasks::Target {
+  std::mutex mutex;
+  Session* session;  // null once the exchange has ended; only the I/O thread changes it
+  const Call call;
+};
+
+ExchangeTasks::ExchangeTasks(Session& session, Call call)
+    : target_(new Target{.mutex = {}, .session = &session, .call = std::move(call)}) {}
+
+HttpPoster ExchangeTasks::poster() const {
+  return [target = target_](std::function<void()> task) { Post(target, std::move(task)); };
+}
+
+void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<void()> task) {
+  const std::lock_guard lock(target->mutex);
+  auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
+  if (!session) return;
+  // The reference to the session is moved into the posted task. So if it is the last one, the session is destroyed on
+  // its own thread, and not under the mutex that its destructor locks.
+  auto& context = session->thread().context();
+  boost::asio::post(context, [target, session = std::move(session), task = std::move(task)] {
+    if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });
+  });
+}
+
+void ExchangeTasks::End() {
+  const std::lock_guard lock(target_->mutex);
+  target_->session = nullptr;
+}
+
+}  // namespace weir

@@ -1,0 +1,156 @@
+#include "relay/net/owed_answer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "relay/net/http_error.h"
+#include "relay/net/io_thread.h"
+#include "relay/net/last_answer.h"
+#include "relay/net/session.h"
+
+namespace weir {
+
+// Owed: the state that the copies of one reply share.
+class AnswerDesk::Owed final : public HttpReply::Receiver {
+ public:
+  Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
+  Owed(const Owed&) = delete;
+  Owed& operator=(const Owed&) = delete;
+  ~Owed() override { Give({.status = 500, .body = "this request met a fault in the server, and was not answered\n"}); }
+
+  uint64_t number() const { return number_; }
+  bool given() const { return given_.load(std::memory_order_relaxed); }
+
+  void Give(HttpResponse response) override {
+    if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, PlainErrorAsJson(std::move(response)));
+  }
+  bool Abandoned() const override { return desk_->Abandoned(number_); }
+  void OnLeft(HttpReply::LeftHandler handler) override { desk_->OnLeft(*this, std::move(handler)); }
+
+ private:
+  const std::shared_ptr<AnswerDesk> desk_;
+  const uint64_t number_;
+  std::atomic<bool> given_{false};
+};
+
+std::optional<HttpResponse> AnswerDesk::Ask(const HttpRouter& router, HttpRequest& request, uint64_t number) {
+  try {
+    auto routed = router.Route(request);
+    if (auto* answer = std::get_if<HttpResponse>(&routed)) return std::move(*answer);
+    (*std::get<const HttpDeferredHandler*>(routed))(request, Expect(number));
+    return Defer();
+  } catch (const std::exception& e) {
+    Forget(number);
+    return router.Worded(request, AnswerToFault(request, e.what()));
+  }
+}
+
+HttpReply AnswerDesk::Expect(uint64_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    owed_.try_emplace(number);
+    asked_ = number;
+  }
+  return HttpReply(std::make_shared<Owed>(shared_from_this(), number));
+}
+
+std::optional<HttpResponse> AnswerDesk::Defer() {
+  const std::lock_guard lock(mutex_);
+  asked_.reset();
+  return std::exchange(at_once_, std::nullopt);
+}
+
+std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+// Removes a request and returns its handler. The handler may own a reply, so the caller must neither call it nor
+// destroy it under the lock.
+HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (asked_ == number) {
+    asked_.reset();
+    at_once_.reset();
+  }
+  const auto owed = owed_.extract(number);
+  return owed ? std::move(owed.mapped()) : HttpReply::LeftHandler();
+}
+
+void AnswerDesk::Leave(uint64_t number) {
+  if (const HttpReply::LeftHandler told = Forget(number)) told(HttpLeft::kClient);
+}
+
+void AnswerDesk::HangUp() {
+  {
+    const std::lock_guard lock(mutex_);
+    hung_up_ = true;
+  }
+  Tell(HttpLeft::kClient);
+}
+
+void AnswerDesk::Tell(HttpLeft why) {
+  std::vector<HttpReply::LeftHandler> told;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, handler] : owed_)
+      if (handler) told.push_back(std::exchange(handler, nullptr));
+  }
+  for (const HttpReply::LeftHandler& handler : told) handler(why);
+}
+
+bool AnswerDesk::is_to_be_told() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(owed_, [](const auto& owed) { return owed.second != nullptr; });
+}
+
+void AnswerDesk::OnLeft(const Owed& owed, HttpReply::LeftHandler handler) {
+  std::optional<HttpLeft> why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (owed.given()) return;
+    const auto place = owed_.find(owed.number());
+    why = place == owed_.end() ? HttpLeft::kClient : WhyLeft();
+    if (!why) place->second.swap(handler);
+  }
+  if (why) handler(*why);
+}
+
+std::optional<HttpLeft> AnswerDesk::WhyLeft() const {
+  if (session_ == nullptr || hung_up_) return HttpLeft::kClient;
+  if (session_->thread().core().going.load(std::memory_order_relaxed)) return HttpLeft::kServer;
+  return std::nullopt;
+}
+
+bool AnswerDesk::Abandoned(uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return session_ == nullptr || hung_up_ || !owed_.contains(number);
+}
+
+void AnswerDesk::Leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = nullptr;
+  }
+  Tell(HttpLeft::kClient);
+}
+
+void AnswerDesk::Give(uint64_t number, HttpResponse response) {
+  decltype(owed_)::node_type owed;  // destroyed without the lock, see Forget
+  const std::lock_guard lock(mutex_);
+  owed = owed_.extract(number);
+  if (!owed || session_ == nullptr) return;
+  if (asked_ == number) {
+    at_once_ = std::move(response);
+    return;
+  }
+  answers_.push_back({number, std::move(response)});
+  if (answers_.size() > 1) return;
+  // If the session has no owner any more, it is about to call Leave.
+  if (auto session = session_->weak_from_this().lock()) Session::ProcessSoon(std::move(session));
+}
+
+}  // namespace weir

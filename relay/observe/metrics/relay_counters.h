@@ -1,0 +1,83 @@
+// RelayCounters: the relay's own counts and latencies.
+//
+// Any thread may call any function. RelayMetrics (relay_metrics.h) shows the counts at /metrics. Clients cannot make
+// the number of labels grow: unknown kinds count as "other", and refusals count by the prefix of their reason (NIP-01).
+//
+// Every source of relay/protocol includes this header, so it must include neither Prometheus nor the counters of other
+// folders.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/clock.h"
+#include "relay/nostr/messages.h"
+#include "relay/observe/metrics/known_kinds.h"
+#include "relay/observe/metrics/latency_metric.h"
+
+namespace weir {
+
+// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total.
+enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth };
+
+class RelayCounters {
+ public:
+  void CountClientMessage(Verb verb);
+  void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
+  void CountSavedEvent(uint16_t kind);
+  // Counts a refusal (an OK with false, or a CLOSED) by the prefix of its reason ("invalid", "rate-limited", …). Counts
+  // an unknown prefix as "other".
+  void CountRefusal(std::string_view prefix);
+
+  // Each of these functions adds one observation to a histogram.
+  void EventToOk(Duration latency);                   // from the arrival of an EVENT
+  void ReqToEose(Duration latency);                   // from the arrival of a REQ
+  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and each I/O thread with subscribers
+  void WriteGateWait(Duration waited);                // at the throttle's gate for writes
+  void ReadGateWait(Duration waited);
+
+  // Each of these functions returns the counts so far: for each value of the label, the value and its count.
+  using Labelled = std::vector<std::pair<std::string_view, uint64_t>>;
+  Labelled ClientMessages() const;
+  Labelled RelayMessages() const;
+  Labelled Refusals() const;
+  // Returns the numbers of saved events so far. The index is that of KindSlot (known_kinds.h).
+  std::vector<uint64_t> SavedByKind() const;
+
+  struct Latencies {
+    LatencySnapshot event_to_ok;
+    LatencySnapshot req_to_eose;
+    LatencySnapshot live_delivery;
+    LatencySnapshot write_gate_wait;
+    LatencySnapshot read_gate_wait;
+  };
+  Latencies LatenciesSoFar() const;
+
+ private:
+  using Counter = std::atomic<uint64_t>;
+  // The prefixes of NIP-01, "replaced" (a newer version of the event is stored), and "other" for every other prefix.
+  static constexpr std::array<std::string_view, 12> kRefusalPrefixes = {
+      "duplicate",     "invalid",      "unsupported", "pow",      "blocked", "restricted",
+      "auth-required", "rate-limited", "mute",        "replaced", "error",   "other"};
+  static constexpr std::array<std::string_view, 7> kRelayVerbs = {"OK",     "EVENT", "EOSE", "CLOSED",
+                                                                  "NOTICE", "COUNT", "AUTH"};
+  static constexpr size_t kVerbs = static_cast<size_t>(Verb::kUnknown) + 1;
+
+  std::array<Counter, kVerbs> client_messages_{};
+  std::array<Counter, kRelayVerbs.size()> relay_messages_{};
+  std::array<Counter, kKnownKinds.size() + 1> kinds_{};
+  std::array<Counter, kRefusalPrefixes.size()> refusals_{};
+
+  LatencyMetric event_to_ok_;
+  LatencyMetric req_to_eose_;
+  LatencyMetric live_delivery_;
+  LatencyMetric write_gate_wait_;
+  LatencyMetric read_gate_wait_;
+};
+
+}  // namespace weir

@@ -1,0 +1,44 @@
+// weir scan on a real database: what a terminal gets.
+#include "relay/commands/scan_command.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "relay/store/rocksdb_store.h"
+#include "tests/fixtures/standard_output.h"
+#include "tests/fixtures/temp_directory.h"
+
+namespace weir {
+namespace {
+
+TEST(ScanCommand, EscapesWhatIsUnsafeToShowAndPrintsTheSameEvent) {
+  const TempDirectory directory;
+  const std::string json = Signer(1).SignedEvent(1, 1, R"([["t","\u202e"]])", "\u009b2J\u202eno\x7f \u00e9\U0001F600");
+  const Event event = EventParser().Parse(json).value();
+  {
+    const auto store = RocksDbStore::Open({.path = directory / "events", .memory_target_bytes = 256ull << 20});
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    SaveResult result;
+    ASSERT_TRUE(store.value()->Save({&event, 1}, 0, {&result, 1}).ok());
+  }
+  std::vector<std::string> arguments = {"weir scan", "--data-dir", directory.path(), "{}"};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  const StandardOutput output;
+  ASSERT_EQ(ScanCommand(static_cast<int>(argv.size()), argv.data()), 0);
+  const std::string line = output.Text();
+  for (const char* unsafe : {"\u009b", "\u202e", "\x7f"}) EXPECT_EQ(line.find(unsafe), line.npos) << line;
+  EXPECT_NE(line.find("\\u009b2J\\u202eno\\u007f \u00e9\U0001F600"), line.npos) << line;
+  ASSERT_TRUE(line.ends_with("\n"));
+  const Result<Event> parsed = EventParser().Parse(std::string_view(line).substr(0, line.size() - 1));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_TRUE(VerifySignature(parsed.value().view()));
+  EXPECT_EQ(parsed.value().view().id(), event.view().id());
+}
+
+}  // namespace
+}  // namespace weir

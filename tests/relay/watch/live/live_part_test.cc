@@ -1,0 +1,333 @@
+// /live on the port of a relay, as browsers and programs use it.
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/admin/admin.h"
+#include "relay/relay.h"
+#include "relay/watch/live/live_plugin.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/raw_client.h"
+#include "tests/fixtures/temp_directory.h"
+#include "tests/fixtures/web_client.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+class LivePartTest : public testing::Test {
+ protected:
+  LivePartTest() {
+    configuration_.data_dir = directory_.path();
+    configuration_.server.port = 0;
+    configuration_.storage.memory.target_memory_mb = 4096;
+    configuration_.relay.name = "a <b>\"relay\"";
+    Open();
+  }
+  void Open() {
+    relay_.reset();
+    part_ = std::make_unique<LivePlugin>();
+    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+  }
+  std::string Token() const { return ReadAdminToken(directory_.path()); }
+
+  std::string Head(const std::string& line, const std::string& more) const {
+    return line + " HTTP/1.1\r\nHost: " + Host() + "\r\n" + more + "\r\n";
+  }
+  std::string Host() const { return "127.0.0.1:" + std::to_string(relay_->port()); }
+  RawAnswer Ask(const std::string& line, const std::string& more = "") const {
+    RawClient client(relay_->port());
+    client.Send(Head(line, more));
+    return client.ReadAnswer().value_or(RawAnswer{});
+  }
+  RawAnswer Post(const std::string& path, const std::string& body, const std::string& more = "") const {
+    RawClient client(relay_->port());
+    client.Send(Head("POST " + path, more + "Content-Length: " + std::to_string(body.size()) + "\r\n") + body);
+    return client.ReadAnswer().value_or(RawAnswer{});
+  }
+  std::string Bearer() const { return "Authorization: Bearer " + Token() + "\r\n"; }
+  // Shows the token, and returns "Cookie: weir_live_3334=…\r\n".
+  std::string SignIn() const {
+    RawClient client(relay_->port());
+    const std::string body = "token=" + Token();
+    client.Send(
+        Head("POST /live/session", "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n") +
+        body);
+    const std::string answer = client.ReadToEnd();
+    const size_t begin = answer.find("weir_live_");
+    return begin == answer.npos ? "" : "Cookie: " + answer.substr(begin, answer.find(';', begin) - begin) + "\r\n";
+  }
+  static const std::string kPage;
+
+  TempDirectory directory_;
+  RelayConfiguration configuration_;
+  std::unique_ptr<LivePlugin> part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+const std::string LivePartTest::kPage = "Accept: text/html,application/xhtml+xml\r\n";
+
+TEST_F(LivePartTest, IsForAdministratorsAlone) {
+  for (const char* path : {"/live", "/live/state", "/live/events", "/live/session"})
+    EXPECT_EQ(Ask(std::string("GET ") + path).status, 401) << path;
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5").status, 401);
+  EXPECT_EQ(Ask("GET /live", Bearer()).status, 200);
+  EXPECT_EQ(Ask("GET /live/state", Bearer()).status, 200);
+  EXPECT_EQ(Ask("GET /live/session", Bearer()).status, 204);
+  EXPECT_EQ(Ask("GET /live", "Authorization: Bearer wrong\r\n").status, 401);
+}
+
+TEST_F(LivePartTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
+  const RawAnswer form = Ask("GET /live", kPage);
+  EXPECT_EQ(form.status, 401);
+  EXPECT_NE(form.body.find("<form"), std::string::npos);
+  EXPECT_EQ(form.body.find("<script"), std::string::npos);
+  EXPECT_NE(form.body.find("a &lt;b&gt;&quot;relay&quot;"), std::string::npos) << "the name is text";
+
+  const std::string cookie = SignIn();
+  ASSERT_NE(cookie, "");
+  EXPECT_EQ(cookie.find(Token()), std::string::npos) << "it does not tell the token";
+  const RawAnswer page = Ask("GET /live", kPage + cookie);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("data-table=\"signals\""), std::string::npos) << "the tables are there without a script";
+  EXPECT_NE(page.body.find("http-equiv=\"refresh\""), std::string::npos);
+  EXPECT_EQ(Ask("GET /live?still", kPage + cookie).body.find("http-equiv=\"refresh\""), std::string::npos);
+  EXPECT_NE(page.body.find("name=\"IMPORT_SETPOINT\""), std::string::npos);
+  EXPECT_EQ(page.body.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.body.find('{'), std::string::npos) << "no word was left";
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
+  EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
+}
+
+TEST_F(LivePartTest, ThePageLoadsNothingFromOtherSites) {
+  const RawAnswer page = Ask("GET /live", kPage + SignIn());
+  EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
+  EXPECT_EQ(page.headers.at("cache-control"), "no-store");
+  EXPECT_EQ(page.body.find("//"), page.body.npos) << "no address of another place";
+  EXPECT_EQ(page.body.find("<script>"), page.body.npos);
+  EXPECT_EQ(page.body.find(" style="), page.body.npos);
+  for (size_t at = page.body.find("\"/live/live."); at != page.body.npos;
+       at = page.body.find("\"/live/live.", at + 1)) {
+    const std::string path = page.body.substr(at + 1, page.body.find('"', at + 1) - at - 1);
+    const RawAnswer file = Ask("GET " + path);
+    EXPECT_EQ(file.status, 200) << path << ": anybody may have it";
+    EXPECT_NE(file.headers.at("cache-control").find("immutable"), std::string::npos);
+  }
+}
+
+TEST_F(LivePartTest, TheCookieIsForTheseRoutesAndForNoScript) {
+  RawClient client(relay_->port());
+  const std::string body = "user=x&token=" + Token();
+  client.Send(Head("POST /live/session", "Connection: close\r\nX-Forwarded-Proto: https\r\nContent-Length: " +
+                                             std::to_string(body.size()) + "\r\n") +
+              body);
+  const std::string answer = client.ReadToEnd();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 303")) << answer;
+  EXPECT_NE(answer.find("Location: /live\r\n"), std::string::npos);
+  const size_t at = answer.find("Set-Cookie: weir_live_" + std::to_string(relay_->port()) + "=");
+  const std::string cookie = answer.substr(at, answer.find("\r\n", at) - at);
+  for (const char* part : {"; Path=/live;", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Max-Age=604800"})
+    EXPECT_NE((cookie + ";").find(part), std::string::npos) << part << " in " << cookie;
+  EXPECT_NE(answer.find("Set-Cookie: weir_operator_" + std::to_string(relay_->port()) +
+                        "=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"),
+            std::string::npos)
+      << answer;
+}
+
+TEST_F(LivePartTest, TheLandingPageLinksToItForOperators) {
+  EXPECT_EQ(Ask("GET /", kPage).body.find("href=\"/live\""), std::string::npos);
+  EXPECT_NE(Ask("GET /", kPage + "Cookie: a=b; weir_operator_" + std::to_string(relay_->port()) + "=1\r\n")
+                .body.find("href=\"/live\""),
+            std::string::npos);
+}
+
+TEST_F(LivePartTest, ATokenThatIsRotatedEndsTheSession) {
+  const std::string cookie = SignIn();
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
+  Open();
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
+  EXPECT_EQ(Ask("GET /live", kPage + cookie).status, 401);
+  EXPECT_EQ(Ask("GET /live/session", SignIn()).status, 204);
+}
+
+TEST_F(LivePartTest, SigningOutEndsTheSessionOnTheRelayToo) {
+  const std::string cookie = SignIn();
+  EXPECT_EQ(Post("/live/sign-out", "", cookie).status, 303);
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
+}
+
+TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
+  for (int i = 0; i < SignInLimit::kAtOnce; ++i) {
+    const RawAnswer answer = Post("/live/session", "token=wrong");
+    EXPECT_EQ(answer.status, 401);
+    EXPECT_NE(answer.body.find("wrong token"), std::string::npos);
+    EXPECT_FALSE(answer.headers.contains("set-cookie"));
+  }
+  const RawAnswer answer = Post("/live/session", "token=wrong");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_GE(std::stoi(answer.headers.at("retry-after")), 1);
+  EXPECT_EQ(Post("/live/session", "token=" + Token()).status, 303) << "nobody locks an administrator out";
+}
+
+TEST_F(LivePartTest, WrongTokensOfAnIpv6NetworkCountForOneClient) {
+  configuration_.server.trusted_proxies = "127.0.0.1";
+  Open();
+  const auto guess = [this](const std::string& address) {
+    return Post("/live/session", "token=wrong", "X-Forwarded-For: " + address + "\r\n").status;
+  };
+  for (int i = 0; i < SignInLimit::kAtOnce; ++i) EXPECT_EQ(guess("2001:db8::" + std::to_string(i)), 401);
+  EXPECT_EQ(guess("2001:db8::ffff"), 429);
+  EXPECT_EQ(guess("2001:db8:0:1::1"), 401);
+}
+
+TEST_F(LivePartTest, RefusesMalformedForms) {
+  EXPECT_EQ(Post("/live/session", "").status, 400);
+  EXPECT_EQ(Post("/live/session", "token=%zz").status, 400);
+  EXPECT_EQ(Post("/live/session", std::string(5000, 'x')).status, 400);
+  EXPECT_EQ(Post("/live/session", "token=" + Token() + "&more=" + std::string(4096, 'x')).status, 400)
+      << "it is too long, whatever it holds";
+  EXPECT_EQ(Post("/live/settings", "", Bearer()).status, 400);
+  const RawAnswer long_form = Post("/live/settings", std::string(5000, 'x'), Bearer());
+  EXPECT_EQ(long_form.status, 400);
+  EXPECT_NE(long_form.body.find("more than 4096 bytes"), std::string::npos) << long_form.body;
+  EXPECT_EQ(Ask("GET /live/settings", Bearer()).status, 405);
+}
+
+TEST_F(LivePartTest, APageOfAnotherSiteChangesNothing) {
+  const std::string cookie = SignIn();
+  const std::string here = "Origin: http://" + Host() + "\r\n";
+  for (const char* from : {"Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"}) {
+    EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", cookie + from).status, 403) << from;
+    EXPECT_EQ(Post("/live/session", "token=" + Token(), from).status, 403) << from;
+    EXPECT_EQ(Post("/live/sign-out", "", from).status, 403) << from;
+  }
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", cookie + here).status, 200);
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5",
+                 cookie + "Origin: https://relay.example\r\nSec-Fetch-Site: same-origin\r\n")
+                .status,
+            200)
+      << "behind a proxy that changes the Host the browser says so";
+}
+
+TEST_F(LivePartTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
+  const RawAnswer changed = Post("/live/settings", "IMPORT_SETPOINT=0.5&IMPORT_WRITE_KP=0.9", Bearer());
+  EXPECT_EQ(changed.status, 200);
+  EXPECT_EQ(changed.body, "IMPORT_SETPOINT 0.7 → 0.5\nIMPORT_WRITE_KP 0.5 → 0.9\n");
+  const std::string state = Ask("GET /live/state", Bearer()).body;
+  for (const char* part :
+       {"\"IMPORT_SETPOINT\":\"0.5\"", "\"changed\":{\"IMPORT_SETPOINT\":\"0.7\",\"IMPORT_WRITE_KP\":\"0.5\"}",
+        "\"kind\":\"setting\",\"text\":\"IMPORT_SETPOINT 0.7 → 0.5\",\"who\":\"127.0.0.1, by the token\"",
+        "\"text\":\"IMPORT_WRITE_KP 0.5 → 0.9\""})
+    EXPECT_NE(state.find(part), state.npos) << part << " in " << state;
+  EXPECT_NE(Ask("GET /live", kPage + Bearer()).body.find("WEIR_IMPORT_SETPOINT=0.5\n"), std::string::npos)
+      << "says how to keep it";
+  const std::string metrics = Ask("GET /metrics").body;
+  EXPECT_NE(metrics.find("weir_live_listeners 0"), std::string::npos);
+  Open();
+  EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"changed\":{}"), std::string::npos) << "gone after a restart";
+}
+
+TEST_F(LivePartTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
+  const auto before = spdlog::default_logger();
+  std::ostringstream log;
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  EXPECT_EQ(Post("/live/settings", "LOG_LEVEL=error&IMPORT_SETPOINT=0.5", Bearer()).status, 200);
+  relay_.reset();  // no thread logs any more
+  spdlog::set_default_logger(before);
+  EXPECT_NE(log.str().find("live: IMPORT_SETPOINT 0.7 → 0.5 by 127.0.0.1, known by the token, until the next start"),
+            std::string::npos)
+      << log.str();
+}
+
+TEST_F(LivePartTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", Bearer()).status, 200);
+  const RawAnswer changed =
+      Post("/live/settings",
+           "IMPORT_SETPOINT=0.7&was%3AIMPORT_SETPOINT=0.7&IMPORT_WRITE_KP=0.9&was%3AIMPORT_WRITE_KP=0.5", Bearer());
+  EXPECT_EQ(changed.body, "IMPORT_WRITE_KP 0.5 → 0.9\n");
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.7&was%3AIMPORT_SETPOINT=0.7", Bearer()).body,
+            "no setting was changed\n");
+  const std::string page = Ask("GET /live", kPage + Bearer()).body;
+  EXPECT_NE(page.find("name=\"was:IMPORT_SETPOINT\" value=\"0.5\""), page.npos) << "as it is at once";
+}
+
+TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
+  const RawAnswer wrong = Post("/live/settings", "IMPORT_WRITE_KP=0.9&IMPORT_SETPOINT=7", Bearer());
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.body,
+            "{\"error\":{\"code\":\"invalid_request\",\"message\":"
+            "\"WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level); No setting was changed.\"}}\n");
+  EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
+  EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
+}
+
+TEST_F(LivePartTest, ShowsTheHeaviestClients) {
+  WebClient client(relay_->port());
+  client.Send(R"(["REQ","r",{"kinds":[1]}])");
+  EXPECT_EQ(client.Read(), R"(["EOSE","r"])");
+  simdjson::dom::parser parser;
+  simdjson::dom::element state;
+  // A task's time is counted when it has ended, a moment after its answer.
+  ASSERT_TRUE(Eventually([&] {
+    const std::string body = Ask("GET /live/state", Bearer()).body;
+    state = parser.parse(body);
+    return body.find("\"name\":\"connections\"") != body.npos;
+  }));
+  std::string names;
+  for (const simdjson::dom::element table : simdjson::dom::array(state["tables"])) {
+    const std::string name{std::string_view(table["name"])};
+    names += name + " ";
+    if (name == "clients") {
+      EXPECT_EQ(std::string_view(table.at_pointer("/rows/0/0")), "127.0.0.1");
+      EXPECT_GE(std::stoi(std::string(std::string_view(table.at_pointer("/rows/0/3")))), 1) << "connections";
+    }
+    if (name == "connections") {
+      EXPECT_EQ(std::string_view(table.at_pointer("/rows/0/1")), "127.0.0.1");
+    }
+  }
+  EXPECT_EQ(names, "signals controllers latencies memory engine levels clients connections kinds refusals marks ")
+      << "as FEED.md has them";
+}
+
+TEST_F(LivePartTest, EventsComeUntilTheRelayStops) {
+  RawClient client(relay_->port());
+  client.Send(Head("GET /live/events", SignIn()));
+  const auto head = client.ReadAnswer(false);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->status, 200);
+  EXPECT_EQ(head->headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(head->headers.at("x-accel-buffering"), "no");
+  EXPECT_EQ(client.ReadChunk(), "retry: 1000\n\n");
+  EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: state\n"));
+  EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: tick\n"));
+  EXPECT_TRUE(Eventually([&] { return Ask("GET /metrics").body.find("weir_live_listeners 1") != std::string::npos; }));
+  relay_->Shutdown(seconds(10));
+  EXPECT_TRUE(client.ReadChunks()) << "the end is one in order";
+}
+
+TEST_F(LivePartTest, OneMoreThanMayListenIsToldToComeBack) {
+  std::vector<RawClient> listeners;
+  for (size_t i = 0; i < LiveFeed::kMostListeners; ++i) {
+    listeners.emplace_back(relay_->port());
+    listeners.back().Send(Head("GET /live/events", Bearer()));
+    ASSERT_EQ(listeners.back().ReadAnswer(false)->status, 200) << i;
+  }
+  const RawAnswer refused = Ask("GET /live/events", Bearer());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.headers.contains("retry-after"));
+  EXPECT_EQ(Ask("HEAD /live/events", Bearer()).status, 200);
+}
+
+}  // namespace
+}  // namespace weir

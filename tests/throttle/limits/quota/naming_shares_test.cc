@@ -1,0 +1,55 @@
+#include "throttle/limits/quota/naming_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Ten other parties begin ten names each.
+class NamingSharesTest : public testing::Test {
+ protected:
+  void LearnOfOthers(TimePoint now) {
+    for (int i = 0; i < 10; ++i) shares_.Learn("other " + std::to_string(i), 10, true, now);
+  }
+
+  const TimePoint start_{TimePoint(1000h)};
+  NamingShares shares_;
+};
+
+TEST_F(NamingSharesTest, APartyThatBeganMoreThanATenthMayBeginNoMoreAndIsNamedOnce) {
+  LearnOfOthers(start_);
+  shares_.Learn("flood", 1000, true, start_);
+  EXPECT_TRUE(shares_.store_is_nearly_full());
+  EXPECT_FALSE(shares_.MayName("flood", start_));
+  EXPECT_FALSE(shares_.MayName("flood", start_));
+  EXPECT_TRUE(shares_.MayName("other 1", start_));
+  EXPECT_TRUE(shares_.MayName("new", start_));
+  EXPECT_EQ(shares_.TakeWarnings().size(), 1U);
+  EXPECT_EQ(shares_.TakeWarnings().size(), 0U);
+}
+
+TEST_F(NamingSharesTest, ANameCountsForOneToTwoHours) {
+  for (const auto& [later, may] :
+       {std::pair<Duration, bool>{1h - 1ns, false}, {1h, false}, {2h - 1ns, false}, {2h, true}, {24h, true}}) {
+    NamingShares shares;
+    shares.Learn("flood", 1000, true, start_);
+    for (int i = 0; i < 10; ++i) shares.Learn("other " + std::to_string(i), 10, true, start_ + later);
+    EXPECT_EQ(shares.MayName("flood", start_ + later), may) << later.count();
+  }
+}
+
+// The ten others begin names each hour, so that the counts of the hour before last are dropped.
+TEST_F(NamingSharesTest, NamesBegunTwoHoursAgoNoLongerCount) {
+  shares_.Learn("flood", 1000, true, start_);
+  LearnOfOthers(start_ + 1h);
+  EXPECT_FALSE(shares_.MayName("flood", start_ + 1h));
+  LearnOfOthers(start_ + 2h);
+  EXPECT_TRUE(shares_.MayName("flood", start_ + 2h));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,410 @@
+// QuotaLimiter: decides whether a request may be sent to a model now, and counts what the requests use.
+//
+//   MemoryQuotaStore store;
+//   QuotaLimiter limiter(store, {.providers = {Provider::kOpenAi}});
+//
+//   Decision d = limiter.Reserve({.model = "gpt-4o", .tokens = 900});   // the estimate, before the call
+//   if (!d.allowed) return RefuseFor(d.retry_after);                    // d.reason says why
+//   const Usage used = CallTheModel();
+//   limiter.Commit(d.reservation, used.prompt_tokens, used.output_tokens);  // or limiter.Refund(d.reservation)
+//
+// Decide charges nothing. If several callers call Decide before the first of them calls RecordUsage, all of them may be
+// allowed although there is room for only one. Use Reserve if possible.
+//
+// Thread-safe. Functions that return an answer wait for the store (QuotaStore::Pace). The Submit… functions do not wait
+// if the store is asynchronous (Redis); with any other store they wait, too.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "throttle/limits/quota/model_patterns.h"
+#include "throttle/limits/quota/naming_shares.h"
+#include "throttle/limits/quota/profiles.h"
+#include "throttle/limits/quota/quota.h"
+#include "throttle/limits/quota/quota_store.h"
+#include "throttle/limits/quota/tier_rules.h"
+
+namespace weir {
+
+// The decision on requests for models that have no known quota.
+enum class UnknownModels : uint8_t { kAllow, kRefuse };
+// The decision on requests while the store does not answer: refuse them (fail closed) or allow them (fail open).
+enum class WhenStoreAway : uint8_t { kRefuse, kAllow };
+
+// The price of a million tokens, in millionths of the unit of money (kMoneyUnit).
+struct ModelPrice {
+  int64_t input = 0;
+  int64_t output = 0;
+
+  bool operator==(const ModelPrice&) const = default;
+};
+// The tokens of one call; `output` of them are the model's output. If `output` is empty, each token costs the higher of
+// the two prices.
+struct TokenUse {
+  int64_t tokens = 0;  // negative if an argument of Of was negative
+  std::optional<int64_t> output = {};
+
+  static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
+};
+// Returns the cost in millionths of the unit of money, rounded up.
+int64_t CostOf(const ModelPrice& price, const TokenUse& use);
+
+struct QuotaConfig {
+  // The providers whose profiles (profiles.h) give a quota to each model for which neither `quotas` nor the store has
+  // one. If `providers` and `quotas` are both empty and no_profiles is false, Gemini's profile applies.
+  std::vector<Provider> providers;
+  bool no_profiles = false;
+  // Quotas by model. QuotaLimiter::StateQuotas writes them to the store when they have changed. The quotas that were
+  // written last apply to all processes that share the store. If the store has no quota for a model, this process uses
+  // the quota in this map.
+  std::map<std::string, ModelQuota, std::less<>> quotas;
+  // Other names of configured models, and patterns of names with one '*'; the value is the model. A request for such a
+  // name is counted as a request for that model (model_names.h). AddAlias adds entries.
+  std::map<std::string, std::string, std::less<>> aliases;
+  // Prices by the name under which a model is counted; "*" is the price of all other models. A model without a price is
+  // free.
+  std::map<std::string, ModelPrice, std::less<>> prices;
+  // Names and patterns of models that are denied to all requesters, whatever their limits. A request is denied if its
+  // model name, or the name under which it is counted, is in this set or fits a pattern in this set. A pattern denies a
+  // model even if another part of the configuration has the exact name of the model.
+  std::set<std::string, std::less<>> denied_models;
+  // True: StateQuotas also withdraws quotas that an earlier configuration has written to the store, even in another
+  // process, and that `quotas` no longer has. False: it withdraws only quotas that this limiter has written.
+  bool withdraws_others = false;
+  UnknownModels unknown_models = UnknownModels::kAllow;
+  WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
+  Duration reservation_ttl = std::chrono::minutes(10);  // 1 s .. 24 h; used if a request states none
+  // Shadow mode: the limiter decides and counts, but refuses only malformed requests (kInvalidTokens, kInvalidName) and
+  // reused idempotency keys (kKeyReused). It also counts the requests that it would otherwise refuse, so that the usage
+  // is the real one.
+  bool shadow = false;
+  TierRulesConfig tiers;
+
+  // Returns the providers whose profiles apply: `providers`, or Gemini if the rule above applies.
+  std::vector<Provider> ProvidersThatHold() const;
+  bool operator==(const QuotaConfig&) const = default;
+};
+// Returns an error if the configuration contradicts itself, or if a value is out of range. Code that reads a
+// configuration from outside must check it with this function before it uses it.
+Status CheckQuotaConfig(const QuotaConfig& config);
+// Makes `name`, which may be a pattern, another name of `model`. Returns an error, and changes nothing, if a name is
+// malformed, if `name` is already another name of a different model, or if `name` equals `model` and is not a pattern.
+Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
+// Checks an alias that AddAlias has added. The caller must have added all models to `config` before. Returns an error
+// if the alias would apply to no request.
+Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
+// Returns true if the configuration has a limit that counts all models together.
+bool CountsAcrossModels(const QuotaConfig& config);
+
+// A request to decide on. The views must stay valid until the function that takes the request returns.
+struct QuotaRequest {
+  std::string_view model;
+  // The tokens that the call has used or, for an estimate, will use.
+  int64_t tokens = 0;
+  Requester requester;
+  std::optional<Duration> reservation_ttl;    // only for Reserve; empty: the configuration's; clamped to 1 s .. 24 h
+  std::optional<int64_t> output_tokens = {};  // how many of `tokens` are output (TokenUse)
+  // A key that the caller chooses so that it can repeat the request. A take, a record or a reservation that is repeated
+  // with the same key, for the same model, user, tenant and API key, is counted only once. The store remembers the key
+  // for a day after a take or record, and for a day after the end of a reservation. A refused request may be repeated
+  // with its key; the limiter then decides again. Empty: no key.
+  std::string_view idempotency_key = {};
+  bool every_tier = false;  // true: the limiter fills Decision::tiers even if the request fits
+};
+inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
+inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
+inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
+
+// A limit that a request has met in a tier, and the state of its counter.
+struct TierState {
+  Tier tier{};
+  std::string key;  // the key of the counter, such as "user:alice"; may contain an API key
+  Limit limit;
+  int64_t used = 0;
+  int64_t remaining = 0;  // at least 0
+};
+
+struct Decision {
+  bool allowed = false;
+  QuotaCode code = QuotaCode::kOk;
+  std::string counted_as;  // the model, if the request is counted under another name than its own; else empty
+  std::string reason;      // explains `code` to people; empty for kOk
+  bool shadowed = false;   // true if only shadow mode has allowed it; `code` and `reason` say why it would be refused
+  std::optional<Duration> retry_after;  // time until a new try may pass; empty: none can pass, or it is unknown
+  std::optional<Tier> tier;             // the tier that refused; empty: no tier did
+  std::optional<int64_t> priority;      // the priority of the QoS class; empty: the request has none
+  std::optional<ModelQuota> quota;      // the quota that was applied; empty: none is known
+  ModelUsage usage;
+  std::vector<TierState> tiers;  // the limits that the request has met, if it did not fit or every_tier is set
+  std::optional<int64_t> cost;   // in millionths; empty: the model has no price
+  bool again = false;            // true if an earlier request with the same idempotency key was counted
+  // Only for Reserve: the id of the reservation. Empty if none was made, because the request was refused, or because it
+  // was allowed while the store did not answer.
+  std::string reservation;
+  Duration reservation_ttl{};  // the reservation's time to live; 0 without a reservation
+};
+
+// The outcome of Commit, CommitSoFar, Refund and Extend.
+struct Settled {
+  enum class Code : uint8_t {
+    kSettled,             // settled, or extended
+    kUnknownReservation,  // never made, or forgotten
+    kInvalidTokens,       // negative; the reservation stays open
+    kStoreUnavailable,
+    kSettledOtherwise,  // was settled before in another way (actual_tokens, refunded); nothing has changed
+    kExpired,           // only for Extend and CommitSoFar: the deadline has passed, and the amounts were released
+  };
+  Code code = Code::kSettled;
+  std::string reason;
+  std::string model;
+  int64_t reserved_tokens = 0;
+  int64_t actual_tokens = 0;
+  bool refunded = false;
+  bool late = false;   // settled after the deadline: the use was charged at the time of this call
+  bool again = false;  // was settled in the same way before; nothing has changed
+  // The cost of the committed tokens, in millionths. Empty if the model has no price, for a refund, after a failure, or
+  // if the use that was reported earlier is larger than the committed use.
+  std::optional<int64_t> cost;
+  Duration time_left{};    // the time that was left before this call until the deadline; 0 if `late` or `again`
+  Duration extended_to{};  // after a successful extension: the time from now to the deadline
+
+  bool ok() const { return code == Code::kSettled; }
+};
+
+struct ModelStats {
+  std::string model;
+  std::optional<ModelQuota> quota;
+  ModelUsage usage;
+};
+
+struct AllModelStats {
+  std::vector<ModelStats> models;  // sorted by name
+  // If a part of the store does not answer: the known models whose statistics could not be read, and what is wrong.
+  // That part of the store may have more models, which are not known.
+  std::vector<std::string> unavailable;
+  std::string problem;
+  std::string next;  // if more models follow: the last model of this answer, to pass as `after`; else empty
+};
+
+// Receives all decisions and settlements, for metrics. The limiter calls its functions on the thread that decides, or
+// on the thread of the store that delivers an answer. The functions must be quick, and must not call the limiter.
+class QuotaObserver {
+ public:
+  enum class Call : uint8_t { kDecide, kTake, kReserve, kRecord, kExplain };
+  static constexpr size_t kCalls = 5;
+
+  virtual ~QuotaObserver() = default;
+  // Called once for each decision, also if it was made without the store. `model_class` is a result of
+  // TierRules::ClassOf.
+  virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
+  // The limiter calls OnSettled once for each Commit and Refund, and OnExtended once for each CommitSoFar and Extend,
+  // whatever the outcome.
+  virtual void OnSettled(const Settled& settled, bool refund) = 0;
+  virtual void OnExtended(const Settled& /*settled*/) {}
+  // Called once for each decision and settlement that asked the store, unless the store is in memory (Pace::kAtOnce).
+  // `available` is false if the answer was kStoreUnavailable.
+  virtual void OnStoreAnswer(Duration latency, bool available) = 0;
+};
+
+// Sleeper: lets a thread of the limiter sleep. Tests pass a Sleeper with virtual time, so that they need not wait.
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  // Returns after the time `d`, or earlier if `stop` is requested.
+  virtual void Sleep(Duration d, const std::stop_token& stop) = 0;
+
+  // Returns a Sleeper that really sleeps.
+  static Sleeper& System();
+};
+
+class QuotaLimiter {
+ public:
+  using Call = QuotaObserver::Call;
+
+  // `store`, `clock`, `observer`, `sleeper` and `date` must outlive the limiter; `observer` may be null. The limiter
+  // uses `clock` to measure latency and deadlines, and `date` to find the calendar day. The constructor does not call
+  // the store; StateQuotas writes the quotas of `config` to the store. REQUIRES: CheckQuotaConfig has accepted
+  // `config`.
+  explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
+                        QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
+                        const WallClock& date = WallClock::System());
+  // Waits until all submitted calls have their answers. REQUIRES: all threads of BackgroundPrune have ended.
+  ~QuotaLimiter();
+  QuotaLimiter(const QuotaLimiter&) = delete;
+  QuotaLimiter& operator=(const QuotaLimiter&) = delete;
+
+  // Returns whether the request would be allowed now. Charges nothing.
+  Decision Decide(const QuotaRequest& request);
+  bool CanSend(std::string_view model, int64_t tokens) { return Decide({.model = model, .tokens = tokens}).allowed; }
+  // Decides and, if the request is allowed, charges it, in one atomic step.
+  Decision Take(const QuotaRequest& request);
+  // Does the same as Take, but makes a reservation, which the caller settles when it knows the real use. If the caller
+  // does not settle the reservation within its time to live, the reservation expires, and the store releases what it
+  // has charged.
+  Decision Reserve(const QuotaRequest& request);
+  // Ends a reservation with its real use. Releases what was reserved but not used, and charges use beyond the
+  // reservation, whatever the limits. After the deadline, charges the use at the time of this call (Settled::late).
+  Settled Commit(std::string_view reservation, const TokenUse& use);
+  Settled Commit(std::string_view reservation, int64_t tokens) { return Commit(reservation, TokenUse{tokens}); }
+  Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
+    return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
+  }
+  // Reports the total use so far of a call that is still under way, and gives its reservation more time, as Extend
+  // does. Charges use beyond the reservation at once. The reported use stays charged, however the call ends.
+  Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
+  // Ends the reservation of a call that was not made. Releases all of it, except use that was reported before.
+  Settled Refund(std::string_view reservation);
+  // Moves the deadline of a reservation to `ttl` from now, but never to an earlier time. `ttl` is clamped to 1 s .. 24
+  // h; if it is empty, the configuration's applies. Does not extend a reservation that has expired (kExpired).
+  Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
+  // Charges usage that has already happened, even beyond the limits. In the result, `allowed` says whether the usage
+  // was counted, and `code` says whether it was within the limits.
+  Decision RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
+                       const Requester& requester = {});
+  // Does the same as Decide, and fills Decision::tiers.
+  Decision Explain(const QuotaRequest& request);
+
+  // Does what `call` says (take, reserve or only decide). After a refusal, sleeps for exactly retry_after and tries
+  // again, even if open reservations release their amounts earlier than retry_after presumes. There is no queue: if
+  // several callers wait, the first that tries once there is room gets it. Returns the last decision if it allows the
+  // request, if it has no retry_after, if the next try would be after `deadline`, or if `stop` is requested.
+  Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
+                           std::stop_token stop = {}, Call call = Call::kTake);
+
+  // The Submit… functions do the same as those above, but return without waiting if the store is asynchronous (Redis).
+  // They call `done` once: on the calling thread before they return, or on a thread of the store. `done` must not
+  // block.
+  void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
+  // Does the same as Commit or, if `use` is empty, as Refund.
+  void SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
+                    std::function<void(Settled)> done);
+  void SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
+                         std::function<void(Settled)> done);
+  void SubmitExtend(std::string_view reservation, std::optional<Duration> ttl, std::function<void(Settled)> done);
+
+  // Returns the model under which a request for `model` is counted (model_names.h).
+  std::string CountedAs(std::string_view model) const;
+  // Returns an error if the name is malformed, or if the store does not answer.
+  Result<ModelStats> Stats(std::string_view model);
+  // Returns the statistics of at most `most` (>= 1) models: those that follow `after` in Models(). The result names the
+  // models that could not be asked. Returns an error if no model could be asked.
+  Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
+  // Returns all models that the configuration or the store knows, sorted.
+  Result<std::vector<std::string>> Models();
+  // Deletes the counters and the open reservations of a model. Reset, SetQuota and UnsetQuota return an error for a
+  // name that is counted as another model.
+  Status Reset(std::string_view model);
+  Status ResetAll();
+  // Stores a quota in the store, for all processes that share it. It takes precedence over the configuration's quota.
+  Status SetQuota(std::string_view model, const ModelQuota& quota);
+  // Removes the quota that SetQuota stored, so that the configuration's quota applies again or, if there is none, a
+  // profile's.
+  Status UnsetQuota(std::string_view model);
+  // Adds the profile of a provider to the configuration in use.
+  void AddProvider(Provider provider);
+
+  // Writes the configuration's quotas to the store, unless an earlier call has done that, and withdraws the quotas that
+  // this limiter has written and that the configuration no longer has. With withdraws_others, also withdraws those that
+  // another process has written for a configuration. Never withdraws quotas of SetQuota. Returns warnings for the log,
+  // for example if it has replaced a quota of another process or of an earlier configuration. If the store fails,
+  // returns an error; the next call does the rest. The owner of the limiter must call this function every few seconds;
+  // a call that has nothing to do costs almost nothing. After the store has reconnected, a call also writes the quotas
+  // that the store has lost, for example because it was restarted without its data.
+  Result<std::vector<std::string>> StateQuotas();
+  // Uses `config` from the next call on, with the same store. Then returns the result of StateQuotas; even if that is
+  // an error, `config` stays in use. The warnings include the limits whose counters start again from 0
+  // (CountsBegunAnew). REQUIRES: CheckQuotaConfig has accepted `config`.
+  Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
+
+  // Starts a thread that prunes the store after every `interval`. The thread ends when its stop is requested, or when
+  // the returned object is destroyed. The caller must destroy that object before the limiter.
+  [[nodiscard]] std::jthread BackgroundPrune(Duration interval);
+
+  QuotaStore& store() { return store_; }
+  // Returns the configuration in use. The returned object does not change when another configuration replaces it.
+  std::shared_ptr<const QuotaConfig> config() const;
+
+ private:
+  struct Rules;  // all that is computed from a configuration; immutable
+  struct Question;
+  struct Waiting;
+
+  void Use(QuotaConfig config);
+  static ModelQuota CutDown(const ModelQuota& quota);  // reduces the amounts to kMostAmount
+  const std::shared_ptr<const Rules>& rules() const;
+  std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
+  bool HasPrices() const;
+  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // `model` is the name under which it is counted
+  Status CheckOwnName(std::string_view model) const;
+  std::vector<std::string> ConfiguredModels() const;
+  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // adds the configured models, sorts
+
+  Decision Ask(Call call, const QuotaRequest& request);
+  static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
+  static std::vector<TierState> StatesOf(const TierPlan& plan, const ChargeAnswer& answer);
+  static std::string PartyOf(const Rules& rules, const Requester& requester);
+  void Observe(const Rules& rules, const Question& question, const Decision& decision) const;
+  Settlement SettlementOf(std::string_view reservation, const std::optional<TokenUse>& use) const;
+  Settlement Extension(std::string_view reservation, const std::optional<TokenUse>& use,
+                       std::optional<Duration> ttl) const;
+  static Settlement SettlementOfTake(const Question& question, const ChargeAnswer& answer);
+  Settled Settle(Settlement settlement);
+  void SubmitSettle(Settlement settlement, std::function<void(Settled)> done);
+  std::optional<Settled> RefuseSettlement(const Settlement& settlement) const;
+  Settled Conclude(const Settlement& settlement, SettlementAnswer& answer) const;
+  void Observe(const Settlement& settlement, const Settled& settled) const;
+  // Returns true if the latency of the store is measured. For a store in memory, two readings of the clock would cost
+  // too much.
+  bool Timed() const { return observer_ != nullptr && store_.pace() != QuotaStore::Pace::kAtOnce; }
+  void Begin();
+  void End();
+
+  Result<std::optional<ModelQuota>> StatedQuota(std::string_view model);
+  void AddStats(std::span<const std::string> models, AllModelStats* all);
+  Status StateLost(const QuotaConfig& config);
+  Status StateQuota(const std::string& model, const ModelQuota& quota);
+  Status WithdrawQuota(const std::string& model, const ModelQuota& quota);
+  Status LookAtStore(const QuotaConfig& config);
+
+  QuotaStore& store_;
+  NamingShares naming_;
+  const Clock& clock_;
+  QuotaObserver* const observer_;
+  Sleeper& sleeper_;
+  const WallClock& date_;
+
+  const uint64_t id_;               // unique among all limiters that ever were in this process
+  std::atomic<uint64_t> epoch_{0};  // changes with rules_; a thread's copy of rules_ is valid for one epoch
+  mutable std::mutex rules_mutex_;
+  std::shared_ptr<const Rules> rules_;
+
+  std::mutex under_way_mutex_;
+  std::condition_variable all_answered_;
+  size_t under_way_ = 0;  // submitted calls without an answer
+
+  // Locked while quotas are written or the configuration is replaced; protects the members below.
+  std::mutex stating_mutex_;
+  // The quotas that this limiter has written to the store, or that it has to withdraw from the store.
+  std::map<std::string, ModelQuota, std::less<>> stated_;
+  bool looked_at_store_ = false;       // true once LookAtStore has found the quotas of earlier configurations
+  uint64_t reconnects_seen_ = 0;       // StoreHealth::reconnects at the last search for lost quotas
+  std::vector<std::string> warnings_;  // warnings not returned yet
+};
+
+}  // namespace weir
