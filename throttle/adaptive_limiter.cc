@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kEmergency = "emergency";
 constexpr std::string_view kCores = "cores";
-constexpr std::string_view kSensorLost = "sensor lost";
 
 // The burst that is used if the monitor's sample states none.
 constexpr double kDefaultBurstBytes = 256 << 10;
@@ -134,16 +133,12 @@ TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), scan_gat
 
 Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party party) {
   Gate& gate = GateOf(operation);
-  Pending& pending = pending_[static_cast<size_t>(operation)][party.work_class][ThreadSlot()];
-  const uint64_t operations = pending.operations.fetch_add(1, std::memory_order_relaxed) + 1;
-  pending.bytes.fetch_add(cost.bytes, std::memory_order_relaxed);
-  if (operations < MinBatch(operation, party.work_class)) return Duration::zero();
-  // Threads that share the last slot may take each other's bytes, but no byte is taken twice.
-  pending.operations.store(0, std::memory_order_relaxed);
-  const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
+  const std::optional<uint64_t> batch =
+      batches_[static_cast<size_t>(operation)][party.work_class].Add(cost.bytes, MinBatch(operation, party.work_class));
+  if (!batch) return Duration::zero();
 
   // Reads are submitted with the cost of the last one, so that a batch of cheap reads does not count as a scan.
-  const Cost asked = operation == Operation::kRead ? cost : Cost{bytes};
+  const Cost asked = operation == Operation::kRead ? cost : Cost{*batch};
   if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
   Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
@@ -201,21 +196,47 @@ void AdaptiveLimiter::TickLocked(const LoadSample& sample, const LoadSample& pro
   const bool was_lost = view_.sensor_lost;
   view_.sensor_lost = !IsFresh(sample, now);
   if (view_.sensor_lost) {
-    if (!was_lost) NoteHeld();
+    if (!was_lost) held_limits_.Save(last_limits_, HeldRates());
     const bool feels = IsFresh(process, now);
     if (settings_.on_sensor_loss == SensorLoss::kOpen || (!sample.time && !feels)) {
-      OpenGates(kSensorLost);  // before the first sample there is no limit to hold
+      OpenGates(HeldLimits::kReason);  // before the first sample there is no limit to hold
+    } else if (feels) {
+      const GateLimits felt = Decide(process, inflow, dt, now);
+      Give(held_limits_.LowerOf(felt, view_.emergency));
     } else {
-      HoldLimits(feels ? process : LoadSample(), inflow, dt);
+      EndEmergency();  // no later sample could end it
+      Give(held_limits_.Held());
     }
     return;
   }
+  last_limits_ = Decide(sample, inflow, dt, now);
+  Give(last_limits_);
+}
+
+GateLimits AdaptiveLimiter::Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now) {
   view_.sample = sample;
   UpdateEmergency(sample, now);
-  write_limits_ = DecideWrites(sample, inflow, dt);
-  write_gate_.SetLimits(write_limits_);
-  scan_limits_ = DecideReads(sample, dt);
-  scan_gate_.SetLimits(scan_limits_);
+  const WriteLimits writes = DecideWrites(sample, inflow, dt);
+  return {.writes = writes, .scans = DecideReads(sample, dt)};
+}
+
+// Runs in every tick, even if the limits did not change, because an open gate may close by itself.
+void AdaptiveLimiter::Give(const GateLimits& limits) {
+  write_gate_.SetLimits(limits.writes);
+  scan_gate_.SetLimits(limits.scans);
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    const WriteLimit& limit = limits.writes[c];
+    LimiterView::Write& view = view_.writes[c];
+    view.open = limit.idle;
+    view.bytes_per_second = limit.hold || std::isinf(limit.bytes_per_second) ? 0 : limit.bytes_per_second;
+    view.reason = limit.reason;
+    if (view_.sensor_lost && limit.idle) {
+      view.bytes_per_second = 0;
+      view.reason = HeldLimits::kReason;
+    }
+  }
+  view_.scans_at_once = limits.scans.open ? 0 : limits.scans.at_once;
+  view_.read_reason = limits.scans.reason;
 }
 
 // Returns how many bytes per second were admitted since the last tick. Runs in every tick, so that the work of a tick
@@ -289,13 +310,12 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
     limit.reason = in_emergency ? kEmergency : decision.reason;
+    limit.idle = decision.open && !in_emergency;
     limits.open = limits.open && decision.open;
-    view_.writes[c] = {.open = decision.open && !in_emergency,
-                       .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
-                       .drain_bytes_per_second = decision.drain_bytes_per_second,
-                       .setpoint = decision.setpoint,
-                       .level = decision.level,
-                       .reason = limit.reason};
+    LimiterView::Write& view = view_.writes[c];
+    view.drain_bytes_per_second = decision.drain_bytes_per_second;
+    view.setpoint = decision.setpoint;
+    view.level = decision.level;
   }
   return limits;
 }
@@ -305,7 +325,6 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   for (const Signal& s : sample.signals())
     if (s.acts_on_reads && (highest == nullptr || s.judged() > highest->judged())) highest = &s;
   view_.read_level = highest != nullptr ? highest->judged() : 0;
-  view_.read_reason = view_.emergency ? kEmergency : highest != nullptr ? highest->name : "";
 
   const double delay_s = highest != nullptr ? read_pid_.Update(highest->judged(), dt) : 0;
   const double brake = delay_s / kFullReadBrakeSeconds;
@@ -318,72 +337,34 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   // In an emergency only scans are limited, whatever fills the memory.
   const bool all = brake > 0 && highest->acts_on_cheap_reads && !view_.emergency;
   limits.scan_bytes = all ? 0 : settings_.read_scan_bytes;
+  limits.reason = view_.emergency ? kEmergency : highest != nullptr ? highest->name : "";
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
     limits[c].refuse = view_.emergency_holds;
     const bool by_cores = limits.open || (c == WorkClass::kBulk && limits.bulk_at_once < limits.at_once);
-    limits[c].reason = by_cores && !view_.emergency ? kCores : view_.read_reason;
+    limits[c].reason = by_cores && !view_.emergency ? kCores : limits.reason;
   }
-  view_.scans_at_once = limits.open ? 0 : limits.at_once;
   return limits;
 }
 
-// Saves the limits to hold while the sensor is lost, without an emergency's hold and refusals.
-void AdaptiveLimiter::NoteHeld() {
-  held_writes_ = write_limits_;
-  held_scans_ = scan_limits_;
-  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    WriteLimit& limit = held_writes_[c];
-    limit.hold = false;
-    limit.reason = kSensorLost;
-    // HeldLimit returns 0 if no signal limits: no drain is known then, and so there is no limit to hold.
-    const double lately = c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c];
-    const double held = laws_[c].HeldLimit(lately);
-    limit.bytes_per_second = held > 0 ? held : WriteLimit().bytes_per_second;
-  }
-  for (ScanLimit& limit : held_scans_) {
-    limit.refuse = false;
-    limit.reason = kSensorLost;
-  }
-}
-
-// Sets the lower of the held limits and those that the process's own signals ask for. Runs in every tick, because an
-// open gate may close by itself. Without a sample of the process it ends an emergency, because no later sample could
-// end it.
-void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
-  if (!process.time) EndEmergency();
-  WriteLimits writes = held_writes_;
-  ScanLimits scans = held_scans_;
-  if (process.time) {
-    view_.sample = process;
-    UpdateEmergency(process, *last_tick_);
-    const WriteLimits felt = DecideWrites(process, inflow, dt);
-    const ScanLimits felt_scans = DecideReads(process, dt);
-    writes.open = writes.open && felt.open;
-    for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk})
-      if (felt[c].hold || felt[c].bytes_per_second < writes[c].bytes_per_second) writes[c] = felt[c];
-    if (!felt_scans.open && (scans.open || view_.emergency || felt_scans.at_once < scans.at_once)) scans = felt_scans;
-  }
-  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    const WriteLimit& limit = writes[c];
-    LimiterView::Write& view = view_.writes[c];
-    view.open = !limit.hold && (writes.open || std::isinf(limit.bytes_per_second));
-    view.bytes_per_second = view.open || limit.hold ? 0 : limit.bytes_per_second;
-    view.reason = view.open ? kSensorLost : limit.reason;
-  }
-  view_.read_reason = scans.open ? kSensorLost : scans[WorkClass::kInteractive].reason;
-  view_.scans_at_once = scans.open ? 0 : scans.at_once;
-  write_gate_.SetLimits(writes);
-  scan_gate_.SetLimits(scans);
+// Returns, for each class of writes, the limit to hold while the sensor is lost.
+AdaptiveLimiter::Rates AdaptiveLimiter::HeldRates() const {
+  Rates rates{};
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk})
+    rates[c] = laws_[c].HeldLimit(c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c]);
+  return rates;
 }
 
 void AdaptiveLimiter::OpenGates(std::string_view reason) {
-  write_gate_.SetLimits({});
-  scan_gate_.SetLimits({});
   EndEmergency();
-  for (LimiterView::Write& w : view_.writes) w = {.setpoint = w.setpoint, .reason = reason};
-  view_.scans_at_once = 0;
-  view_.read_reason = reason;
+  GateLimits limits;
+  limits.scans.reason = reason;
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    limits.writes[c].idle = true;
+    limits.writes[c].reason = reason;
+    view_.writes[c].drain_bytes_per_second = view_.writes[c].level = 0;
+  }
+  Give(limits);
 }
 
 PidState AdaptiveLimiter::ControllerState(Operation operation, WorkClass work_class) const {

@@ -46,10 +46,12 @@
 
 #include "monitors/load_monitor.h"
 #include "throttle/admission.h"
+#include "throttle/held_limits.h"
 #include "throttle/limiter_settings.h"
 #include "throttle/memory_buyback.h"
 #include "throttle/rate_law.h"
 #include "throttle/scan_gate.h"
+#include "throttle/thread_batches.h"
 #include "throttle/write_gate.h"
 
 namespace weir {
@@ -150,12 +152,6 @@ class AdaptiveLimiter {
  private:
   using Rates = ByClass<double>;  // bytes per second
 
-  // The operations of one thread that MaybeThrottle has collected but not yet submitted to the gate.
-  struct alignas(64) Pending {
-    std::atomic<uint64_t> operations{0};
-    std::atomic<uint64_t> bytes{0};
-  };
-
   Gate& GateOf(Operation o) { return o == Operation::kRead ? static_cast<Gate&>(scan_gate_) : write_gate_; }
   const Gate& GateOf(Operation o) const {
     return o == Operation::kRead ? static_cast<const Gate&>(scan_gate_) : write_gate_;
@@ -168,11 +164,13 @@ class AdaptiveLimiter {
   void UpdateEmergency(const LoadSample& sample, TimePoint now);
   void EndEmergency();
   void BuyMemoryBack(const LoadSample& sample, TimePoint now);
+  GateLimits Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now);
   WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
   ScanLimits DecideReads(const LoadSample& sample, Duration dt);
   void TickLocked(const LoadSample& sample, const LoadSample& process);
-  void NoteHeld();
-  void HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt);
+  // Sets the limits of both gates, and what View tells of them.
+  void Give(const GateLimits& limits);
+  Rates HeldRates() const;
   void TellSettled();
   void OpenGates(std::string_view reason);
   void Run();
@@ -183,15 +181,13 @@ class AdaptiveLimiter {
   const Clock& clock_;
   WriteGate write_gate_;
   ScanGate scan_gate_;
-  std::array<ByClass<std::array<Pending, kThreadSlots>>, 2> pending_;  // by operation
+  std::array<ByClass<ThreadBatches>, 2> batches_;  // by operation; MaybeThrottle uses them
 
   mutable std::mutex control_mutex_;  // guards the members below, up to demand_
   ByClass<RateLaw> laws_;
   PidController read_pid_;
-  WriteLimits write_limits_;  // from the last decision
-  ScanLimits scan_limits_;
-  WriteLimits held_writes_;  // in force while the sensor is lost
-  ScanLimits held_scans_;
+  GateLimits last_limits_;  // from the last decision on a fresh sample
+  HeldLimits held_limits_;  // in force while the sensor is lost
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> emergency_since_;

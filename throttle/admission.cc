@@ -1,84 +1,35 @@
 #include "throttle/admission.h"
 
-#include <mutex>
 #include <utility>
-
-#include "throttle/gate.h"
 
 namespace weir {
 
 Admission& Admission::operator=(Admission&& other) noexcept {
   if (this == &other) return *this;
-  if (gate_ != nullptr) End();
-  gate_ = std::exchange(other.gate_, nullptr);
+  if (source_ != nullptr) End();
+  source_ = std::exchange(other.source_, nullptr);
   waiter_ = std::move(other.waiter_);
   answer_ = other.answer_;
   return *this;
 }
 
-Admission::State Admission::Poll() {
-  if (waiter_ == nullptr) return state();
-  const Gate::SettlingLock lock(*gate_);
-  gate_->PumpAndWake();
-  TakeAnswer();
-  return state();
-}
+Admission::State Admission::Poll() { return waiter_ == nullptr ? state() : source_->Poll(*this, *waiter_); }
 
-Admission::State Admission::Wait() {
-  if (waiter_ == nullptr) return state();
-  std::unique_lock lock(gate_->mutex_);
-  waiter_->changed.wait(lock, [this] { return !waiter_->waits(); });
-  TakeAnswer();
-  return state();
-}
+Admission::State Admission::Wait() { return waiter_ == nullptr ? state() : source_->Wait(*this, *waiter_); }
 
 void Admission::OnSettled(std::function<void()> settled) {
-  if (waiter_ != nullptr) {
-    std::lock_guard lock(gate_->mutex_);
-    if (waiter_->waits()) {
-      waiter_->on_settled.swap(settled);  // an earlier function is destroyed after the lock is released
-      return;
-    }
-  }
-  settled();
+  if (waiter_ == nullptr || !source_->SetOnSettled(*waiter_, &settled)) settled();
 }
 
-bool Admission::Cancel() {
-  if (waiter_ == nullptr) return false;
-  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
-  Gate::SettlingLock lock(*gate_);
-  if (!waiter_->waits()) {
-    gate_->FinishTelling(*waiter_, lock);
-    TakeAnswer();
-    return false;
-  }
-  forgotten.swap(waiter_->on_settled);
-  gate_->Release(waiter_.get());
-  gate_ = nullptr;
-  waiter_ = nullptr;
-  answer_.state = State::kRefused;
-  answer_.reason = "cancelled";
-  return true;
-}
+bool Admission::Cancel() { return waiter_ != nullptr && source_->Cancel(*this, *waiter_); }
 
-// When End returns, the waiter's function has returned or will never be called.
-void Admission::End() {
-  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
-  Gate::SettlingLock lock(*gate_);
-  if (waiter_ != nullptr) {
-    forgotten.swap(waiter_->on_settled);
-    gate_->FinishTelling(*waiter_, lock);
-  }
-  gate_->Release(waiter_.get());
-}
+void Admission::End() { source_->End(waiter_.get()); }
 
-// Copies the waiter's answer if the waiter is settled. The caller holds the lock.
-void Admission::TakeAnswer() {
-  if (waiter_->waits()) return;
-  answer_ = waiter_->answer;
-  if (waiter_->is_being_told()) return;  // the waiter is still needed
-  if (!waiter_->has_permit) gate_ = nullptr;
-  waiter_ = nullptr;
+void AdmissionSource::Give(Admission& admission, const Admission::Answer& answer, bool is_done, bool has_permit) {
+  admission.answer_ = answer;
+  if (!is_done) return;
+  if (!has_permit) admission.source_ = nullptr;
+  admission.waiter_ = nullptr;
 }
 
 }  // namespace weir

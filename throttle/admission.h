@@ -55,7 +55,7 @@ struct Party {
 // Returns the group of the party. A party without a group is a group of its own, under its own id.
 inline uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
 
-class Gate;
+class AdmissionSource;
 struct Waiter;
 
 class [[nodiscard]] Admission {
@@ -72,14 +72,14 @@ class [[nodiscard]] Admission {
   };
 
   Admission() = default;  // admitted, and holds no permit
-  // Called only by gates. If `gate` is not null, the Admission notifies it when the wait or the permit ends.
-  explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
-      : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
+  // Called only by gates. If `source` is not null, the Admission notifies it when the wait or the permit ends.
+  explicit Admission(const Answer& answer, AdmissionSource* source = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
+      : source_(source), waiter_(std::move(waiter)), answer_(answer) {}
   Admission(Admission&& other) noexcept
-      : gate_(std::exchange(other.gate_, nullptr)), waiter_(std::move(other.waiter_)), answer_(other.answer_) {}
+      : source_(std::exchange(other.source_, nullptr)), waiter_(std::move(other.waiter_)), answer_(other.answer_) {}
   Admission& operator=(Admission&& other) noexcept;
   ~Admission() {
-    if (gate_ != nullptr) End();
+    if (source_ != nullptr) End();
   }
 
   State state() const { return answer_.state; }
@@ -130,13 +130,38 @@ class [[nodiscard]] Admission {
   void OnSettled(std::function<void()> settled);
 
  private:
+  friend class AdmissionSource;
+
   void End();
-  void TakeAnswer();
 
   // Null unless a wait or a permit still has to end.
-  Gate* gate_ = nullptr;
+  AdmissionSource* source_ = nullptr;
   std::shared_ptr<Waiter> waiter_;
   Answer answer_;
+};
+
+// The interface through which an Admission asks the gate that made it. Any thread may call any function. `waiter` is
+// that of the admission. The functions that take an admission update it before they call any OnSettled function, which
+// may destroy or overwrite it.
+class AdmissionSource {
+ public:
+  // These do what the functions of Admission with the same names promise.
+  virtual Admission::State Poll(Admission& admission, Waiter& waiter) = 0;
+  virtual Admission::State Wait(Admission& admission, Waiter& waiter) = 0;
+  virtual bool Cancel(Admission& admission, Waiter& waiter) = 0;
+  // Returns false, and leaves `*settled` unchanged, if the request is settled. Otherwise swaps `*settled` with the
+  // function that the waiter had.
+  virtual bool SetOnSettled(Waiter& waiter, std::function<void()>* settled) = 0;
+  // Ends the wait, or the permit. `waiter` is null if the request never waited. When End returns, the waiter's
+  // OnSettled function has returned or will never be called.
+  virtual void End(Waiter* waiter) = 0;
+
+ protected:
+  ~AdmissionSource() = default;
+
+  // Gives the admission the answer of its settled request. If `is_done` is true, the admission releases the waiter, and
+  // if `has_permit` is false, the gate too.
+  static void Give(Admission& admission, const Admission::Answer& answer, bool is_done, bool has_permit);
 };
 
 }  // namespace weir

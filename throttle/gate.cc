@@ -264,4 +264,59 @@ void Gate::FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
       lock, [&waiter] { return waiter.teller == std::thread::id() || waiter.teller == std::this_thread::get_id(); });
 }
 
+// Gives the admission the waiter's answer, if there is one. The caller holds the lock.
+Admission::State Gate::GiveAnswer(Admission& admission, Waiter& waiter) {
+  const Admission::State state = waiter.answer.state;
+  if (!waiter.waits()) Give(admission, waiter.answer, !waiter.is_being_told(), waiter.has_permit);
+  return state;
+}
+
+Admission::State Gate::Poll(Admission& admission, Waiter& waiter) {
+  const SettlingLock lock(*this);
+  PumpAndWake();
+  return GiveAnswer(admission, waiter);
+}
+
+Admission::State Gate::Wait(Admission& admission, Waiter& waiter) {
+  std::unique_lock lock(mutex_);
+  waiter.changed.wait(lock, [&waiter] { return !waiter.waits(); });
+  return GiveAnswer(admission, waiter);
+}
+
+bool Gate::SetOnSettled(Waiter& waiter, std::function<void()>* settled) {
+  std::lock_guard lock(mutex_);
+  if (!waiter.waits()) return false;
+  waiter.on_settled.swap(*settled);
+  return true;
+}
+
+bool Gate::Cancel(Admission& admission, Waiter& waiter) {
+  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
+  SettlingLock lock(*this);
+  if (!waiter.waits()) {
+    FinishTelling(waiter, lock);
+    GiveAnswer(admission, waiter);
+    return false;
+  }
+  forgotten.swap(waiter.on_settled);
+  const Admission::Answer cancelled{.state = Admission::State::kRefused,
+                                    .reason = "cancelled",
+                                    .wait_until = waiter.answer.wait_until,
+                                    .retry_after = waiter.answer.retry_after,
+                                    .waited = waiter.answer.waited};
+  Release(&waiter);
+  Give(admission, cancelled, true, false);
+  return true;
+}
+
+void Gate::End(Waiter* waiter) {
+  std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
+  SettlingLock lock(*this);
+  if (waiter != nullptr) {
+    forgotten.swap(waiter->on_settled);
+    FinishTelling(*waiter, lock);
+  }
+  Release(waiter);
+}
+
 }  // namespace weir

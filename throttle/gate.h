@@ -49,7 +49,7 @@ struct GateStats {
   uint64_t failed_callbacks = 0;                 // functions passed to Admission::OnSettled that threw
 };
 
-class Gate {
+class Gate : private AdmissionSource {
  public:
   // The gate is open at first. It calls `wake(t)` when Pump must be called at the time `t`, unless it has already
   // announced that time or an earlier one. `wake` runs in whichever thread calls the gate, with the gate's lock held,
@@ -142,8 +142,6 @@ class Gate {
   int64_t running_ = 0;                                // permits that have not ended
 
  private:
-  friend class Admission;
-
   // Holds the gate's lock. The destructor calls the OnSettled functions of the requests that were settled (admitted or
   // refused) in the meantime, without the lock during each call, and then releases the lock.
   struct SettlingLock : std::unique_lock<std::mutex> {
@@ -152,6 +150,13 @@ class Gate {
     Gate& gate;
   };
 
+  Admission::State Poll(Admission& admission, Waiter& waiter) override;
+  Admission::State Wait(Admission& admission, Waiter& waiter) override;
+  bool Cancel(Admission& admission, Waiter& waiter) override;
+  bool SetOnSettled(Waiter& waiter, std::function<void()>* settled) override;
+  void End(Waiter* waiter) override;
+
+  Admission::State GiveAnswer(Admission& admission, Waiter& waiter);
   bool Charge(WorkClass c, uint64_t bytes);
   TimePoint PumpLocked(TimePoint now);
   void Grant(WorkClass c, TimePoint now);

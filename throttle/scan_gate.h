@@ -24,6 +24,7 @@ struct ScanLimits : ByClass<ScanLimit> {
   int64_t at_once = kAnyNumber;       // while not open: how many scans of both classes together may run
   int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans hold permits, or as every eighth
   uint64_t scan_bytes = 0;            // a read of at least this many bytes is a scan
+  std::string_view reason = "";       // why scans are limited; for LimiterView alone
 };
 
 class ScanGate final : public Gate {

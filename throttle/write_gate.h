@@ -19,6 +19,7 @@ struct WriteLimit {
   double bytes_per_second = std::numeric_limits<double>::infinity();  // infinity: no limit
   Duration longest_wait = std::chrono::seconds(1);
   bool hold = false;             // no write of the class passes; requests wait
+  bool idle = false;             // true if work of the class is far from this limit; for LimiterView alone
   std::string_view reason = "";  // reason of waits and refusals; points to storage that outlives the gate
 };
 

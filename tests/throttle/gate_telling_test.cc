@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -73,6 +74,40 @@ TEST_F(GateTellingTest, ACallbackMayAskAgainAndEndItsOwnAdmission) {
   EXPECT_FALSE(own.has_value());
   Run(milliseconds(2));
   EXPECT_EQ(next->Poll(), State::kAdmitted);
+}
+
+// A callback may run in the thread that polls or cancels, before that call returns.
+TEST_F(GateTellingTest, ACallbackThatRunsInPollMayReplaceTheAdmission) {
+  Exhaust();
+  Admission own = gate_.Admit({1000}, Interactive());
+  own.OnSettled([&] { own = gate_.Admit({1000}, Interactive()); });
+  clock_.Advance(milliseconds(1) + microseconds(1));
+  EXPECT_EQ(own.Poll(), State::kAdmitted) << "that of the request that was polled";
+  EXPECT_EQ(own.state(), State::kWaiting) << "that of the request which replaced it";
+  EXPECT_EQ(gate_.Stats().waiting, 1U);
+}
+
+TEST_F(GateTellingTest, ACallbackThatRunsInPollMayDestroyTheAdmission) {
+  Exhaust();
+  auto own = std::make_unique<Admission>(gate_.Admit({1000}, Interactive()));
+  own->OnSettled([&] { own.reset(); });
+  clock_.Advance(milliseconds(1) + microseconds(1));
+  EXPECT_EQ(own->Poll(), State::kAdmitted);
+  EXPECT_EQ(own, nullptr);
+}
+
+// The cancelled request makes room for the other one.
+TEST_F(GateTellingTest, ACallbackThatRunsInCancelMayDestroyTheCancelledAdmission) {
+  Exhaust();
+  const uint64_t before = gate_.Stats().cancelled;
+  auto cancelled = std::make_unique<Admission>(gate_.Admit({1000}, Interactive(1)));
+  Admission other = gate_.Admit({1000}, Interactive(2));
+  other.OnSettled([&] { cancelled.reset(); });
+  clock_.Advance(milliseconds(1) + microseconds(1));
+  EXPECT_TRUE(cancelled->Cancel());
+  EXPECT_EQ(cancelled, nullptr);
+  EXPECT_EQ(other.Poll(), State::kAdmitted);
+  EXPECT_EQ(gate_.Stats().cancelled - before, 1U);
 }
 
 // Each ends its permit, so that the next has its turn. If they called each other, the stack would grow with the queue.
