@@ -25,9 +25,9 @@
 #include "relay/commands/scan_command.h"
 #include "relay/doctor/doctor_command.h"
 #include "relay/limiters/gate_command.h"
-#include "relay/limiters/limiters_plugin.h"
 #include "relay/limiters/quota/quota_command.h"
 #include "relay/limiters/served_limiters.h"
+#include "relay/limiters_plugin.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
 #include "relay/watch/live/live_plugin.h"
@@ -57,6 +57,11 @@ int RunRelay(int argc, char** argv) {
   return RelayCommand(argc, argv, {&import_service, &limiters, &live});
 }
 
+int RunGate(int argc, char** argv) {
+  RelayConfiguration relay;
+  return GateCommand(argc, argv, [&relay](SettingTable& table) { Declare(table, relay); });
+}
+
 struct Command {
   std::string_view name;
   int (*run)(int argc, char** argv);
@@ -65,7 +70,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"relay", RunRelay, "run the Nostr relay"},
-    {"gate", GateCommand, "serve the quotas of LLM models and limits by key over HTTP, without a relay"},
+    {"gate", RunGate, "serve the quotas of LLM models and limits by key over HTTP, without a relay"},
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},

@@ -29,8 +29,8 @@ set(headers
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle
       # with
-      throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/gate throttle/memory_buyback throttle/rate_law
-      throttle/scan_gate throttle/thread_slot throttle/token_bucket throttle/write_gate
+      throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/gate throttle/held_limits throttle/memory_buyback throttle/rate_law
+      throttle/scan_gate throttle/thread_batches throttle/thread_slot throttle/token_bucket throttle/write_gate
     throttle/limits/descriptors/descriptor_limiter throttle/limits/descriptors/descriptor_rules throttle/limits/descriptors/limit_unit
     throttle/limits/keyed/keyed_limiter throttle/limits/keyed/keyed_limits throttle/limits/keyed/shared_windows
     throttle/limits/keyed/redis/redis_shared_windows
@@ -41,7 +41,7 @@ set(headers
     throttle/limits/quota/model_patterns throttle/limits/quota/name_map
     throttle/limits/quota/naming_shares throttle/limits/quota/open_store throttle/limits/quota/profiles throttle/limits/quota/quota
     throttle/limits/quota/reservation_id
-    throttle/limits/quota/quota_config_reader throttle/limits/quota/quota_limiter throttle/limits/quota/quota_store throttle/limits/quota/tier_rules
+    throttle/limits/quota/quota_config throttle/limits/quota/quota_config_reader throttle/limits/quota/quota_decision throttle/limits/quota/quota_limiter throttle/limits/quota/quota_store throttle/limits/quota/tier_rules
     throttle/limits/quota/yaml_store throttle/limits/quota/sqlite/sqlite_store throttle/limits/quota/redis/redis_store)
 foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)

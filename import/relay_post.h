@@ -19,7 +19,8 @@ struct RelayPost {
   std::string token;                     // sent as Authorization: Bearer; empty: not sent
   std::array<std::string_view, 2> body;  // sent one after the other; must stay valid until Send is done
   std::function<bool()> wanted;          // called at most once, when the connection is made; false makes Send end
-  // Called at most once, when the relay begins to read the body. From then on the next POST may be sent.
+  // Called at most once, when the relay answers 100 Continue, because it begins to read the body. The caller must not
+  // send its next POST earlier, because the relay accepts the parts of an import only in their order.
   std::function<void()> on_taken;
   std::function<void(std::string_view line)> on_line;  // called for each line of an answer with status 200, without LF
 };

@@ -10,16 +10,17 @@
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
 #include "relay/admin/admin.h"
+#include "relay/net/host_names.h"
 #include "relay/net/server.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "relay/observe/trace/traces.h"
+#include "relay/operator/nip98.h"
 #include "relay/operator/routes.h"
 #include "relay/process/data_directory.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/client.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/event_pipeline.h"
-#include "relay/protocol/identity.h"
 #include "relay/protocol/memory_relief.h"
 #include "relay/protocol/relay_context.h"
 #include "relay/relay_plugin.h"
@@ -136,7 +137,8 @@ void Relay::MakeAdmin() {
     spdlog::warn("no token for administrators: {}", token.status().message());
   }
   const LoopbackTrust trust = TrustInLoopback(configuration_.relay.admin_from_loopback);
-  admin_ = std::make_unique<Admin>(configuration_.relay, WallClock::System(), admin_token_, trust);
+  admin_ = std::make_unique<Admin>(
+      admin_token_, trust, std::make_unique<Nip98>(configuration_.relay.admin_pubkey, configuration_.relay.url));
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why, admin_token_.empty() ? "there is no token" : "the token is in " + AdminTokenPath(data_dir));
 }
@@ -205,8 +207,8 @@ Status Relay::Follow() {
 
 void Relay::SetMetricSources() {
   MetricSources sources;
-  sources.ready = [this] { return Ready().ok(); };
-  sources.server = [this] { return server_->Stats(); };
+  sources.service.ready = [this] { return Ready().ok(); };
+  sources.service.server = [this] { return server_->Stats(); };
   sources.store = [this] { return storage_->store().Sizes(); };
   sources.group_commit = [this] { return pipeline_->CommitStats(); };
   sources.subscriptions = [this] { return delivery_->subscriptions(); };
@@ -217,10 +219,10 @@ void Relay::SetMetricSources() {
   sources.rocksdb = storage_->rocksdb_monitor();
   sources.postgres = storage_->postgres_monitor();
   sources.siblings = storage_->siblings();
-  sources.traces = traces_.get();
+  sources.service.traces = traces_.get();
   sources.ledger = ledger_.get();
-  sources.last_failure = [this] { return pipeline_->LastFailure(); };
-  sources.plugins = [this](MetricFamilies& families) {
+  sources.last_failure = [this] { return pipeline_->write_health().LastFailure(); };
+  sources.service.plugins = [this](MetricFamilies& families) {
     for (const RelayPlugin* plugin : plugins_) plugin->AppendMetrics(families);
   };
   metrics_->SetSources(std::move(sources));
@@ -233,7 +235,7 @@ Status Relay::Ready() const {
   if (const Siblings* const siblings = storage_->siblings(); siblings != nullptr && !siblings->Stats().reads)
     return Status::Error("the database is away");
   Status write = storage_->store().Stuck();
-  if (write.ok()) write = pipeline_->LastWrite();
+  if (write.ok()) write = pipeline_->write_health().LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + ErrorForStrangers(write));
 }
 

@@ -61,14 +61,14 @@ class Relay {
   // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
   // Stops accepting connections, lets open requests finish, and closes the connections; these steps take at most
-  // `longest`. Then stops the plugins, saves the events that were verified, and flushes the store, however long that
+  // `longest`. Then stops the parts, saves the events that were verified, and flushes the store, however long that
   // takes. A second call does nothing.
   void Shutdown(std::chrono::milliseconds longest);
   // Drops the connections for which Shutdown waits, so that Shutdown continues with its later steps. May be called from
   // any thread.
   void ForceShutdown();
-  // Writes a page about the relay's state to the log (metrics/state_page.h). May be called from any thread, but not
-  // once Shutdown has begun.
+  // Writes a page about the relay's state to the log (observe/relay/relay_state.h). May be called from any thread, but
+  // not once Shutdown has begun.
   void TellState() const;
 
  private:

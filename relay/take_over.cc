@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

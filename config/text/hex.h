@@ -1,4 +1,4 @@
-// Converts bytes to hexadecimal digits and back.
+// Digits: decimal ones, and bytes as hexadecimal digits.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,11 @@
 
 namespace weir {
 
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 // Returns the value of a hexadecimal digit of either case, or -1 if `c` is not one.
 constexpr int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
+  if (IsDigit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cstdio>
 
+#include "config/text/hex.h"
+
 namespace weir {
 namespace {
 
 namespace ch = std::chrono;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a text from its front; after the first mismatch it reads nothing more.
 class Reader {

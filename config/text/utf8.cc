@@ -35,6 +35,25 @@ char32_t Utf8Character(std::string_view sequence) {
   return c;
 }
 
+void AppendUtf8(char32_t c, std::string* out) {
+  const auto push = [out](char32_t byte) { out->push_back(static_cast<char>(byte)); };
+  if (c < 0x80) {
+    push(c);
+  } else if (c < 0x800) {
+    push(0xC0 | c >> 6);
+    push(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    push(0xE0 | c >> 12);
+    push(0x80 | (c >> 6 & 0x3F));
+    push(0x80 | (c & 0x3F));
+  } else {
+    push(0xF0 | c >> 18);
+    push(0x80 | (c >> 12 & 0x3F));
+    push(0x80 | (c >> 6 & 0x3F));
+    push(0x80 | (c & 0x3F));
+  }
+}
+
 bool IsUnsafeToShow(char32_t c) {
   const auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
   return c < 0x20 || within(0x7f, 0x9f) || c == 0x61c || within(0x200e, 0x200f) || within(0x2028, 0x202e) ||

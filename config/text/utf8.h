@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace weir {
@@ -14,6 +15,9 @@ bool IsUtf8(std::string_view text);
 
 // Returns the character of one sequence, which has the length that Utf8Length returned.
 char32_t Utf8Character(std::string_view sequence);
+
+// Appends a character as UTF-8.
+void AppendUtf8(char32_t c, std::string* out);
 
 // Returns true for a control character (C0, DEL, C1), a line or paragraph separator, or a character that changes the
 // direction of writing. A terminal would execute such a character, or show something other than the text.

@@ -31,10 +31,10 @@ class Source {
   // Opens the first input. Returns an error if an input from first_input on does not exist or cannot be read, so that
   // the import reports a wrong name before it imports the first event.
   //
-  // `expected_tail` is the Tail::Hex (tail.h) of the bytes before first_place that the earlier run read; if it is
-  // empty, these bytes are not compared. If the bytes before first_place differ, the input has changed, which is an
-  // error. Open returns this error for a plain file. Next returns it for a compressed file or a stream, because it has
-  // to read the input up to first_place.
+  // `expected_tail` is the hash (Tail::Hex in tail.h) of the last kTailBytes bytes that the earlier run read before
+  // first_place; if it is empty, nothing is compared. If the input has other bytes there, it has changed, which is an
+  // error. Open returns this error for a plain file. Next returns it for a compressed file or a stream, because Next
+  // has to read the input up to first_place.
   static Result<std::unique_ptr<Source>> Open(const SourceOptions& options, const std::string& expected_tail = "");
   virtual ~Source() = default;
 
@@ -55,8 +55,8 @@ class Source {
   virtual uint64_t first_file_bytes() const = 0;
   // Returns the index of the input that Next reads; after an error, of the input that has the error.
   virtual size_t input() const = 0;
-  // Returns the last bytes before first_place, at most kTailBytes. The Tail for later checkpoints begins with them.
-  // They are known when Next has returned the first chunk.
+  // Returns the last bytes before first_place, at most kTailBytes. The import begins its own Tail with these bytes, so
+  // that later checkpoints can store its hash. They are known when Next has returned the first chunk.
   virtual const std::string& first_tail() const = 0;
 };
 

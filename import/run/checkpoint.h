@@ -20,11 +20,14 @@ struct Checkpoint {
   std::vector<std::string> names;   // the same inputs as the user named them and as the rejects file has them
   uint32_t input = 0;               // index of the input in which `place` is
   Place place;                      // the place that the import has reached
-  std::string tail;     // Tail::Hex of the bytes before the place (import/input/tail.h); empty at the start of an input
-  Tally tally;          // outcomes of all lines before the place
-  std::string rejects;  // absolute path of the rejects file; empty: rejected lines are not kept
+  // Hash of the last bytes before the place (Tail::Hex in import/input/tail.h), by which a resumed import notices that
+  // the input has changed; empty at the start of an input.
+  std::string tail;
+  Tally tally;                 // outcomes of all lines before the place
+  std::string rejects;         // absolute path of the rejects file; empty: rejected lines are not kept
   uint64_t rejects_bytes = 0;  // length of the rejects file when the import had reached the place
-  std::string database;  // identity of the database that was imported into; empty: that of a relay named by --relay
+  // Identity of the database that stores the events. Empty if --relay names the relay: then it is not known.
+  std::string database;
 };
 
 std::string ToJson(const Checkpoint& checkpoint);
@@ -40,7 +43,7 @@ std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
 // --relay, or empty.
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
 
-// The file of a checkpoint. Not thread-safe.
+// The file of a checkpoint, and a lock file beside it. Not thread-safe.
 class CheckpointFile {
  public:
   explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
@@ -48,8 +51,8 @@ class CheckpointFile {
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
 
-  // Locks the file until this object is destroyed, because two imports of the same inputs would overwrite each other's
-  // checkpoint and cut each other's rejects. Returns an error if another import holds the lock.
+  // Locks the lock file, path() + ".lock", until this object is destroyed, because two imports of the same inputs would
+  // overwrite each other's checkpoint and cut each other's rejects. Returns an error if another import holds the lock.
   Status Hold();
   // Returns the checkpoint, nullopt if there is no file, or an error if it cannot be read.
   Result<std::optional<Checkpoint>> Read() const;

@@ -13,8 +13,9 @@
 #include "import/input/input_file.h"
 #include "import/run/import_run.h"
 #include "relay/admin/admin.h"
+#include "relay/net/host_names.h"
 #include "relay/process/data_directory.h"
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

@@ -11,11 +11,11 @@
 #include <optional>
 #include <utility>
 
+#include "config/text/hex.h"
 #include "config/text/parse.h"
 #include "relay/admin/admin.h"
-#include "relay/nostr/event.h"
-#include "relay/protocol/identity.h"
-#include "relay/store/lock_file.h"
+#include "relay/net/host_names.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

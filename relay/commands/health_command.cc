@@ -10,9 +10,9 @@
 #include "config/text/readable.h"
 #include "config/text/url.h"
 #include "config/wire/http/http_connection.h"
+#include "relay/net/host_names.h"
 #include "relay/net/server_settings.h"
 #include "relay/process/http_error_words.h"
-#include "relay/protocol/identity.h"
 
 namespace weir {
 namespace {

@@ -16,9 +16,9 @@
 #include "relay/doctor/directory_facts.h"
 #include "relay/doctor/instance_facts.h"
 #include "relay/limiters/gate_server.h"
+#include "relay/net/host_names.h"
 #include "relay/net/tls_certificate.h"
-#include "relay/protocol/identity.h"
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

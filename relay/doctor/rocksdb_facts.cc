@@ -8,9 +8,9 @@
 #include "config/text/readable.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/doctor/directory_facts.h"
+#include "relay/process/lock_file.h"
 #include "relay/store/database.h"
 #include "relay/store/engine_log.h"
-#include "relay/store/lock_file.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "config/text/parse.h"
 #include "relay/doctor/check_words.h"
-#include "relay/protocol/identity.h"
+#include "relay/net/host_names.h"
 
 namespace weir {
 namespace {

@@ -13,7 +13,6 @@
 #include "relay/process/logging.h"
 #include "relay/process/serving.h"
 #include "relay/process/version.h"
-#include "relay/relay.h"
 
 namespace weir {
 namespace {
@@ -57,20 +56,19 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
 }
 
 // A gate and a relay may run with the same environment, so this does not warn of the relay's settings.
-void WarnOfUnknownSettings(const Environment& environment) {
-  RelayConfiguration relay;
+void WarnOfUnknownSettings(const Environment& environment, const DeclareSettings& declare_others) {
   AllLimiterSettings limiters;
   SettingTable table;
-  Declare(table, relay);
   Declare(table, limiters);
+  if (declare_others) declare_others(table);
   for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
 }
 
-int Run(const GateConfiguration& configuration, const Environment& environment) {
+int Run(const GateConfiguration& configuration, const Environment& environment, const DeclareSettings& declare_others) {
   StopSignals signals;
   SetUpLogging(configuration.log_level, configuration.log_format);
   signals.Listen();
-  WarnOfUnknownSettings(environment);
+  WarnOfUnknownSettings(environment, declare_others);
   spdlog::info("weir {}, process {}", Version(), getpid());
 
   auto opened = GateServer::Open(configuration);
@@ -98,14 +96,14 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
 
 }  // namespace
 
-int GateCommand(int argc, char** argv) {
+int GateCommand(int argc, char** argv, const DeclareSettings& declare_others) {
   CommandLine line(argv[0], "Serves the quotas of LLM models and limits by key over HTTP until SIGINT or SIGTERM.");
   AddTo(line);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   const Environment environment = ProcessEnvironment();
   GateConfiguration configuration;
   if (const Status status = Configure(line, environment, &configuration); !status.ok()) return line.Fail(status);
-  const int code = Run(configuration, environment);
+  const int code = Run(configuration, environment, declare_others);
   StopLogging();
   return code;
 }

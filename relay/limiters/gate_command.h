@@ -10,10 +10,18 @@
 //   /readyz              200, or 503 with the reason if a limiter cannot decide
 #pragma once
 
+#include <functional>
+
+#include "config/settings.h"
+
 namespace weir {
 
+// Declares settings in the table. The variables that the table writes to must outlive it.
+using DeclareSettings = std::function<void(SettingTable& table)>;
+
 // Returns the exit status: 0 if a signal stopped the gate, 1 if the gate could not start, 2 if flags, settings or
-// weir.yaml are wrong. argv[0] is "weir gate".
-int GateCommand(int argc, char** argv);
+// weir.yaml are wrong. argv[0] is "weir gate". `declare_others` declares the settings of other commands, which may be
+// in the same environment; the gate does not warn of these.
+int GateCommand(int argc, char** argv, const DeclareSettings& declare_others = {});
 
 }  // namespace weir

@@ -11,10 +11,10 @@
 #include "config/clock.h"
 #include "relay/net/grpc/grpc_health.h"
 #include "relay/net/grpc/grpc_reflection.h"
+#include "relay/net/health_routes.h"
+#include "relay/net/host_names.h"
 #include "relay/observe/metrics/state_page.h"
-#include "relay/operator/routes.h"
 #include "relay/process/version.h"
-#include "relay/protocol/identity.h"
 
 namespace weir {
 namespace {
@@ -122,13 +122,13 @@ std::optional<bool> GateServer::Serving(std::string_view grpc_service) const {
 std::string GateServer::Metrics() const {
   MetricFamilies families;
   families.Gauge("weir_build_info", "1, with the version of the program as label").Add(1.0, {{"version", Version()}});
-  AppendSources(Sources(), families);
+  AppendService(Sources(), families);
   AppendProcess(started_at_, families);
   return prometheus::TextSerializer().Serialize(std::move(families).Take());
 }
 
-MetricSources GateServer::Sources() const {
-  MetricSources sources;
+ServiceSources GateServer::Sources() const {
+  ServiceSources sources;
   sources.ready = [this] {
     std::string note;
     return Ready(&note).ok();
@@ -144,7 +144,11 @@ MetricSources GateServer::Sources() const {
 void GateServer::TellState() const {
   StateOccasion occasion{.why = "asked for by SIGUSR1", .started_at = started_at_};
   occasion.ready = Ready(&occasion.note);
-  LogAsked(StatePage(occasion, Sources()));
+  StatePage page(occasion);
+  const ServiceSources sources = Sources();
+  page.AddServer(sources.server());
+  page.AddPlugins(sources.plugins);
+  LogAsked(std::move(page).Text());
 }
 
 void GateServer::Reload() {

@@ -21,10 +21,9 @@
 #include "relay/net/server.h"
 #include "relay/net/server_settings.h"
 #include "relay/observe/metrics/exposition.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/metrics/service_metrics.h"
 #include "relay/observe/trace/traces.h"
 #include "relay/process/logging.h"
-#include "relay/protocol/relay_settings.h"
 
 namespace weir {
 
@@ -34,8 +33,8 @@ struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   // The clients of a gate are programs. Many of them may share an address, and they keep their connections open between
-  // calls. So a gate keeps an idle connection for 75 s, and does not limit the connections of one address, except while
-  // it must leave room for other addresses (server/places.h).
+  // calls. So handshake_timeout, which also bounds how long a connection may be idle between two requests, is 75 s. The
+  // gate does not limit the connections of one address, except while it must leave room for other addresses (places.h).
   ServerSettings server{
       .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
@@ -68,10 +67,10 @@ class GateServer {
   // Shutdown has begun.
   void TellState() const;
   // Works in two steps. First it stops accepting connections, answers all open requests (with 503 if they still wait in
-  // a queue) and closes the connections. It gives this step at most `longest` minus the longest call of a store
-  // (ServedLimiter::longest_call), and ForceShutdown, which any thread may call, ends the step at once. Then it stops
-  // the limiters, which wait for their stores' running calls and write counts that are only in memory to their stores;
-  // `longest` does not bound this second step.
+  // a queue) and closes the connections. Then it stops the limiters, which wait for their stores' running calls and
+  // write counts that are only in memory to their stores. The first step takes at most `longest` minus the time that
+  // one call of a store may take (ServedLimiter::longest_call), which is left for the second step. The second step has
+  // no time limit. ForceShutdown, which any thread may call, ends the first step at once.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown() { server_.ForceShutdown(); }
   // Returns false if Shutdown may still have to write counts of a limiter to a store (ServedLimiter::all_is_in_store).
@@ -81,11 +80,12 @@ class GateServer {
   GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
-  // Returns true if the limiter with this gRPC service (or health_name) can decide; for "", if all limiters can.
-  // Returns nullopt if there is no such limiter.
+  // Answers a health check by gRPC: returns true if the limiter with this gRPC service, or with this health_name, can
+  // decide about requests (ServedLimiter::Ready); for "", if all limiters can. Returns nullopt if there is no such
+  // name.
   std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
-  MetricSources Sources() const;
+  ServiceSources Sources() const;
 
   const std::string listen_;
   const std::unique_ptr<Traces> traces_;  // null if traces are off

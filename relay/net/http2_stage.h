@@ -1,5 +1,6 @@
-// The stage (stage.h) of a connection that speaks HTTP/2. The stage handles many requests at once, each on its own
-// stream, with the same routes and rules as HTTP/1.1. Http2Frames (http2_frames.h) reads and writes the frames.
+// The stage of a connection that speaks HTTP/2. A stage (stage.h) is the object that speaks a connection's present
+// protocol. This one handles many requests at once, each on its own stream, with the same routes and rules as
+// HTTP/1.1. Http2Frames (http2_frames.h) reads and writes the frames.
 #pragma once
 
 #include <memory>

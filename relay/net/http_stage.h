@@ -1,5 +1,6 @@
-// The first stage (stage.h) of every connection. It speaks HTTP/1.1 until a request asks for a WebSocket or has a route
-// of HttpRouter::AddStream, or the client asks for HTTP/2. Then another stage replaces it.
+// The first stage of every connection. A stage (stage.h) is the object that speaks a connection's present protocol.
+// This one speaks HTTP/1.1 until a request asks for a WebSocket or has a route of HttpRouter::AddStream, or the client
+// asks for HTTP/2. Then another stage replaces it.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The stage (stage.h) for a request over HTTP/1.1 whose body arrives, and whose answer is sent, in pieces. It
-// implements HttpExchange (http_stream.h).
+// The stage for a request over HTTP/1.1 whose body arrives, and whose answer is sent, in pieces. A stage (stage.h) is
+// the object that speaks a connection's present protocol. This one implements HttpExchange (http_stream.h).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The stage (stage.h) of a WebSocket. It implements Connection (connection.h), and runs Beast's WebSocket on the
-// session's stream.
+// The stage of a WebSocket. A stage (stage.h) is the object that speaks a connection's present protocol. This one
+// implements Connection (connection.h), and runs Beast's WebSocket on the session's stream.
 #pragma once
 
 #include <boost/beast/http/message.hpp>

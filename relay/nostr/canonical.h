@@ -1,10 +1,11 @@
-// Writes strings and JSON in the canonical form, which NIP-01 hashes. In this form seven characters are escaped, as
+// Writes JSON in the canonical form, which NIP-01 hashes. In the strings of this form seven characters are escaped, as
 // \n \" \\ \r \t \b \f, and every other character is written verbatim.
 //
 // NIP-01 also writes the other control characters verbatim, but implementations differ here. Most events on the network
 // come from libraries that write them as an escape such as \u001f (JSON.stringify, go-nostr, serde_json). Other
 // libraries hash the bare byte, as NIP-01 says. weir accepts an event if its id is the hash of either form. This is
-// safe because two different events never have the same text in either form, so a hash fits only one event.
+// safe: two different events never have the same text, even if one is escaped and the other verbatim, so that a hash
+// fits only one event.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,6 @@ namespace weir {
 
 // How a control character without a short escape is written: as an escape such as \u001f, or as the bare byte.
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
-
-// Returns true if `c` is one of the seven characters that NIP-01 escapes with a backslash and one more character.
-bool HasShortEscape(char c);
-
-// Appends the value of a JSON string, with its escapes replaced by their characters. `raw` is the text between the
-// quotes (JsonString::raw); its escapes must be valid.
-void AppendUnescaped(std::string_view raw, std::string* out);
 
 // Appends `json` in canonical form: with its strings in the form above, without white space between tokens, and with
 // everything else unchanged. `json` must be valid JSON.

@@ -1,7 +1,7 @@
 #include "relay/nostr/event.h"
 
-#include "relay/nostr/canonical.h"
-#include "relay/nostr/json_scanner.h"
+#include "config/text/json_scanner.h"
+#include "config/text/json_unescape.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "relay/nostr/canonical.h"
+#include "config/text/json_unescape.h"
 
 namespace weir {
 namespace {

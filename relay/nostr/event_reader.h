@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/text/json_scanner.h"
 #include "relay/nostr/event_parser.h"
-#include "relay/nostr/json_scanner.h"
 
 namespace weir {
 

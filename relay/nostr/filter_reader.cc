@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "relay/nostr/canonical.h"
+#include "config/text/json_unescape.h"
 
 namespace weir {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/text/json_scanner.h"
 #include "relay/nostr/filter.h"
-#include "relay/nostr/json_scanner.h"
 
 namespace weir {
 

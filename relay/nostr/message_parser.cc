@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "relay/nostr/canonical.h"
+#include "config/text/json_scanner.h"
+#include "config/text/json_unescape.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/filter_reader.h"
-#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/messages.h"
 
 namespace weir {

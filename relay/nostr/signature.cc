@@ -6,9 +6,9 @@
 
 #include <stdexcept>
 
+#include "config/text/json_scanner.h"
 #include "config/text/json_string.h"
 #include "relay/nostr/canonical.h"
-#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/messages.h"
 
 namespace weir {

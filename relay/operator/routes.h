@@ -13,18 +13,14 @@
 
 #include "config/status.h"
 #include "relay/net/http.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "relay/operator/relay_configuration.h"
 
 namespace weir {
 
-// Returns a router with all of these routes. The metrics must outlive it. `ready`: see AddHealthRoutes.
+// Returns a router with all of these routes. The metrics must outlive it. `ready`: see AddHealthRoutes
+// (relay/net/health_routes.h).
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status(std::string* note)> ready);
-
-// Adds /healthz and /readyz. For each request for /readyz, an I/O thread calls `ready`, which must not block; several
-// threads may call it at once. `ready` returns an error if the program is not ready. If the program is ready but has a
-// problem, `ready` returns success and sets `*note` to the problem.
-void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

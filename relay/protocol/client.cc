@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "relay/net/host_names.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/protocol/policy.h"

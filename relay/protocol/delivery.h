@@ -37,7 +37,7 @@
 #include "relay/account/ledger.h"
 #include "relay/account/work.h"
 #include "relay/nostr/event.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/protocol/live_index.h"
 #include "relay/store/serial.h"
 

@@ -6,7 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "config/text/in_words.h"
 #include "relay/account/work.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/signature.h"
@@ -16,10 +15,6 @@ namespace weir {
 namespace {
 
 constexpr const char* kHaveIt = "duplicate: already have this event";
-constexpr Duration kFailureLasts = std::chrono::seconds(10);
-// The most of its address's debt that one event is charged: the work of one write, so that the gate does not refuse it.
-constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
-constexpr size_t kMostDebtors = 4096;
 // The work after an event's wait at the gate, which is only to pass the event on or to answer it.
 constexpr Work kAfterWaitWork = kDeliveryWork;
 constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
@@ -77,27 +72,10 @@ struct EventPipeline::Judged {
   }
 };
 
-void EventPipeline::Debts::Add(const Party& party, Work work) {
-  if (work == 0) return;
-  const std::lock_guard lock(mutex_);
-  // Only an attack makes this many debtors at once. All debts are then forgotten, which bounds the memory.
-  if (of_groups_.size() >= kMostDebtors) of_groups_.clear();
-  of_groups_[GroupOf(party)] += work;
-}
-
-Work EventPipeline::Debts::Take(const Party& party) {
-  const std::lock_guard lock(mutex_);
-  const auto found = of_groups_.find(GroupOf(party));
-  if (found == of_groups_.end()) return 0;
-  const Work taken = std::min(found->second, kMostDebtAtOnce);
-  found->second -= taken;
-  if (found->second == 0) of_groups_.erase(found);
-  return taken;
-}
-
 EventPipeline::EventPipeline(RelayContext& context)
     : context_(context),
       limits_(EventLimitsOf(context.settings)),
+      write_health_(context.clock),
       commit_(
           context.store, [this](GroupCommit::Submissions settled, const Status& status) { OnWritten(settled, status); },
           {}, context.wall_clock,
@@ -113,7 +91,7 @@ void EventPipeline::Stop() { commit_.Stop(); }
 Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.empty()) return Status();
   Status status = commit_.SaveBulk(events, results);
-  NoteWrite(status);
+  write_health_.Note(status);
   for (size_t i = 0; i < events.size() && results[i].settled; ++i)
     if (results[i].outcome == SaveOutcome::kSaved) context_.counters.CountSavedEvent(events[i].view().kind());
   return status;
@@ -286,7 +264,7 @@ void EventPipeline::Finish(Judged* judged) {
 
 // Runs on the commit thread, or, after Stop, on the thread that submits the events.
 void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& status) {
-  NoteWrite(status);
+  write_health_.Note(status);
   Judged judged;
   for (const std::shared_ptr<Submission>& submission : settled) {
     auto& flight = static_cast<Flight&>(*submission);  // Finish submits nothing but flights
@@ -317,29 +295,6 @@ void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged
          status.ok() ? VerdictOf(result.outcome)
                      : Verdict{false, "error: could not be stored: " + ErrorForStrangers(status)},
          judged);
-}
-
-void EventPipeline::NoteWrite(const Status& status) {
-  const std::lock_guard lock(write_mutex_);
-  if (!status.ok()) {
-    last_failure_ = context_.clock.Now();
-    failure_ = status;
-    if (last_write_.ok()) spdlog::error("events cannot be stored: {}", status.message());
-  } else if (!last_write_.ok()) {
-    spdlog::info("events are stored again");
-  }
-  last_write_ = status;
-}
-
-Status EventPipeline::LastWrite() const {
-  const std::lock_guard lock(write_mutex_);
-  return context_.clock.Now() - last_failure_ < kFailureLasts ? last_write_ : Status();
-}
-
-std::string EventPipeline::LastFailure() const {
-  const std::lock_guard lock(write_mutex_);
-  if (failure_.ok()) return "none";
-  return InWords(context_.clock.Now() - last_failure_) + " ago: " + failure_.message();
 }
 
 EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {

@@ -22,12 +22,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/protocol/identity.h"
 #include "relay/protocol/relay_context.h"
+#include "relay/protocol/removal_debts.h"
+#include "relay/protocol/write_health.h"
 #include "relay/store/group_commit.h"
 
 namespace weir {
@@ -86,12 +87,8 @@ class EventPipeline {
   // tasks of this pipeline; the pool must have run all of them before the pipeline is destroyed.
   void Stop();
 
-  // Returns the error of the newest write if it failed within the last 10 seconds, else success. Older errors do not
-  // count because /readyz uses this status: a relay that is not ready may get no events, and then no write could show
-  // that it is ready again.
-  Status LastWrite() const;
-  // Describes for the operator the newest write that failed, and how long ago that was; "none" if none has failed.
-  std::string LastFailure() const;
+  // Returns whether writes to the store succeed.
+  const WriteHealth& write_health() const { return write_health_; }
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 
  private:
@@ -101,20 +98,6 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  // The work that removals, such as deletions, have cost for each address and that was not charged yet. It is added to
-  // the cost of the address's next events at the write gate. Thread-safe.
-  class Debts {
-   public:
-    void Add(const Party& party, Work work);
-    // Returns the debt of the party's address, but at most as much as one event may be charged. Subtracts the result
-    // from the debt.
-    Work Take(const Party& party);
-
-   private:
-    std::mutex mutex_;
-    std::unordered_map<uint64_t, Work> of_groups_;
-  };
-
   void JudgeAll(const EventBatch& batch);
   void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
             std::vector<std::shared_ptr<Flight>>* flights);
@@ -128,7 +111,6 @@ class EventPipeline {
   void Finish(Judged* judged);
   void OnWritten(GroupCommit::Submissions settled, const Status& status);
   void Written(Flight& flight, const Status& status, Judged* judged);
-  void NoteWrite(const Status& status);
   static Verdict VerdictOf(SaveOutcome outcome);
   static void EndSpan(Span* span, const Verdict& verdict);
   Answer AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,
@@ -140,15 +122,11 @@ class EventPipeline {
   RelayContext& context_;
   const EventLimits limits_;
 
-  Debts debts_;
+  RemovalDebts debts_;
+  WriteHealth write_health_;
 
   std::mutex parsers_mutex_;
   std::vector<std::unique_ptr<EventParser>> parsers_;
-
-  mutable std::mutex write_mutex_;
-  Status last_write_;
-  Status failure_;            // the status of the newest write that failed; ok if none has failed
-  TimePoint last_failure_{};  // the time at which it failed
 
   GroupCommit commit_;  // the last member, because its thread uses the other members
 };

@@ -1,9 +1,9 @@
 #include "relay/protocol/identity.h"
 
 #include <algorithm>
-#include <boost/asio/ip/address.hpp>
-#include <cctype>
 #include <random>
+
+#include "relay/net/host_names.h"
 
 namespace weir {
 namespace {
@@ -66,41 +66,6 @@ std::string MakeChallenge() {
   std::array<uint32_t, 4> bits{};
   for (uint32_t& word : bits) word = device();
   return ToHex(reinterpret_cast<const uint8_t*>(bits.data()), sizeof(bits));
-}
-
-bool IsNearby(std::string_view host) {
-  std::string name = HostOf(host);
-  if (name == "localhost" || name.ends_with(".localhost")) return true;
-  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
-  boost::system::error_code error;
-  const auto address = boost::asio::ip::make_address(name, error);
-  if (error) return false;
-  if (address.is_loopback()) return true;
-  if (address.is_v6()) {
-    const auto bytes = address.to_v6().to_bytes();
-    return (bytes[0] & 0xfe) == 0xfc || address.to_v6().is_link_local();
-  }
-  const uint32_t v4 = address.to_v4().to_uint();
-  return v4 >> 24 == 10 || v4 >> 20 == 0xac1 || v4 >> 16 == 0xc0a8 || v4 >> 16 == 0xa9fe;
-}
-
-std::string HostOf(std::string_view url) {
-  if (const size_t scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
-  url = url.substr(0, url.find_first_of("/?#"));
-  if (const size_t user = url.rfind('@'); user != std::string_view::npos) url.remove_prefix(user + 1);
-  // The colons of an IPv6 address are in brackets.
-  const size_t port = url.find(':', url.starts_with('[') ? std::min(url.find(']'), url.size()) : 0);
-  std::string host(url.substr(0, port));
-  if (host.ends_with('.')) host.pop_back();
-  for (char& c : host) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return host;
-}
-
-std::string HostAndPort(std::string host, uint16_t port) {
-  if (host == "0.0.0.0") host = "127.0.0.1";
-  if (host == "::" || host == "[::]") host = "[::1]";
-  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";
-  return host + ":" + std::to_string(port);
 }
 
 }  // namespace weir

@@ -1,6 +1,5 @@
 // Identity: the public keys that a client has proved to own, on one connection, by signing the relay's challenge
-// (NIP-42). This header also has the checks of the signed event (AUTH), and functions for addresses that the checks
-// need.
+// (NIP-42). This header also has the checks of the signed event (AUTH).
 #pragma once
 
 #include <cstdint>
@@ -49,18 +48,5 @@ std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
 // Returns a new challenge: 128 random bits in hexadecimal.
 std::string MakeChallenge();
-
-// Returns true if `host` is localhost or an IP address that is loopback, private or link-local. `host` may be a URL or
-// have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts such a Host header. Any
-// other Host header may come from an attacker between client and relay that wants to use the client's AUTH for itself.
-bool IsNearby(std::string_view host);
-
-// Returns the host of a URL in lower case, without user, port and final dot: "relay.example" for
-// "wss://Relay.Example:443/path". An IPv6 address keeps its brackets.
-std::string HostOf(std::string_view url);
-
-// Returns the host and port at which a program on this machine reaches a server that listens on `listen`, such as
-// "127.0.0.1:3334" or "[::1]:3334". If the server listens on all addresses, the host is the loopback address.
-std::string HostAndPort(std::string listen, uint16_t port);
 
 }  // namespace weir

@@ -23,11 +23,12 @@ class MemoryRelief {
  public:
   // The interval between two checks of the memory.
   static constexpr std::chrono::milliseconds kBeat{250};
-  // The number of bytes that each check asks the address with the most memory to free (Ledger::AskHeaviest). A few
-  // connections can hold as much. The next check shows whether that was enough.
+  // The number of bytes that each check frees, at least: it ends requests and connections of the address with the most
+  // memory, the largest first, until these hold this number (Ledger::AskHeaviest). The number is so low that a check
+  // ends only a few connections. The next check shows whether that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
-  // If every address holds fewer bytes than this, clients are not the cause of the shortage, and the check asks no
-  // address.
+  // If every address holds fewer bytes than this, clients are not the cause of the shortage, so the check ends no
+  // connection.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
   // The shortest time between two calls of `tell`. Without it, short emergencies in quick succession would cause a call
@@ -46,8 +47,8 @@ class MemoryRelief {
   // Starts a timer that calls OnBeat every kBeat on `executor`, as long as the executor's io_context runs. This object
   // must outlive that io_context.
   void Start(const boost::asio::any_io_executor& executor);
-  // Checks the memory once. In an emergency, asks the address with the most memory to free some. Calls `tell` if an
-  // emergency has begun (see Tell).
+  // Checks the memory once. In an emergency, ends requests and connections of the address with the most memory. Calls
+  // `tell` if an emergency has begun (see Tell).
   void OnBeat();
 
  private:

@@ -14,7 +14,7 @@
 
 #include "relay/net/connection.h"
 #include "relay/nostr/messages.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/protocol/identity.h"
 #include "throttle/admission.h"
 

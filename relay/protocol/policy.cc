@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "relay/nostr/canonical.h"
+#include "config/text/json_scanner.h"
+#include "config/text/json_unescape.h"
 #include "relay/nostr/expiration.h"
-#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/vanish.h"
 
 namespace weir {

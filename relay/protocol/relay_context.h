@@ -9,7 +9,7 @@
 #include "monitors/own_bytes.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/observe/trace/tracer.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/relay_settings.h"

@@ -55,15 +55,6 @@ void DeclareConnectionLimits(SettingTable& table, RelaySettings& s) {
 
 }  // namespace
 
-void Declare(SettingTable& table, AdminFromLoopback& trust) {
-  table.Add<AdminFromLoopback>(
-      "ADMIN_FROM_LOOPBACK", &trust,
-      {{"false", AdminFromLoopback::kFalse}, {"true", AdminFromLoopback::kTrue}, {"auto", AdminFromLoopback::kAuto}},
-      "whether requests from this machine may import, export and administer quotas without token or key. Use true only "
-      "if no proxy, tunnel or forwarder on this machine passes on requests of others; auto, of earlier versions, means "
-      "false");
-}
-
 void Declare(SettingTable& table, RelaySettings& s) {
   DeclareIdentity(table, s);
   DeclareEventLimits(table, s);

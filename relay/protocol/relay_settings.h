@@ -7,16 +7,11 @@
 #include <string>
 
 #include "config/settings.h"
+#include "relay/admin/loopback_trust.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/messages.h"
 
 namespace weir {
-
-// The setting that decides whether requests from programs on this machine have the operator's rights
-// (relay/admin/admin.h). kAuto was the default of earlier versions and has the same effect as kFalse.
-enum class AdminFromLoopback { kFalse, kTrue, kAuto };
-// Adds the setting to `table` (config/settings.h). The table writes to `trust`, which must outlive the table.
-void Declare(SettingTable& table, AdminFromLoopback& trust);
 
 struct RelaySettings {
   // The relay's identity, for NIP-11 and the page that a browser sees.

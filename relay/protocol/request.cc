@@ -10,7 +10,7 @@
 #include "relay/account/work.h"
 #include "relay/protocol/policy.h"
 #include "relay/protocol/request_cost.h"
-#include "relay/protocol/requests.h"
+#include "relay/protocol/request_room.h"
 
 namespace weir {
 namespace {
@@ -47,11 +47,11 @@ std::shared_ptr<const std::string> Seal(std::string text, const CountOwnBytes& c
 
 }  // namespace
 
-Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
+Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
                  std::vector<Filter> filters, bool is_count)
     : context_(context),
       peer_(std::move(peer)),
-      owner_(std::move(owner)),
+      room_(std::move(room)),
       name_(std::move(name)),
       is_count_(is_count),
       received_(context.clock.Now()),
@@ -232,11 +232,10 @@ void Request::Walk(Report* report) {
 }
 
 void Request::OnReport(const Report& report) {
-  const std::shared_ptr<Requests> owner = owner_.lock();
-  if (!owner) return;
+  if (room_->is_closed()) return;
   // A closed request keeps its place until its worker has reported, so a client that closes requests and sends new ones
   // cannot have more than kMostAtOnce at work.
-  if (state_ == State::kOver) return owner->ReturnPlace();
+  if (state_ == State::kOver) return room_->ReturnPlace();
   if (stage_) stage_.Set("weir.events", static_cast<int64_t>(report.ends.size()));
   stage_.End();
   state_ = State::kPaused;
@@ -244,16 +243,16 @@ void Request::OnReport(const Report& report) {
     if (PrefixOf(report.refusal) == "error") span_.Fail();
     return Refuse(report.refusal);
   }
-  const bool reads_on = !report.done && !owner->IsBehind(report.bytes()) && TakeTurn() && IsCovered();
+  const bool reads_on = !report.done && !room_->IsBehind(report.bytes()) && TakeTurn() && IsCovered();
   if (reads_on) SubmitSlice();  // a worker reads the next slice while this one is sent
   SayEvents(report);
   if (state_ == State::kOver || reads_on) return;  // sending may have ended the connection
   if (report.done) return Finish(report, report.complete ? Completeness::kFinish : Completeness::kMore);
-  if (!owner->IsBehind()) return GoOn();
+  if (!room_->IsBehind()) return GoOn();
   admission_.reset();
   turn_.reset();
   Suspend();
-  owner->WhenCaughtUp(Later(State::kPaused, &Request::GoOn));
+  room_->WhenCaughtUp(Later(State::kPaused, &Request::GoOn));
 }
 
 void Request::SayEvents(const Report& report) {
@@ -271,7 +270,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   EndSpan("");
   if (is_count_) {
     peer_->Say(RelayVerb::kCount, CountMessage(name_, found_));
-    return owner_.lock()->Remove(*this);
+    return room_->Remove(*this);
   }
   const Duration latency = context_.clock.Now() - received_;
   context_.counters.ReqToEose(latency);
@@ -283,7 +282,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   const auto may_replace = [](const Held& held) { return held.by_query && HasAddress(held.event.event.view().kind()); };
   before_eose_ = static_cast<size_t>(std::stable_partition(held_.begin(), held_.end(), may_replace) - held_.begin());
   state_ = State::kCatchesUp;
-  owner_.lock()->ReturnPlace();
+  room_->ReturnPlace();
   SayHeld();
 }
 
@@ -297,7 +296,7 @@ void Request::SayHeld() {
     held_.pop_front();
     if (before_eose_ > 0) --before_eose_;
     held_memory_.GiveBack(held.bytes());
-    owner_.lock()->LetGo(held.bytes());
+    room_->LetGo(held.bytes());
     SayLive(held.event, held.by_query);
   }
   if (!held_.empty() || !said_eose_) return Later(State::kCatchesUp, &Request::SayHeld)();
@@ -311,10 +310,9 @@ void Request::OnLive(const LiveEvent& event, bool by_query) {
   if (state_ == State::kOver) return;
   const Held held{event, by_query};
   if (held_.empty()) held_memory_ = HeldBytes(peer_->account(), 0, Memory::kShared);
-  const std::shared_ptr<Requests> owner = owner_.lock();
-  if (!owner->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))
+  if (!room_->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))
     return Refuse("error: too many new events arrived while the stored events were being sent");
-  owner->Hold(held.bytes());
+  room_->Hold(held.bytes());
   held_.push_back(held);
 }
 
@@ -344,21 +342,21 @@ void Request::EndSpan(std::string_view refusal) {
 void Request::Refuse(std::string_view reason) {
   EndSpan(reason);
   peer_->SayClosed(is_count_ ? Verb::kCount : Verb::kReq, name_, reason);
-  owner_.lock()->Remove(*this);
+  room_->Remove(*this);
 }
 
 void Request::Stop() {
   const State was = state_.exchange(State::kOver);
   if (was == State::kReads || was == State::kOver) return;  // in kReads, RunSlice and OnReport release everything
   GiveBackQuery();
-  if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) owner_.lock()->ReturnPlace();
+  if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) room_->ReturnPlace();
 }
 
 void Request::End() {
   Stop();
   EndSpan("closed");
   if (live_.key != 0) context_.delivery.Unsubscribe(peer_->io_thread(), live_);
-  owner_.lock()->LetGo(held_memory_.bytes());
+  room_->LetGo(held_memory_.bytes());
   held_ = {};
   memory_ = HeldBytes();
   filter_memory_ = HeldBytes();

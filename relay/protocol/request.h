@@ -46,13 +46,13 @@
 
 namespace weir {
 
-class Requests;
+class RequestRoom;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
-  // `name` is the subscription's id. `owner` owns the request, and must be alive when a function below is called. A
-  // request must be made with std::make_shared, because workers share it.
-  Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
+  // `name` is the subscription's id. `room` is that of the Requests that own the request. A request must be made with
+  // std::make_shared, because workers share it.
+  Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
           std::vector<Filter> filters, bool is_count);
 
   const std::string& name() const { return name_; }
@@ -121,7 +121,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   RelayContext& context_;
   const std::shared_ptr<Peer> peer_;
-  const std::weak_ptr<Requests> owner_;
+  const std::shared_ptr<RequestRoom> room_;
   const std::string name_;
   const bool is_count_;
   const TimePoint received_;

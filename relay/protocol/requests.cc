@@ -12,18 +12,19 @@ namespace {
 // The most requests of one connection that run at once. If it were 1, a long scan would delay short requests; if it
 // were large, one connection would have many turns.
 constexpr size_t kMostAtOnce = 4;
-// When more than kEnoughPending bytes of output wait, requests stop reading the store, until less than kLittlePending
-// bytes wait. The first bound is also at most max_pending_bytes / kEnoughPart, the second at most max_pending_bytes /
-// kLittlePart; at max_pending_bytes the server ends the connection. So a slice never makes the output reach
-// max_pending_bytes.
-constexpr uint64_t kEnoughPending = 256 << 10;
-constexpr uint64_t kEnoughPart = 16;
-constexpr uint64_t kLittlePending = 64 << 10;
-constexpr uint64_t kLittlePart = 64;
-
 constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
 
 }  // namespace
+
+Requests::Requests(RelayContext& context, std::shared_ptr<Peer> peer)
+    : context_(context),
+      peer_(peer),
+      room_(std::make_shared<RequestRoom>(context, std::move(peer), static_cast<RequestRoom::Owner&>(*this))) {}
+
+// After End the room is closed already: the last owner may be a task of a worker, while other threads use the room.
+Requests::~Requests() {
+  if (!room_->is_closed()) room_->Close();
+}
 
 void Requests::Subscribe(Req req) {
   Close(req.subscription);
@@ -39,8 +40,7 @@ void Requests::Count(CountReq count) {
 void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count) {
   std::string refusal = RefusalOf(filters);
   const bool may_want_auth = context_.settings.auth && peer_->identity()->empty() && MayWantAuth(filters);
-  const auto request =
-      std::make_shared<Request>(context_, peer_, weak_from_this(), std::move(name), std::move(filters), is_count);
+  const auto request = std::make_shared<Request>(context_, peer_, room_, std::move(name), std::move(filters), is_count);
   if (refusal.empty()) refusal = request->TakeMemory();
   if (!refusal.empty()) {
     if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
@@ -89,7 +89,8 @@ void Requests::End() {
 void Requests::RemoveSomeSoon() {
   boost::asio::post(peer_->executor(), [self = shared_from_this()] {
     for (size_t n = 0; n < kMostAtOnce && !self->requests_.empty(); ++n) self->Remove(*self->requests_.begin()->second);
-    if (!self->requests_.empty()) self->RemoveSomeSoon();
+    if (!self->requests_.empty()) return self->RemoveSomeSoon();
+    self->room_->Close();
   });
 }
 
@@ -101,24 +102,12 @@ void Requests::Remove(Request& request) {
   request.End();
 }
 
-bool Requests::IsBehind(uint64_t about_to_be_said) const {
-  return peer_->pending_bytes() + about_to_be_said > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
-}
-
-void Requests::WhenCaughtUp(std::function<void()> callback) {
-  peer_->WhenPendingBelow(std::min(kLittlePending, context_.max_pending_bytes / kLittlePart), std::move(callback));
-}
-
-bool Requests::MayHold(uint64_t bytes) const {
-  return peer_->pending_bytes() + held_bytes_ + bytes <= context_.max_pending_bytes;
-}
-
 void Requests::StartNext() {
   for (size_t started = 0; !queue_.empty() && running_ < kMostAtOnce && !waits_for_room_; ++started) {
     if (started == kMostAtOnce) return StartNextSoon();  // requests without a query may have ended at once
-    if (IsBehind()) {
+    if (room_->IsBehind()) {
       waits_for_room_ = true;
-      return WhenCaughtUp([weak = weak_from_this()] {
+      return room_->WhenCaughtUp([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->waits_for_room_ = false;

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,13 +20,15 @@
 #include <vector>
 
 #include "relay/protocol/request.h"
+#include "relay/protocol/request_room.h"
 
 namespace weir {
 
-class Requests : public std::enable_shared_from_this<Requests> {
+class Requests final : private RequestRoom::Owner, public std::enable_shared_from_this<Requests> {
  public:
   // Must be made with std::make_shared. `context` must outlive the object.
-  Requests(RelayContext& context, std::shared_ptr<Peer> peer) : context_(context), peer_(std::move(peer)) {}
+  Requests(RelayContext& context, std::shared_ptr<Peer> peer);
+  ~Requests();
 
   // Adds a REQ, or answers CLOSED if it is refused. First ends an open subscription with the same id, without a CLOSED.
   void Subscribe(Req req);
@@ -40,25 +41,9 @@ class Requests : public std::enable_shared_from_this<Requests> {
   // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks.
   void End();
 
-  // Only Request calls the functions below.
-  // Removes `request` and ends it (Request::End).
-  void Remove(Request& request);
-  // Frees the place of a request. The next request starts in a later task.
-  void ReturnPlace();
-  // Returns true if so much output waits for the client that its requests should not read the store. Counts
-  // `about_to_be_said` bytes as waiting output, too.
-  bool IsBehind(uint64_t about_to_be_said = 0) const;
-  // Calls `callback` once, in a later task, when the client has taken most of its output. Does not call it after the
-  // connection has ended.
-  void WhenCaughtUp(std::function<void()> callback);
-  // Returns true if the requests may hold `bytes` more of live events that wait for EOSE. All such events and the
-  // waiting output together must not exceed RelayContext::max_pending_bytes.
-  bool MayHold(uint64_t bytes) const;
-  // Hold adds, and LetGo subtracts, bytes of live events that the requests hold.
-  void Hold(uint64_t bytes) { held_bytes_ += bytes; }
-  void LetGo(uint64_t bytes) { held_bytes_ -= bytes; }
-
  private:
+  void Remove(Request& request) override;
+  void ReturnPlace() override;
   void Add(std::string name, std::vector<Filter> filters, bool is_count);
   std::string RefusalOf(const std::vector<Filter>& filters) const;
   void StartNext();
@@ -67,13 +52,13 @@ class Requests : public std::enable_shared_from_this<Requests> {
 
   RelayContext& context_;
   const std::shared_ptr<Peer> peer_;
+  const std::shared_ptr<RequestRoom> room_;
   std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
   std::unordered_map<std::string, Request*> by_name_;  // the subscriptions by their ids, without COUNTs
   std::deque<Request*> queue_;                         // requests that have not started
   size_t running_ = 0;                                 // the number of requests that have a place
   bool waits_for_room_ = false;                        // true while no request starts because much output waits
   bool starts_soon_ = false;                           // true while a task that calls StartNext is posted
-  uint64_t held_bytes_ = 0;                            // bytes of live events that the requests hold
 };
 
 }  // namespace weir

@@ -12,8 +12,8 @@
 
 #include "config/status.h"
 #include "monitors/rocksdb_options.h"
+#include "relay/process/lock_file.h"
 #include "relay/store/keys.h"
-#include "relay/store/lock_file.h"
 #include "relay/store/record_cache.h"
 #include "relay/store/rocksdb_store.h"
 #include "rocksdb/db.h"

@@ -20,8 +20,8 @@ struct CompareOptions {
   uint64_t now_seconds = 0;
   size_t examples = 5;  // the highest number of examples for each kind of difference
   // True if other programs also write to the second store, which is a copy of the first. Events and marks that only the
-  // second store has are then counted in CheckReport::more and are no findings. A mark that covers a later time
-  // (`until`) in the second store is no finding either, but is not counted.
+  // second store has are then counted in CheckReport::more and are no findings. A mark applies to events up to a
+  // created_at (`until`). If both stores have the mark, and `until` is later in the second, this is no finding either.
   bool second_may_have_more = false;
   // Called for each event that only the first store has. Returns true if the second store has a good reason not to have
   // it; the event is then counted in CheckReport::more and is no finding. Empty: there is never such a reason.

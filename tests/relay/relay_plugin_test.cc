@@ -16,9 +16,9 @@
 #include "relay/admin/admin.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
+#include "relay/process/lock_file.h"
 #include "relay/relay.h"
-#include "relay/store/lock_file.h"
 #include "tests/fixtures/web_client.h"
 
 namespace weir {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

@@ -15,7 +15,7 @@ enum class ServedEnvoyApi : uint8_t { kOff, kAdmins, kAll };
 struct EnvoySettings {
   std::string rules_directory;                // empty: Envoy's rate limits are not served
   ServedEnvoyApi api = ServedEnvoyApi::kOff;  // the default of a relay; that of `weir gate` is kAll
-  bool debug_for_admins = true;               // not a setting: /debug is for administrators; `weir gate` sets false
+  bool debug_for_admins = true;               // not a setting; `weir gate` sets false: every client may use /debug
   bool shadow = false;                        // limits are counted, and no request is refused
   bool response_headers = false;              // see EnvoyApi's constructor
   uint64_t max_mib = 256;                     // memory for the values that are counted

@@ -29,7 +29,7 @@ enum class ServedKeyedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct KeyedSettings {
   ServedKeyedApi api = ServedKeyedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
-  bool debug_for_admins = true;               // not a setting: /debug is for administrators; `weir gate` sets false
+  bool debug_for_admins = true;               // not a setting; `weir gate` sets false: every client may use /debug
   std::string store = "memory";               // or the address of a Redis, which shares the windows among servers
   WhenAway when_store_away = WhenAway::kAlone;
   // Copies of the quotas' settings WEIR_QUOTA_REDIS_…, which apply to the Redis of the keyed limiter too.
@@ -53,8 +53,8 @@ struct KeyedRulesRead {
   std::string summary = "100 requests in 1 s for every key";
 };
 // Reads the rules in the file. Returns the default rules if `config_file` is empty or the file has no section `keyed`.
-// `shares` is the result of SharesKeys. `running` has the rules in use, or is null. If those come from a section, a
-// file without the section is an error: it may have been emptied or be half written, and must not lift all limits.
+// `shares` is the result of SharesKeys. `running` has the rules in use, or is null. If running->has_section is true, a
+// file without the section is an error, because it may be only half written, and must not remove all limits.
 Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false,
                                       const KeyedRulesRead* running = nullptr);
 // Reads the section `keyed` into *read. Reports mistakes as errors of the values in the section (YamlValue::Error).

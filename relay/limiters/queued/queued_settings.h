@@ -3,7 +3,7 @@
 //
 //   defaults: {max_dynamic_endpoints: 1000}    # may have unit, scheduler, algorithm, max_queue_size and overflow too
 //   endpoints:
-//     - path: /api                  # applies to all paths below it too; each path has a queue and a rate of its own
+//     - path: /api                  # applies to all paths below it too, such as /api/users (see below)
 //       rate: 10                    # requests in a unit
 //       unit: rps                   # rps | rpm
 //       scheduler: fifo             # fifo | lifo | priority | random
@@ -15,8 +15,10 @@
 //       queue_timeout: 3            # in seconds; refuses a request whose predicted wait is longer; 0: no timeout
 //     - {path: /llm, algorithm: token_window, window_seconds: 60, tokens_per_window: 10000, default_tokens: 1}
 //
-// A missing value is taken from the nearest configured path above, else from `defaults`, else from EndpointRule. The
-// section `server`, which files of the program rls have (rls.yml), is skipped with a warning.
+// A path below a configured path, such as /api/users, gets a queue and a rate of its own when a request first names it.
+// At most max_dynamic_endpoints paths get this; the requests to all further paths share the queue of the configured
+// path. A missing value is taken from the nearest configured path above, else from `defaults`, else from EndpointRule.
+// The section `server`, which files of the program rls have (rls.yml), is skipped with a warning.
 #pragma once
 
 #include <chrono>
@@ -37,7 +39,7 @@ enum class ServedQueuedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct QueuedSettings {
   ServedQueuedApi api = ServedQueuedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
-  bool debug_for_admins = true;                 // not a setting: /debug is for administrators; `weir gate` sets false
+  bool debug_for_admins = true;                 // not a setting; `weir gate` sets false: every client may use /debug
   uint64_t shards = 25;
   uint64_t max_waiting = 100'000;
   std::chrono::milliseconds idle_after = std::chrono::minutes(10);
@@ -51,12 +53,12 @@ struct QueuedRulesRead {
   bool has_server = false;   // the file has the section `server`, which has no effect
   std::string summary = "none is configured";
 };
-// Returns true if the path belongs to another route of the port, so that it cannot be an endpoint.
+// Returns true if another route of this server's port serves the path, so that it cannot be an endpoint.
 using IsOwnPath = std::function<bool(std::string_view path)>;
 // Reads the endpoints in the file; none if `config_file` is empty or the file has no section `endpoints`. `running` has
-// the rules in use, or is null. If those come from a section, a file without the section is an error: the file may have
-// been emptied or be half written, and must not get all waiting requests refused. An endpoint is also an error if
-// `is_own` returns true for its path, or if it is a path that a relay or a gate uses itself, such as /metrics.
+// the rules in use, or is null. If running->has_section is true, a file without the section is an error, because it may
+// be only half written, and rules without endpoints would refuse all waiting requests. Also returns an error if
+// `is_own` returns true for the path of an endpoint, or if a route of any relay or gate, such as /metrics, has it.
 Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr,
                                         const IsOwnPath& is_own = {});
 

@@ -10,7 +10,6 @@
 #include "config/text/parse.h"
 #include "config/text/percent.h"
 #include "config/wire/http/http_connection.h"
-#include "relay/nostr/messages.h"
 #include "relay/process/http_error_words.h"
 #include "throttle/limits/quota/quota.h"
 

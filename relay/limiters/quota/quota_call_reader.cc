@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "config/text/json_scanner.h"
+#include "config/text/json_unescape.h"
 #include "config/text/parse.h"
-#include "relay/nostr/canonical.h"
-#include "relay/nostr/json_scanner.h"
 
 namespace weir {
 namespace {

@@ -6,20 +6,21 @@
 //     interactive  held to 2.10 MB/s by l0 at 0.91 (setpoint 0.85), drain 5.90 MB/s
 //     …
 //
-// Making a page costs as much as a request for /metrics. A page has about forty lines; at most kMostOfParts of them are
-// about the RelayPlugins.
-//
-// Threads: all functions may be called from any thread.
+// Making a page costs as much as a request for /metrics. A page has some forty lines, of which at most kMostOfPlugins
+// are about the plugins.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "relay/observe/metrics/relay_metrics.h"
+#include "config/status.h"
+#include "relay/net/server.h"
+#include "relay/observe/metrics/metric_families.h"
 
 namespace weir {
-
-inline constexpr size_t kMostOfParts = 16;  // lines
 
 struct StateOccasion {
   std::string why;        // why the page is made: "asked for by SIGUSR1"
@@ -28,7 +29,24 @@ struct StateOccasion {
   double started_at = 0;  // when the server started, in seconds since 1970
 };
 
-// Returns the page, without a line feed at its end.
-std::string StatePage(const StateOccasion& occasion, const MetricSources& sources);
+class StatePage {
+ public:
+  static constexpr size_t kMostOfPlugins = 16;  // lines
+
+  // Begins the page with its title and a line about the program.
+  explicit StatePage(const StateOccasion& occasion);
+
+  void Line(std::string_view label, std::string_view text);
+  void AddServer(const ServerStats& stats);
+  // Adds the metrics that `plugins` adds to its argument, as "weir_imports_running 1" or
+  // "weir_import_lines_total{imported} 12000", without zeros and histograms.
+  void AddPlugins(const std::function<void(MetricFamilies&)>& plugins);
+
+  // Returns the page, without a line feed at its end.
+  std::string Text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
 
 }  // namespace weir

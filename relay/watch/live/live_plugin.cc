@@ -13,7 +13,7 @@
 #include "relay/admin/admin.h"
 #include "relay/admin/other_site.h"
 #include "relay/net/client_address.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "relay/process/logging.h"
 #include "relay/process/version.h"
 #include "relay/watch/live/live_page.h"

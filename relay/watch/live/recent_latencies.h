@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 
 namespace weir {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "config/text/readable.h"
-#include "relay/observe/metrics/known_kinds.h"
 #include "relay/observe/metrics/latency_metric.h"
+#include "relay/observe/relay/known_kinds.h"
 
 namespace weir {
 namespace {

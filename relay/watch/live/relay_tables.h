@@ -11,7 +11,7 @@
 #include "monitors/rocksdb_monitor.h"
 #include "relay/heaviest_clients.h"
 #include "relay/observe/metrics/live_tables.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/store/event_store.h"
 #include "relay/watch/live/words.h"
 #include "throttle/adaptive_limiter.h"

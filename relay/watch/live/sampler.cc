@@ -6,7 +6,7 @@
 
 #include "monitors/smoothed.h"
 #include "relay/observe/metrics/latency_metric.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 
 namespace weir {
 namespace {
@@ -76,7 +76,7 @@ LiveFeed::Sample Sampler::Take(const RelayMetrics& metrics) {
   const RelayCounters::Latencies recent = latencies_.Recent();
   SetQuantiles(recent.event_to_ok, kOkP50, kOkP99, &row);
   SetQuantiles(recent.req_to_eose, kEoseP50, kEoseP99, &row);
-  if (sources.server) row.Set(kConnections, static_cast<double>(sources.server().connections));
+  if (sources.service.server) row.Set(kConnections, static_cast<double>(sources.service.server().connections));
   if (sources.subscriptions) row.Set(kSubscriptions, static_cast<double>(sources.subscriptions()));
   if (view.sample.time) row.Set(kMemory, static_cast<double>(view.sample.memory_bytes));
   if (view.sample.memory_pressure > 0)
@@ -114,8 +114,8 @@ Sampler::Counts Sampler::CountsOf(const MetricSources& sources, const LimiterVie
     sum.waiting += one.waiting;
   });
   counts.cpu_seconds = CpuSeconds();
-  if (sources.server) {
-    const ServerStats stats = sources.server();
+  if (sources.service.server) {
+    const ServerStats stats = sources.service.server();
     counts.received = stats.received_bytes;
     counts.sent = stats.sent_bytes;
   }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "config/clock.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "relay/watch/live/live_feed.h"
 #include "relay/watch/live/recent_latencies.h"
 

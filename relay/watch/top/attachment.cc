@@ -12,8 +12,8 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "relay/admin/admin.h"
-#include "relay/protocol/identity.h"
-#include "relay/store/lock_file.h"
+#include "relay/net/host_names.h"
+#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // TopSession: the main loop of `weir top`. The loop waits for news (a call of Wake), for keys and for signals.
-// ShowScreen draws the newest state on a terminal; PrintLines prints a line for each state if the output is not a
-// terminal.
+// ShowScreen draws, on a terminal, the newest state of the relay that a FeedFollower has received. PrintLines, for any
+// other output, prints a line for each state.
 //
 // The constructor blocks, in the calling thread, the signals that the loop handles. Make the object before
 // FeedFollower::Start, so that the follower's thread inherits the blocked signals. The constructor also makes the
@@ -32,7 +32,8 @@ class TopSession {
   // or the terminal is gone. Returns an error if writing failed.
   Status ShowScreen(FeedFollower& follower, Look look);
   // Prints a line for each state until a signal ends the session, or the reader of the output is gone. Returns an error
-  // if writing failed. Calls `complain`, on this thread, with a message whenever Watched::link has changed.
+  // if writing failed. Whenever the connection to the relay fails, works again or changes in another way
+  // (Watched::link), calls `complain` with a message, on this thread.
   Status PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
 
  private:

@@ -4,7 +4,7 @@
 #include "import/serve/import_service.h"
 #include "relay/admin/admin.h"
 #include "relay/net/server.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/service_fixture.h"
@@ -87,7 +87,7 @@ class ImportTroubleTest : public testing::Test {
   RelaySettings settings_;
   RelayConfiguration configuration_;
   RelayMetrics metrics_;
-  Admin admin_{settings_, WallClock::System(), "", TrustInLoopback(AdminFromLoopback::kTrue)};
+  Admin admin_{"", TrustInLoopback(AdminFromLoopback::kTrue), nullptr};
   ByteBudget budget_;
   std::atomic<int64_t> own_bytes_{0};
   std::atomic<int64_t> peak_{0};

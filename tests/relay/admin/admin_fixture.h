@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "config/manual_clock.h"
 #include "relay/admin/admin.h"
 #include "relay/nostr/signature.h"
+#include "relay/operator/nip98.h"
 
 namespace weir {
 
@@ -27,10 +29,7 @@ inline std::string Base64(const std::string& bytes) {
 
 class AdminTest : public testing::Test {
  protected:
-  AdminTest() {
-    settings_.admin_pubkey = ToHex(signer_.pubkey());
-    settings_.url = "wss://relay.example";
-  }
+  AdminTest() { key_ = ToHex(signer_.pubkey()); }
 
   static HttpRequest FromHere() {
     return {.method = "POST",
@@ -74,10 +73,13 @@ class AdminTest : public testing::Test {
     const auto refusal = MakeAdmin().Refusal(request);
     return refusal ? refusal->body : "";
   }
+  Admin AdminOf() const {
+    return {token_, TrustInLoopback(trust_), std::make_unique<Nip98>(key_, url_, clock_), clock_};
+  }
   // Returns an Admin that has run for long enough to accept proofs.
   Admin MakeAdmin() {
     const Earlier earlier(clock_);
-    return {settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)};
+    return AdminOf();
   }
 
   // Sets the clock back by ten seconds while it exists.
@@ -94,7 +96,9 @@ class AdminTest : public testing::Test {
 
   const Signer signer_{3};
   ManualWallClock clock_{kAdminNow};
-  RelaySettings settings_;
+  std::string key_;
+  std::string url_ = "wss://relay.example";
+  AdminFromLoopback trust_ = AdminFromLoopback::kFalse;
   std::string token_;
 };
 

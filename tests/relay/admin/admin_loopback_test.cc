@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "relay/protocol/relay_settings.h"
 #include "tests/relay/admin/admin_fixture.h"
 
 namespace weir {
@@ -15,8 +16,8 @@ namespace {
 class LoopbackTest : public AdminTest {
  protected:
   LoopbackTest() {
-    settings_ = RelaySettings();
-    settings_.admin_from_loopback = AdminFromLoopback::kTrue;
+    key_ = url_ = "";
+    trust_ = AdminFromLoopback::kTrue;
   }
   static HttpRequest FromHereWith(std::vector<std::pair<std::string, std::string>> headers) {
     HttpRequest request = FromHere();
@@ -164,7 +165,7 @@ TEST_F(LoopbackTest, LoopbackAloneIsNotEnoughUnlessTheOperatorSaysSo) {
   };
   token_.assign(64, 'a');
   for (const auto& c : cases) {
-    settings_.admin_from_loopback = c.setting;
+    trust_ = c.setting;
     for (const char* host : {"localhost", "127.0.0.1:3334"}) {
       const HttpRequest bare = FromHereWith({{"host", host}, {"connection", "close"}});
       EXPECT_EQ(Status(bare), c.why == nullptr ? 0 : 401) << host;

@@ -100,7 +100,7 @@ TEST(AdminCookies, AreNamedByTheirPort) {
 }
 
 TEST_F(AdminSessionTest, LoopbackTrustsABrowserOnPagesOfThisRelayAlone) {
-  settings_.admin_from_loopback = AdminFromLoopback::kTrue;
+  trust_ = AdminFromLoopback::kTrue;
   const Admin admin = MakeAdmin();
   const struct {
     const char* what;
@@ -128,7 +128,7 @@ TEST_F(AdminSessionTest, LoopbackTrustsABrowserOnPagesOfThisRelayAlone) {
   HttpRequest rebound = FromHere();
   rebound.headers = {{"host", "evil.example"}, {"sec-fetch-site", "same-origin"}, {"origin", "http://evil.example"}};
   EXPECT_EQ(StatusOfPage(admin, rebound), 401);
-  settings_.admin_from_loopback = AdminFromLoopback::kFalse;
+  trust_ = AdminFromLoopback::kFalse;
   EXPECT_EQ(StatusOfPage(MakeAdmin(), FromHere()), 401);
 }
 

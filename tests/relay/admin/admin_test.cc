@@ -108,7 +108,7 @@ TEST_F(AdminTest, TheQueryIsPartOfWhatIsProven) {
 }
 
 TEST_F(AdminTest, WithoutItsAddressOnlyANearHostCounts) {
-  settings_.url = "";
+  url_ = "";
   HttpRequest request = FromElsewhere(Proof(Tags("http://192.168.1.2:3334/api/import")));
   request.headers[0].second = "192.168.1.2:3334";
   EXPECT_EQ(Status(request), 0);
@@ -118,9 +118,9 @@ TEST_F(AdminTest, WithoutItsAddressOnlyANearHostCounts) {
 }
 
 TEST_F(AdminTest, WithoutKeyAndTokenOnlyThisMachineCounts) {
-  settings_.admin_pubkey = settings_.url = "";
+  key_ = url_ = "";
   EXPECT_EQ(Status(FromHere()), 403);
-  settings_.admin_from_loopback = AdminFromLoopback::kTrue;
+  trust_ = AdminFromLoopback::kTrue;
   EXPECT_EQ(Status(FromHere()), 0);
   EXPECT_EQ(Status(FromElsewhere()), 403);
   EXPECT_EQ(Status(FromElsewhere(Proof())), 403);
@@ -147,7 +147,7 @@ TEST_F(AdminTest, AProofThatWasGoodBeforeARestartIsNotGoodAfterIt) {
     used.push_back(FromElsewhere(Proof(Tags(), at)));
     EXPECT_EQ(StatusOf(first, used.back()), 0) << at;
   }
-  const Admin second(settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback));
+  const Admin second = AdminOf();
   for (int second_later = 0; second_later < 8; ++second_later) {
     for (const HttpRequest& request : used) EXPECT_EQ(StatusOf(second, request), 401);
     clock_.Advance(1);

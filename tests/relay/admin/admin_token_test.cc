@@ -7,7 +7,7 @@
 #include <string>
 
 #include "relay/admin/admin.h"
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 #include "tests/fixtures/as_nobody.h"
 #include "tests/fixtures/temp_directory.h"
 

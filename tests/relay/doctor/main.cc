@@ -7,7 +7,7 @@
 #include "relay/commands/relay_command.h"
 #include "relay/doctor/doctor_command.h"
 #include "relay/limiters/gate_command.h"
-#include "relay/limiters/limiters_plugin.h"
+#include "relay/limiters_plugin.h"
 #include "tests/relay/doctor/weir_child.h"
 
 int main(int argc, char** argv) {
@@ -17,7 +17,10 @@ int main(int argc, char** argv) {
   }
   const std::string_view name = argv[0];
   if (name == "weir doctor") return weir::DoctorCommand(argc, argv);
-  if (name == "weir gate") return weir::GateCommand(argc, argv);
+  if (name == "weir gate") {
+    weir::RelayConfiguration relay;
+    return weir::GateCommand(argc, argv, [&relay](weir::SettingTable& table) { Declare(table, relay); });
+  }
   weir::LimitersPlugin limiters;
   return weir::RelayCommand(argc, argv, {&limiters});
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "config/text/json_scanner.h"
 #include "relay/nostr/event_parser.h"
-#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/signature.h"
 
 namespace weir {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include "config/text/json_scanner.h"
 #include "config/text/utf8.h"
 #include "relay/nostr/canonical.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/gift_wrap.h"
-#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/vanish.h"
 #include "tests/fixtures/must.h"

@@ -52,13 +52,13 @@ TEST_F(ClientEventTest, EveryOutcomeOfTheStoreHasItsAnswer) {
 
 TEST_F(ClientEventTest, AFailedWriteIsAnErrorForItsEventsAlone) {
   Seat& writer = Connect();
-  EXPECT_TRUE(pipeline_->LastWrite().ok());
+  EXPECT_TRUE(pipeline_->write_health().LastWrite().ok());
   store_.FailSaves("no space left on the disk");
   const std::string lost = Note("lost");
   EXPECT_EQ(Ask(writer, Publish(lost)), NotOk(lost, "error: could not be stored: no space left on the disk"));
-  EXPECT_FALSE(pipeline_->LastWrite().ok());
+  EXPECT_FALSE(pipeline_->write_health().LastWrite().ok());
   clock_.Advance(std::chrono::seconds(11));
-  EXPECT_TRUE(pipeline_->LastWrite().ok()) << "or nobody would write to a relay that is ready again";
+  EXPECT_TRUE(pipeline_->write_health().LastWrite().ok()) << "or nobody would write to a relay that is ready again";
 
   store_.FailSaves("");
   EXPECT_EQ(Ask(writer, Publish(lost)), OkFor(lost));

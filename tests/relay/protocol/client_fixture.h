@@ -20,7 +20,7 @@
 #include "config/manual_clock.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/protocol/client.h"
 #include "tests/relay/protocol/memory_store.h"
 #include "tests/throttle/scripted_monitor.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/net/host_names.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/protocol/identity.h"

@@ -1,5 +1,5 @@
 // The holder of a directory, as others on the machine see it.
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 // DescriptorShard: stores some of the names of a DescriptorLimiter, and counts the hits of each name in the current
-// window. A name is made of a descriptor, its domain and the unit of time of its limit (limit_unit.h).
+// window. As in Envoy's rate limits, a descriptor is a list of keys with values that describes a request, and a domain
+// is a set of rules. A name is made of a descriptor, its domain and the unit of time of its limit (limit_unit.h).
 //
 // The shard removes a name some time after its window has ended. If the system clock was set back, the stored window of
-// a name may lie in the future; its hits then count in the present window, until this window ends.
+// a name may lie in the future. The shard then makes its count that of the current window, and goes on counting there.
 //
 // The memory for names is bounded. Still, the count of a name is never lower than the hits that were charged to it.
 // Each rule has one more count, called its rest, for all names of the rule that the shard does not store. If there is
@@ -50,7 +51,7 @@ class DescriptorShard {
     bool with_others = false;  // the shard did not store the name yet, and its count includes hits of other names
   };
   // Charges hits to the name: adds them to its count. With 0 hits it only reads the count. The first byte of the name
-  // is its LimitUnit. `rule` is Limit::unit_name (descriptor_rules.h) of the limit that applies.
+  // is its LimitUnit. `rule` identifies the rule of the name (Limit::unit_name in descriptor_rules.h).
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "relay/admin/admin.h"
-#include "relay/limiters/limiters_plugin.h"
+#include "relay/limiters_plugin.h"
 #include "relay/relay.h"
 #include "tests/fixtures/sanitizers.h"
 #include "tests/relay/limiters/gate_child.h"

@@ -19,8 +19,9 @@ class SamplerTest : public LimiterTest {
  protected:
   SamplerTest() {
     Build({.write = {.max_delay = milliseconds(2000)}});
-    metrics_.SetSources(
-        {.server = [this] { return server_; }, .subscriptions = [] { return uint64_t{5}; }, .limiter = &*limiter_});
+    metrics_.SetSources({.service = {.server = [this] { return server_; }},
+                         .subscriptions = [] { return uint64_t{5}; },
+                         .limiter = &*limiter_});
   }
   LiveFeed::Sample Second() {
     clock_.Advance(seconds(1));

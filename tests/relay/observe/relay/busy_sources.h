@@ -11,7 +11,7 @@
 
 #include "monitors/rocksdb_monitor.h"
 #include "monitors/rocksdb_version.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 #include "relay/observe/trace/traces.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -45,12 +45,10 @@ class BusySources {
   }
 
   MetricSources Sources() const {
-    return {.ready = [] { return true; },
-            .server =
-                [] {
-                  return ServerStats{
-                      .connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
-                },
+    const auto server = [] {
+      return ServerStats{.connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
+    };
+    return {.service = {.ready = [] { return true; }, .server = server, .traces = traces_.get()},
             .store = [] { return StoreSizes{.events = 42, .disk_bytes = 12345}; },
             .group_commit =
                 [] {
@@ -62,8 +60,7 @@ class BusySources {
             .data_dir = path_,
             .limiter = limiter_.get(),
             .monitor = monitor_.get(),
-            .rocksdb = monitor_.get(),
-            .traces = traces_.get()};
+            .rocksdb = monitor_.get()};
   }
 
  private:

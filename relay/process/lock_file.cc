@@ -1,4 +1,4 @@
-#include "relay/store/lock_file.h"
+#include "relay/process/lock_file.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 
 #include <prometheus/text_serializer.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "relay/observe/metrics/known_kinds.h"
-#include "relay/observe/metrics/state_page.h"
+#include "relay/observe/relay/known_kinds.h"
+#include "relay/observe/relay/relay_state.h"
 #include "relay/process/version.h"
 
 namespace weir {
@@ -69,7 +69,7 @@ std::string RelayMetrics::Prometheus() const {
 }
 
 std::string RelayMetrics::State(std::string why, Status ready) const {
-  return StatePage({.why = std::move(why), .ready = std::move(ready), .started_at = started_at_}, Sources());
+  return RelayStatePage({.why = std::move(why), .ready = std::move(ready), .started_at = started_at_}, Sources());
 }
 
 std::string RelayMetrics::Json() const {

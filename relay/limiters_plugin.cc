@@ -1,4 +1,4 @@
-#include "relay/limiters/limiters_plugin.h"
+#include "relay/limiters_plugin.h"
 
 #include "relay/admin/admin.h"
 

@@ -1,4 +1,6 @@
 // The quotas on a relay's port.
+#include "relay/limiters_plugin.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "relay/admin/admin.h"
-#include "relay/limiters/limiters_plugin.h"
 #include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/tcp_forwarder.h"
@@ -18,20 +19,20 @@ namespace {
 
 using std::chrono::seconds;
 
-class LimitersPartTest : public testing::Test {
+class LimitersPluginTest : public testing::Test {
  protected:
-  LimitersPartTest() {
+  LimitersPluginTest() {
     configuration_.data_dir = directory_ / "data";
     configuration_.server.port = 0;
     configuration_.storage.memory.target_memory_mb = 4096;
   }
 
   std::string Open(const Environment& environment = {}) {
-    part_ = std::make_unique<LimitersPlugin>();
+    plugin_ = std::make_unique<LimitersPlugin>();
     SettingTable table;
-    part_->Declare(table);
+    plugin_->Declare(table);
     if (const Status status = table.Load(environment); !status.ok()) return status.message();
-    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    auto opened = Relay::Open(configuration_, false, {plugin_.get()});
     if (!opened.ok()) return opened.status().message();
     relay_ = std::move(opened).value();
     relay_->Accept();
@@ -40,11 +41,11 @@ class LimitersPartTest : public testing::Test {
 
   ConfigDirectory directory_;
   RelayConfiguration configuration_;
-  std::unique_ptr<LimitersPlugin> part_;
+  std::unique_ptr<LimitersPlugin> plugin_;
   std::unique_ptr<Relay> relay_;  // ends first
 };
 
-TEST_F(LimitersPartTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
+TEST_F(LimitersPluginTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
   ASSERT_EQ(Open(), "open");
   const RawAnswer answer = AskPort(relay_->port(), "POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})");
@@ -56,7 +57,7 @@ TEST_F(LimitersPartTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
   relay_->Shutdown(seconds(10));
 }
 
-TEST_F(LimitersPartTest, ItsSettingsComeFromTheEnvironment) {
+TEST_F(LimitersPluginTest, ItsSettingsComeFromTheEnvironment) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
   const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_rpm: 1}\n");
   ASSERT_EQ(Open({{"WEIR_QUOTA_STORE", "sqlite:" + (directory_ / "quota.db")}, {"WEIR_CONFIG", config}}), "open");
@@ -66,7 +67,7 @@ TEST_F(LimitersPartTest, ItsSettingsComeFromTheEnvironment) {
   EXPECT_TRUE(std::filesystem::exists(directory_ / "quota.db"));
 }
 
-TEST_F(LimitersPartTest, ItsAdministratorsAreTheRelays) {
+TEST_F(LimitersPluginTest, ItsAdministratorsAreTheRelays) {
   ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
   const std::string quota = R"({"max_rpm":7,"max_tpm":0,"max_rpd":0})";
   const TcpForwarder forwarder(relay_->port());
@@ -76,7 +77,7 @@ TEST_F(LimitersPartTest, ItsAdministratorsAreTheRelays) {
   EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota, token).status, 200);
 }
 
-TEST_F(LimitersPartTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
+TEST_F(LimitersPluginTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
   const std::string body = R"({"model":"gpt-4o"})";
   ASSERT_EQ(Open(), "open");
   EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 401);
@@ -101,12 +102,12 @@ class LatePart final : public RelayPlugin {
 };
 
 // Such an endpoint would answer 404, yet count as configured.
-TEST_F(LimitersPartTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLine) {
+TEST_F(LimitersPluginTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLine) {
   LatePart other;
-  part_ = std::make_unique<LimitersPlugin>(ServedLimiterSettings{
+  plugin_ = std::make_unique<LimitersPlugin>(ServedLimiterSettings{
       .quota = {.config_file = directory_.Write("weir.yaml", "endpoints:\n  - {path: /mine}\n  - {path: /late/v2}\n")},
       .queued = {.api = ServedQueuedApi::kAll}});
-  const auto opened = Relay::Open(configuration_, false, {part_.get(), &other});
+  const auto opened = Relay::Open(configuration_, false, {plugin_.get(), &other});
   ASSERT_FALSE(opened.ok());
   EXPECT_TRUE(
       Has(opened.status().message(),
@@ -114,7 +115,7 @@ TEST_F(LimitersPartTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLin
       << opened.status().message();
 }
 
-TEST_F(LimitersPartTest, TheCommandFindsTheTokenInTheDataDirectory) {
+TEST_F(LimitersPluginTest, TheCommandFindsTheTokenInTheDataDirectory) {
   const auto set = [this] {
     return Command({"set", "gpt-4o", "--rpm", "7", "--gate", "http://" + relay_->host_and_port()});
   };
@@ -132,7 +133,7 @@ TEST_F(LimitersPartTest, TheCommandFindsTheTokenInTheDataDirectory) {
   EXPECT_TRUE(Has(refused.err, "no relay runs on the data directory " + (directory_ / "elsewhere"))) << refused.err;
 }
 
-TEST_F(LimitersPartTest, KnowsTheSettingsOfTheOtherCommands) {
+TEST_F(LimitersPluginTest, KnowsTheSettingsOfTheOtherCommands) {
   SettingTable table;
   LimitersPlugin part;
   part.Declare(table);
@@ -145,23 +146,23 @@ TEST_F(LimitersPartTest, KnowsTheSettingsOfTheOtherCommands) {
   for (const SettingRow& row : table.rows()) EXPECT_NE(row.value, "sk-of-the-test") << row.name;
 }
 
-TEST_F(LimitersPartTest, AHangUpReadsItsFileAgain) {
+TEST_F(LimitersPluginTest, AHangUpReadsItsFileAgain) {
   const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   ASSERT_EQ(Open({{"WEIR_CONFIG", config}}), "open");
-  part_->HangUp();
+  plugin_->HangUp();
   EXPECT_TRUE(Eventually([&] {
     return Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_config_reads_total{result=\"good\"} 1");
   }));
 }
 
-TEST_F(LimitersPartTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {
+TEST_F(LimitersPluginTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {
   EXPECT_TRUE(Has(Open({{"WEIR_QUOTA_STORE", "paper:notes"}}), "paper"));
   EXPECT_TRUE(Has(Open({{"WEIR_CONFIG", directory_ / "none.yaml"}}), "none.yaml"));
   EXPECT_TRUE(Has(Open({{"WEIR_RATELIMIT_DIALECT", "klingon"}}), "WEIR_RATELIMIT_DIALECT"));
   EXPECT_EQ(Open(), "open");
 }
 
-TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
+TEST_F(LimitersPluginTest, ShowsAnOperatorWhatEachLimiterDoes) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
   const std::string config = directory_.Write("weir.yaml",
                                               "quota:\n  models:\n    mine: {max_rpm: 1}\n"
@@ -189,7 +190,7 @@ TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
   const auto shown = [&] {
     rates.Begin(Clock::System().Now());
     LiveTables tables(rates);
-    part_->AppendLive(tables);
+    plugin_->AppendLive(tables);
     std::string text;
     for (const LiveTable& table : std::move(tables).Take()) {
       for (const auto& row : table.rows) {

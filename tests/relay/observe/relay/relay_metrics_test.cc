@@ -1,4 +1,6 @@
 // The text that Prometheus reads: well-formed, in base units, with bounded labels.
+#include "relay/observe/relay/relay_metrics.h"
+
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -12,9 +14,8 @@
 #include <vector>
 
 #include "relay/observe/metrics/latency_metric.h"
-#include "relay/observe/metrics/relay_counters.h"
-#include "relay/observe/metrics/relay_metrics.h"
-#include "tests/relay/observe/metrics/busy_sources.h"
+#include "relay/observe/relay/relay_counters.h"
+#include "tests/relay/observe/relay/busy_sources.h"
 
 namespace weir {
 namespace {
@@ -168,7 +169,7 @@ TEST(RelayMetrics, AskingOftenCostsLittle) {
   int asked_server = 0;
   int asked_store = 0;
   MetricSources sources;
-  sources.server = [&] { return ServerStats{.connections = static_cast<uint64_t>(++asked_server)}; };
+  sources.service.server = [&] { return ServerStats{.connections = static_cast<uint64_t>(++asked_server)}; };
   sources.store = [&] { return StoreSizes{.events = static_cast<uint64_t>(++asked_store)}; };
   metrics.SetSources(sources);
   for (int i = 0; i < 100; ++i) {

@@ -1,12 +1,12 @@
 // The page that the log gets at SIGUSR1: one page, however much there is to tell.
-#include "relay/observe/metrics/state_page.h"
+#include "relay/observe/relay/relay_state.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "tests/relay/observe/metrics/busy_sources.h"
+#include "tests/relay/observe/relay/busy_sources.h"
 
 namespace weir {
 namespace {
@@ -23,7 +23,7 @@ TEST(StatePage, TellsOfEveryRoom) {
   MetricSources sources = busy.Sources();
   sources.ledger = &ledger;
   sources.last_failure = [] { return std::string("3 s ago: No space left on device"); };
-  const std::string page = StatePage({.why = "asked for by a test"}, sources);
+  const std::string page = RelayStatePage({.why = "asked for by a test"}, sources);
   for (const char* part : {"state, asked for by a test: ready\n",
                            "process ",
                            "\n  interactive  open; highest is ",
@@ -50,13 +50,13 @@ TEST(StatePage, TellsOfEveryRoom) {
 
 TEST(StatePage, SaysWhyItIsNotReadyAndWhatIsWrongAlthoughItIs) {
   EXPECT_TRUE(
-      StatePage({.why = "w", .ready = Status::Error("no room")}, {}).starts_with("state, w: NOT ready: no room"));
-  EXPECT_TRUE(StatePage({.why = "w", .note = "slow"}, {}).starts_with("state, w: ready, but slow\n"));
+      RelayStatePage({.why = "w", .ready = Status::Error("no room")}, {}).starts_with("state, w: NOT ready: no room"));
+  EXPECT_TRUE(RelayStatePage({.why = "w", .note = "slow"}, {}).starts_with("state, w: ready, but slow\n"));
 }
 
 TEST(StatePage, ShowsMetricsOfPartsThatAreNotZero) {
   MetricSources sources;
-  sources.plugins = [](MetricFamilies& families) {
+  sources.service.plugins = [](MetricFamilies& families) {
     families.Gauge("weir_imports_running", "").Add(uint64_t{2});
     families.Counter("weir_import_lines_total", "")
         .Add(uint64_t{0}, {{"outcome", "invalid"}})
@@ -64,7 +64,7 @@ TEST(StatePage, ShowsMetricsOfPartsThatAreNotZero) {
     families.Counter("weir_quota_decisions_total", "").Add(uint64_t{7}, {{"call", "decide"}, {"class", "a\nb"}});
     families.Histogram("weir_waits_seconds", "").Add(LatencyMetric());
   };
-  const std::string page = StatePage({.why = "w"}, sources);
+  const std::string page = RelayStatePage({.why = "w"}, sources);
   EXPECT_TRUE(
       page.ends_with("\n  parts        weir_imports_running 2, weir_import_lines_total{imported} 1200"
                      "\n               weir_quota_decisions_total{decide,a\\x0ab} 7"))
@@ -73,12 +73,12 @@ TEST(StatePage, ShowsMetricsOfPartsThatAreNotZero) {
 
 TEST(StatePage, StaysAPageWhateverThePartsHave) {
   MetricSources sources;
-  sources.plugins = [](MetricFamilies& families) {
+  sources.service.plugins = [](MetricFamilies& families) {
     families.Counter("weir_quota_decisions_total", "");
     for (int i = 0; i < 1000; ++i) families.Add(uint64_t{1}, {{"class", "class-" + std::to_string(i)}});
   };
-  const std::string page = StatePage({.why = "w"}, sources);
-  EXPECT_EQ(Lines(page), 2 + kMostOfParts);
+  const std::string page = RelayStatePage({.why = "w"}, sources);
+  EXPECT_EQ(Lines(page), 2 + StatePage::kMostOfPlugins);
   EXPECT_TRUE(page.ends_with(", and more: /metrics")) << page;
 }
 

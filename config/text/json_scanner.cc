@@ -1,4 +1,4 @@
-#include "relay/nostr/json_scanner.h"
+#include "config/text/json_scanner.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/text/hex.h"
-#include "relay/nostr/canonical.h"
+#include "config/text/json_string.h"
 
 namespace weir {
 namespace {
@@ -33,7 +33,6 @@ const char* FindSpecial(const char* at, const char* end) {
   return end;
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Returns true for the characters that end a number, true, false or null.
@@ -170,7 +169,7 @@ bool JsonScanner::ReadEscape(const char** at, JsonString* string) {
     if (low < 0xDC00 || low > 0xDFFF) return Fail("has half of a surrogate pair, \\" + std::string(p, 5));
     *at += 6;
   }
-  if (code < 0x20 && !HasShortEscape(static_cast<char>(code))) {
+  if (code < 0x20 && JsonEscapeLetter(static_cast<char>(code)) == 'u') {
     string->controls = true;
     string->canonical &= p[4] < 'A' || p[4] > 'F';
   } else {

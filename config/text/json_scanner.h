@@ -14,14 +14,15 @@ namespace weir {
 struct JsonString {
   std::string_view raw;   // the bytes between the quotes; points into the text
   bool escaped = false;   // true if `raw` has a backslash
-  bool canonical = true;  // true if `raw` is in canonical form with ControlForm::kEscaped (canonical.h)
-  bool controls = false;  // true if `raw` has an escaped control character that has no short escape (canonical.h)
+  bool canonical = true;  // true if `raw` is in canonical form with ControlForm::kEscaped (relay/nostr/canonical.h)
+  bool controls = false;  // true if `raw` has an escaped control character that has no short escape
 
   // Returns the string with its quotes.
   std::string_view quoted() const { return {raw.data() - 1, raw.size() + 2}; }
 };
 
-// A piece of the text that the minimal form (event_parser.h) omits.
+// White space in the text, or another piece that the minimal form (relay/nostr/event_parser.h) omits: from `begin` to
+// the byte before `end`.
 struct JsonGap {
   const char* begin;
   const char* end;

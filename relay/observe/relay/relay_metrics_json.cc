@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "config/text/json_writer.h"
-#include "relay/observe/metrics/relay_metrics.h"
+#include "relay/observe/relay/relay_metrics.h"
 
 namespace weir {
 namespace {

@@ -17,8 +17,8 @@
 
 #include "config/clock.h"
 #include "relay/nostr/messages.h"
-#include "relay/observe/metrics/known_kinds.h"
 #include "relay/observe/metrics/latency_metric.h"
+#include "relay/observe/relay/known_kinds.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/relay/relay_counters.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // RelayMetrics: makes the texts that show the relay's figures: /metrics (for Prometheus), /api/metrics (JSON), and a
-// page for the log (state_page.h).
+// page for the log (relay_state.h).
 //
 // RelayMetrics owns the RelayCounters. When it makes a text, it reads all other figures (server, store, group commit,
 // throttle, RocksDB) from the objects that own them. Any thread may call any function.
@@ -16,10 +16,10 @@
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
 #include "relay/account/ledger.h"
-#include "relay/net/server.h"
 #include "relay/observe/metrics/exposition.h"
 #include "relay/observe/metrics/metric_families.h"
-#include "relay/observe/metrics/relay_counters.h"
+#include "relay/observe/metrics/service_metrics.h"
+#include "relay/observe/relay/relay_counters.h"
 #include "relay/store/event_store.h"
 #include "relay/store/group_commit.h"
 #include "relay/store/siblings/siblings.h"
@@ -27,13 +27,10 @@
 
 namespace weir {
 
-class Traces;
-
 // The sources of the figures that RelayMetrics does not own. If a source is empty or null, the texts do not have its
 // figures.
 struct MetricSources {
-  std::function<bool()> ready;  // returns whether /readyz answers "ready"
-  std::function<ServerStats()> server;
+  ServiceSources service;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
   std::function<uint64_t()> subscriptions;  // number of open subscriptions
@@ -44,10 +41,8 @@ struct MetricSources {
   const RocksDbMonitor* rocksdb = nullptr;
   const PostgresMonitor* postgres = nullptr;
   const Siblings* siblings = nullptr;
-  const Traces* traces = nullptr;
   const Ledger* ledger = nullptr;
-  std::function<std::string()> last_failure;              // returns the newest failure of a write, in words
-  std::function<void(MetricFamilies& families)> plugins;  // RelayPlugin::AppendMetrics
+  std::function<std::string()> last_failure;  // returns the newest failure of a write, in words
 };
 // Adds the metrics of all sources.
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
@@ -68,7 +63,7 @@ class RelayMetrics {
   // second old: making it reads all counts, and frequent requests must not keep an I/O thread busy.
   std::string Prometheus() const;
   std::string Json() const;
-  // Returns the state page (state_page.h). `why` and `ready` are the members of StateOccasion.
+  // Returns the state page (relay_state.h). `why` and `ready` are the members of StateOccasion.
   std::string State(std::string why, Status ready) const;
 
  private:

@@ -1,4 +1,6 @@
 // /live on the port of a relay, as browsers and programs use it.
+#include "relay/watch/live/live_plugin.h"
+
 #include <gtest/gtest.h>
 #include <simdjson.h>
 #include <spdlog/sinks/ostream_sink.h>
@@ -12,7 +14,6 @@
 
 #include "relay/admin/admin.h"
 #include "relay/relay.h"
-#include "relay/watch/live/live_plugin.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/temp_directory.h"
@@ -23,9 +24,9 @@ namespace {
 
 using std::chrono::seconds;
 
-class LivePartTest : public testing::Test {
+class LivePluginTest : public testing::Test {
  protected:
-  LivePartTest() {
+  LivePluginTest() {
     configuration_.data_dir = directory_.path();
     configuration_.server.port = 0;
     configuration_.storage.memory.target_memory_mb = 4096;
@@ -75,9 +76,9 @@ class LivePartTest : public testing::Test {
   std::unique_ptr<LivePlugin> part_;
   std::unique_ptr<Relay> relay_;  // ends first
 };
-const std::string LivePartTest::kPage = "Accept: text/html,application/xhtml+xml\r\n";
+const std::string LivePluginTest::kPage = "Accept: text/html,application/xhtml+xml\r\n";
 
-TEST_F(LivePartTest, IsForAdministratorsAlone) {
+TEST_F(LivePluginTest, IsForAdministratorsAlone) {
   for (const char* path : {"/live", "/live/state", "/live/events", "/live/session"})
     EXPECT_EQ(Ask(std::string("GET ") + path).status, 401) << path;
   EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5").status, 401);
@@ -87,7 +88,7 @@ TEST_F(LivePartTest, IsForAdministratorsAlone) {
   EXPECT_EQ(Ask("GET /live", "Authorization: Bearer wrong\r\n").status, 401);
 }
 
-TEST_F(LivePartTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
+TEST_F(LivePluginTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
   const RawAnswer form = Ask("GET /live", kPage);
   EXPECT_EQ(form.status, 401);
   EXPECT_NE(form.body.find("<form"), std::string::npos);
@@ -109,7 +110,7 @@ TEST_F(LivePartTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
   EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
 }
 
-TEST_F(LivePartTest, ThePageLoadsNothingFromOtherSites) {
+TEST_F(LivePluginTest, ThePageLoadsNothingFromOtherSites) {
   const RawAnswer page = Ask("GET /live", kPage + SignIn());
   EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
   EXPECT_EQ(page.headers.at("cache-control"), "no-store");
@@ -125,7 +126,7 @@ TEST_F(LivePartTest, ThePageLoadsNothingFromOtherSites) {
   }
 }
 
-TEST_F(LivePartTest, TheCookieIsForTheseRoutesAndForNoScript) {
+TEST_F(LivePluginTest, TheCookieIsForTheseRoutesAndForNoScript) {
   RawClient client(relay_->port());
   const std::string body = "user=x&token=" + Token();
   client.Send(Head("POST /live/session", "Connection: close\r\nX-Forwarded-Proto: https\r\nContent-Length: " +
@@ -144,14 +145,14 @@ TEST_F(LivePartTest, TheCookieIsForTheseRoutesAndForNoScript) {
       << answer;
 }
 
-TEST_F(LivePartTest, TheLandingPageLinksToItForOperators) {
+TEST_F(LivePluginTest, TheLandingPageLinksToItForOperators) {
   EXPECT_EQ(Ask("GET /", kPage).body.find("href=\"/live\""), std::string::npos);
   EXPECT_NE(Ask("GET /", kPage + "Cookie: a=b; weir_operator_" + std::to_string(relay_->port()) + "=1\r\n")
                 .body.find("href=\"/live\""),
             std::string::npos);
 }
 
-TEST_F(LivePartTest, ATokenThatIsRotatedEndsTheSession) {
+TEST_F(LivePluginTest, ATokenThatIsRotatedEndsTheSession) {
   const std::string cookie = SignIn();
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
   Open();
@@ -160,13 +161,13 @@ TEST_F(LivePartTest, ATokenThatIsRotatedEndsTheSession) {
   EXPECT_EQ(Ask("GET /live/session", SignIn()).status, 204);
 }
 
-TEST_F(LivePartTest, SigningOutEndsTheSessionOnTheRelayToo) {
+TEST_F(LivePluginTest, SigningOutEndsTheSessionOnTheRelayToo) {
   const std::string cookie = SignIn();
   EXPECT_EQ(Post("/live/sign-out", "", cookie).status, 303);
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
 }
 
-TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
+TEST_F(LivePluginTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
   for (int i = 0; i < SignInLimit::kAtOnce; ++i) {
     const RawAnswer answer = Post("/live/session", "token=wrong");
     EXPECT_EQ(answer.status, 401);
@@ -179,7 +180,7 @@ TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
   EXPECT_EQ(Post("/live/session", "token=" + Token()).status, 303) << "nobody locks an administrator out";
 }
 
-TEST_F(LivePartTest, WrongTokensOfAnIpv6NetworkCountForOneClient) {
+TEST_F(LivePluginTest, WrongTokensOfAnIpv6NetworkCountForOneClient) {
   configuration_.server.trusted_proxies = "127.0.0.1";
   Open();
   const auto guess = [this](const std::string& address) {
@@ -190,7 +191,7 @@ TEST_F(LivePartTest, WrongTokensOfAnIpv6NetworkCountForOneClient) {
   EXPECT_EQ(guess("2001:db8:0:1::1"), 401);
 }
 
-TEST_F(LivePartTest, RefusesMalformedForms) {
+TEST_F(LivePluginTest, RefusesMalformedForms) {
   EXPECT_EQ(Post("/live/session", "").status, 400);
   EXPECT_EQ(Post("/live/session", "token=%zz").status, 400);
   EXPECT_EQ(Post("/live/session", std::string(5000, 'x')).status, 400);
@@ -203,7 +204,7 @@ TEST_F(LivePartTest, RefusesMalformedForms) {
   EXPECT_EQ(Ask("GET /live/settings", Bearer()).status, 405);
 }
 
-TEST_F(LivePartTest, APageOfAnotherSiteChangesNothing) {
+TEST_F(LivePluginTest, APageOfAnotherSiteChangesNothing) {
   const std::string cookie = SignIn();
   const std::string here = "Origin: http://" + Host() + "\r\n";
   for (const char* from : {"Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"}) {
@@ -219,7 +220,7 @@ TEST_F(LivePartTest, APageOfAnotherSiteChangesNothing) {
       << "behind a proxy that changes the Host the browser says so";
 }
 
-TEST_F(LivePartTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
+TEST_F(LivePluginTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
   const RawAnswer changed = Post("/live/settings", "IMPORT_SETPOINT=0.5&IMPORT_WRITE_KP=0.9", Bearer());
   EXPECT_EQ(changed.status, 200);
   EXPECT_EQ(changed.body, "IMPORT_SETPOINT 0.7 → 0.5\nIMPORT_WRITE_KP 0.5 → 0.9\n");
@@ -237,7 +238,7 @@ TEST_F(LivePartTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
   EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"changed\":{}"), std::string::npos) << "gone after a restart";
 }
 
-TEST_F(LivePartTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
+TEST_F(LivePluginTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
   const auto before = spdlog::default_logger();
   std::ostringstream log;
   spdlog::set_default_logger(
@@ -250,7 +251,7 @@ TEST_F(LivePartTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
       << log.str();
 }
 
-TEST_F(LivePartTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
+TEST_F(LivePluginTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
   EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", Bearer()).status, 200);
   const RawAnswer changed =
       Post("/live/settings",
@@ -262,7 +263,7 @@ TEST_F(LivePartTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
   EXPECT_NE(page.find("name=\"was:IMPORT_SETPOINT\" value=\"0.5\""), page.npos) << "as it is at once";
 }
 
-TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
+TEST_F(LivePluginTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   const RawAnswer wrong = Post("/live/settings", "IMPORT_WRITE_KP=0.9&IMPORT_SETPOINT=7", Bearer());
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.body,
@@ -272,7 +273,7 @@ TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
 }
 
-TEST_F(LivePartTest, ShowsTheHeaviestClients) {
+TEST_F(LivePluginTest, ShowsTheHeaviestClients) {
   WebClient client(relay_->port());
   client.Send(R"(["REQ","r",{"kinds":[1]}])");
   EXPECT_EQ(client.Read(), R"(["EOSE","r"])");
@@ -300,7 +301,7 @@ TEST_F(LivePartTest, ShowsTheHeaviestClients) {
       << "as FEED.md has them";
 }
 
-TEST_F(LivePartTest, EventsComeUntilTheRelayStops) {
+TEST_F(LivePluginTest, EventsComeUntilTheRelayStops) {
   RawClient client(relay_->port());
   client.Send(Head("GET /live/events", SignIn()));
   const auto head = client.ReadAnswer(false);
@@ -316,7 +317,7 @@ TEST_F(LivePartTest, EventsComeUntilTheRelayStops) {
   EXPECT_TRUE(client.ReadChunks()) << "the end is one in order";
 }
 
-TEST_F(LivePartTest, OneMoreThanMayListenIsToldToComeBack) {
+TEST_F(LivePluginTest, OneMoreThanMayListenIsToldToComeBack) {
   std::vector<RawClient> listeners;
   for (size_t i = 0; i < LiveFeed::kMostListeners; ++i) {
     listeners.emplace_back(relay_->port());

@@ -1,0 +1,60 @@
+// Nip98: the proof that a request comes from the relay's administrator, by a signature (NIP-98).
+//
+// The client sends `Authorization: Nostr <base64 of an event of kind 27235>`. The event must be signed by the admin's
+// key, name this method and this URL (scheme and host of the relay's URL, path and query of the request), and be at
+// most 60 s old and 5 s ahead. Without a URL of the relay the host is that of the request, if it is near (IsNearby in
+// relay/net/host_names.h). A `payload` tag is ignored, because the body is a stream that has not been read yet.
+//
+// Each event is valid once. At most 4,096 used events are remembered, for 65 s; while 4,096 are remembered, further
+// ones are refused. A restart forgets them, so an event that may have been used before this object was made (dated up
+// to 5 s after that) is refused. The time to verify a signature is charged to the client that sent it
+// (relay/account/turn_meter.h), and an address with many wrong signatures has to wait (relay/admin/sign_in_limit.h).
+//
+// Threads: any thread may call any function.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/clock.h"
+#include "relay/admin/admin.h"
+#include "relay/admin/sign_in_limit.h"
+#include "relay/nostr/event.h"
+
+namespace weir {
+
+class Nip98 final : public AdminProof {
+ public:
+  // `key` is the admin's public key in hexadecimal, `url` the relay's URL; either may be empty. The clock must outlive
+  // this object.
+  Nip98(std::string key, std::string url, const WallClock& clock = WallClock::System());
+
+  std::string_view scheme() const override { return "Nostr"; }
+  std::string_view name() const override { return "the admin's key"; }
+  std::string_view hint() const override {
+    return "the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98): Authorization: Nostr <event in base64>";
+  }
+  bool is_set() const override { return !key_.empty(); }
+  // Takes 40 µs if there is a signature to verify, else very little.
+  std::optional<Refused> Refusal(const HttpRequest& request, std::string_view base64) const override;
+
+ private:
+  std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;
+  std::string RefusalOfUrl(const HttpRequest& request, EventView event) const;
+  std::string RefusalOfUse(const EventId& id, uint64_t now) const;
+
+  const std::string key_;  // empty: there is none
+  const std::string url_;
+  const WallClock& clock_;
+  const uint64_t start_;  // when this object was made, in seconds since 1970
+
+  mutable SignInLimit wrong_signatures_;
+  mutable std::mutex mutex_;
+  mutable std::map<EventId, uint64_t> seen_;  // used events, with the time of their use in seconds since 1970
+};
+
+}  // namespace weir

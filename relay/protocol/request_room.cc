@@ -1,0 +1,32 @@
+#include "relay/protocol/request_room.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// When more than kEnoughPending bytes of output wait, requests stop reading the store, until less than kLittlePending
+// bytes wait. The first bound is also at most max_pending_bytes / kEnoughPart, the second at most max_pending_bytes /
+// kLittlePart; at max_pending_bytes the server ends the connection. So a slice never makes the output reach
+// max_pending_bytes.
+constexpr uint64_t kEnoughPending = 256 << 10;
+constexpr uint64_t kEnoughPart = 16;
+constexpr uint64_t kLittlePending = 64 << 10;
+constexpr uint64_t kLittlePart = 64;
+
+}  // namespace
+
+bool RequestRoom::IsBehind(uint64_t about_to_be_said) const {
+  return peer_->pending_bytes() + about_to_be_said > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
+}
+
+void RequestRoom::WhenCaughtUp(std::function<void()> callback) {
+  peer_->WhenPendingBelow(std::min(kLittlePending, context_.max_pending_bytes / kLittlePart), std::move(callback));
+}
+
+bool RequestRoom::MayHold(uint64_t bytes) const {
+  return peer_->pending_bytes() + held_bytes_ + bytes <= context_.max_pending_bytes;
+}
+
+}  // namespace weir
