@@ -28,8 +28,9 @@ class FollowedRules {
     std::string path;     // the file or directory of the rules; empty: there is none, and default rules apply
     // Reads the rules. `running` points to the rules in use; it is null when Open calls this.
     std::function<Result<Read>(const Read* running)> read;
-    // Makes the limiter use the rules. Called by Open, and after each later reading that succeeded.
-    std::function<void(const Read&)> use;
+    // Makes the limiter use the rules. Called by Open, and after each later reading that succeeded. An error of the
+    // first call is the error of Open.
+    std::function<Status(const Read&)> use;
     // Called after each later reading; `good` is true if it succeeded. Neither this nor `use` is called after a reading
     // during which the files changed; the watch then reads them once more.
     std::function<void(bool good)> note_again;
@@ -48,7 +49,7 @@ class FollowedRules {
     if (!read->ok()) return read->status();
     running_ = std::move(*read).value();
     spdlog::info("{}: {}", steps_.limiter, running_.summary);
-    steps_.use(running_);
+    if (Status status = steps_.use(running_); !status.ok()) return status;
     if (!steps_.path.empty())
       watch_ = std::make_unique<ConfigWatch>(std::move(files_), interval_, [this] { return ReadAgain(); });
     return Status();
@@ -68,14 +69,14 @@ class FollowedRules {
   // Reads the files. Returns a function that makes the limiter use the rules or, if they could not be read, logs why.
   std::function<void()> ReadAgain() {
     return [this, read = steps_.read(&running_)] {
-      if (read.ok()) {
+      if (read.ok()) spdlog::info("{} was read: {}: {}", steps_.path, steps_.limiter, read.value().summary);
+      const Status used = read.ok() ? steps_.use(read.value()) : read.status();
+      if (used.ok()) {
         running_ = read.value();
-        spdlog::info("{} was read: {}: {}", steps_.path, steps_.limiter, running_.summary);
-        steps_.use(running_);
       } else {
-        spdlog::error("{}: what runs stays as it was: {}", steps_.limiter, read.status().message());
+        spdlog::error("{}: what runs stays as it was: {}", steps_.limiter, used.message());
       }
-      steps_.note_again(read.ok());
+      steps_.note_again(used.ok());
     };
   }
 

@@ -4,7 +4,7 @@
 #include "relay/limiters/envoy/envoy_service.h"
 #include "relay/limiters/keyed/keyed_service.h"
 #include "relay/limiters/queued/queued_service.h"
-#include "relay/limiters/quota/served_quotas.h"
+#include "relay/limiters/quota/quota_service.h"
 
 namespace weir {
 namespace {
@@ -30,7 +30,7 @@ std::vector<Status> Check(const ServedLimiterSettings& s) {
     if (!status.ok()) wrong.push_back(status);
   };
   add(CheckQuotaStoreName(s.quota.store.store));
-  add(ReadQuotaConfig(s.quota).status());
+  add(ReadQuotaRules(s.quota).status());
   add(CheckKeyedStoreName(s.keyed.store));
   add(ReadKeyedRules(s.quota.config_file, SharesKeys(s.keyed)).status());
   add(ReadQueuedRules(s.quota.config_file).status());
@@ -47,7 +47,7 @@ void Declare(SettingTable& table, AllLimiterSettings& s) {
 
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings) {
   ServedLimiters limiters;
-  if (settings.quota.api != ServedQuotaApi::kOff) limiters.push_back(std::make_unique<ServedQuotas>(settings.quota));
+  if (settings.quota.api != ServedQuotaApi::kOff) limiters.push_back(std::make_unique<QuotaService>(settings.quota));
   if (settings.keyed.api != ServedKeyedApi::kOff)
     limiters.push_back(
         std::make_unique<KeyedService>(WithRedisOf(settings.quota.store, settings.keyed), settings.quota.config_file));

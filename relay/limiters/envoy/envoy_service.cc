@@ -45,7 +45,11 @@ FollowedRules<EnvoyRulesRead> EnvoyService::Follow() {
                [this](const EnvoyRulesRead* running) {
                  return ReadEnvoyRules(settings_.rules_directory, running == nullptr ? nullptr : running->rules.get());
                },
-           .use = [this](const EnvoyRulesRead& read) { Use(read); },
+           .use =
+               [this](const EnvoyRulesRead& read) {
+                 Use(read);
+                 return Status();
+               },
            .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
 }
 

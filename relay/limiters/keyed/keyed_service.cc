@@ -51,7 +51,11 @@ FollowedRules<KeyedRulesRead> KeyedService::Follow(std::string config_file) {
                [this, config_file](const KeyedRulesRead* running) {
                  return ReadKeyedRules(config_file, SharesKeys(settings_), running);
                },
-           .use = [this](const KeyedRulesRead& read) { Use(read); },
+           .use =
+               [this](const KeyedRulesRead& read) {
+                 Use(read);
+                 return Status();
+               },
            .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
 }
 

@@ -55,7 +55,11 @@ FollowedRules<QueuedRulesRead> QueuedService::Follow(std::string config_file) {
            .path = config_file,
            .read = [this, config_file](
                        const QueuedRulesRead* running) { return ReadQueuedRules(config_file, running, is_own_path_); },
-           .use = [this](const QueuedRulesRead& read) { Use(read); },
+           .use =
+               [this](const QueuedRulesRead& read) {
+                 Use(read);
+                 return Status();
+               },
            .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
 }
 

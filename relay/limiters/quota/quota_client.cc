@@ -132,14 +132,14 @@ Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std
 }
 
 Result<std::unique_ptr<QuotaClient>> AskStore(const QuotaSettings& settings, bool must_exist) {
-  Result<QuotaConfig> config = ReadQuotaConfig(settings);
-  if (!config.ok()) return config.status();
+  Result<QuotaRulesRead> read = ReadQuotaRules(settings);
+  if (!read.ok()) return read.status();
   Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store, must_exist);
   if (!store.ok()) return store.status();
-  std::erase_if(config.value().quotas,
-                [&store](const auto& stated) { return StoreKnows(*store.value(), stated.first); });
+  QuotaConfig config = std::move(read).value().config;
+  std::erase_if(config.quotas, [&store](const auto& stated) { return StoreKnows(*store.value(), stated.first); });
   return std::unique_ptr<QuotaClient>(
-      std::make_unique<StoreClient>(std::move(store).value(), std::move(config).value(), settings.dialect));
+      std::make_unique<StoreClient>(std::move(store).value(), std::move(config), settings.dialect));
 }
 
 }  // namespace weir

@@ -184,8 +184,8 @@ void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& bod
 
 class Methods {
  public:
-  Methods(HttpRouter& router, QuotaService::Refusal refusal, std::function<QuotaService&()> service)
-      : grpc_(router, kQuotaGrpcService), refusal_(std::move(refusal)), service_(std::move(service)) {}
+  Methods(HttpRouter& router, ServedLimiter::Refusal refusal, QuotaService& service)
+      : grpc_(router, kQuotaGrpcService), refusal_(std::move(refusal)), service_(service) {}
 
   template <typename Request, typename Response>
   void Add(std::string_view name, QuotaRoute::Call quota_call) {
@@ -203,35 +203,34 @@ class Methods {
  private:
   template <typename Request, typename Response>
   GrpcService::Unary<Request, Response> HandlerOf(QuotaRoute::Call quota_call) const {
-    return [refusal = refusal_, service = service_, quota_call](const GrpcCall& call, Request& message,
-                                                                const GrpcReply<Response>& reply) {
+    return [refusal = refusal_, &service = service_, quota_call](const GrpcCall& call, Request& message,
+                                                                 const GrpcReply<Response>& reply) {
       if (IsChangeByAnotherSite(call.http)) return reply(GrpcStatus{GrpcCode::kPermissionDenied, kOfAnotherSite});
       if (refusal)
         if (auto refused = refusal(call.http)) return reply.http()(PlainErrorAsGrpc(*std::move(refused), call.http));
       QuotaCallBody body = BodyOf(message);
       if (const auto error = CheckQuotaCall(quota_call, body))
         return reply(StatusWith(GrpcCode::kInvalidArgument, error->code, error->message));
-      service().Perform(quota_call, call.http, reply.http(), BusyAsGrpc,
-                        [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
-                            QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
-                          // The client no longer waits for the answer, so quota must not be charged for it.
-                          if (deadline && Clock::System().Now() > *deadline)
-                            return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
-                          Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way),
-                                         span);
-                        });
+      service.Perform(quota_call, call.http, reply.http(), BusyAsGrpc,
+                      [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
+                          QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
+                        // The client no longer waits for the answer, so quota must not be charged for it.
+                        if (deadline && Clock::System().Now() > *deadline)
+                          return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
+                        Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way), span);
+                      });
     };
   }
 
   GrpcService grpc_;
-  const QuotaService::Refusal refusal_;
-  const std::function<QuotaService&()> service_;
+  const ServedLimiter::Refusal refusal_;
+  QuotaService& service_;
 };
 
 }  // namespace
 
-void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
-                  const std::function<QuotaService&()>& service, const GrpcWatchPace& pace) {
+void AddQuotaGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, QuotaService& service,
+                  const GrpcWatchPace& pace) {
   using enum QuotaRoute::Call;
   Methods methods(router, refusal, service);
   methods.Add<v1::DecideRequest, v1::Decision>("Decide", kDecide);

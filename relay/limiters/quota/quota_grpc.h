@@ -14,9 +14,8 @@ namespace weir {
 inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
 
 // Adds the gRPC service. `refusal` returns the answer to a client that may not call; it is null if all clients may.
-// `service` returns the QuotaService; it is called for each gRPC call, so the QuotaService may be opened after
-// AddQuotaGrpc. `pace` is for the method Watch.
-void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
-                  const std::function<QuotaService&()>& service, const GrpcWatchPace& pace = {});
+// `service` must be open before the first call. `pace` is for the method Watch.
+void AddQuotaGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, QuotaService& service,
+                  const GrpcWatchPace& pace = {});
 
 }  // namespace weir

@@ -13,35 +13,57 @@
 namespace weir {
 namespace {
 
-std::string DescribeConfig(const QuotaConfig& config) {
-  std::string text = config.providers.empty() ? "no profiles" : "profiles of ";
-  for (const Provider provider : config.providers)
-    text += std::string(text.ends_with(' ') ? "" : ", ") + std::string(NameOf(provider));
-  text += "; " + std::to_string(config.quotas.size()) + " models with quotas of their own; unknown models are " +
-          (config.unknown_models == UnknownModels::kAllow ? "allowed" : "refused");
-  text += config.when_store_away == WhenStoreAway::kAllow ? "; while the store is away, all requests are allowed"
-                                                          : "; while the store is away, all requests are refused";
-  if (config.shadow) text += "; shadow mode: nothing is refused";
-  return text;
-}
-
 // The longest time that SQLite waits for a lock (busy_timeout).
 constexpr std::chrono::seconds kLongestBlockingCall{5};
 
 }  // namespace
 
-QuotaService::QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config,
-                           Tracer* tracer)
-    : settings_(settings),
-      tracer_(tracer),
-      store_(std::move(store)),
-      metrics_(Clock::System(), [this] { Wake(&store_failed_); }),
-      limiter_(*store_, config, Clock::System(), &metrics_),
-      api_(limiter_, settings.dialect),
-      store_log_(store_->name()),
-      file_(settings.config_file) {}
+QuotaService::QuotaService(QuotaSettings settings)
+    : settings_(std::move(settings)),
+      metrics_(Clock::System(),
+               [this] {
+                 const std::lock_guard lock(mutex_);
+                 store_failed_ = true;
+                 changed_.notify_all();
+               }),
+      rules_(Follow()) {}
 
 QuotaService::~QuotaService() { Stop(); }
+
+Status QuotaService::Open(Tracer* tracer) {
+  tracer_ = tracer;
+  if (Status status = rules_.Open(); !status.ok()) return status;
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  return Status();
+}
+
+FollowedRules<QuotaRulesRead> QuotaService::Follow() {
+  return {FileWatch(settings_.config_file),
+          settings_.watch_interval,
+          {.limiter = "quotas",
+           .path = settings_.config_file,
+           .read = [this](const QuotaRulesRead* running) { return ReadQuotaRules(settings_, running); },
+           .use = [this](const QuotaRulesRead& read) { return Use(read); },
+           .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
+}
+
+Status QuotaService::Use(const QuotaRulesRead& read) {
+  for (const std::string& warning : read.warnings) spdlog::warn("{}", warning);
+  if (limiter_) {
+    LogStated(limiter_->Reconfigure(read.config));
+    LogDifferences();
+    return Status();
+  }
+  Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings_.store);
+  if (!store.ok()) return store.status();
+  store_ = std::move(store).value();
+  spdlog::info("quotas: kept in {}; {}", store_->name(),
+               settings_.config_file.empty() ? "no configuration file" : "configuration " + settings_.config_file);
+  limiter_.emplace(*store_, read.config, Clock::System(), &metrics_);
+  api_.emplace(*limiter_, settings_.dialect);
+  LogStated(limiter_->StateQuotas());
+  return Status();
+}
 
 Span QuotaService::BeginSpan(QuotaRoute::Call call, const HttpRequest& request) const {
   const std::string_view name = tracer_ == nullptr ? "" : SpanNameOf(call);
@@ -54,18 +76,18 @@ void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, H
     return r.parameters.empty() ? std::string_view() : std::string_view(r.parameters[0]);
   };
   const Span span = BeginSpan(route.call, request);
-  if (api_.MayWait(route.call)) {
+  if (api_->MayWait(route.call)) {
     return waiting_.Submit(request.address, std::move(reply),
                            [this, call = route.call, model, request, span, wait = span.Child("wait"),
                             audience](HttpReply waiting_reply) mutable {
                              wait.End();
-                             api_.Answer({call, request, model(request), span, audience}, std::move(waiting_reply));
+                             api_->Answer({call, request, model(request), span, audience}, std::move(waiting_reply));
                            });
   }
   // A store that does not answer asynchronously answers within this call, so Stop does not have to wait for the call.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
-    return api_.Answer({route.call, request, model(request), span, audience}, std::move(reply));
-  api_.Answer(
+    return api_->Answer({route.call, request, model(request), span, audience}, std::move(reply));
+  api_->Answer(
       {route.call, request, model(request), span, audience},
       [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); });
 }
@@ -73,54 +95,22 @@ void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, H
 void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy,
                            Make make) {
   Span span = BeginSpan(call, request);
-  if (!api_.MayWait(call))
-    return make(limiter_, std::move(reply),
+  if (!api_->MayWait(call))
+    return make(*limiter_, std::move(reply),
                 store_->pace() == QuotaStore::Pace::kAsynchronous ? calls_.Begin() : nullptr, std::move(span));
   waiting_.Submit(
       request.address, std::move(reply),
       [this, make = std::move(make), span, wait = span.Child("wait")](HttpReply waiting_reply) mutable {
         wait.End();
-        make(limiter_, std::move(waiting_reply), nullptr, span);
+        make(*limiter_, std::move(waiting_reply), nullptr, span);
       },
       std::move(busy));
-}
-
-// Reads the file and makes the limiter use it. If the file is wrong, logs the error and keeps the old configuration.
-// Returns false if the file changed meanwhile; the service's thread then reads it again once it stays unchanged.
-bool QuotaService::ReadConfig() {
-  Result<QuotaConfig> config = QuotaConfig();
-  bool found = false;
-  std::vector<std::string> warnings;
-  if (!file_.ReadWhole([&] { config = ReadQuotaConfig(settings_, &found, &warnings); })) return false;
-  // The file was emptied, or another program has not written it completely; to use it would remove all quotas.
-  if (config.ok() && has_section_ && !found) {
-    config = Result<QuotaConfig>(
-        Status::Error(settings_.config_file + " has no quota: any more; write `quota: {}` if no quota is to apply"));
-  }
-  metrics_.OnConfigRead(config.ok());
-  if (!config.ok()) {
-    spdlog::error("the quotas stay as they were: {}", config.status().message());
-    return true;
-  }
-  has_section_ = found;
-  spdlog::info("{} was read: {}", settings_.config_file, DescribeConfig(config.value()));
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
-  LogStated(limiter_.Reconfigure(std::move(config).value()));
-  return true;
-}
-
-// Reads the file again because an operator asked for it.
-void QuotaService::Reload() {
-  if (settings_.config_file.empty()) {
-    spdlog::info("there is no configuration of quotas to read again: WEIR_CONFIG is not set");
-  } else if (!ReadConfig()) {
-    spdlog::info("{} is being written; it is read when that is done", settings_.config_file);
-  }
 }
 
 // Logs the result of StateQuotas, which writes the configuration's quotas to the store. If it failed, the thread tries
 // it again at the next look, and the same error is not logged again.
 void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
+  const std::lock_guard lock(stating_mutex_);
   if (stated.ok()) {
     for (const std::string& warning : stated.value()) spdlog::warn("{}", warning);
   } else if (stated.status().message() != stating_error_) {
@@ -129,13 +119,13 @@ void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   stating_error_ = stated.status().message();
 }
 
-// Logs the models whose quota in the store differs from the configuration's. An operator who asks for the file to be
-// read expects the file's quotas to apply, but other quotas may have been set in the store since.
-void QuotaService::LogDifferences(const std::stop_token& stop) {
-  const std::shared_ptr<const QuotaConfig> config = limiter_.config();
+// Logs the models whose quota in the store differs from the configuration's. An operator who changes the file expects
+// the file's quotas to apply, but other quotas may have been set in the store since.
+void QuotaService::LogDifferences() {
+  const std::shared_ptr<const QuotaConfig> config = limiter_->config();
   for (const auto& [model, quota] : config->quotas) {
-    if (stop.stop_requested()) return;
-    const Result<ModelStats> stats = limiter_.Stats(model);
+    if (stopped_) return;
+    const Result<ModelStats> stats = limiter_->Stats(model);
     if (!stats.ok()) return;
     const ModelQuota holds = stats.value().quota.value_or(ModelQuota{});
     if (holds == quota) continue;
@@ -146,111 +136,69 @@ void QuotaService::LogDifferences(const std::stop_token& stop) {
 }
 
 void QuotaService::Run(const std::stop_token& stop) {
-  auto upkeep_at = std::chrono::steady_clock::now();
-  while (true) {
-    if (std::chrono::steady_clock::now() >= upkeep_at) {
+  using SteadyClock = std::chrono::steady_clock;
+  StoreLog store_log(store_->name());
+  SteadyClock::time_point upkeep_at{};
+  SteadyClock::time_point state_at = SteadyClock::now() + settings_.watch_interval;
+  while (!stop.stop_requested()) {
+    if (SteadyClock::now() >= upkeep_at) {
       store_->Prune();
-      upkeep_at = std::chrono::steady_clock::now() + settings_.upkeep_interval;
+      upkeep_at = SteadyClock::now() + settings_.upkeep_interval;
     }
-    const bool asked = AwaitLook(stop);
-    if (stop.stop_requested()) return;
-    if (asked) {
-      Reload();
-    } else if (!settings_.config_file.empty() && file_.Look()) {
-      ReadConfig();
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_until(lock, stop, state_at, [this] { return store_failed_; });
+      store_failed_ = false;
     }
     if (stop.stop_requested()) return;
-    LogStated(limiter_.StateQuotas());
-    if (asked) LogDifferences(stop);
-    store_log_.Look(store_->Health(), Clock::System().Now());
-    if (stop.stop_requested()) return;
+    if (SteadyClock::now() >= state_at) {
+      LogStated(limiter_->StateQuotas());
+      state_at = SteadyClock::now() + settings_.watch_interval;
+    }
+    store_log.Look(store_->Health(), Clock::System().Now());
   }
-}
-
-// Waits for the time between two looks at the file. Returns true at once if ReloadSoon was called. Logs failures of the
-// store meanwhile.
-bool QuotaService::AwaitLook(const std::stop_token& stop) {
-  const auto due = std::chrono::steady_clock::now() + settings_.watch_interval;
-  std::unique_lock lock(mutex_);
-  while (changed_.wait_until(lock, stop, due, [this] { return reload_wanted_ || store_failed_; }) &&
-         std::exchange(store_failed_, false)) {
-    lock.unlock();
-    store_log_.Look(store_->Health(), Clock::System().Now());
-    lock.lock();
-  }
-  return std::exchange(reload_wanted_, false);
-}
-
-void QuotaService::Wake(bool* why) {
-  const std::lock_guard lock(mutex_);
-  *why = true;
-  changed_.notify_all();
 }
 
 void QuotaService::Stop() {
-  if (std::exchange(stopped_, true)) return;
+  if (stopped_.exchange(true)) return;
   waiting_.BeginStop();
   thread_.request_stop();
+  rules_.Stop();
   if (thread_.joinable()) thread_.join();
   waiting_.Stop();
   calls_.AwaitEnd();
+  if (store_ == nullptr) return;
   if (const Status status = store_->Persist(); !status.ok())
     spdlog::error("what the quotas have counted may be lost: {}", status.message());
 }
 
-Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& settings, Tracer* tracer) {
-  FileWatch file(settings.config_file);
-  bool has_section = false;
-  Result<QuotaConfig> config = QuotaConfig();
-  // If the file changes during this reading, the service's thread reads it again.
-  std::vector<std::string> warnings;
-  file.ReadWhole([&] { config = ReadQuotaConfig(settings, &has_section, &warnings); });
-  if (!config.ok()) return config.status();
-  Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store);
-  if (!store.ok()) return store.status();
-  spdlog::info("quotas: kept in {}; {}; {}", store.value()->name(),
-               settings.config_file.empty() ? "no configuration file" : "configuration " + settings.config_file,
-               DescribeConfig(config.value()));
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
-  std::unique_ptr<QuotaService> service(new QuotaService(settings, std::move(store).value(), config.value(), tracer));
-  service->file_ = std::move(file);
-  service->has_section_ = has_section;
-  service->LogStated(service->limiter_.StateQuotas());
-  service->thread_ = std::jthread([s = service.get()](const std::stop_token& stop) { s->Run(stop); });
-  return service;
+void QuotaService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
+  if (settings_.api == ServedQuotaApi::kOff) return;
+  for (const QuotaRoute& route : QuotaApi::Routes()) {
+    const bool for_admins = route.for_admins || settings_.api == ServedQuotaApi::kAdmins;
+    router.AddDeferred(
+        std::string(route.method), std::string(route.path),
+        [this, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
+          if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
+          if (for_admins)
+            if (auto refused = refusal(request)) return reply(*std::move(refused));
+          const bool by_operator = for_admins || (route.call == QuotaRoute::Call::kHealth && !refusal(request));
+          Answer(route, request, std::move(reply), by_operator ? QuotaAudience::kOperator : QuotaAudience::kStrangers);
+        });
+  }
+  AddQuotaGrpc(router, settings_.api == ServedQuotaApi::kAdmins ? refusal : nullptr, *this);
 }
 
-void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
-                             const std::function<QuotaService&()>& service) {
-  if (settings.api == ServedQuotaApi::kOff) return;
-  for (const QuotaRoute& route : QuotaApi::Routes()) {
-    const bool for_admins = route.for_admins || settings.api == ServedQuotaApi::kAdmins;
-    router.AddDeferred(std::string(route.method), std::string(route.path),
-                       [service, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
-                         if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
-                         if (for_admins)
-                           if (auto refused = refusal(request)) return reply(*std::move(refused));
-                         const bool by_operator =
-                             for_admins || (route.call == QuotaRoute::Call::kHealth && !refusal(request));
-                         service().Answer(route, request, std::move(reply),
-                                          by_operator ? QuotaAudience::kOperator : QuotaAudience::kStrangers);
-                       });
-  }
-  AddQuotaGrpc(router, settings.api == ServedQuotaApi::kAdmins ? refusal : nullptr, service);
-}
+std::string_view QuotaService::grpc_service() const { return kQuotaGrpcService; }
 
 void QuotaService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, store_->Health()); }
 
 void QuotaService::AppendLive(LiveTables& tables) const { metrics_.AppendLive(tables, store_->Health()); }
 
-Status QuotaService::Ready(std::string* note) const { return CanDecide(store_->Health(), *limiter_.config(), note); }
+Status QuotaService::Ready(std::string* note) const { return CanDecide(store_->Health(), *limiter_->config(), note); }
 
 std::chrono::milliseconds QuotaService::longest_call() const {
   return store_->pace() == QuotaStore::Pace::kBlocks ? kLongestBlockingCall : std::chrono::milliseconds(0);
 }
-
-bool QuotaService::all_is_in_store() const { return store_->pace() != QuotaStore::Pace::kAtOnce; }
-
-void QuotaService::ReloadSoon() { Wake(&reload_wanted_); }
 
 }  // namespace weir

@@ -4,6 +4,21 @@
 #include "throttle/limits/quota/quota_config_reader.h"
 
 namespace weir {
+namespace {
+
+std::string DescribeConfig(const QuotaConfig& config) {
+  std::string text = config.providers.empty() ? "no profiles" : "profiles of ";
+  for (const Provider provider : config.providers)
+    text += std::string(text.ends_with(' ') ? "" : ", ") + std::string(NameOf(provider));
+  text += "; " + std::to_string(config.quotas.size()) + " models with quotas of their own; unknown models are " +
+          (config.unknown_models == UnknownModels::kAllow ? "allowed" : "refused");
+  text += config.when_store_away == WhenStoreAway::kAllow ? "; while the store is away, all requests are allowed"
+                                                          : "; while the store is away, all requests are refused";
+  if (config.shadow) text += "; shadow mode: nothing is refused";
+  return text;
+}
+
+}  // namespace
 
 void Declare(SettingTable& table, QuotaSettings& s) {
   Declare(table, s.store);
@@ -42,30 +57,31 @@ void Declare(SettingTable& table, QuotaClientSettings& s) {
   table.AddSecret("QUOTA_API_KEY", &s.api_key, "the API key that `weir quota` uses if --api-key is not given");
 }
 
-Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section,
-                                    std::vector<std::string>* warnings) {
-  QuotaConfig config;
+Result<QuotaRulesRead> ReadQuotaRules(const QuotaSettings& settings, const QuotaRulesRead* running) {
+  QuotaRulesRead read;
+  QuotaConfig& config = read.config;
   config.shadow = settings.quota_shadow;
   config.when_store_away = settings.when_store_away;
-  bool found = false;
   if (!settings.config_file.empty()) {
     const Status status = ReadConfigSection(settings.config_file, "quota", [&](const YamlValue& section) {
-      found = true;
-      ReadQuotaSection(section, &config, warnings);
+      read.has_section = true;
+      ReadQuotaSection(section, &config, &read.warnings);
     });
     if (!status.ok()) return status;
   }
+  if (running != nullptr && running->has_section && !read.has_section)
+    return Status::Error(settings.config_file + " has no quota: any more; write `quota: {}` if no quota is to apply");
   const bool on_cluster =
       settings.store.store.starts_with("redis-cluster:") || settings.store.store.starts_with("rediss-cluster:");
   if (on_cluster && CountsAcrossModels(config))
     return Status::Error(settings.config_file +
                          ": a limit under \"*\" says total: true, or under users, and a Redis cluster keeps each model "
                          "in a place of its own; state totals for each model, or use one Redis with sentinels");
-  if (has_section != nullptr) *has_section = found;
-  config.withdraws_others = found;
+  config.withdraws_others = read.has_section;
   if (config.providers.empty() && !config.no_profiles)
     config.providers = {Provider::kGemini, Provider::kOpenAi, Provider::kAnthropic, Provider::kLocal};
-  return config;
+  read.summary = DescribeConfig(config);
+  return read;
 }
 
 }  // namespace weir

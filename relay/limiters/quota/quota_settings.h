@@ -45,11 +45,18 @@ struct QuotaClientSettings {
 };
 void Declare(SettingTable& table, QuotaClientSettings& settings);
 
+// The result of a reading of the quotas' configuration (followed_rules.h).
+struct QuotaRulesRead {
+  QuotaConfig config;
+  bool has_section = false;           // true if the file has the section `quota`
+  std::vector<std::string> warnings;  // for the log
+  std::string summary;                // describes the configuration in the log
+};
 // Returns the configuration that the settings and the configuration file make together. If the file names no providers,
-// the configuration has the profiles of all four providers, unless the file turns profiles off. Sets *has_section to
-// whether the file has the section `quota`, and adds warnings for the log to *warnings; both pointers may be null.
-// Returns an error if the file is wrong, or if the store cannot count its limits.
-Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section = nullptr,
-                                    std::vector<std::string>* warnings = nullptr);
+// the configuration has the profiles of all four providers, unless the file turns profiles off. Returns an error if the
+// file is wrong, or if the store cannot count its limits. `running` is the last result that is in use, or null: if that
+// had the section `quota`, a file without the section is an error, because the file may have been emptied or be half
+// written, and to use it would remove all quotas.
+Result<QuotaRulesRead> ReadQuotaRules(const QuotaSettings& settings, const QuotaRulesRead* running = nullptr);
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include "config/text/name_hash.h"
 #include "config/text/parse.h"
 #include "throttle/limits/quota/model_names.h"
+#include "throttle/limits/quota/model_patterns.h"
 #include "throttle/limits/quota/quota_reasons.h"
 
 namespace weir {
@@ -306,24 +307,37 @@ std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester
                                    : "address " + Printable(requester.address);
 }
 
+template <typename Party>
+Charge QuotaLimiter::ChargeOf(const Rules& rules, const Question& question, const Party& party) {
+  Charge charge = question.ChargeOf(rules);
+  if (naming_.store_is_nearly_full()) [[unlikely]]
+    charge.may_name = naming_.MayName(party(), clock_.Now());
+  return charge;
+}
+
+template <typename Party>
+void QuotaLimiter::OnAnswer(const Rules& rules, const Question& question, const Party& party, TimePoint asked,
+                            ChargeAnswer& answer, Decision* decision) {
+  if (answer.nearly_full) naming_.Learn(party(), answer.new_names, *answer.nearly_full, clock_.Now());
+  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != QuotaCode::kStoreUnavailable);
+  Conclude(rules, question, answer, decision);
+  Observe(rules, question, *decision);
+}
+
 // Uses one Decision object from the beginning to the end, because each move of it costs 6 ns.
 Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   const Rules& rules = *this->rules();
   Question question(call);
   Decision decision;
-  if (question.Prepare(rules, request, date_, &decision)) {
-    const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
-    Charge charge = question.ChargeOf(rules);
-    if (naming_.store_is_nearly_full()) [[unlikely]]
-      charge.may_name = naming_.MayName(PartyOf(rules, request.requester), clock_.Now());
-    ChargeAnswer answer = store_.Run(charge);
-    if (answer.nearly_full)
-      naming_.Learn(PartyOf(rules, request.requester), answer.new_names, *answer.nearly_full, clock_.Now());
-    if (question.settles() && !answer.reservation.empty()) store_.Run(SettlementOfTake(question, answer));
-    if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != QuotaCode::kStoreUnavailable);
-    Conclude(rules, question, answer, &decision);
+  if (!question.Prepare(rules, request, date_, &decision)) {
+    Observe(rules, question, decision);
+    return decision;
   }
-  Observe(rules, question, decision);
+  const auto party = [&] { return PartyOf(rules, request.requester); };
+  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+  ChargeAnswer answer = store_.Run(ChargeOf(rules, question, party));
+  OnAnswer(rules, question, party, asked, answer, &decision);
+  if (question.settles() && !answer.reservation.empty()) store_.Run(SettlementOfTake(question, answer));
   return decision;
 }
 
@@ -374,15 +388,13 @@ void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<
   waiting->done = std::move(done);
   if (Timed()) waiting->asked = clock_.Now();
   waiting->party = PartyOf(rules, request.requester);
-  Charge charge = waiting->question.ChargeOf(rules);
-  if (naming_.store_is_nearly_full()) charge.may_name = naming_.MayName(waiting->party, clock_.Now());
+  const auto party = [&waiting] { return waiting->party; };
+  const Charge charge = ChargeOf(rules, waiting->question, party);
   Begin();
   store_.Submit(charge, [this, waiting](ChargeAnswer answer) {
-    if (answer.nearly_full) naming_.Learn(waiting->party, answer.new_names, *answer.nearly_full, clock_.Now());
-    if (Timed()) observer_->OnStoreAnswer(clock_.Now() - waiting->asked, answer.code != QuotaCode::kStoreUnavailable);
     Decision decision;
-    Conclude(*waiting->rules, waiting->question, answer, &decision);
-    Observe(*waiting->rules, waiting->question, decision);
+    const auto party_of = [&waiting] { return waiting->party; };
+    OnAnswer(*waiting->rules, waiting->question, party_of, waiting->asked, answer, &decision);
     if (waiting->question.settles() && !answer.reservation.empty()) {
       Begin();
       store_.Submit(SettlementOfTake(waiting->question, answer), [this](const SettlementAnswer&) { End(); });

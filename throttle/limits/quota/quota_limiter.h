@@ -23,7 +23,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -33,194 +32,12 @@
 
 #include "config/clock.h"
 #include "config/status.h"
-#include "throttle/limits/quota/model_patterns.h"
 #include "throttle/limits/quota/naming_shares.h"
-#include "throttle/limits/quota/profiles.h"
-#include "throttle/limits/quota/quota.h"
+#include "throttle/limits/quota/quota_config.h"
+#include "throttle/limits/quota/quota_decision.h"
 #include "throttle/limits/quota/quota_store.h"
-#include "throttle/limits/quota/tier_rules.h"
 
 namespace weir {
-
-// The decision on requests for models that have no known quota.
-enum class UnknownModels : uint8_t { kAllow, kRefuse };
-// The decision on requests while the store does not answer: refuse them (fail closed) or allow them (fail open).
-enum class WhenStoreAway : uint8_t { kRefuse, kAllow };
-
-// The price of a million tokens, in millionths of the unit of money (kMoneyUnit).
-struct ModelPrice {
-  int64_t input = 0;
-  int64_t output = 0;
-
-  bool operator==(const ModelPrice&) const = default;
-};
-// The tokens of one call; `output` of them are the model's output. If `output` is empty, each token costs the higher of
-// the two prices.
-struct TokenUse {
-  int64_t tokens = 0;  // negative if an argument of Of was negative
-  std::optional<int64_t> output = {};
-
-  static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
-};
-// Returns the cost in millionths of the unit of money, rounded up.
-int64_t CostOf(const ModelPrice& price, const TokenUse& use);
-
-struct QuotaConfig {
-  // The providers whose profiles (profiles.h) give a quota to each model for which neither `quotas` nor the store has
-  // one. If `providers` and `quotas` are both empty and no_profiles is false, Gemini's profile applies.
-  std::vector<Provider> providers;
-  bool no_profiles = false;
-  // Quotas by model. QuotaLimiter::StateQuotas writes them to the store when they have changed. The quotas that were
-  // written last apply to all processes that share the store. If the store has no quota for a model, this process uses
-  // the quota in this map.
-  std::map<std::string, ModelQuota, std::less<>> quotas;
-  // Other names of configured models, and patterns of names with one '*'; the value is the model. A request for such a
-  // name is counted as a request for that model (model_names.h). AddAlias adds entries.
-  std::map<std::string, std::string, std::less<>> aliases;
-  // Prices by the name under which a model is counted; "*" is the price of all other models. A model without a price is
-  // free.
-  std::map<std::string, ModelPrice, std::less<>> prices;
-  // Names and patterns of models that are denied to all requesters, whatever their limits. A request is denied if its
-  // model name, or the name under which it is counted, is in this set or fits a pattern in this set. A pattern denies a
-  // model even if another part of the configuration has the exact name of the model.
-  std::set<std::string, std::less<>> denied_models;
-  // True: StateQuotas also withdraws quotas that an earlier configuration has written to the store, even in another
-  // process, and that `quotas` no longer has. False: it withdraws only quotas that this limiter has written.
-  bool withdraws_others = false;
-  UnknownModels unknown_models = UnknownModels::kAllow;
-  WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  Duration reservation_ttl = std::chrono::minutes(10);  // 1 s .. 24 h; used if a request states none
-  // Shadow mode: the limiter decides and counts, but refuses only malformed requests (kInvalidTokens, kInvalidName) and
-  // reused idempotency keys (kKeyReused). It also counts the requests that it would otherwise refuse, so that the usage
-  // is the real one.
-  bool shadow = false;
-  TierRulesConfig tiers;
-
-  // Returns the providers whose profiles apply: `providers`, or Gemini if the rule above applies.
-  std::vector<Provider> ProvidersThatHold() const;
-  bool operator==(const QuotaConfig&) const = default;
-};
-// Returns an error if the configuration contradicts itself, or if a value is out of range. Code that reads a
-// configuration from outside must check it with this function before it uses it.
-Status CheckQuotaConfig(const QuotaConfig& config);
-// Makes `name`, which may be a pattern, another name of `model`. Returns an error, and changes nothing, if a name is
-// malformed, if `name` is already another name of a different model, or if `name` equals `model` and is not a pattern.
-Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
-// Checks an alias that AddAlias has added. The caller must have added all models to `config` before. Returns an error
-// if the alias would apply to no request.
-Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
-// Returns true if the configuration has a limit that counts all models together.
-bool CountsAcrossModels(const QuotaConfig& config);
-
-// A request to decide on. The views must stay valid until the function that takes the request returns.
-struct QuotaRequest {
-  std::string_view model;
-  // The tokens that the call has used or, for an estimate, will use.
-  int64_t tokens = 0;
-  Requester requester;
-  std::optional<Duration> reservation_ttl;    // only for Reserve; empty: the configuration's; clamped to 1 s .. 24 h
-  std::optional<int64_t> output_tokens = {};  // how many of `tokens` are output (TokenUse)
-  // A key that the caller chooses so that it can repeat the request. A take, a record or a reservation that is repeated
-  // with the same key, for the same model, user, tenant and API key, is counted only once. The store remembers the key
-  // for a day after a take or record, and for a day after the end of a reservation. A refused request may be repeated
-  // with its key; the limiter then decides again. Empty: no key.
-  std::string_view idempotency_key = {};
-  bool every_tier = false;  // true: the limiter fills Decision::tiers even if the request fits
-};
-inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
-inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
-inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
-
-// A limit that a request has met in a tier, and the state of its counter.
-struct TierState {
-  Tier tier{};
-  std::string key;  // the key of the counter, such as "user:alice"; may contain an API key
-  Limit limit;
-  int64_t used = 0;
-  int64_t remaining = 0;  // at least 0
-};
-
-struct Decision {
-  bool allowed = false;
-  QuotaCode code = QuotaCode::kOk;
-  std::string counted_as;  // the model, if the request is counted under another name than its own; else empty
-  std::string reason;      // explains `code` to people; empty for kOk
-  bool shadowed = false;   // true if only shadow mode has allowed it; `code` and `reason` say why it would be refused
-  std::optional<Duration> retry_after;  // time until a new try may pass; empty: none can pass, or it is unknown
-  std::optional<Tier> tier;             // the tier that refused; empty: no tier did
-  std::optional<int64_t> priority;      // the priority of the QoS class; empty: the request has none
-  std::optional<ModelQuota> quota;      // the quota that was applied; empty: none is known
-  ModelUsage usage;
-  std::vector<TierState> tiers;  // the limits that the request has met, if it did not fit or every_tier is set
-  std::optional<int64_t> cost;   // in millionths; empty: the model has no price
-  bool again = false;            // true if an earlier request with the same idempotency key was counted
-  // Only for Reserve: the id of the reservation. Empty if none was made, because the request was refused, or because it
-  // was allowed while the store did not answer.
-  std::string reservation;
-  Duration reservation_ttl{};  // the reservation's time to live; 0 without a reservation
-};
-
-// The outcome of Commit, CommitSoFar, Refund and Extend.
-struct Settled {
-  enum class Code : uint8_t {
-    kSettled,             // settled, or extended
-    kUnknownReservation,  // never made, or forgotten
-    kInvalidTokens,       // negative; the reservation stays open
-    kStoreUnavailable,
-    kSettledOtherwise,  // was settled before in another way (actual_tokens, refunded); nothing has changed
-    kExpired,           // only for Extend and CommitSoFar: the deadline has passed, and the amounts were released
-  };
-  Code code = Code::kSettled;
-  std::string reason;
-  std::string model;
-  int64_t reserved_tokens = 0;
-  int64_t actual_tokens = 0;
-  bool refunded = false;
-  bool late = false;   // settled after the deadline: the use was charged at the time of this call
-  bool again = false;  // was settled in the same way before; nothing has changed
-  // The cost of the committed tokens, in millionths. Empty if the model has no price, for a refund, after a failure, or
-  // if the use that was reported earlier is larger than the committed use.
-  std::optional<int64_t> cost;
-  Duration time_left{};    // the time that was left before this call until the deadline; 0 if `late` or `again`
-  Duration extended_to{};  // after a successful extension: the time from now to the deadline
-
-  bool ok() const { return code == Code::kSettled; }
-};
-
-struct ModelStats {
-  std::string model;
-  std::optional<ModelQuota> quota;
-  ModelUsage usage;
-};
-
-struct AllModelStats {
-  std::vector<ModelStats> models;  // sorted by name
-  // If a part of the store does not answer: the known models whose statistics could not be read, and what is wrong.
-  // That part of the store may have more models, which are not known.
-  std::vector<std::string> unavailable;
-  std::string problem;
-  std::string next;  // if more models follow: the last model of this answer, to pass as `after`; else empty
-};
-
-// Receives all decisions and settlements, for metrics. The limiter calls its functions on the thread that decides, or
-// on the thread of the store that delivers an answer. The functions must be quick, and must not call the limiter.
-class QuotaObserver {
- public:
-  enum class Call : uint8_t { kDecide, kTake, kReserve, kRecord, kExplain };
-  static constexpr size_t kCalls = 5;
-
-  virtual ~QuotaObserver() = default;
-  // Called once for each decision, also if it was made without the store. `model_class` is a result of
-  // TierRules::ClassOf.
-  virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
-  // The limiter calls OnSettled once for each Commit and Refund, and OnExtended once for each CommitSoFar and Extend,
-  // whatever the outcome.
-  virtual void OnSettled(const Settled& settled, bool refund) = 0;
-  virtual void OnExtended(const Settled& /*settled*/) {}
-  // Called once for each decision and settlement that asked the store, unless the store is in memory (Pace::kAtOnce).
-  // `available` is false if the answer was kStoreUnavailable.
-  virtual void OnStoreAnswer(Duration latency, bool available) = 0;
-};
 
 // Sleeper: lets a thread of the limiter sleep. Tests pass a Sleeper with virtual time, so that they need not wait.
 class Sleeper {
@@ -359,6 +176,12 @@ class QuotaLimiter {
   static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
   static std::vector<TierState> StatesOf(const TierPlan& plan, const ChargeAnswer& answer);
   static std::string PartyOf(const Rules& rules, const Requester& requester);
+  // The steps before and after the store, which Ask and Submit share. `party` returns PartyOf of the request.
+  template <typename Party>
+  Charge ChargeOf(const Rules& rules, const Question& question, const Party& party);
+  template <typename Party>
+  void OnAnswer(const Rules& rules, const Question& question, const Party& party, TimePoint asked, ChargeAnswer& answer,
+                Decision* decision);
   void Observe(const Rules& rules, const Question& question, const Decision& decision) const;
   Settlement SettlementOf(std::string_view reservation, const std::optional<TokenUse>& use) const;
   Settlement Extension(std::string_view reservation, const std::optional<TokenUse>& use,

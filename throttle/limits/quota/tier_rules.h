@@ -1,13 +1,15 @@
-// TierRules: finds the limits that a request meets, in addition to its model's own quota. The request comes from an API
-// gateway, which says for whom it is (Requester). Limits that are counted in the same way form a tier:
+// TierRules: finds the limits that apply to a request, in addition to its model's own quota. The request comes from an
+// API gateway, which says for whom it is (Requester). A party is one of those that it names: an API key, a tenant or a
+// user. Limits that are counted in the same way form a tier. Where the last column has several lists with semicolons
+// between them, the first list that exists applies:
 //
-//   tier         its counter is for                   its limits are the first of these lists that exists
-//   total        the API key, and the tenant, each    the party's own limits with `total: true`: those under a
-//                with all its users                   model's name (for that model), and also those under "*"
-//                                                     (for all models together)
+//   tier         its counter is for                   its limits
+//   total        the API key, and the tenant, each    all limits of the key, and of the tenant, with `total: true`
+//                with all its users                   under the model's name (they count this model) and under "*"
+//                                                     (they count all models together)
 //                the user in the tenant, over all     the tenant's for the user's name; the tenant's for "*";
-//                models                               if there is no tenant, those of `users` for the name;
-//                                                     those of `users` for "*"
+//                models                               `users` for the user's name, only if the request has no
+//                                                     tenant; `users` for "*", even if it has a tenant
 //   user_model   the user in the tenant, on the       the API key's override for the model; the tenant's for the
 //                model; without a user, the API       model; the limits of the model's class; the default
 //                key or else the tenant
@@ -29,8 +31,9 @@
 // denied. If its usage is recorded all the same, it counts for the tenant of the key.
 //
 // The configuration may deny a class of models, a QoS class, a tenant, an API key, or a model for a tenant or an API
-// key. A denied request is refused even if no limit is reached. The configuration can name a denied model as requests
-// do, as it is counted, or by a pattern. It must name a model with limits as it is counted (model_names.h).
+// key. A denied request is refused even if no limit is reached. Several names in requests may be counted as one model
+// (model_names.h). To deny a model, the configuration may state the name in the request, the name under which it is
+// counted, or a pattern. To limit a model, it must state the name under which the model is counted.
 //
 // Thread-safe. A TierRules does not change after it is made.
 #pragma once
@@ -63,8 +66,8 @@ struct Requester {
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
-  // The address from which the request comes. No tier uses it. NamingShares (naming_shares.h) uses it for a requester
-  // whose tenant and key are not in the configuration.
+  // The address from which the request comes. No tier uses it. If neither the key nor the tenant is in the
+  // configuration, NamingShares uses the address to find out which client invents names (naming_shares.h).
   std::string_view address = {};
 
   // Returns true if all fields except the address are unknown.
@@ -124,8 +127,8 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
   std::map<std::string, std::string, std::less<>> api_key_tenants;  // the tenant of an API key
-  // The name of a user without a tenant, because each tenant may have an "alice" of its own. But kEveryOther also
-  // stands for users of tenants.
+  // The limits of users without a tenant, by name. They do not apply to users of tenants, because each tenant may have
+  // an "alice" of its own. Only those of kEveryOther also apply to a user of a tenant, if tenant_users has none for it.
   LimitsByUser users;
   std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // the limits of a tenant's users
   Denied denied_tenants;
@@ -139,9 +142,9 @@ struct TierRulesConfig {
   bool operator==(const TierRulesConfig&) const = default;
 };
 
-// TierPlan: the limits that one request meets, in the order in which they are checked. It owns the keys to which the
-// charges point, in a buffer inside the object, so that it needs no heap memory. Therefore it cannot be moved.
-// TierRules::MakePlan fills it, once.
+// TierPlan: the limits that apply to one request, in the order in which they are checked. Each is a charge, which names
+// its counter by a key such as "user:alice". The plan owns these keys, in a buffer inside the object, so that it needs
+// no heap memory. Therefore it cannot be moved. TierRules::MakePlan fills it, once.
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
@@ -183,10 +186,12 @@ class TierPlan {
   WallTime now_;
   Calendar::Period day_;  // set when it is first needed
   Calendar::Period month_;
-  // The room for all keys. Three keys have the tenant and the user; one key each has the QoS class, the instance, and,
-  // for totals, the API key and the tenant. An escaped name is up to three times as long as the name.
+  // The room for the keys of all counters. They contain at most ten names: tenant and user in each of the user's total,
+  // user_model and qos; the class in qos; the instance; and the key and the tenant in their totals. The eleventh part
+  // is for the texts between the names, such as "total:key:". An escaped name is up to three times as long as the name.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
-  // Totals: two kinds (on the model, over all models) for the API key and for the tenant; and those of the user.
+  // Each tier has at most kMaxLimits charges; those of `total` are the user's. Besides, the API key and the tenant each
+  // have at most kMaxTotals for the model and as many for all models.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
   const TierCharge& charge(size_t n) const {
@@ -213,7 +218,8 @@ class TierRules {
   TierRules(const TierRules&) = delete;
   TierRules& operator=(const TierRules&) = delete;
 
-  // Returns true if no request can meet any tier except qos. A request with an empty Requester then needs no plan.
+  // Returns true if the configuration has no limits and no denials, except in its QoS classes. A request with an empty
+  // Requester then needs no plan.
   bool empty() const { return empty_; }
   // Returns true if a limit is of a calendar day or month, so that MakePlan needs `now`.
   bool uses_calendar() const { return uses_calendar_; }
@@ -259,13 +265,12 @@ class TierRules {
   bool empty_ = false;
   bool uses_calendar_ = false;
   Calendar calendar_;
-  // The members below point into config_.
-  NameMap<const ModelClass*> class_of_;  // by model
-  std::vector<std::pair<const ModelClass*, ModelSet>> denied_classes_;
+  NameMap<const ModelClass*> class_of_;                                 // by model; points into config_
+  std::vector<std::pair<const ModelClass*, ModelSet>> denied_classes_;  // points into config_
   const Parties sorted_tenants_;
   const Parties sorted_api_keys_;
-  NameMap<const Party*> tenants_;  // points into the two above
-  NameMap<const Party*> api_keys_;
+  NameMap<const Party*> tenants_;   // points into sorted_tenants_
+  NameMap<const Party*> api_keys_;  // points into sorted_api_keys_
 };
 
 // Returns an error if the configuration contradicts itself, or if a value is out of range. Does not check that models

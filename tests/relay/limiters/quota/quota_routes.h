@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,10 +19,9 @@ class QuotaRoutes {
  public:
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  explicit QuotaRoutes(const QuotaSettings& settings) : quotas_(QuotaService::Open(settings).value()) {
-    QuotaService::AddRoutes(
-        router_, settings, [this](const HttpRequest&) { return refusal; },
-        [this]() -> QuotaService& { return *quotas_; });
+  explicit QuotaRoutes(const QuotaSettings& settings) : quotas_(settings) {
+    quotas_.AddRoutes(router_, [this](const HttpRequest&) { return refusal; });
+    if (const Status status = quotas_.Open(nullptr); !status.ok()) throw std::runtime_error(status.message());
   }
 
   // Sends a request. If the path has a model, the model is "m".
@@ -62,7 +62,7 @@ class QuotaRoutes {
   }
 
   HttpRouter router_;
-  std::unique_ptr<QuotaService> quotas_;
+  QuotaService quotas_;
 };
 
 }  // namespace weir
