@@ -230,7 +230,7 @@ void AdaptiveLimiter::Give(const GateLimits& limits) {
     view.open = limit.idle;
     view.bytes_per_second = limit.hold || std::isinf(limit.bytes_per_second) ? 0 : limit.bytes_per_second;
     view.reason = limit.reason;
-    if (view_.sensor_lost && limit.idle) {
+    if (view_.sensor_lost && limit.idle && std::isfinite(limit.bytes_per_second)) {
       view.bytes_per_second = 0;
       view.reason = HeldLimits::kReason;
     }

@@ -42,6 +42,19 @@ TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
   }
 }
 
+TEST_F(LimiterTest, AfterStopTheViewSaysStoppedThoughTheSensorIsLost) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Tick();
+  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  Ticks(25);
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  limiter.Stop();
+  EXPECT_EQ(limiter.View()[WorkClass::kInteractive].reason, "stopped");
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "stopped");
+  EXPECT_EQ(limiter.View().read_reason, "stopped");
+}
+
 TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
   AdaptiveLimiter& limiter = Build();
   Say(0.95);
