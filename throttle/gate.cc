@@ -299,11 +299,9 @@ bool Gate::Cancel(Admission& admission, Waiter& waiter) {
     return false;
   }
   forgotten.swap(waiter.on_settled);
-  const Admission::Answer cancelled{.state = Admission::State::kRefused,
-                                    .reason = "cancelled",
-                                    .wait_until = waiter.answer.wait_until,
-                                    .retry_after = waiter.answer.retry_after,
-                                    .waited = waiter.answer.waited};
+  Admission::Answer cancelled = waiter.answer;
+  cancelled.state = Admission::State::kRefused;
+  cancelled.reason = "cancelled";
   Release(&waiter);
   Give(admission, cancelled, true, false);
   return true;

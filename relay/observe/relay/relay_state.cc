@@ -21,7 +21,7 @@ std::string Rate(double bytes_per_second) { return Bytes(bytes_per_second) + "/s
 std::string Signal(std::string_view name, double level) { return std::string(name) + " at " + Two(level); }
 
 std::string TextOf(const LimiterView::Write& w) {
-  if (w.open && w.reason == "sensor lost") return "open; the sensor is lost, setpoint " + Two(w.setpoint);
+  if (w.open && w.reason == HeldLimits::kReason) return "open; the sensor is lost, setpoint " + Two(w.setpoint);
   if (w.open) return "open; highest is " + Signal(w.reason, w.level) + ", setpoint " + Two(w.setpoint);
   return "held to " + Rate(w.bytes_per_second) + " by " + Signal(w.reason, w.level) + ", setpoint " + Two(w.setpoint) +
          ", drain " + Rate(w.drain_bytes_per_second);

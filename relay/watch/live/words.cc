@@ -113,7 +113,7 @@ std::string ReasonInWords(std::string_view reason, const LoadSample& sample, con
   if (const Signal* signal = sample.Find(reason)) return SignalInWords(*signal, sample, engine);
   if (WordingOf(reason) != nullptr) return SignalInWords({.name = reason}, sample, engine);
   if (reason == "emergency") return SignalInWords({.name = "memory"}, sample, engine) + ", an emergency";
-  if (reason == "sensor lost") return "the engine cannot be measured";
+  if (reason == HeldLimits::kReason) return "the engine cannot be measured";
   return std::string(reason);
 }
 
