@@ -20,7 +20,7 @@ endforeach()
 set(headers
     config/clock config/manual_clock config/settings config/settings_format config/status config/yaml_reader
       # with
-      config/bound config/wire/http/http_connection config/text/name_hash config/text/parse config/text/url
+      config/bound config/mutex config/wire/http/http_connection config/text/name_hash config/text/parse config/text/url
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
     monitors/rocksdb_monitor monitors/rocksdb_options
