@@ -1,5 +1,5 @@
-// Time as weir uses it: durations and instants of the steady clock, and clocks that callers pass in. A test passes a
-// clock of virtual time (manual_clock.h) to code that waits or measures time.
+// Time as weir uses it: durations and instants of the steady clock, and clocks. Code that needs the time gets its clock
+// from its caller. A test passes a clock of virtual time (manual_clock.h) to code that waits or measures time.
 #pragma once
 
 #include <chrono>

@@ -43,7 +43,7 @@ class CommandLine {
   class Argument {
    public:
     Argument Required();
-    Argument ShowDefault();  // --help shows the variable's present value
+    Argument ShowDefault();  // --help shows the value that the variable has now
     // Refuses numbers below `least` or above `most`. Number is int, int64_t, uint64_t or double.
     template <typename Number>
     Argument Within(Number least, Number most);
@@ -56,7 +56,7 @@ class CommandLine {
     // Refuses a command line that has both this argument and `other`, which must have been added before.
     Argument Excludes(const std::string& other);
     // Makes a list option take one word each time that the user writes it. Without this rule the option takes all words
-    // that follow it.
+    // up to the next option.
     Argument OneWordEach();
     // Splits each word at `delimiter` into several values of a list option.
     Argument SplitAt(char delimiter);

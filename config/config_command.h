@@ -1,4 +1,5 @@
-// `weir config`: prints every setting with its value, the source of the value, its unit, range and meaning.
+// `weir config`: prints every setting with its value, the source of the value, its unit, range and meaning. As
+// Markdown, it prints the defaults instead of the values, and does not read the environment.
 #pragma once
 
 #include <iosfwd>

@@ -38,7 +38,8 @@ class HeldFile {
   // holds it until Close. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
   Outcome Open(const std::string& path);
   // Replaces the content of the open file by `text`, which FindHolder expects as "PROCESS[ NAME]\n[ADDRESS\n]". If the
-  // text cannot be written, for example on a full disk, this object still holds the file, but the text is missing.
+  // text cannot be written, for example on a full disk, this object still holds the file, but the text is missing or
+  // incomplete.
   void Say(const std::string& text);
   // Closes the file, so that another process can hold it. Does nothing if no file is open.
   void Close();

@@ -6,9 +6,9 @@
 
 namespace weir {
 
-// Replaces the file `name` by one with the content `text` and the same mode, or mode 0644 if there was none. Writes
-// NAME.new, syncs it to the disk and renames it: until then, and after a failure, the old file is unchanged. Returns
-// false on failure; errno then says why.
+// Replaces the file `name` by one with the content `text`. The new file has the mode of the old one, or 0644 if there
+// was none, in both cases without the bits of the umask. ReplaceFile writes NAME.new, syncs it to the disk and renames
+// it: until then, and after a failure, the old file is unchanged. Returns false on failure; errno then says why.
 bool ReplaceFile(const std::string& name, std::string_view text);
 
 }  // namespace weir

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kPrefix = "WEIR_";
-constexpr std::string_view kOldPrefix = "ORLY_";  // the settings' prefix before weir
+constexpr std::string_view kOldPrefix = "ORLY_";  // the prefix of ORLY, from which users may move to weir
 constexpr std::string_view kDefault = "default";
 constexpr std::string_view kInherited = "inherited from ";
 
@@ -22,7 +22,7 @@ std::optional<std::string_view> Find(const Environment& environment, const std::
   return found->second;
 }
 
-// Returns the first two words, each with the underscore behind it; empty if the name has no third word.
+// Returns the first two words, each with the underscore after it; empty if the name has no third word.
 std::string_view FirstTwoWords(std::string_view name) {
   const size_t first = name.find('_');
   const size_t second = first == name.npos ? name.npos : name.find('_', first + 1);

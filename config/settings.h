@@ -1,4 +1,4 @@
-// SettingTable: settings of the program, which the environment or the flags of the command line set. Each setting is a
+// SettingTable: the settings of a program, from the environment or from flags of the command line. Each setting is a
 // typed variable that is declared once, beside the code that uses it.
 //
 //   struct CacheSettings {
@@ -9,12 +9,13 @@
 //   }
 //
 // The default is the value that the variable has when it is declared. Load replaces it by the value of WEIR_<NAME> in
-// the environment, or else of ORLY_<NAME> (the prefix that was used before weir). After
+// the environment, or else of ORLY_<NAME> (the prefix of ORLY, another relay, from which users may move to weir). One
+// setting can take its default from another:
 //
 //   table.DefaultFrom("IMPORT_CACHE_SIZE_MB", "CACHE_SIZE_MB");
 //
-// the first setting takes the value of the second if the user gave the second and not the first. The table keeps a row
-// for every setting; `weir config` prints the rows, also as config/SETTINGS.md.
+// Here the first setting takes the value of the second if the user gave the second and not the first. The table keeps a
+// row for every setting; `weir config` prints the rows, also as config/SETTINGS.md.
 //
 // Not thread-safe: settings are read at start.
 #pragma once
@@ -45,7 +46,7 @@ struct SettingRow {
   std::string default_value;
   std::string value;
   bool hidden = false;  // true if `value` is masked, because it contains a secret
-  std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag such as "--port", or "inherited from …"
+  std::string source;   // "default", a variable such as "WEIR_PORT", a flag such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
@@ -91,9 +92,9 @@ class SettingTable {
   // these settings last.
   void ForEmbedding(std::string_view name);
 
-  // Reads every declared setting from the environment (a blank value is the same as none) and then from the flags,
-  // which take precedence. The error message has a line for each bad variable and flag, with its name, its value and
-  // the allowed values. After an error all declared variables keep the values that they had.
+  // Reads every declared setting from the environment (a blank value counts as none) and then from the flags, which
+  // take precedence. The error message has a line for each bad variable and flag, with its name, its value and the
+  // allowed values. After an error all declared variables keep the values that they had.
   Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
   // Returns a warning for each variable of the environment that starts with WEIR_ and is not declared here, with the

@@ -11,8 +11,8 @@ namespace weir {
 
 // Returns aligned columns for a terminal.
 std::string SettingsAsTable(const std::vector<SettingRow>& rows);
-// Returns lines that both `.` of sh and EnvironmentFile= of systemd read back as the same values. The line of a secret
-// is a comment.
+// Returns lines that both `.` of sh and EnvironmentFile= of systemd read back as the same values. The line of a masked
+// value is a comment.
 std::string SettingsAsEnv(const std::vector<SettingRow>& rows);
 // Returns an array with one object for each setting; every member is a string.
 std::string SettingsAsJson(const std::vector<SettingRow>& rows);

@@ -31,7 +31,8 @@ class [[nodiscard]] Status {
 };
 
 namespace internal {
-// Prints the message on standard error and aborts the process, because using a missing value is undefined behaviour.
+// Prints the message on standard error and aborts the process, because the use of a missing value would be undefined
+// behaviour.
 [[noreturn]] void StopWithoutValue(const Status& status);
 }  // namespace internal
 

@@ -11,7 +11,7 @@ namespace weir {
 void SyncDirectoryOf(const std::string& path);
 
 // Creates the directory and the missing directories above it, and syncs the name of each directory that it creates.
-// Returns success if `path` exists already, and an error if a directory cannot be created.
+// Returns success if `path` is a directory already, and an error if a directory cannot be created.
 std::error_code MakeDirectories(const std::string& path);
 
 }  // namespace weir

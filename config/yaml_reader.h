@@ -1,6 +1,5 @@
 // Reads configuration from YAML, such as limits for each endpoint. Every error message says where the error is, what
-// was found and what was expected. A file with an error is refused as a whole: the caller must discard the values that
-// it has read from it.
+// was found and what was expected. If a file has an error, the caller must discard all values that were read from it.
 //
 //   struct Endpoint {
 //     std::string name;
@@ -87,7 +86,7 @@ class YamlValue {
   // `read`.
   void Map(const std::function<void(YamlMap& map)>& read) const;
   // Calls `read` for each pair of a map whose keys the user chooses. If the value is no map, adds an error and does not
-  // call `read`. The errors show keys that are secrets as "…".
+  // call `read`. With Keys::kSecrets, errors show "…" in place of each key.
   enum class Keys : uint8_t { kNames, kSecrets };
   void Entries(const std::function<void(std::string_view key, YamlValue value)>& read, Keys keys = Keys::kNames) const;
 

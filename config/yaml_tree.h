@@ -1,7 +1,7 @@
-// YamlTree: a YAML document as a tree that knows the place of each value in the file. Only yaml_reader.cc uses it.
+// YamlTree: a YAML document as a tree that knows the place of each value in the file. It is a part of yaml_reader.cc.
 //
 // The parser stops at the first value beyond the bounds. An alias counts as all values that it stands for, so a small
-// file that unfolds to billions of values is refused. An alias within its own anchor is refused, too.
+// file that unfolds to billions of values is refused. An alias within the value that it stands for is refused, too.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,8 @@ class DrainEnvelope {
     double gulp_bytes = 0;
     Duration first_cycle{};  // length of a cycle that is assumed before the second gulp, and after a pause
     Duration min_cycle = std::chrono::milliseconds(500);
-    // A time without a gulp that is longer than this and than four times first_cycle is a pause, not a cycle.
+    // A time without a gulp is a pause, not a cycle, if it is longer than max_cycle and longer than four times
+    // first_cycle.
     Duration max_cycle = std::chrono::seconds(30);
   };
 
@@ -36,7 +37,7 @@ class DrainEnvelope {
   // Changes the assumed length of a cycle (Options::first_cycle).
   void SetFirstCycle(Duration first_cycle) { options_.first_cycle = first_cycle; }
 
-  // Returns the length of a cycle; before the first gulp this is the assumed length.
+  // Returns the length of a cycle; before the second gulp this is the assumed length.
   Duration cycle() const { return gulped_ ? cycle_ : options_.first_cycle; }
 
  private:

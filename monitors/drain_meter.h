@@ -6,8 +6,9 @@
 // throttle would lower its limit further and further (in a prototype the limit fell to 46 %).
 //
 // The engine reports drained bytes in large amounts ("gulps"), because a compaction reports its bytes only when it
-// ends. So the meter takes an average over the time of at least two usual gulps, in which the weight of older bytes and
-// seconds decreases exponentially. Between two gulps the rate is constant, but it falls if the next gulp is overdue.
+// ends. So the meter takes an average over at least 8 busy seconds and at least the time of two usual gulps. In this
+// average the weight of older bytes and seconds decreases exponentially. Between two gulps the rate is constant, but it
+// falls if the next gulp is overdue.
 //
 // Not thread-safe.
 #pragma once

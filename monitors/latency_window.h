@@ -1,4 +1,4 @@
-// LatencyWindow: keeps the last few hundred latencies of one kind of operation.
+// LatencyWindow: keeps the last latencies of one kind of operation, 512 by default.
 //
 // Threads: any thread may call any function. Record is two relaxed atomic operations and never waits. Summary and Mean
 // read every latency, which takes microseconds, so do not call them for each operation. While other threads record,

@@ -46,8 +46,8 @@ class LoadMonitor {
   void Stop();
 
   // Takes one sample now, in the calling thread, as the sampling thread does, then performs the requests of ForceFlush,
-  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves. Returns an
-  // error if the sample was not good. If a flush fails, only LastError returns the error.
+  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves. Returns an error if
+  // the sample was not good. The error of a flush is only in LastError, until the next sample.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
@@ -56,7 +56,7 @@ class LoadMonitor {
   // Returns the signals that are known without the engine, such as memory. They are sampled even while the engine does
   // not answer. The sample has no time if the probe does not sample these signals separately (LoadProbe::ProbeProcess).
   LoadSample ProcessSample() const;
-  // Returns the error of the newest sample or flush; success if both succeeded.
+  // Returns the error of the newest sample, or else of the flush after it; success if there was none.
   Status LastError() const;
 
   Duration sample_interval() const { return settings_.sample_interval; }
@@ -71,8 +71,9 @@ class LoadMonitor {
   void RecordReadLatency(Duration d) { read_latencies_.Record(d); }
   void RecordWriteLatency(Duration d) { write_latencies_.Record(d); }
 
-  // Advice for a program that uses the monitor without a limiter (throttle/adaptive_limiter.h). It is based on the last
-  // good sample, the recent latencies and MonitorSettings. The delays are for each operation; 0: no delay.
+  // Advice for a program that uses the monitor without a limiter (throttle/adaptive_limiter.h). The first two functions
+  // compare the last good sample and the mean latency with MonitorSettings, and ask the probe. The delays are for each
+  // operation; 0 means no delay. That of writes follows the last good sample, that of reads the mean read latency.
   bool ShouldThrottleWrites() const;
   bool ShouldThrottleReads() const;
   Duration RecommendedWriteDelay() const;

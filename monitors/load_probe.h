@@ -20,18 +20,20 @@ class LoadProbe {
   // The monitor calls at most one of the next four functions at a time.
   // ProbeProcess adds the signals that are known without the engine, such as memory, to an empty sample. The monitor
   // keeps them while the engine does not answer, and passes the same sample to Probe. If nothing is known without the
-  // engine, ProbeProcess adds nothing and Probe adds all signals.
+  // engine, ProbeProcess adds nothing and Probe adds all signals. After an error of ProbeProcess, the monitor does not
+  // call Probe.
   virtual Status ProbeProcess(LoadSample*) { return Status(); }
   // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error the monitor keeps
   // the previous sample.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
   // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
-  // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size.
+  // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size. The probe may
+  // give the cache more, for example as much as is in use.
   virtual void SetCacheShare(double /*share*/) {}
 
   // These two return true if, according to the last good sample, writes or reads should be throttled because of the
-  // engine's state. LoadMonitor also compares thresholds of its own. The default is true if a signal that acts on this
+  // engine's state. LoadMonitor also compares thresholds of its own. The default is true if a signal that limits this
   // kind of work is above 1.0. Any thread may call these two, even while another function runs.
   virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
     return sample.IsAbove(1, &Signal::acts_on_writes);

@@ -1,7 +1,8 @@
-// The load of a storage engine at one moment, as signals that the throttle can compare: every level is 0 when the
-// engine is idle and 1.0 when the engine itself would begin to brake (to slow down or stop writes). The throttle keeps
-// levels near a setpoint below 1.0 (throttle/adaptive_limiter.h); the bytes of work that it lets through are called
-// admitted.
+// The load of a storage engine at one moment, as signals that the throttle can compare. The level of an engine's signal
+// is 0 when the engine is idle, and 1.0 when the engine itself would begin to brake (to slow down or stop writes). The
+// signals `memory` and `own` are at 1.0 when the program uses as much memory as it should use at most. The throttle
+// keeps the levels at or below a setpoint, usually below 1.0 (throttle/adaptive_limiter.h). The bytes of work that it
+// lets through are called admitted.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace weir {
 struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
-  // The part of the level that comes from waiting work, which the program has accepted but which is not admitted or not
-  // done yet. Limits do not depend on this part: a limit that became tighter when its own queue grew would make the
+  // The part of the level that comes from waiting work: work that the program has accepted, but that is not admitted or
+  // not done yet. Limits do not depend on this part: a limit that became tighter when its own queue grew would make the
   // queue longer still, and never let it shrink.
   double waiting = 0;
   // The lowest setpoint that the throttle uses for this signal. It is above 0 for a signal whose level does not fall
@@ -31,16 +32,17 @@ struct Signal {
   // signal with bytes_per_level 0 is shown, but limits nothing.
   double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 while the engine drains nothing
   Duration dead_time{};               // time from a change of the inflow until the level's trend shows it
-  double drain_bytes_per_second = 0;  // rate at which the busy engine drains, in admitted bytes; 0: not known
+  double drain_bytes_per_second = 0;  // rate at which the busy engine works off (drains) admitted bytes; 0: not known
 
-  // True if admitted bytes raise the level within one tick of the limiter. The throttle may then raise a limit as
-  // quickly as it lowers it.
+  // True if admitted bytes raise the level within one tick of the limiter. Below the setpoint the throttle may then
+  // react to this signal more strongly, but at most as strongly as above it.
   bool shows_inflow_at_once = false;
 
   // The kinds of work that the throttle limits because of this signal.
   bool acts_on_writes = true;
   bool acts_on_reads = false;  // limits only scans, unless acts_on_cheap_reads is true
-  // True if cheap reads (all reads that are no scans) raise the level, too, such as the level of output buffers.
+  // True if cheap reads (reads that are no scans) raise the level, too, for example because they fill output buffers.
+  // The throttle then also limits cheap reads.
   bool acts_on_cheap_reads = false;
 
   // Returns the level that limits depend on: the level without its waiting part.
@@ -90,8 +92,8 @@ struct LoadSample {
     return nullptr;
   }
 
-  // Returns true if judged() is above `level` for a signal that limits the kind of work that `acts_on_it` selects, such
-  // as &Signal::acts_on_writes.
+  // Returns true if judged() is above `level` for at least one signal that limits the given kind of work. `acts_on_it`
+  // selects the kind, for example &Signal::acts_on_writes.
   bool IsAbove(double level, bool Signal::*acts_on_it) const {
     return std::ranges::any_of(
         signals(), [&](const Signal& s) { return s.bytes_per_level > 0 && s.*acts_on_it && s.judged() > level; });

@@ -1,7 +1,7 @@
 // The geometry of an engine with a log-structured merge tree (LSM), such as RocksDB: the sizes of its parts and the
-// points at which it brakes. The geometry does not change while the engine is open. This file also decides how weir
-// changes these sizes and points when it opens an engine. The code calls no engine, so it can also prepare the
-// simulated engine of bench/simulator.
+// points at which it brakes. weir assumes that the geometry does not change while the engine is open. This file also
+// decides how weir changes these sizes and points before the engine is opened. The code calls no engine, so it can also
+// prepare the simulated engine of bench/simulator.
 //
 // Writes fill memtables in memory; a flush makes files of them in level 0 (L0), and compactions move these down the
 // tree. "Debt" is the bytes that wait for compaction.
@@ -59,13 +59,15 @@ struct LsmBrakes {
 };
 LsmBrakes BrakesOf(const LsmGeometry& geometry);
 
-// Returns the geometry with which weir opens an engine: with its brakes moved, and with flushes that make L0 match L1.
+// Returns the geometry that weir gives an engine before it is opened: with its brakes moved, and with flushes that make
+// L0 match L1.
 //
 // L0 is compacted together with all of L1. If L0 is much smaller than L1 when its compaction begins, most of the work
 // rewrites L1. So if `given` flushes one buffer at a time, the result flushes as many together as make L0 about as
-// large as L1 (RocksDB's own advice), but at most half of the buffers. The engine gets one more buffer for each that
-// waits to be flushed with others. In the storm recipe (bench/storm) two buffers are flushed together: bulk work rises
-// from 5.2 to 6.7 MB/s, with fewer files in L0. RocksDB's defaults match already.
+// large as L1 (RocksDB's own advice), but at most half of the buffers. With universal compaction, which has no L1, it
+// is always half of the buffers. The engine gets one more buffer for each that waits to be flushed with others. In the
+// storm recipe (the usual engine of bench/storm) two buffers are flushed together: bulk work rises from 5.2 to 6.7
+// MB/s, with fewer files in L0. RocksDB's defaults match already.
 LsmGeometry PreparedGeometry(LsmGeometry given);
 
 }  // namespace weir

@@ -1,6 +1,5 @@
-// LsmSignals: turns the raw facts of a log-structured engine (lsm_geometry.h) into the signals that the throttle acts
-// on (load_sample.h). The code calls no engine, so it is used for RocksDB and for the simulated engine of
-// bench/simulator.
+// LsmSignals: turns the raw facts of a log-structured engine (lsm_geometry.h) into signals (load_sample.h). The code
+// calls no engine, so it can be used for RocksDB and for the simulated engine of bench/simulator.
 //
 // Not thread-safe. Each engine, or each column family of one, has an object of its own.
 #pragma once
@@ -18,18 +17,18 @@ namespace weir {
 
 // The facts that the caller reads at each sample.
 struct LsmFacts {
-  uint64_t memtable_bytes = 0;  // an immutable memtable counts as a whole write buffer, as in the engine
-  int immutable_memtables = 0;  // full memtables that wait for a flush
+  uint64_t memtable_bytes = 0;  // all memtables; an immutable one counts as a whole write buffer
+  int immutable_memtables = 0;  // full memtables that are not flushed yet
   uint64_t l0_files = 0;        // sorted runs if LsmGeometry::counts_runs is true
   uint64_t l0_bytes = 0;
   uint64_t pending_compaction_bytes = 0;
   double deepest_score = 0;                // highest compaction score of the levels below L0
   bool flushing = false;                   // true if a flush runs or will start soon
   bool compacting = false;                 // true if a compaction runs or will start soon
-  double background_bytes_per_second = 0;  // present I/O limit of flushes and compactions; 0: that of the geometry
+  double background_bytes_per_second = 0;  // I/O limit of flushes and compactions; 0: as before
 
-  // Sums since any fixed moment; only their changes matter. An engine with several column families has one sum for all,
-  // because they share the threads that flush and compact.
+  // These are sums since any fixed moment; only their changes matter. An engine with several column families has one
+  // sum for all, because the families share the threads that flush and compact.
   uint64_t total_flushed_bytes = 0;  // bytes written into L0 and its blob files
   uint64_t total_drained_bytes = 0;  // bytes taken out of L0; with sorted runs: the bytes of a flush for each run gone
   uint64_t total_compacted_bytes = 0;   // bytes written by compactions that have ended
@@ -47,10 +46,10 @@ class LsmSignals {
   // Adds the signals memtables, l0, score and debt (rocksdb_monitor.h) to the sample. All but score limit work.
   void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
 
-  // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or as assumed before the
-  // first measurement.
+  // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or before the first
+  // measurement an assumed speed; at most the I/O limit, if there is one.
   double BackgroundBytesPerSecond() const;
-  // Returns the time between two compactions of L0.
+  // Returns the time between two compactions of L0, as measured, or before that an assumed time.
   Duration l0_cycle() const { return l0_envelope_.cycle(); }
 
  private:

@@ -18,22 +18,22 @@ namespace weir {
 struct MemoryFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
-  std::string process = "self";  // for ReadRoom; the id of another process means the cgroups of that process
+  std::string process = "self";  // the process whose cgroups ReadRoom reads: "self", or the id of another
 };
 
 struct MemoryUse {
-  std::optional<uint64_t> jemalloc_bytes;  // jemalloc's stats.allocated; nullopt if jemalloc is not linked
+  std::optional<uint64_t> jemalloc_bytes;  // jemalloc's stats.allocated; nullopt if jemalloc is not linked or fails
   uint64_t anonymous_bytes = 0;            // resident bytes that are not backed by a file
 
   // Returns the used bytes.
   uint64_t bytes() const { return jemalloc_bytes.value_or(anonymous_bytes); }
-  // Returns the resident bytes that jemalloc holds beyond those that are allocated; 0 if jemalloc is not linked.
+  // Returns the anonymous resident bytes beyond those that jemalloc has allocated; 0 if jemalloc is not linked.
   uint64_t kept_bytes() const { return anonymous_bytes - std::min(anonymous_bytes, bytes()); }
 };
 
 struct MemoryRoom {
-  // The lowest memory limit of the process's cgroup and the cgroups above it, and the memory use of the cgroup with
-  // this limit. Both are nullopt if there is no limit.
+  // The lowest memory limit among the cgroup of the process and the cgroups above it, and the memory use of the cgroup
+  // that has this limit. Both are nullopt if there is no limit.
   std::optional<uint64_t> cgroup_limit_bytes;
   std::optional<uint64_t> cgroup_used_bytes;  // without page cache
   uint64_t host_available_bytes = 0;          // MemAvailable in /proc/meminfo

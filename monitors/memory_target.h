@@ -24,13 +24,13 @@ void Declare(SettingTable& table, MemoryTargetSettings& settings);
 
 inline constexpr double kShareOfFree = 0.66;
 
-// The multiple of the target at which the throttle's emergency begins (throttle/adaptive_limiter.h), unless an operator
-// sets another (WEIR_RATE_LIMIT_EMERGENCY).
+// The multiple of the target at which the throttle's emergency begins (throttle/adaptive_limiter.h), unless the
+// operator sets another (WEIR_RATE_LIMIT_EMERGENCY).
 inline constexpr double kEmergencyOfTarget = 1.167;
 
-// The lowest setpoint for memory, as a share of the target, even if the setpoint of the other signals is lower. Waiting
-// does not empty a cache, so a lower setpoint would stop bulk work for good (in a simulated burst, bulk work got 813
-// B/s with a setpoint of 0.17, and 3.8 MB/s with 0.20).
+// The lowest setpoint for the signals memory and own, even if the setpoint of the other signals is lower. Waiting does
+// not empty a cache, so a lower setpoint could stop bulk work for good (in a simulated burst, bulk work got 813 B/s
+// with a setpoint of 0.17, and 3.8 MB/s with 0.20).
 inline constexpr double kLeastMemorySetpoint = 0.70;
 // The largest share of the target that caches and write buffers may take. It is below kLeastMemorySetpoint, so that the
 // throttle has room to act.
@@ -39,8 +39,8 @@ static_assert(kLargestEngineShare < kLeastMemorySetpoint);
 // The share of the target that caches and write buffers get if the user does not set their sizes.
 inline constexpr double kUsualEngineShare = 0.50;
 
-// Returns the target in bytes. If a cgroup has a limit, lowers the target so that an emergency, which begins at
-// `emergency` times the target, begins before the kernel kills the process. Returns an error if target_memory_mb is 0
+// Returns the target in bytes. If a cgroup has a limit, the target is low enough for an emergency, which begins at
+// `emergency` times the target, to begin before the kernel kills the process. Returns an error if target_memory_mb is 0
 // and the free memory cannot be read.
 Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe,
                                      double emergency = kEmergencyOfTarget);

@@ -20,7 +20,7 @@
 namespace weir {
 
 enum class OwnUse : uint8_t {
-  kHeld,     // any other memory
+  kHeld,     // memory that does not belong to waiting work
   kWaiting,  // memory of work that the program has accepted, but that is not admitted or not done yet
 };
 

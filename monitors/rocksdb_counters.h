@@ -1,5 +1,5 @@
 // Reads RocksDB's own counters as numbers. Reading them takes about 140 µs for each column family under load (RocksDB
-// writes a hundred strings), so the monitor does it once a second, not at every sample.
+// writes a hundred strings), so the monitor usually does it once a second, not at every sample.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RocksDbLevel {
   double score = 0;  // compaction score: from 1.0 on RocksDB compacts the level
 };
 
-// The counters of one column family since it was opened.
+// The counters of one column family since it was opened, and its present levels.
 struct RocksDbCounters {
   int base_level = 1;                // the level that L0 is compacted to
   double drained_from_l0_bytes = 0;  // bytes that went from L0 into the base level, rewritten or moved
@@ -29,7 +29,7 @@ struct RocksDbCounters {
   double l0_files = 0;
   double l0_bytes = 0;
   std::vector<RocksDbLevel> levels;  // from L0 to the last level that has files
-  double highest_score = 0;          // highest below L0; the score of L0 is 5 to 7 long before RocksDB brakes
+  double highest_score = 0;          // highest of the levels below L0; the score of L0 is 5 to 7 when `l0` is 1.0
   uint64_t slowdowns = 0;            // how often RocksDB slowed writes down
   uint64_t stops = 0;                // how often RocksDB stopped writes
   std::map<std::string, uint64_t> stall_causes;  // counts by RocksDB's name of the cause; causes with 0 are included
@@ -55,7 +55,7 @@ class DiskRatio {
   // Adds the bytes that left the memtables since the last call: `user_bytes` as the program wrote them, `flushed_bytes`
   // as they are on disk. `user_bytes` may be a little below 0.
   void Update(double user_bytes, double flushed_bytes);
-  double value() const;  // 1 at first; always within 0.0001 and 2
+  double value() const;  // 1 at first; always between 0.0001 and 2
 
  private:
   double memory_bytes_;  // bytes over which the average is taken

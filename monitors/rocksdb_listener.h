@@ -25,8 +25,8 @@ class RocksDbListener final : public rocksdb::EventListener {
   // With a `compaction_nice` of 0 compactions keep their priority.
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
-  // Changes the nice value; call it before the database is opened. A program needs this if it raises the nice value of
-  // its own threads and they must still have priority over compactions.
+  // Changes the nice value; call it before the database is opened. It is for a program that raises the nice value of
+  // its own threads, if they must still have priority over compactions.
   void SetCompactionNice(int nice) { compaction_nice_ = nice; }
 
   // RocksDB calls this with the mutex of the database held, so it only counts.
@@ -51,7 +51,7 @@ class RocksDbListener final : public rocksdb::EventListener {
       setpriority(PRIO_PROCESS, thread, compaction_nice_);
   }
 
-  // These return how often RocksDB began to slow writes down, and to stop them.
+  // These return how often a column family began to slow writes down, and to stop them.
   uint64_t slowdowns() const { return slowdowns_.load(std::memory_order_relaxed); }
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
 

@@ -6,16 +6,16 @@
 //   …
 //   monitor.Detach();  // before the database or a handle is closed
 //
-// Its signals (load_sample.h); the first four are those of the column family with the highest level:
+// Its signals (load_sample.h); each of the first four is that of the column family in which it is highest:
 //   memtables  how near RocksDB is to braking because flushes are too slow
 //   l0         how near RocksDB is to braking because of the files in level 0; falls only gradually (drain_envelope.h)
 //   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
 //   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of that
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
-// At a level of 1.0 RocksDB begins to brake. A database that PrepareRocksDb prepared brakes later; there `l0` is 1.0
-// about midway between the numbers of files at which writes would have been slowed down and stopped
-// (LsmGeometry::L0FilesAtOne).
+// When memtables, l0 or debt is 1.0, RocksDB begins to brake. If PrepareRocksDb has moved the brakes, RocksDB brakes
+// later because of memtables and L0; `l0` is then 1.0 about midway between the numbers of files at which writes would
+// have been slowed down and stopped (LsmGeometry::L0FilesAtOne).
 //
 // Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
 // for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with

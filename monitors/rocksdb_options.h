@@ -7,10 +7,11 @@
 //   weir::RocksDbMonitor monitor(db, {}, prepared.value());
 //
 // PrepareRocksDb gives all column families one block cache and one WriteBufferManager that is charged to the cache,
-// unless the program set its own; their sizes come from the memory target. It makes L0 match L1 in size, and moves
-// RocksDB's own brakes to higher figures, where they stay as a safety net (lsm_geometry.h). It adds a listener that
-// counts how often RocksDB brakes, and that gives RocksDB's compaction threads a nice value of 5; these threads belong
-// to the Env, so other databases of the process use them, too. All other options stay as the program set them.
+// unless the program set its own; their sizes come from the memory target. It adds a listener that counts how often
+// RocksDB brakes. With EngineBrakes::kMoved it also makes L0 match L1 in size (not with atomic_flush), and moves
+// RocksDB's own brakes to higher figures, where they stay as a safety net (lsm_geometry.h). The listener then gives
+// RocksDB's compaction threads a nice value of 5; these threads belong to the Env, so other databases of the process
+// use them, too. All other options stay as the program set them.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,9 @@
 namespace weir {
 
 // kMoved: the brakes are moved to figures so high that a limiter acts before them. Then a limiter must run as long as
-// the program writes to the database: without one, moved brakes are worse than untouched ones (in the storm recipe,
-// bench/storm, an interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as the program set
-// them, no flushes are merged, and compactions keep their priority.
+// the program writes to the database: without one, moved brakes are worse than untouched ones (in the storm recipe, the
+// usual engine of bench/storm, an interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as
+// the program set them, weir merges no flushes, and compactions keep their priority.
 enum class EngineBrakes { kMoved, kAsSet };
 
 class RocksDbListener;
@@ -61,8 +62,8 @@ Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions
                                        std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 
-// Returns an error if the column family `family` has neither level nor universal compaction: weir does not know how
-// near other styles are to their brakes.
+// Returns an error if the column family `family` has neither level nor universal compaction: with another style, weir
+// does not know how near the family is to its brakes.
 Status CheckCompaction(const rocksdb::ColumnFamilyOptions& options, const std::string& family);
 
 // Returns the geometry that RocksDB has with these options: its sizes, and the points at which it brakes.

@@ -1,5 +1,5 @@
 // Smoothed: an average over time in which the weight of older values falls exponentially. It does not depend on the
-// length of the steps: n steps of dt/n give the same as one step of dt.
+// length of the steps: for a constant value, n steps of dt/n give the same as one step of dt.
 #pragma once
 
 #include <cmath>

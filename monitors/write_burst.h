@@ -1,7 +1,7 @@
-// WriteBurst: computes how many bytes the throttle may admit at once without a visible step of any level: the amount of
-// writes that fills half a write buffer of a column family, for the family for which this amount is the smallest. The
-// latest writes show which share of the bytes each family receives. A family that receives none does not matter,
-// however small its buffer is.
+// WriteBurst: computes how many bytes the throttle may admit at once without a visible step of any level: half a write
+// buffer of the column family that receives most of the writes, or less if these bytes would fill half a buffer of
+// another family sooner. The latest writes show which share of the bytes each family receives. A family that receives
+// none hardly matters, however small its buffer is.
 //
 // Not thread-safe.
 #pragma once
@@ -21,7 +21,8 @@ class WriteBurst {
   void Took(size_t family, double bytes);
 
   // Returns the share of the latest writes that this family received. Until something was written it is 1 for every
-  // family, because each may be the one that receives everything.
+  // family, because each may be the one that receives everything. It approaches the true share as more than 64 KiB are
+  // written.
   double ShareOf(size_t family) const;
 
   // Returns half the buffer of the family that receives most, or less if half the buffer of another family would be

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint8_t kNoDigit = 16;
 
-// A table, because every event has 192 digits to look up.
+// A table, because every event has 256 digits to look up.
 constexpr std::array<uint8_t, 256> LowerHexValues() {
   std::array<uint8_t, 256> values{};
   for (size_t c = 0; c < values.size(); ++c) {

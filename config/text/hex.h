@@ -1,4 +1,4 @@
-// Digits: decimal ones, and bytes as hexadecimal digits.
+// Reads and writes bytes as hexadecimal digits, and recognises decimal digits.
 #pragma once
 
 #include <cstddef>

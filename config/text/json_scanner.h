@@ -39,7 +39,7 @@ class JsonScanner {
  public:
   // The result of NextItem: another item, the closing bracket, or an error.
   enum class Step : uint8_t { kItem, kEnd, kError };
-  static constexpr int kMaxDepth = 32;  // the deepest nesting of arrays and objects that SkipValue accepts
+  static constexpr int kMaxDepth = 32;  // the most arrays and objects around a value that SkipValue accepts
 
   // `text` must be valid UTF-8 (simdjson::validate_utf8) and needs no padding behind its end. If `gaps` is not null,
   // the scanner appends to it each run of white space between tokens. `text` and `gaps` must outlive the scanner.

@@ -33,7 +33,8 @@ class JsonWriter {
 
   void String(std::string_view text);
   void Bool(bool value);
-  // Writes the shortest text that reads back as the same number. Writes null for an infinite number or NaN.
+  // Writes the number as FormatNumber (parse.h) does, which reads back as the same number. Writes null for an infinite
+  // number or NaN.
   void Number(double value);
   // Writes the number rounded to `digits` significant digits. Writes null for an infinite number or NaN.
   void Number(double value, int digits);

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// The second to choose, the first or the last of the day, if the text names only a day.
+// Selects the first or the last second of the day, for a text that names only a day.
 enum class OfTheDay : uint8_t { kFirst, kLast };
 
 // Returns the seconds since 1970 of a text such as "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times

@@ -1,6 +1,6 @@
-// HashOfName: a hash for names that untrusted clients choose. HashedName is a name together with its hash: an unordered
-// map with std::string keys that uses HashName and SameName finds a HashedName without computing the hash again or
-// copying the name.
+// HashOfName: a hash for names that untrusted clients choose. HashedName is a name together with its hash. An unordered
+// map with std::string keys that uses HashName and SameName finds a HashedName without hashing or copying the name
+// again.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ uint64_t ReadWord(const char* at) {
 // choose 100,000 names with the same hash.
 inline const uint64_t kNameSeed = uint64_t{std::random_device()()} << 32 | std::random_device()();
 
-// Returns the hash of `name`, which is valid in this process only. The last eight bytes may overlap the eight bytes
-// before, because reading the rest byte by byte takes 2 ns more. Both halves of a product are needed: the lower bits
-// alone do not depend on the last characters of a name.
+// Returns the hash of `name`, which is valid in this process only. The last eight bytes that are read may overlap the
+// eight before them, because reading the rest byte by byte takes 2 ns more. Both halves of a product are needed: its
+// lowest bits alone do not depend on the last characters of a name.
 inline uint64_t HashOfName(std::string_view name) {
   const char* at = name.data();
   const char* end = at + name.size();

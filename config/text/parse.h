@@ -1,6 +1,5 @@
-// Converts text to values and values to text. The Parse functions ignore blanks around the text, and nothing else.
-// Their errors complete a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number within
-// 1..65535".
+// Converts text to values and values to text. The Parse functions ignore blanks around the text. Their errors complete
+// a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number within 1..65535".
 #pragma once
 
 #include <cstdint>
@@ -26,10 +25,11 @@ Result<double> ParseNumber(std::string_view text, const NumberRange& range);
 // These two accept whole decimal numbers within the range.
 Result<int64_t> ParseInteger(std::string_view text, const NumberRange& range);
 Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range);
-// Returns the index of the word that equals the text, whether in upper or lower case.
+// Returns the index of the first word that equals the text, whether in upper or lower case.
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words);
 
-// Returns the shortest text that ParseNumber reads back as `number`, which must be finite.
+// Returns a text that ParseNumber reads back as `number`, with no more digits than that needs. Has an exponent only for
+// numbers from 1e15 on and below 1e-6. `number` must be finite.
 std::string FormatNumber(double number);
 std::string FormatRange(const NumberRange& range);         // "0.05..1"
 std::string FormatRangeAndUnit(const NumberRange& range);  // "0.05..1 (fraction)"
@@ -38,13 +38,13 @@ std::string Join(const std::vector<std::string>& words, std::string_view separat
 // Returns the part of `text` without the spaces, tabs and line ends around it.
 std::string_view TrimBlanks(std::string_view text);
 
-// Returns a user's text in a form that fits into a one-line message: its first 60 bytes as AsText (readable.h) writes
-// them. A longer text is cut between two characters and ends with "...".
+// Returns a user's text in a form that fits into a one-line message: at most its first 60 bytes, as AsText (readable.h)
+// writes them. A longer text is cut between two characters and ends with "...".
 std::string Printable(std::string_view text);
 
 // Returns the candidate that is nearest to `name` by edit distance, or the first of equally near ones; the result
-// points into `candidates`. Returns an empty text if every candidate differs by more than a third of the characters of
-// `name`, or by more than four.
+// points into `candidates`. Returns an empty text if every candidate differs in more than a third of the bytes of
+// `name`, or in more than four.
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace weir

@@ -44,7 +44,8 @@ struct Neo4jMonitorSettings {
 // Declares all settings except `monitor` and the budget, which the settings of the RocksDB monitor declare.
 void Declare(SettingTable& table, Neo4jMonitorSettings& settings);
 
-// The figures from which the newest good sample was computed, for displays.
+// The figures from which the newest good sample was computed, for displays. `own_bytes` and `memory` may be newer: they
+// are also read while the server does not answer.
 struct Neo4jDetails {
   uint64_t transactions = 0;  // open transactions that the server shows, except the monitor's
   uint64_t in_flight = 0;     // transactions of this program without an answer
@@ -89,7 +90,7 @@ class Neo4jMonitor final : public LoadMonitor {
     TimePoint begun_;
     bool failed_ = false;
   };
-  // Begins a transaction that writes about `bytes` bytes. Any thread may call it, and destroy the result.
+  // Counts a transaction that writes about `bytes` bytes as begun. Any thread may call it, and destroy the result.
   [[nodiscard]] Transaction Begin(uint64_t bytes);
 
   // Reports memory of the program that grows with its load: `bytes` when it allocates them, and the same number below 0

@@ -4,12 +4,12 @@
 //   monitor.Start();
 //
 // Its signals (load_sample.h):
-//   wal      log written since the redo point of the last checkpoint / 1.6 times max_wal_size. A checkpoint that keeps
-//            pace ends below 0.63; at 1.0 it is far behind
+//   wal      log written since the redo point of the last checkpoint (where a recovery would begin) / 1.6 times
+//            max_wal_size. A checkpoint that keeps pace ends below 0.63; at 1.0 it is far behind
 //   replica  log that the slowest standby has not replayed / a budget. Standbys are compared if they stream, replay and
 //            have answered in the last 15 s (by their own clocks); the signal is absent if there are none
-//   standby  seconds for which a commit has waited for a standby's answer, at most 3; so 1.0 after one second. This
-//            signal is needed because, if no standby answers, the log does not grow and no standby lags
+//   standby  seconds for which a commit has waited for a standby's answer, at most 3; so 1.0 after one second. If no
+//            standby answers, this signal alone shows it: the log does not grow, and no standby lags
 //   waiting  sessions that wait for a lock or for a standby's answer / a threshold; shown, limits nothing: waiting work
 //            has been admitted already, and the signals above say why it waits
 //   own      bytes that the program reported by AddOwnBytes / their budget
@@ -19,8 +19,9 @@
 // The signals own and memory are known even if the server does not answer (LoadMonitor::ProcessSample).
 //
 // The monitor sends one short query for each sample, on a connection of its own. If the server does not answer in time,
-// the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second, then twice as
-// long each time, up to 8 s. The monitor's role needs pg_monitor. The server must be a primary, not a standby.
+// the sample fails (LoadMonitor) and the connection is closed. The monitor connects again after a second; after each
+// failure it waits twice as long, up to 8 s. The monitor's role must inherit pg_monitor. The server must be a primary,
+// not a standby.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ struct PostgresMonitorSettings {
 // `monitor` and own_budget_mb.
 void Declare(SettingTable& table, PostgresMonitorSettings& settings);
 
-// The figures from which the newest good sample was computed, for displays.
+// The figures from which the newest good sample was computed, for displays. `own_bytes` and `memory` may be newer: they
+// are also read while the server does not answer.
 struct PostgresDetails {
   int server_version = 0;            // in the form of libpq: 150006
   uint64_t wal_bytes = 0;            // bytes of log since the redo point of the last checkpoint

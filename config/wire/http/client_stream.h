@@ -1,6 +1,6 @@
 // ClientStream: a TCP connection to a server, with or without TLS. Its calls block at most until a given time, or until
-// about 50 ms after a stop was requested. With TLS, a stream accepts only a certificate for the server's name, unless
-// Server::verify is false.
+// about 50 ms after a stop was requested. With TLS, a stream accepts only a trusted certificate for the server's name
+// or address, unless Server::verify is false.
 //
 //   ClientStream stream({.host = "example.com", .port = "443", .tls = true});
 //   ClientStream::Error error = stream.Connect({.end = now + timeout, .stop = stop});
@@ -36,9 +36,9 @@ class ClientStream {
     enum Kind {
       kNone,
       kLate,           // the patience ended: its end has passed, or a stop was requested
-      kNobodyListens,  // no address of the server accepted a connection
+      kNobodyListens,  // connecting failed at all addresses before the patience ended
       kEnded,          // the server ended the connection before Receive got a byte
-      kCut,            // kEnded without the closing message of TLS: the data may be incomplete
+      kCut,            // kEnded without the closing message of TLS: data may be missing
       kOther,          // for example an unknown host, a refused certificate, or a failed Send
     };
     Kind kind = kNone;
@@ -54,7 +54,8 @@ class ClientStream {
 
   // Tries the addresses of the host one after the other; each gets a share of the remaining time. Call it once, before
   // all other functions. After an error the stream is of no further use. If the patience ends during the look-up of the
-  // name, the look-up goes on in a thread of its own and its result is dropped.
+  // name, the look-up goes on in a thread of its own and its result is dropped. Throws std::system_error if that thread
+  // cannot be made.
   Error Connect(const Patience& patience);
   // Sends all bytes. After an error it is not known how many of them the server has received.
   Error Send(std::string_view bytes, const Patience& patience);

@@ -1,5 +1,5 @@
-// Sends HTTP/1.1 requests to another server. A call blocks until the answer is complete, the timeout has passed or a
-// stop is requested.
+// Sends HTTP/1.1 requests to another server. A call blocks until the answer is complete, an error occurs, the timeout
+// has passed or a stop is requested.
 //
 //   HttpAnswer answer = CallHttp(url, {.path = "/healthz", .timeout = std::chrono::seconds(1)});
 //   if (!answer.ok()) … answer.problem …
@@ -33,11 +33,11 @@ struct HttpAnswer {
   // Empty if there is an answer, whatever its status. Otherwise a part of a sentence, such as "cannot connect to
   // 127.0.0.1:3335: Connection refused"; the other members are then empty or 0, but nobody_listens may be true.
   std::string problem;
-  bool nobody_listens = false;  // true if no address of the server accepted a connection
+  bool nobody_listens = false;  // true if connecting failed at all addresses before the timeout
 
   bool ok() const { return problem.empty(); }
-  // Returns the value of the first header with this name, whose case does not matter; empty if there is none. The value
-  // lives as long as the answer.
+  // Returns the value of the first header with this name, written in upper or lower case; empty if there is none. The
+  // value lives as long as the answer.
   std::string_view Header(std::string_view name) const;
 };
 
@@ -56,15 +56,18 @@ struct HttpCall {
   bool verify = true;
 
   // If set, the call passes each piece of the body of an answer with status 200 to on_piece, in the calling thread, and
-  // leaves HttpAnswer::body empty. There may be any number of pieces; the timeout then limits the wait for each of
-  // them. If on_piece returns false, the call ends without a problem. on_piece is not called for an answer with another
-  // status.
+  // leaves HttpAnswer::body empty. There may be any number of pieces; the timeout then limits the wait for the headers,
+  // and after them each wait for more bytes. If on_piece returns false, the call ends without a problem. on_piece is
+  // not called for an answer with another status.
   std::function<bool(const HttpAnswer& head, std::string_view piece)> on_piece;
 };
 
 // Sends the request once, over a connection of its own, and returns the answer.
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
 
+// HttpConnection: sends one request after the other to one server, over a connection that it keeps. TLS is checked by
+// the `ca_file` and `verify` of the call that connects.
+//
 // Threads: only one thread at a time may use a connection.
 class HttpConnection {
  public:
@@ -73,8 +76,9 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Sends the request and returns the answer. Connects first if there is no connection, or if the server or the last
-  // call ended it. Sends the request only once, because the server may have executed a request that it did not answer.
+  // Sends the request and returns the answer. Connects first if there is no connection, if the server or the last call
+  // ended it, or if bytes have arrived on it that belong to no answer. Sends the request only once, because the server
+  // may have executed a request that it did not answer.
   HttpAnswer Ask(const HttpCall& call);
 
  private:

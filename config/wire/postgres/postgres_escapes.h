@@ -1,11 +1,11 @@
 // PostgresEscapes: counts how often an overloaded PostgreSQL has protected itself (LoadSample::escapes) since weir
 // began to watch it.
 //
-// A requested checkpoint is an escape if, at the sample before, the log was larger than max_wal_size. Other requested
-// checkpoints are no escapes: a log that fills up requests them, and they are frequent on a server that keeps pace. A
-// session that has to sync a file itself is an escape, because the checkpointer, which usually does that, has no room
-// left in its queue. A session that writes pages itself is no escape: it does so with every page that it adds to a
-// table, so bulk work would count as thousands of escapes a second.
+// A requested checkpoint is an escape if the log was larger than max_wal_size at the last Count before it. Other
+// requested checkpoints are no escapes: a log that fills up requests them, and they are frequent on a server that keeps
+// pace. Each file that a session has to sync itself is an escape, because the checkpointer, which usually does that,
+// has no room left in its queue. A page that a session writes itself is no escape: the session writes each page that it
+// adds to a table, so bulk work would count as thousands of escapes a second.
 //
 // Not thread-safe.
 #pragma once
@@ -23,11 +23,11 @@ class PostgresEscapes {
     bool log_is_beyond = false;          // true if the log is larger than max_wal_size
   };
 
-  // Makes the next Count only a starting point. Call it for a new connection: another server, or one that was
-  // restarted, has counts of its own.
+  // Makes the next Count add nothing, and only store the figures. Call it for a new connection: another server, or one
+  // that was restarted, has counts of its own.
   void Forget() { before_.reset(); }
-  // Adds the escapes since the last call. Adds none if a figure has become smaller, because the server has then reset
-  // it.
+  // Adds the escapes since the last call. The first call adds none. Adds none either if a figure has become smaller,
+  // because the server has then reset it.
   void Count(const Figures& now) {
     if (before_ && now.requested_checkpoints >= before_->requested_checkpoints &&
         now.backend_syncs >= before_->backend_syncs) {

@@ -30,8 +30,8 @@ std::vector<std::string> Items(const char* list) {
   return items;
 }
 
-// Reads the hosts of an address; a field is empty if libpq chooses by itself. Returns an empty list if libpq cannot
-// read the address. Drops libpq's message, because it may contain the password.
+// Reads the hosts of a connection string; a field is empty if libpq chooses by itself. Returns an empty list if libpq
+// cannot read the string. Drops libpq's message, because it may contain the password.
 std::vector<PostgresHost> HostsOf(const std::string& conninfo) {
   char* problem = nullptr;
   PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &problem);

@@ -1,5 +1,6 @@
-// PostgresSession: a connection to a PostgreSQL server. Its calls return within a given time. Ask sends one query.
-// Queue and Run send several prepared statements at once and get the answers in one round trip:
+// PostgresSession: a connection to a PostgreSQL server. Its calls return within a given time (for Connect see below).
+// Ask sends one query. Queue collects prepared statements; Run sends all of them at once and gets the answers in one
+// round trip. A statement that is new to the connection costs Run another round trip, which prepares it:
 //
 //   session.Queue(kBegin);
 //   session.Queue(kFind, PostgresValues().Array(ids));
@@ -23,8 +24,8 @@ struct pg_conn;
 
 namespace weir {
 
-// A statement that is prepared once on every connection. The session remembers it by its address, so the object must
-// live as long as the program.
+// A statement that is prepared once on every connection. A session remembers it by its address, so the object must
+// outlive the session.
 struct PostgresStatement {
   const char* name;
   const char* sql;
@@ -49,26 +50,28 @@ class PostgresSession {
   PostgresSession& operator=(const PostgresSession&) = delete;
 
   // Closes the session and connects: to the host that worked last, or else to the next one that works. Each of several
-  // hosts gets a share of `patience`, because a host that is down may not even refuse. If a name has to be looked up
-  // first, the call may take longer.
+  // hosts gets a share of `patience`, because a host that is down may not even refuse the connection. If a name has to
+  // be looked up first, the call may take longer than `patience`.
   Status Connect(Duration patience);
   bool connected() const { return connection_ != nullptr; }
-  int server_version() const;  // 150006; 0 if not connected
-  // Runs `sql` and returns the first row, empty if there is none. After an error, or without an answer in time, the
-  // session is closed.
+  int server_version() const;  // such as 150006; 0 if not connected
+  // Runs `sql` and returns the first row, which is empty if there is none. After an error, or without an answer in
+  // time, the session is closed. Use Ask and Run on different sessions: Run leaves the connection in pipeline mode, in
+  // which libpq may refuse the query of Ask.
   Result<Row> Ask(const std::string& sql, Duration patience);
 
   // Adds a statement to the next Run.
   void Queue(const PostgresStatement& statement, PostgresValues values = {});
   // Sends the queued statements and returns their answers in the same order; the queue is then empty, also after an
   // error. If a statement fails, those after it are not executed and an open transaction has failed, but the session
-  // stays open. If a statement cannot be prepared, the connection is lost or the answer does not come in time, the
-  // session is closed.
+  // stays open. Run closes the session if a statement cannot be prepared, if the connection is lost, or if the answers
+  // do not come in time.
   Result<std::vector<PostgresRows>> Run(Duration patience);
-  // Returns the SQLSTATE of the last Run's error, such as "40001"; empty if it succeeded or the connection was lost.
+  // Returns the SQLSTATE of the statement that failed in the last Run, such as "40001". It is empty if no statement
+  // failed, or if the session has been lost since then.
   const std::string& error_code() const { return error_code_; }
-  // Returns true if the last Run closed the session because the answer did not come in time; the server may still
-  // execute its statements. A time-out of Connect or Ask has the same effect.
+  // Returns true if the last Run closed the session because the answers did not come in time; the server may still
+  // execute its statements. A time-out of Connect or Ask sets it, too. Only Run resets it.
   bool timed_out() const { return timed_out_; }
   // Returns the socket to wait on after a LISTEN; -1 if not connected.
   int socket() const;

@@ -34,7 +34,7 @@ class PostgresArray {
   std::string values_;
 };
 
-// The parameters of a statement. The calls add the values of $1, $2 and so on, in this order.
+// The parameters of a statement. Each call adds the value of the next one: $1, $2 and so on.
 class PostgresValues {
  public:
   PostgresValues& Int64(int64_t number);
@@ -48,13 +48,13 @@ class PostgresValues {
   std::vector<std::string> values_;
 };
 
-// The answer of a statement; it owns `result`. Text that Bytes returns is valid as long as this object lives.
+// The answer to a statement. The object owns `result`. Text that Bytes returns is valid as long as the object lives.
 class PostgresRows {
  public:
   explicit PostgresRows(pg_result* result = nullptr) : result_(result) {}
 
   size_t size() const;        // number of rows
-  uint64_t affected() const;  // number of rows that the statement changed
+  uint64_t affected() const;  // rows that the statement changed, or that a SELECT returned
   bool IsNull(size_t row, int column) const;
   int64_t Int(size_t row, int column) const;  // an integer of at most 8 bytes; 0 for NULL
   std::string_view Bytes(size_t row, int column) const;

@@ -1,4 +1,5 @@
-// RedisCall: one command to a Redis server, with the callback that receives its outcome. Also helpers for replies.
+// RedisCall: one command to a Redis server, with the callback that receives its outcome. This header also has helpers
+// for commands and replies.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -29,11 +30,11 @@ inline bool IsError(const redisReply& reply) { return reply.type == REDIS_REPLY_
 // "LOADING".
 bool IsError(const redisReply& reply, std::string_view kind);
 
-// Returns true if `reply` is the error of a script that needs a key which is not on this server, because the cluster is
-// moving the key's slot to this server or away from it.
+// Returns true if `reply` is the error of a script that needs a key which is not on this server. The usual reason is
+// that the cluster is moving the key's slot to this server or away from it: the key is "on its way".
 bool IsKeyOnItsWay(const redisReply& reply);
 
-// Returns the text of the error. For errors that weir knows, adds what the operator can do.
+// Returns the text of the error. If weir knows the kind of the error, adds its cause, or what the operator can do.
 std::string DescribeError(const redisReply& reply);
 
 // Returns the command in the form in which it is sent to the server (the protocol RESP).
@@ -45,11 +46,12 @@ inline std::string FormatRedisCommand(std::initializer_list<std::string_view> wo
 // The outcome of a call: either the server's reply, which may be an error, or no reply.
 struct RedisOutcome {
   RedisReply reply = nullptr;
-  // If there is no reply: true if the server may nevertheless have executed the command.
+  // If there is no reply, true means that the server may have executed the command nevertheless. False if there is a
+  // reply.
   bool sent = false;
-  // If there is no reply: names the server, and says what happened and what the operator can do. If the reply is an
-  // error: the same, but only if a RedisServer sent the call; empty if the call was given directly to a
-  // RedisConnection.
+  // Says what went wrong, if there is no reply, or if the reply is an error. Usually names the server, and may say what
+  // the operator can do. Empty after a good reply. Also empty after an error if the call was given directly to a
+  // RedisConnection, not to a RedisServer.
   std::string problem = {};
 
   bool answered() const { return reply != nullptr; }
@@ -63,9 +65,11 @@ struct RedisCommand {
   uint16_t slot = 0;  // the slot of its keys (redis_slot.h); only a cluster uses it
 };
 
-// A call that has no outcome yet. The object that handles the call at the moment owns it.
+// A call that has no outcome yet. The object that must send it, or that waits for its reply, owns it. A call "ends"
+// when its outcome is passed on.
 struct RedisCall {
-  // Receives the outcome instead of `done`. The handler then owns the call, and must answer it or send it again.
+  // Receives the outcome instead of `done`. The handler then owns the call. It must pass on an outcome (Answer), or see
+  // that the call is sent again.
   class Handler {
    public:
     virtual ~Handler() = default;
@@ -73,23 +77,25 @@ struct RedisCall {
   };
 
   std::string command;  // made by FormatRedisCommand
-  uint16_t slot = 0;    // the slot of its keys, which must be the same for all (redis_slot.h); only a cluster uses it
-  TimePoint deadline;   // at this time the call is answered without a reply, even if it has not been sent yet
-  // How often the call was sent again, after errors that say that it was not executed (NOSCRIPT, MOVED, ASK).
+  uint16_t slot = 0;    // the slot that all its keys must have (redis_slot.h); only a cluster uses it
+  TimePoint deadline;   // at this time the call ends without a reply, even if it has not been sent yet
+  // How often the call was sent again after NOSCRIPT, MOVED or ASK, which say that it was not executed. A cluster sets
+  // this back to 0 when it sends the call again after TRYAGAIN or for a key on its way.
   uint8_t sent_again = 0;
-  bool asking = false;  // the command ASKING must be sent before it, to a node of a cluster (redis_cluster.h)
+  bool asking = false;  // true if ASKING must be sent just before it (RedisRedirection::ask)
   // Called exactly once, on the loop's thread (redis_loop.h); must not block.
   std::function<void(RedisOutcome)> done;
-  // Called at most once, on the loop's thread, if the reply comes after the call was answered without a reply. Not
-  // called if the connection breaks, if too many calls wait for late replies (kMostLate in redis_connection.h), or if
-  // the reply comes much too late (kHearsLate there). In `call`, only `command`, `slot` and `late` are set.
+  // Called at most once, on the loop's thread, if the reply comes after the call has ended without a reply. Not called
+  // if the connection breaks, if too many calls wait for late replies (kMostLate in redis_connection.h), or if the
+  // server stops answering for longer than kHearsLate (there). Not called either if RedisServer drops the connection
+  // for newer ones (kMostLingering in redis_server.h). In `call`, only `command`, `slot` and `late` are set.
   using Late = std::function<void(RedisCall& call, const redisReply& reply)>;
   Late late = {};
 
   Handler* handler = nullptr;  // receives the outcome; null: `done` receives it
 
-  // Passes the outcome to the handler, if there is one, or else to `done`. Removes the handler from the call before, so
-  // that the handler gets only one outcome. Destroys the call after `done`.
+  // Passes the outcome to the handler, if there is one, or else to `done`. First removes the handler from the call, so
+  // a handler can call Answer to pass the outcome on to `done`. Destroys the call after `done`.
   static void Answer(std::unique_ptr<RedisCall> call, RedisOutcome outcome) {
     if (Handler* handler = std::exchange(call->handler, nullptr))
       return handler->OnOutcome(std::move(call), std::move(outcome));

@@ -26,7 +26,7 @@ struct RedisSlotRange {
 // another form, or has no range with an address.
 Result<std::vector<RedisSlotRange>> ParseClusterSlots(const redisReply& reply, const RedisAddress& asked);
 
-// The error of a node that does not have the slot: "MOVED 3999 127.0.0.1:6381" or "ASK 3999 :6381".
+// The error by which a node names another node for a call: "MOVED 3999 127.0.0.1:6381" or "ASK 3999 :6381".
 struct RedisRedirection {
   bool ask = false;  // true for ASK, which applies only to this call and needs the command ASKING before it
   uint16_t slot = 0;
@@ -34,7 +34,7 @@ struct RedisRedirection {
   bool operator==(const RedisRedirection&) const = default;
 };
 // Parses an error of the node `asked`; uses the host of `asked` if the error names no host. Returns nullopt if the
-// error is neither MOVED nor ASK, or names no address.
+// error is neither MOVED nor ASK, or has no valid slot or address.
 std::optional<RedisRedirection> ParseRedirection(std::string_view error, const RedisAddress& asked);
 
 }  // namespace weir

@@ -2,20 +2,22 @@
 // makes another RedisConnection for that.
 //
 // The connection accepts calls (redis_call.h) from the beginning, and sends them when it is ready, that is, connected
-// and logged in. The login consists of AUTH, SELECT, a check of the server's version, and the commands of the prelude
-// (RedisConnectionOptions). The connection sends all calls of one turn of the loop (redis_loop.h) with one write, at
-// the end of the turn, and matches replies to calls by their order. Each call gets exactly one outcome: its reply; no
-// reply, at its deadline; or the problem, if the connection ends. A reply that comes after the deadline goes to
-// RedisCall::late, if that is set; at most kMostLate calls of a connection wait for a late reply at the same time.
+// and logged in. The login consists of AUTH, SELECT and checks of the server (INFO), each only if
+// RedisConnectionOptions ask for it, the commands of the prelude, and PING. The connection sends all calls of one turn
+// of the loop (redis_loop.h) with one write, at the end of the turn, or when an earlier write has ended. It matches
+// replies to calls by their order. Each call gets exactly one outcome: its reply, or a problem at its deadline or at
+// the end of the connection. A reply that comes after the deadline goes to RedisCall::late, if that is set; at most
+// kMostLate calls of a connection wait for a late reply at the same time.
 //
 // A host may have several IP addresses. The connection tries them in order, within one connect_timeout for all. If an
 // address accepts the connection but not the login, the next connection should begin with the following address
 // (next_host_address()).
 //
 // The connection ends if connecting and logging in fails or takes longer than connect_timeout, if the server closes it,
-// if an answer is not in the Redis protocol or is too large, or if the server sends nothing for `silence` while calls
-// wait for a reply. It then calls Listener::OnEnd once. After such a silence the connection lingers if some calls have
-// RedisCall::late: it reads late replies until all have come, but at most for kHearsLate.
+// or if Close is called. It also ends if a reply is not in the Redis protocol, is too large or belongs to no call, or
+// if, once it is ready, the server sends nothing for `silence` while calls wait for a reply. At its end it calls
+// Listener::OnEnd once. After such a silence the connection lingers if some calls have RedisCall::late: it reads late
+// replies until all have come, but at most for kHearsLate.
 //
 // Threads: only the loop's thread (redis_loop.h) may use a RedisConnection.
 #pragma once
@@ -38,17 +40,18 @@ namespace weir {
 class RedisStream;
 struct RedisTls;
 
-// The options that all connections to the servers of one kind share.
+// The options of a connection. All connections to servers that have keys share one object, all connections to sentinels
+// another.
 struct RedisConnectionOptions {
   std::string user;  // empty: AUTH sends only the password, if there is a password
   std::string password;
   int database = 0;
   std::shared_ptr<RedisTls> tls;                       // null: no TLS
   Duration connect_timeout = std::chrono::seconds(1);  // for connecting and logging in together
-  // If the server sends nothing for this long while calls wait for a reply, the connection ends.
+  // If the server sends nothing for this long while calls wait for a reply, the connection ends, once it is ready.
   Duration silence = std::chrono::seconds(2);
-  // The prelude: commands that the connection sends at the end of the login, such as SCRIPT LOAD. FormatRedisCommand
-  // makes them. If one of them fails, the login fails.
+  // The prelude: commands that the connection sends during the login, such as SCRIPT LOAD. FormatRedisCommand makes
+  // them. If one of them fails, the login fails.
   std::vector<std::string> prelude;
   RedisReplyLimits reply;
   bool checks_server = false;  // whether the login checks the server's version and its eviction of keys (redis_info.h)
@@ -59,7 +62,7 @@ struct RedisConnectionOptions {
 
 // The most late replies for which one connection waits at the same time. Each takes about 500 bytes of memory.
 inline constexpr size_t kMostLate = 10'000;
-// The longest time for which a connection waits for late replies. If a server stops for longer, its replies are lost.
+// The longest time for which a connection lingers. If a server stops for longer, its late replies are lost.
 inline constexpr Duration kHearsLate = std::chrono::hours(1);
 
 class RedisConnection final {
@@ -73,17 +76,18 @@ class RedisConnection final {
     virtual void OnEnd(RedisConnection& connection, const std::string& problem) = 0;
   };
 
-  // Begins to connect: first to the IP address of the host that has the index `host_address` (modulo their number),
-  // then to the following ones. `options` must outlive the connection. `listener` may be null; otherwise it must exist
-  // until OnEnd is called.
+  // Begins to connect: first to the IP address of the host that has the index `host_address` (modulo the number of
+  // addresses), then to the following ones. `options` must outlive the connection. `listener` may be null; otherwise it
+  // must exist until OnEnd is called.
   RedisConnection(RedisLoop& loop, RedisAddress address, const RedisConnectionOptions& options, Listener* listener,
                   size_t host_address = 0);
-  // Answers waiting calls with a problem. Does not call the listener.
+  // Ends waiting calls with a problem. Does not call the listener.
   ~RedisConnection();
 
-  // Sends the call. If the connection has ended, answers it at once with a problem.
+  // Sends the call, at once or when the connection is ready. If the connection has ended, the call ends at once with a
+  // problem.
   void Send(RedisCallPtr call);
-  // Ends the connection with this problem. Calls OnEnd before it returns.
+  // Ends the connection with this problem. Calls OnEnd before it returns, unless OnEnd was called before.
   void Close(const std::string& problem);
 
   bool ready() const { return state_ == State::kReady; }      // connected and logged in
@@ -92,9 +96,9 @@ class RedisConnection final {
   const RedisAddress& address() const { return address_; }
   size_t waiting() const { return calls_.size(); }  // commands that were sent and have no reply yet
   // Returns the index of the IP address with which another connection to the host should begin: the address of this
-  // connection if it is ready, else the address after all those that have failed.
+  // connection if it is ready, else the address after the last one that this connection has tried.
   size_t next_host_address() const { return ready() ? next_address_ - 1 : next_address_; }
-  const std::string& warning() const { return warning_; }  // a danger to the counts, such as eviction; empty: none
+  const std::string& warning() const { return warning_; }  // a danger to the counters, such as eviction; empty: none
   // Returns how often the connection has written to the socket; for tests and benchmarks.
   uint64_t writes() const { return writes_; }
 

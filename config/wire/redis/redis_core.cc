@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// The deadline of AskAll, in timeouts. AskAll reads or changes many keys, which a server does between other calls.
+// The deadline of AskAll, in timeouts: its commands read or change many keys, so the server takes longer for them.
 constexpr int kPatience = 4;
 // A connection ends if the server sends nothing for this many timeouts while calls wait.
 constexpr int kSilence = 4;

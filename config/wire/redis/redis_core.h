@@ -1,6 +1,7 @@
-// RedisCore: the client through which a store uses Redis. It owns the thread of the connections (RedisLoop). It accepts
-// calls from any thread, passes each call to the right server (RedisTopology), and passes the outcome back. Calls that
-// come at about the same time are sent with one write (pipelining).
+// RedisCore: the client through which a store, which keeps the counters of a limiter, uses Redis. It owns the thread of
+// the connections (RedisLoop). It accepts calls from any thread, passes each call to the right server (RedisTopology),
+// and passes the outcome back. Calls for one server that come at about the same time are sent with one write
+// (pipelining).
 #pragma once
 
 #include <atomic>
@@ -24,11 +25,12 @@ class RedisCore {
   using Command = RedisCommand;
 
   // Returns without waiting for a connection. `load_scripts` are the commands (made by LoadRedisScript) that each
-  // server gets first. The loop's thread calls `on_well` each time a check (CheckSoon) finds that all servers answer.
-  // If the TLS files of `options` cannot be used, every call is answered with that problem.
+  // connection sends before any call. The loop's thread calls `on_well` each time a check (CheckSoon) finds that all
+  // servers answer. If the URL demands TLS, and the TLS files of `options` cannot be used, every call ends with that
+  // problem.
   RedisCore(const RedisEndpoint& endpoint, const RedisClientOptions& options, std::vector<std::string> load_scripts,
             std::function<void()> on_well);
-  // Answers waiting calls with a problem: calls their `done` before it returns. Must not run on the loop's thread.
+  // Ends waiting calls with a problem: calls their `done` before it returns. Must not run on the loop's thread.
   ~RedisCore();
 
   // Sends the command to the server that has its slot, and returns without waiting. The loop's thread calls `done`
@@ -42,10 +44,12 @@ class RedisCore {
   RedisOutcome Ask(Command command);
 
   // Call this after a failure, from any thread. Probes all servers, after pauses of growing length, until all of them
-  // answer; then calls `on_well`. Does nothing if such a check is already going on.
+  // answer; then calls `on_well`. Does nothing if such a check is already going on, or if RedisCore uses no server
+  // because of a wrong configuration.
   void CheckSoon();
   TimePoint Now() const { return loop_.Now(); }
-  // Waits for the loop's thread. If a wrong configuration keeps RedisCore from using any server, the breaker is kOpen.
+  // Returns the health of the servers (RedisTopology::Health). Waits for the loop's thread. If a wrong configuration
+  // keeps RedisCore from using any server, the breaker is kOpen.
   RedisTopologyHealth ServersHealth() const;
 
  private:

@@ -1,7 +1,8 @@
 // RedisLoop: the thread that runs all connections of one store.
 //
 // A turn of the loop is one Asio handler (for a read, a timer, or a posted task), followed by the tasks for the end of
-// the turn. At the end of the turn, each connection sends all calls that it got during the turn with one write.
+// the turn. At the end of the turn, each connection that is not still writing sends all calls that it got with one
+// write.
 //
 // Threads: any thread may call Post, Call, InLoop, Now and io; only the loop's own thread may call the rest.
 #pragma once
@@ -55,7 +56,8 @@ class RedisLoop {
   void Call(const std::function<void()>& task);
   // Runs `task` at the end of the current turn. Such a task may add another one to the same turn.
   void AtEndOfTurn(std::function<void()> task) { end_of_turn_.push_back(std::move(task)); }
-  // Releases `what` at the end of the current turn. So a function of an object can have that object destroyed.
+  // Releases `what` at the end of the current turn. So a function of an object can arrange that the object is destroyed
+  // after the function has returned.
   void DropAtEndOfTurn(std::shared_ptr<void> what) {
     AtEndOfTurn([what = std::move(what)] {});
   }

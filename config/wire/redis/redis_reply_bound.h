@@ -1,5 +1,5 @@
-// RedisReplyBound: bounds the size of the replies that a hiredis reader accepts. hiredis itself has no bound: it
-// allocates as many elements as an array announces, and stores a text until its end, however long it is.
+// RedisReplyBound: bounds the size of the replies that a hiredis reader accepts. hiredis itself has no practical bound:
+// it allocates as many elements as an array announces, and stores a text until its end, however long it is.
 #pragma once
 
 #include <hiredis/hiredis.h>

@@ -1,15 +1,16 @@
 // RedisSentinelTopology: sends all calls to one server, the master. Sentinels are Redis processes that watch a master,
-// and replace it by a replica if it fails. The topology asks them for the master, and then asks that server itself
-// whether it is one (ROLE).
+// and replace it by a replica if it fails. The topology asks them for the master, and then asks the server that they
+// name whether it is a master (ROLE).
 //
-// The topology asks the sentinels of the URL, and the sentinels that these name, one after the other. It asks the
-// sentinel that has answered again every second, and at once if the master does not answer or turns out to be a
+// The topology asks the sentinels of the URL, and the sentinels that these name, one after the other. After that, once
+// a second, it asks the sentinel that answered last; it asks sooner if the master does not answer or turns out to be a
 // replica. A replica answers READONLY, which says that the call was not executed; the call then waits for the new
 // master, until its deadline or until the search fails. While the sentinels name no other master, calls are sent to the
-// last one; if that does not answer, its circuit breaker (redis_breaker.h) answers them. During the first search, calls
-// wait. If this search fails, calls are answered at once with the problem, until a later search finds a master.
+// last one; if that does not answer, its circuit breaker (redis_breaker.h) ends them. During the first search, calls
+// wait. If this search fails, calls end at once with the problem, until a later search finds a master.
 //
-// The user and the password of the URL are for the master. A sentinel gets them only if it asks for a password.
+// The user and the password of the URL are for the master. When a sentinel asks for a password, the topology sends both
+// to it and to all sentinels that it asks later, until a search fails.
 //
 // Threads: only the loop's thread (redis_loop.h) may use a RedisSentinelTopology.
 #pragma once
@@ -74,7 +75,7 @@ class RedisSentinelTopology final : public RedisTopology,
 
   bool searching_ = false;
   bool search_again_ = false;             // whether another search must follow this one
-  size_t sentinels_left_ = 0;             // the number of sentinels still to be asked in this search
+  size_t sentinels_left_ = 0;             // how many sentinels this search may still ask, the present one included
   std::vector<RedisAddress> no_masters_;  // addresses at which this search found no master
   std::string search_problem_;
   TimePoint searched_at_{};

@@ -1,17 +1,21 @@
-// RedisServer: a Redis server, which may have several addresses; the first that answers is used. A RedisServer outlives
-// its connections (RedisConnection): it connects again, loads scripts that the server has lost, and has a circuit
-// breaker (redis_breaker.h).
+// RedisServer: a Redis server. It may have several addresses, which are tried in order until one answers. A RedisServer
+// outlives its connections (RedisConnection): it connects again, loads scripts that the server has lost, and has a
+// circuit breaker (redis_breaker.h).
 //
-// While the RedisServer connects for the first time, calls wait, at most until their deadlines. Calls also wait while
-// it connects again after it has lost a connection that had lasted for at least `retry_first`. Calls that were sent on
-// the lost connection are answered with the problem. The breaker opens if connecting fails at all addresses, if a
-// connection is lost sooner, and after `breaker_failures` failed calls in a row. While it is open, calls are answered
-// at once with the problem, and after each pause of the breaker the RedisServer tries the server again: by connecting
-// or, if there is a connection, by sending the probe. The breaker also opens at once if the server refuses writes (OOM,
-// MISCONF, NOREPLICAS, READONLY), because such a server cannot store decisions, even if it answers questions.
+// While the RedisServer connects for the first time, calls wait, at most until their deadlines. If a connection that
+// has lasted for at least `retry_first` is lost while the breaker is closed, the RedisServer connects again at once,
+// and calls wait meanwhile. Calls of the lost connection end with the problem.
+//
+// A call fails if it gets no reply, or if it gets an error other than ERR and WRONGTYPE, which concern only the call.
+// The breaker opens if connecting fails at all addresses, if a connection is lost within `retry_first`, and after
+// `breaker_failures` failed calls in a row. It opens at once if the server refuses writes (OOM, MISCONF, NOREPLICAS,
+// READONLY), because such a server can store no decision of a limiter, even if it still executes reads. An error for
+// which the listener takes the call over (OnRefused) is no failure. While the breaker is open, calls end at once with
+// the problem. After each pause of the breaker the RedisServer tries the server again: by connecting or, if there is a
+// connection, by sending the probe.
 //
 // A connection that has ended after a silence may linger for its late replies (redis_connection.h). The RedisServer
-// keeps only the last kMostLingering of such connections.
+// keeps at most kMostLingering ended connections; it destroys the oldest first.
 //
 // Threads: only the loop's thread (redis_loop.h) may use and destroy a RedisServer.
 #pragma once
@@ -30,7 +34,7 @@ namespace weir {
 
 struct RedisServerOptions {
   RedisConnectionOptions connection;
-  Duration timeout = std::chrono::milliseconds(500);  // for the answer to a probe
+  Duration timeout = std::chrono::milliseconds(500);  // for the reply to a probe, and to ASKING and script loads
   // The probe: a command, made by FormatRedisCommand. Every reply that is not an error means that the server works. So
   // does the error NOSCRIPT, which means that the server has lost the probe's script.
   std::string probe = FormatRedisCommand({"PING"});
@@ -39,7 +43,7 @@ struct RedisServerOptions {
   Duration retry_longest = std::chrono::seconds(5);       // the longest pause before a probe
 };
 
-// The most lingering connections that a RedisServer keeps.
+// The most ended connections that a RedisServer keeps for their late replies.
 inline constexpr size_t kMostLingering = 4;
 
 class RedisServer final : private RedisConnection::Listener, private RedisCall::Handler {
@@ -50,8 +54,9 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
     virtual ~Listener() = default;
     // Called if the server answers a call with an error which says that the call was not executed: MOVED, ASK,
     // READONLY, CLUSTERDOWN, TRYAGAIN, MASTERDOWN, LOADING, or a key on its way (IsKeyOnItsWay). To handle the call,
-    // the listener moves it out of `call`, and sends it to another server or answers it. If it leaves the call in
-    // `call`, this server answers it with the error. The breaker counts that as a failure, except for a key on its way.
+    // the listener moves it out of `call`, and then sends it, at once or later, or ends it. If it leaves the call in
+    // `call`, the call ends with the error. The breaker counts that as a failure, except for a key on its way; READONLY
+    // opens it at once.
     virtual void OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
       (void)server, (void)call, (void)error;
     }
@@ -64,13 +69,13 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   // Begins to connect. `loop`, `options` and `listener` must outlive the server; `listener` may be null.
   RedisServer(RedisLoop& loop, std::vector<RedisAddress> addresses, const RedisServerOptions& options,
               Listener* listener);
-  ~RedisServer() override;  // answers waiting calls with a problem
+  ~RedisServer() override;  // ends waiting calls with a problem
 
-  // Sends the call to this server, without looking at its slot. If the breaker is not closed, or if there is no
-  // connection, answers the call at once with the problem. Sets RedisCall::handler to this server.
+  // Sends the call to this server, without looking at its slot. If the breaker is not closed, the call ends at once
+  // with the problem. Sets RedisCall::handler to this server.
   void Send(RedisCallPtr call);
 
-  // Returns the address to which this server is connected, or to which it tries to connect.
+  // Returns the address to which this server is connected, or which it tries now or next.
   const RedisAddress& address() const { return addresses_[at_]; }
   RedisBreaker::State breaker() const { return breaker_.state(); }
   bool connected() const { return connection_ != nullptr && connection_->ready(); }

@@ -31,7 +31,8 @@ struct RedisTls {
   bool verify = true;
 
   // Reads the files that `options` names: the certificate authorities (empty: those of the system), and the client's
-  // certificate and key (empty: none). If a file cannot be used, returns an error that names the file.
+  // certificate and key (empty: none). Does not read the authorities if `options` verifies no certificate. Returns an
+  // error that names the file if a file cannot be used, or if a certificate has no key, or a key no certificate.
   static Result<std::shared_ptr<RedisTls>> Make(const RedisClientOptions& options);
 };
 
@@ -46,7 +47,7 @@ class RedisStream final : public std::enable_shared_from_this<RedisStream> {
   RedisStream(RedisLoop& loop, RedisTls* tls) : socket_(*loop.io()), tls_(tls) {}
 
   // Callbacks. Each is called once, unless Close is called before. `problem` is empty if the operation has succeeded.
-  // `bytes` is valid only during the call.
+  // `bytes` is valid only until the callback returns.
   using Done = std::function<void(const std::string& problem)>;
   using Got = std::function<void(const std::string& problem, std::string_view bytes)>;
   // Connects to `address`, whose host must be an IP address.
@@ -59,7 +60,6 @@ class RedisStream final : public std::enable_shared_from_this<RedisStream> {
   // Writes all of `bytes`, and leaves the string empty. Only one Write may be in progress at a time. May call `done`
   // before it returns.
   void Write(std::string* bytes, Done done);
-  // Closes the socket.
   void Close();
 
  private:

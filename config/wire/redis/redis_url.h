@@ -4,7 +4,7 @@
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]
 //   redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]
 //
-// The scheme "rediss" instead of "redis" in these URLs selects TLS. The user, the password and MASTER may have
+// "rediss" instead of "redis" at the beginning of these URLs selects TLS. The user, the password and MASTER may have
 // %-escapes. A port that is left out is 6379, or 26379 for a sentinel.
 #pragma once
 
@@ -37,8 +37,8 @@ struct RedisEndpoint {
 // Parses the URL. An error says what is wrong and which form is expected; it never contains the user or the password.
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
 std::string Describe(const RedisEndpoint& endpoint);  // the URL without the user and the password
-// Replaces the user and the password by "***" in a text that should be a URL, but may be malformed. For error messages,
-// which anyone may read.
+// Replaces the user and the password by "***" in a text that should be a URL, but may be malformed. A text without an
+// '@' stays as it is. This is for error messages, which anyone may read.
 std::string WithoutPassword(std::string_view url);
 
 }  // namespace weir

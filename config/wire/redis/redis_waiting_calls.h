@@ -1,5 +1,5 @@
-// RedisWaitingCalls: stores calls that wait until their server is known, each at most until its deadline. The
-// topologies (redis_topology.h) use it.
+// RedisWaitingCalls: stores calls that wait, each at most until its deadline. The topologies (redis_topology.h) use it
+// for calls whose server is not known yet, or that are sent again later.
 //
 // Threads: only the loop's thread (redis_loop.h) may use RedisWaitingCalls.
 #pragma once
@@ -19,11 +19,11 @@ class RedisWaitingCalls {
   explicit RedisWaitingCalls(RedisLoop& loop) : timer_(loop), loop_(loop) {}
   ~RedisWaitingCalls() { AnswerAll("the store is closed"); }
 
-  // Adds a call. If its deadline passes before it is removed, it is answered without a reply and with `problem`.
+  // Adds a call. If the deadline passes before the call is removed, the call ends without a reply and with `problem`.
   void Add(RedisCallPtr call, std::string problem);
   // Removes all calls and returns them, the earliest deadline first.
   std::deque<RedisCallPtr> TakeAll();
-  // Removes all calls, and answers them without a reply and with `problem`.
+  // Removes all calls, and ends them without a reply and with `problem`.
   void AnswerAll(const std::string& problem);
   bool empty() const { return calls_.empty(); }
 
