@@ -85,11 +85,11 @@ local function keep_name(m, key, now, before, time)
 end
 
 local function keep_model(m, now)
-  call('ZREMRANGEBYSCORE', models_key, text(-now), text(now))
   local score = m.stated and call('ZSCORE', models_key, m.key)
   if not score or tonumber(score) < STATED then
     call('ZADD', models_key, 'GT', m.stated and '+inf' or text(m.kept_until), m.key)
   end
+  call('ZREMRANGEBYSCORE', models_key, text(-now), text(now))
   local last = call('ZRANGE', models_key, -1, -1, 'WITHSCORES')
   if tonumber(last[2]) < STATED then keep_until(models_key, m.kept_until, now) else call('PERSIST', models_key) end
 end

@@ -38,8 +38,9 @@ local function unused_of(hold)
     max(0, (hold.money or 0) - (hold.used_money or 0)), 1}
 end
 
--- Whoever settles reads the tiers first: in a cluster whose slots move, a key may be elsewhere, and then the script
--- must not have written anything.
+-- While a slot of a cluster moves, a script fails at the first key that is not there, be it elsewhere or deleted by the
+-- script itself, and the store sends the call again. So a script reads the keys before it writes anything, here those of
+-- the tiers, and does not use a hash or a set again from which it may have taken the last member.
 local function read_tiers(hold, tiers, now, m)
   for at = 7, #hold, 6 do
     local key, _, bucket, amount, per = spread(hold, at, at + 4)
@@ -168,13 +169,13 @@ local function sweep(m, holds, deadlines, ends, kept, now, all)
     remember_end(ends, kept, item[1], {EXPIRED, 0, 0, hold[1] + DAY, hold}, now, hold.named)
   end
   write_tiers(m, tiers, now)
+  m.open = call('HLEN', holds) - #found
+  local next = call('ZRANGE', deadlines, #tokens, #tokens, 'WITHSCORES')
+  m.earliest = next[2] and tonumber(next[2]) or 0
   if #tokens > 0 then
     call('HDEL', holds, spread(tokens))
     call('ZREM', deadlines, spread(tokens))
   end
-  m.open = call('HLEN', holds)
-  local next = call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')
-  m.earliest = next[2] and tonumber(next[2]) or 0
   write_model(m, now)
   return #tokens
 end

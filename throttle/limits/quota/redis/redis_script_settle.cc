@@ -26,9 +26,9 @@ local hold = packed and cmsgpack.unpack(packed)
 if hold and m.pull_to > 0 then hold[1] = min(hold[1], m.pull_to + hold[2]) end
 
 local function drop_hold()
+  m.open = call('HLEN', holds) - 1
   call('HDEL', holds, token)
   call('ZREM', deadlines, token)
-  m.open = call('HLEN', holds)
   if m.open == 0 then m.earliest = 0 end
 end
 local function remember_settled(of, late)

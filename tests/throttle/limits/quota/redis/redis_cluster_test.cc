@@ -154,6 +154,57 @@ TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
   EXPECT_EQ(now.tiers[0].used, settled + 1);
 }
 
+// The last reservation takes its keys with it, and a script that used them again would fail half-way: what is settled, or
+// expires, is settled whole.
+TEST(RedisCluster, SettlesTheLastReservationWholeWhileTheSlotMoves) {
+  ClusterServers cluster;
+  ManualWallClock clock(kNow);
+  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  for (const std::string end : {"commit", "expiry", "a new one after expiry"}) {
+    SCOPED_TRACE(end);
+    const std::string model = ModelOn(cluster, 0, static_cast<int>(end.size()));
+    const std::vector<TierCharge> tiers = {{.key = "user:alice", .limit = {.amount = 100, .per = kMinute}}};
+    const Charge hold{.model = model,
+                      .mode = Charge::Mode::kHold,
+                      .tokens = 10,
+                      .tiers = tiers,
+                      .hold_for = std::chrono::seconds(20)};
+    ASSERT_TRUE(store->SetQuota(model, kWide).ok());
+    const ChargeAnswer first = store->Run(hold);  // makes the keys of reservations that have ended
+    ASSERT_EQ(store->Run(Settlement{.reservation = first.reservation, .tokens = 3}).code,
+              SettlementAnswer::Code::kSettled);
+    const ChargeAnswer last = store->Run(hold);
+    ASSERT_TRUE(last.fits());
+    const int slot = cluster.SlotOf(model);
+    cluster.BeginMove(slot, 1);
+    int64_t requests = 2, tokens = 6, open = 0;
+    if (end == "commit") {
+      EXPECT_EQ(store->Run(Settlement{.reservation = last.reservation, .tokens = 3}).code,
+                SettlementAnswer::Code::kSettled);
+    } else {
+      clock.Advance(std::chrono::seconds(30));
+      --requests, tokens -= 3;
+      std::jthread asks;
+      if (end == "a new one after expiry") {
+        asks = std::jthread([&] { EXPECT_TRUE(store->Run(hold).fits()); });
+        ++requests, tokens += 10, ++open;
+      } else {
+        EXPECT_EQ(PeekAt(*store, model).usage.open_reservations, 0);
+      }
+      cluster.MoveKeys(slot, 1);
+    }
+    cluster.MoveKeys(slot, 1);
+    cluster.EndMove(slot, 1);
+    const ChargeAnswer now = store->Run({.model = model, .requests = 0, .tiers = tiers});
+    EXPECT_EQ(now.usage.rpm, requests);
+    EXPECT_EQ(now.usage.tpm, tokens);
+    EXPECT_EQ(now.usage.open_reservations, open);
+    ASSERT_EQ(now.tiers.size(), 1);
+    EXPECT_EQ(now.tiers[0].used, requests);
+    cluster.Move(slot, 0);
+  }
+}
+
 // A key that does not exist yet, in a slot that is moving: it must not be created until its place is known.
 TEST(RedisCluster, WaitsForASlotThatIsOnItsWayAtMostUntilTheDeadline) {
   ClusterServers cluster;
