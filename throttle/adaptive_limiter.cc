@@ -32,7 +32,7 @@ constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
 // A longer time between two ticks (a suspended machine, a debugger) counts as this.
 constexpr Duration kLongestTick = std::chrono::seconds(1);
 
-// The longest delay of a read in the plan of the ORLY relay (limiter_settings.h).
+// The longest delay of a read in the plan that the ORLY relay published (limiter_settings.h).
 constexpr double kFullReadBrakeSeconds = 0.2;
 
 PidSettings ReadPid(const LimiterSettings& s) {

@@ -18,19 +18,21 @@
 // which may wait much longer (admission.h).
 //
 //  * Writes are limited in bytes per second, separately for interactive and bulk work (rate_law.h, write_gate.h).
-//  * Among reads, only scans are limited: a bounded number of them runs at once (scan_gate.h). A scan is a read that is
-//    likely to touch at least LimiterSettings::read_scan_bytes. Bulk scans are always limited: fewer of them run than
-//    there are cores. While a signal that acts on reads is high, all scans are limited, or even all reads if the signal
-//    also acts on cheap reads.
-//  * If memory stays above the setpoint, the limiter makes the engine flush and shrink its cache (memory_buyback.h).
+//  * Among reads, usually only scans are limited: a bounded number of them runs at once (scan_gate.h). A scan is a read
+//    that is likely to touch at least LimiterSettings::read_scan_bytes. Bulk scans are limited at any load, by
+//    LimiterSettings::bulk_scans. Interactive scans are limited only while the controller of reads brakes, because the
+//    highest signal that acts on reads is above the setpoint of reads, and in an emergency. If that signal also acts on
+//    cheap reads, its brake limits all reads.
+//  * If memory stays above the setpoint of writes, the limiter makes the engine flush and shrink its cache
+//    (memory_buyback.h).
 //  * An emergency begins when the memory in use reaches LimiterSettings::emergency. It ends when the memory falls below
-//    LimiterSettings::recovery, or when the monitor has no fresh sample and the memory of the process is not known
-//    either. During the first ten seconds of an emergency scans are refused and bulk writes wait. In this time the
-//    engine frees all the memory that it can, so a longer wait would free no more. After that one scan runs at a time,
-//    and bulk writes get the lowest rate (RateLaw::LowestLimit). Throughout the emergency cheap reads pass, and
-//    interactive writes are limited as usual.
+//    LimiterSettings::recovery, when the monitor has no fresh sample and the memory of the process is not known either,
+//    or when Stop or SensorLoss::kOpen opens the gates. During the first ten seconds of an emergency scans are refused
+//    and bulk writes wait. In this time the engine frees all the memory that it can, so a longer wait would free no
+//    more. After that one scan runs at a time, and bulk writes get the lowest rate (RateLaw::LowestLimit). Throughout
+//    the emergency cheap reads pass, and interactive writes are limited as usual.
 //
-// Before the first sample nothing is limited.
+// Until the monitor has a first sample, of the engine or of the process, nothing is limited.
 //
 // Threads: every function may be called from any thread, except that Stop and the destructor must not be called from a
 // function passed to Admission::OnSettled, because the limiter's own thread may run that function. Admit costs a few
@@ -56,31 +58,32 @@
 
 namespace weir {
 
-// The state of the limiter as of the last tick. Its string_views are valid at least as long as the monitor exists.
+// The state of the limiter as of the last tick, or of Stop. Its string_views are valid at least as long as the monitor
+// exists.
 struct LimiterView {
   struct Write {
     bool open = true;                   // true if this class of work needs no limit
-    double bytes_per_second = 0;        // the limit; 0 while an emergency makes the class wait; not in force while open
+    double bytes_per_second = 0;        // the limit, not in force while open; 0: none, or an emergency holds the class
     double drain_bytes_per_second = 0;  // the drain (rate_law.h) of the signal with the lowest limit; 0 if none
     double setpoint = 0;                // the setpoint that applies to that signal
     double level = 0;                   // the level of that signal, from which the limit was computed
     // The signal with the lowest limit, even while open; or "emergency", "sensor lost" or "stopped"; empty if no signal
-    // acts on writes.
+    // limits writes.
     std::string_view reason;
   };
   ByClass<Write> writes;
   double read_level = 0;         // the highest level of the signals that act on reads
-  int64_t scans_at_once = 0;     // how many scans of both classes together may run at once; 0: not limited
+  int64_t scans_at_once = 0;     // how many scans of both classes together may run at once; 0: any number
   std::string_view read_reason;  // the signal with read_level, or "emergency", "sensor lost" or "stopped"
   bool emergency = false;
   bool emergency_holds = false;  // true in the first ten seconds of an emergency: bulk writes wait, scans are refused
   bool sensor_lost = false;      // true if the monitor has no fresh sample (LimiterSettings::sensor_timeout)
-  LoadSample sample;             // the last fresh sample; while sensor_lost, LoadMonitor::ProcessSample if it is fresh
+  LoadSample sample;             // the last sample used: LoadMonitor::Sample, or ProcessSample while the sensor is lost
 
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
-// The settings of a controller that can be changed while the controller runs.
+// The settings of a controller that can be changed while it runs.
 struct Tuning {
   PidGains gains;
   double setpoint = 0;
@@ -113,13 +116,13 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // A simpler form of Admit for threads that may block; call it before or after each operation. It collects the calling
-  // thread's operations, separately for reads and writes and for each class, until there are min_batch of them
+  // Is a simpler form of Admit, for threads that may block; call it before or after each operation. It collects the
+  // calling thread's operations, separately for reads and writes and for each class, until there are min_batch of them
   // (ControlSettings). The call that completes a batch waits until the whole batch is admitted. (The cost of a batch of
   // reads is that of its last read, so that many cheap reads do not count as a scan.) Returns how long the call waited:
-  // 0 for every call except the last of a batch. MaybeThrottle never refuses work: after the longest wait of the class,
-  // or when the limiter stops, it returns as if the work were admitted. The caller holds no permit after it returns: a
-  // scan waits for its turn, but only Admit bounds how many scans run at once.
+  // 0 for every call except the last of a batch. MaybeThrottle never refuses work: at the latest after the longest wait
+  // of the class, or when the limiter stops, it returns as if the work were admitted. The caller holds no permit after
+  // it returns: a scan waits for its turn, but only Admit bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   // Reports to the monitor how long an operation of the program took.
@@ -136,8 +139,8 @@ class AdaptiveLimiter {
   // Makes all controllers forget what they learned from past samples. Gains and setpoints stay.
   void ResetControllers();
   Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
-  // These three functions change the limits gradually, without a jump (pid_controller.h). They ignore gains for which
-  // IsValid is false, and a setpoint outside (0, 1].
+  // These three functions change the limits gradually, without a jump (pid_controller.h); but if all gains of a class
+  // become 0, its limit ends at once. They ignore gains for which IsValid is false, and a setpoint outside (0, 1].
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
   void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
@@ -168,7 +171,7 @@ class AdaptiveLimiter {
   WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
   ScanLimits DecideReads(const LoadSample& sample, Duration dt);
   void TickLocked(const LoadSample& sample, const LoadSample& process);
-  // Sets the limits of both gates, and what View tells of them.
+  // Sets the limits of both gates, and the fields of LimiterView that show them.
   void Give(const GateLimits& limits);
   Rates HeldRates() const;
   void TellSettled();

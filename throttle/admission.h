@@ -1,8 +1,8 @@
-// Admission: the answer to a request for admission (AdaptiveLimiter::Admit), which is admitted, waits or is refused.
-// Operation, Cost and Party describe the request.
+// Admission: the answer to a request for admission (AdaptiveLimiter::Admit). The request is admitted, waits or is
+// refused. Operation, Cost and Party describe the request.
 //
 //   Admission admission = limiter.Admit(Operation::kWrite, Cost{batch.size()}, Party{connection_id});
-//   admission.Wait();                       // returns when the request is admitted or refused
+//   admission.Wait();                       // blocks until the request is admitted or refused
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
 //   db->Write(options, &batch);             // destroy `admission` after that, not before
 //
@@ -43,9 +43,9 @@ struct Cost {
 };
 
 // The client for which the work is done, such as a connection. The waiting parties of one class get equal shares of the
-// admitted bytes, so a party that requests too much delays only its own requests. All parties of a group share one such
-// part, so a client gains nothing by having many parties (such as many connections from one address). Group 0 means
-// that the party is in no group.
+// admitted bytes, so a party that requests too much delays only its own requests. All parties of a group together get
+// one such share, so a client gains nothing by having many parties (such as many connections from one address). Group 0
+// means that the party is in no group.
 struct Party {
   uint64_t id = 0;
   WorkClass work_class = WorkClass::kInteractive;
@@ -72,7 +72,8 @@ class [[nodiscard]] Admission {
   };
 
   Admission() = default;  // admitted, and holds no permit
-  // Called only by gates. If `source` is not null, the Admission notifies it when the wait or the permit ends.
+  // Called only by gates. `source` is the gate if the request waits or has a permit; the Admission then ends the wait
+  // or the permit when it is destroyed. Otherwise `source` is null.
   explicit Admission(const Answer& answer, AdmissionSource* source = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
       : source_(source), waiter_(std::move(waiter)), answer_(answer) {}
   Admission(Admission&& other) noexcept
@@ -87,11 +88,11 @@ class [[nodiscard]] Admission {
   bool waiting() const { return state() == State::kWaiting; }
   bool refused() const { return state() == State::kRefused; }
 
-  // While the request waits: returns the time at which it will probably be admitted, or its deadline if that time
-  // cannot be predicted.
+  // Returns the time at which a waiting request will probably be admitted, as predicted when it began to wait; its
+  // deadline if no prediction was possible.
   TimePoint wait_until() const { return answer_.wait_until; }
-  // If the request was refused: returns how much longer it would probably have had to wait; 0 if the reason is
-  // "stopped" or "cancelled".
+  // Returns how much longer a refused request would probably have had to wait, at most an hour; the longest wait of its
+  // class if that cannot be predicted or the queue was full; 0 if the reason is "stopped" or "cancelled".
   Duration retry_after() const { return answer_.retry_after; }
   // Returns why the request waits, waited or was refused: the name of the signal that limits this work, "cores" (for a
   // bulk scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
@@ -99,8 +100,8 @@ class [[nodiscard]] Admission {
   // Returns how long the request waited until it was admitted or refused; 0 while it waits or if it was cancelled.
   Duration waited() const { return answer_.waited; }
 
-  // Returns the present state without blocking. First lets the gate admit or refuse all of its requests whose turn or
-  // deadline has come, including this one; their OnSettled functions may run in this thread.
+  // Returns the present state without blocking. If the request waits, first lets the gate admit or refuse all of its
+  // requests whose turn or deadline has come, including this one; their OnSettled functions may run in this thread.
   State Poll();
 
   // Blocks until the state is no longer kWaiting, and returns the state. The wait lasts at most as long as the longest
@@ -115,18 +116,19 @@ class [[nodiscard]] Admission {
   // calls Cancel, Cancel does not wait.)
   bool Cancel();
 
-  // Sets a callback, for callers that must not block. The thread that admits or refuses the request calls `settled`
-  // once; Poll() then returns the outcome. This may be the limiter's thread, or any thread that calls Tick, Pump or
+  // Sets a callback, for callers that must not block. Once the request is admitted or refused, one thread calls
+  // `settled`, once; Poll() then returns the outcome. The thread is the limiter's, or one that calls Tick, Pump or
   // Stop, or that polls, cancels, destroys or overwrites an Admission of the limiter. If the request is not waiting,
-  // OnSettled itself calls `settled` before it returns, and passes on any exception. A second call of OnSettled
-  // replaces the first callback.
+  // OnSettled itself calls `settled` before it returns, and passes on any exception. A second call of OnSettled during
+  // the wait replaces the first callback.
   //
   // The limiter holds no lock while it calls and destroys `settled`, so `settled` may request, own and destroy
   // Admissions, including this one. But `settled` delays the limiter, so it should post long work to another thread. If
   // `settled` throws when the limiter calls it, the limiter counts the exception (GateStats) and reports it on stderr.
   //
-  // `settled` is not called if the Admission is cancelled or destroyed first. A thread that cancels or destroys the
-  // Admission while `settled` runs in another thread waits until `settled` has returned.
+  // `settled` is not called if the Admission is cancelled while it waits, or destroyed before a thread calls `settled`.
+  // A thread that cancels or destroys the Admission while `settled` runs in another thread waits until `settled` has
+  // returned.
   void OnSettled(std::function<void()> settled);
 
  private:
@@ -141,8 +143,9 @@ class [[nodiscard]] Admission {
 };
 
 // The interface through which an Admission asks the gate that made it. Any thread may call any function. `waiter` is
-// that of the admission. The functions that take an admission update it before they call any OnSettled function, which
-// may destroy or overwrite it.
+// that of the admission. The functions that take an admission update it before they call OnSettled functions, which may
+// destroy or overwrite it. There is one exception: if the request is settled, Cancel calls its OnSettled function
+// first.
 class AdmissionSource {
  public:
   // These do what the functions of Admission with the same names promise.
@@ -153,14 +156,14 @@ class AdmissionSource {
   // function that the waiter had.
   virtual bool SetOnSettled(Waiter& waiter, std::function<void()>* settled) = 0;
   // Ends the wait, or the permit. `waiter` is null if the request never waited. When End returns, the waiter's
-  // OnSettled function has returned or will never be called.
+  // OnSettled function has returned or will never be called, unless the calling thread is running it.
   virtual void End(Waiter* waiter) = 0;
 
  protected:
   ~AdmissionSource() = default;
 
   // Gives the admission the answer of its settled request. If `is_done` is true, the admission releases the waiter, and
-  // if `has_permit` is false, the gate too.
+  // if also `has_permit` is false, its pointer to the gate.
   static void Give(Admission& admission, const Admission::Answer& answer, bool is_done, bool has_permit);
 };
 

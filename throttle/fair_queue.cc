@@ -4,7 +4,8 @@ namespace weir {
 namespace {
 
 // Returns how many bytes are served before a new request of `bytes` bytes in a line in which `own` bytes already wait.
-// Each of the `others` lines is served at most as much as this one before; `all_bytes` is the sum over all lines.
+// Until then each of the `others` lines is served at most as much as this line, the new request included. `all_bytes`
+// is the sum over all lines.
 uint64_t Ahead(uint64_t own, uint64_t others, uint64_t all_bytes, uint64_t bytes) {
   // Divides instead of multiplying, because the product might overflow.
   if (others > 0 && own + bytes > (all_bytes - own) / others) return all_bytes;

@@ -3,10 +3,10 @@
 // groups. A party without a group is a group of its own. A party that asks for more delays only itself: if one of ten
 // parties asks for ten times as much as the others, each party still gets a tenth while all ten wait.
 //
-// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served 70
-// MB or has no request left, and delays no party that asks for less. If a party or a group was served less than its
-// share, it keeps the difference for its next request, unless the first of its waiting requests is removed without
-// being served.
+// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served
+// about 70 MB or has no request left, and delays no party that asks for less. If a party or a group was served less
+// than its share, it keeps the difference as long as it goes on waiting. It loses the difference if its first waiting
+// request is removed without being served, or if there is a crowd (fair_turns.h).
 //
 // Memory grows with the number of waiting requests; in addition, the queue remembers some dozens of parties and groups
 // that have stopped waiting. Each operation takes time logarithmic in the number of parties and groups. Not
@@ -30,7 +30,7 @@ namespace weir {
 // guards it.
 struct Waiter : std::enable_shared_from_this<Waiter> {
   bool waits() const { return answer.state == Admission::State::kWaiting; }
-  // Returns true for a settled request until on_settled has returned; returns false if there is no such function.
+  // For a settled request: returns true until on_settled has returned; false if the request has no such function.
   bool is_being_told() const { return on_settled || teller != std::thread::id(); }
 
   Party party;
@@ -53,7 +53,7 @@ class FairQueue {
   // Removes a waiter out of turn, for example because its wait was cancelled or took too long.
   void Remove(Waiter& waiter);
 
-  // Returns the waiter that is to be served next, or nullptr if the queue is empty. The answer stays the same until the
+  // Returns the waiter that is to be served next, or nullptr if the queue is empty. The result stays the same until the
   // queue changes.
   Waiter* Front() const { return size_ == 0 ? nullptr : groups_.Next().Head(); }
   // Removes Front(), which is served now, and counts its bytes for its party and group. The queue must not be empty.

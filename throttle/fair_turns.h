@@ -1,20 +1,21 @@
 // FairTurns: chooses which of several lines is served next, so that all lines are served equal amounts. A line is a
 // queue of requests with one owner, such as a client; an amount is a number of bytes, or of anything else that the
 // caller counts. The next turn goes to the waiting line that will have been served least once its next request is done.
-// So a line that asks for little is served before lines that ask for much, whether it is new or known.
+// So of two lines that were served equally, the one that asks for less comes first.
 //
-// Each line has a position in a virtual time, which advances by the amount that the line is served. `now` is the
+// Each line has a position in a virtual time; the position advances by the amount that the line is served. `now` is the
 // position of an ideal line that has always waited, if all lines are served equally at the same time (generalized
 // processor sharing). A new line begins at `now`, so it is not ahead of the lines that wait already. A line is "away"
 // while it neither waits nor is served. If its position is then beyond `now`, it is remembered until `now` has reached
-// that position, so no line gains anything by going away and coming back. A line that is behind `now` and goes on
-// waiting keeps the difference for later.
+// that position, or until no line waits or is served. So no line gains anything by going away and coming back. A line
+// that is behind `now` and goes on waiting keeps the difference for later.
 //
-// More than kShares known lines are a crowd. An equal part would then be too small for any of them, so `now` advances
-// as if there were kShares lines, and a line that is behind `now` does not keep the difference. Therefore a line that
-// uses less than a kShares-th of all that is served is always at `now`, and if it asks for little, it is served before
-// the whole crowd, however large the crowd is. The crowd still gets at least a kPatience-th of all that is served,
-// because a waiting line gains a kPatience-th of an equal part on lines that come later.
+// More than kShares known lines (lines that wait, are served or are remembered) are a crowd. An equal part would then
+// be too small for any of them, so `now` advances as if there were kShares lines, and a line that is behind `now` does
+// not keep the difference. Therefore a line that uses less than a kShares-th of all that is served is always at `now`,
+// and if it asks for little, it is served before the whole crowd, however large the crowd is. The crowd still gets at
+// least a kPatience-th of all that is served, because a waiting line gains a kPatience-th of an equal part on lines
+// that come later.
 //
 // FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once
@@ -37,7 +38,7 @@ class FairLine {
   int64_t due_ = 0;      // while it waits: its rank, the lowest is next; while it is away: its position
   uint64_t number_ = 0;  // orders lines with the same due_
   uint32_t served_ = 0;  // turns that have begun but not ended
-  uint8_t place_ = 0;    // the set of FairTurns that the line is in
+  uint8_t place_ = 0;    // the index in FairTurns::places_ of the set with the line
 };
 
 class FairTurns {
@@ -55,16 +56,17 @@ class FairTurns {
 
   // Makes the line wait for a turn with a request of the amount `asks`. If it waits already, this replaces its request.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
-  // Ends the wait of a line without a turn. If the line was served less than the line that is next now, it loses the
-  // difference.
+  // Ends the wait of a line without a turn. If the line is behind `now`, or was served less than the line that is next
+  // now, it loses the difference.
   void GiveUp(FairLine& line);
-  // Returns the line whose turn it is: of either sort, or only of the first sort if `either_sort` is false. At least
-  // one such line has to wait.
+  // Returns the line whose turn it is: of either sort, or only of the first sort if `either_sort` is false. REQUIRES:
+  // at least one such line waits.
   FairLine& Next(bool either_sort = true) const;
   // Begins a turn of a waiting line, which will probably be served the amount `asks`. The line stops waiting; Wait may
   // be called for its next request at once, so a line may have several turns at a time.
   void Begin(FairLine& line, uint64_t asks);
-  // Ends a turn of the line that began with the amount `asked`. `done` is the amount that the line was actually served.
+  // Ends a turn of the line. `asked` is the amount with which the turn began, and `done` the amount that the line was
+  // actually served.
   void End(FairLine& line, uint64_t asked, uint64_t done);
 
   bool empty() const { return waiting() == 0; }
@@ -101,7 +103,7 @@ class FairTurns {
   uint64_t now_ = 0;
   uint64_t undivided_ = 0;      // remainder of the last division of an amount among the lines
   uint64_t crowded_until_ = 0;  // the value of now_ when a turn last ended in a crowd
-  uint64_t ahead_ = 0;          // by how much a line that begins to wait now is ahead of lines that waited in crowds
+  uint64_t ahead_ = 0;          // subtracted from the rank of a line that begins to wait now; grows in a crowd
   uint64_t last_number_ = 0;
 };
 

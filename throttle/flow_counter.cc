@@ -8,11 +8,12 @@ namespace {
 
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// A thread reserves a 32nd of the remaining allowance at a time: so shared writes are rare, and little stays unused.
+// A thread reserves the bytes that it needs, plus a 32nd of the allowance that then remains. So shared writes are rare,
+// and little stays unused.
 constexpr uint64_t kPiecesOfRest = 32;
 
-// If an epoch has the same low 16 bits as the last epoch in which a thread reserved bytes, a multiple of 65,536 epochs
-// earlier, it begins with less than its whole allowance, once.
+// Only the low 16 bits of an epoch are stored. So if threads last reserved bytes exactly a multiple of 65,536 epochs
+// ago, an epoch is mistaken for that one, and begins with less than its whole allowance.
 constexpr int kEpochShift = 48;
 constexpr uint64_t kMostAllowance = (uint64_t{1} << kEpochShift) - 1;
 

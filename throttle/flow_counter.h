@@ -1,6 +1,6 @@
-// FlowCounter: counts the operations and bytes that any number of threads add. Add writes only to a cache line of the
-// calling thread (about 1 ns; an atomic increment of one shared counter costs 5 ns in a single thread, and ten times as
-// much if threads compete for it).
+// FlowCounter: counts the operations and bytes that any number of threads add. Add usually writes only to a cache line
+// of the calling thread (about 1 ns; an atomic increment of one shared counter costs 5 ns in a single thread, and ten
+// times as much if threads compete for it). Threads without a slot of their own (thread_slot.h) share a cache line.
 #pragma once
 
 #include <array>

@@ -1,17 +1,19 @@
 // Gate: admits requests, makes them wait, or refuses them. Gate is the base class of WriteGate and ScanGate. It counts
-// the admitted work, keeps the waiting requests in order, ends every wait by its deadline and calls the functions
-// passed to Admission::OnSettled. The derived class decides which requests may pass, and when. While a gate is open, it
-// admits most work without checking a limit, and only counts it (PassOpen).
+// the admitted work, keeps the waiting requests in order, refuses a request that still waits at its deadline, and calls
+// the functions passed to Admission::OnSettled. The derived class decides which requests may pass, and when. While a
+// gate is open, it admits most work without checking a limit, and only counts it (PassOpen).
 //
-//  * Interactive work is served before bulk work. Within a class of work, parties get equal shares in bytes
-//    (fair_queue.h). WorkClass and Party are defined in admission.h.
+//  * Of the waiting requests, the interactive ones are served (admitted) first, as far as the limits allow. The limits
+//    keep a share for bulk work (write_gate.h, scan_gate.h), and a new request does not wait for requests of the other
+//    class. Within a class of work, parties get equal shares in bytes (fair_queue.h). WorkClass and Party are defined
+//    in admission.h.
 //  * A wait lasts at most as long as the limits allow for its class (Line::longest_wait). A request that would have to
 //    wait longer is refused at once.
 //
 // Threads: every function may be called from any thread. A gate has no thread of its own. It admits or refuses waiting
-// requests when another thread calls Pump, RefuseAll or SetLimits (of the derived class), or polls, cancels or destroys
-// an Admission of the gate. The limiter's thread calls Pump at the times that the gate announces through `wake`.
-// Functions passed to Admission::OnSettled run while the gate's lock is not held.
+// requests in the threads that call Pump, RefuseAll or SetLimits (of the derived class), or that poll, cancel, destroy
+// or overwrite an Admission of the gate. The limiter's thread calls Pump at the times that the gate announces through
+// `wake`. Functions passed to Admission::OnSettled run while the gate's lock is not held.
 #pragma once
 
 #include <atomic>
@@ -42,7 +44,7 @@ struct GateStats {
   ByClass<Waits> waits;
   uint64_t delayed = 0;                          // requests that had to wait, whatever the outcome
   uint64_t cancelled = 0;                        // waits that the caller cancelled
-  Duration waited{};                             // the total time of all waits
+  Duration waited{};                             // the total time of all waits that ended
   std::map<std::string_view, uint64_t> refused;  // refused requests, by the reason of the refusal
   size_t waiting = 0;                            // requests that wait now
   int64_t running = 0;                           // scans that hold a permit now (admission.h)
@@ -51,9 +53,9 @@ struct GateStats {
 
 class Gate : private AdmissionSource {
  public:
-  // The gate is open at first. It calls `wake(t)` when Pump must be called at the time `t`, unless it has already
-  // announced that time or an earlier one. `wake` runs in whichever thread calls the gate, with the gate's lock held,
-  // so it must not call the gate. The clock must outlive the gate.
+  // The gate is open at first. It calls `wake(t)` to ask for a call of Pump at the time `t`, unless it has already
+  // asked for that time or an earlier one, by `wake` or by the value that Pump returned. `wake` runs in whichever
+  // thread calls the gate, with the gate's lock held, so it must not call the gate. The clock must outlive the gate.
   Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
   virtual ~Gate();  // no Admission of the gate may be left
   Gate(const Gate&) = delete;
@@ -61,10 +63,10 @@ class Gate : private AdmissionSource {
 
   bool open() const { return open_epoch_.load(std::memory_order_relaxed) != 0; }
 
-  // The fast path for an open gate: admits and counts the work and returns true, without taking the lock. Most calls
-  // write only to memory of the calling thread. Returns false and counts nothing if the caller must call Admit instead:
-  // if the gate is closed, if the allowance is used up (SetOpen), or if this is bulk work of at least the size set by
-  // SetBulkAsksFrom.
+  // Admits and counts the work and returns true if the gate is open: the fast path, which does not take the lock. Most
+  // calls write only to memory of the calling thread. Returns false and counts nothing if the caller must call Admit
+  // instead: if the gate is closed, if the allowance is used up (SetOpen), or if this is bulk work of at least the size
+  // set by SetBulkAsksFrom.
   bool PassOpen(Cost cost, WorkClass work_class) {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
@@ -79,12 +81,12 @@ class Gate : private AdmissionSource {
   // Counts work as admitted without checking any limit.
   void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  // Calls the OnSettled functions of the requests that SetLimits admitted or refused. SetLimits does not call them
-  // itself, because its caller may hold locks.
+  // Calls the OnSettled functions of the requests that SetLimits admitted or refused, if no other call has done so yet.
+  // SetLimits does not call them itself, because its caller may hold locks.
   void TellSettled() { const SettlingLock lock(*this); }
 
-  // Admits the waiting requests that may pass now, and refuses those whose deadline has passed. Returns the time at
-  // which Pump must be called next; TimePoint::max() if no request waits.
+  // Admits the waiting requests that may pass now, and refuses those whose deadline has come. Returns the time at which
+  // Pump must be called next; TimePoint::max() if no request waits.
   TimePoint Pump();
 
   // Refuses all waiting requests. `reason` must point to storage that outlives the gate.
@@ -118,9 +120,10 @@ class Gate : private AdmissionSource {
   // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
   // it. Returns at least the longest wait of the class if no prediction is possible.
   virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const = 0;
-  virtual void Refill(TimePoint) {}  // updates the limits before the gate admits waiting requests
+  virtual void Refill(TimePoint) {}  // brings the limits up to the time before waiting requests are admitted
 
-  // Opens or closes the gate. PassOpen admits at most `allowance` bytes of each class between two calls of SetOpen.
+  // Opens or closes the gate. While it is open, PassOpen admits at most `allowance` bytes of each class until the next
+  // call of SetOpen.
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
   // Makes PassOpen return false for bulk work of at least `bytes` bytes, even while the gate is open.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
@@ -142,8 +145,9 @@ class Gate : private AdmissionSource {
   int64_t running_ = 0;                                // permits that have not ended
 
  private:
-  // Holds the gate's lock. The destructor calls the OnSettled functions of the requests that were settled (admitted or
-  // refused) in the meantime, without the lock during each call, and then releases the lock.
+  // Holds the gate's lock. The destructor calls the OnSettled functions that are still to be called for settled
+  // (admitted or refused) requests, and then releases the lock. It releases the lock during each of these calls. If the
+  // calling thread is already running such a function, the destructor leaves them to the SettlingLock that runs it.
   struct SettlingLock : std::unique_lock<std::mutex> {
     explicit SettlingLock(Gate& g) : unique_lock(g.mutex_), gate(g) {}
     ~SettlingLock() { gate.Tell(*this); }

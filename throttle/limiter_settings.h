@@ -17,14 +17,15 @@ namespace weir {
 // level; this is unsafe, because an overloaded engine that uses little memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
-// The behaviour of the limiter while the sensor is lost (sensor_timeout). kHold: it limits writes to nine tenths of the
-// rate at which the engine drains (RateLaw::HeldLimit), and keeps the limits on scans. kOpen: it opens the gates, so
-// the engine must always keep its own brakes (ReplacesBrakes).
+// The behaviour of the limiter while the sensor is lost (sensor_timeout). kHold: it limits writes to about nine tenths
+// of the rate at which the engine drains (RateLaw::HeldLimit), and keeps the limits on scans; signals that the process
+// measures itself may lower both. kOpen: it opens the gates, so the engine must always keep its own brakes
+// (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
-// The settings of one controller. For writes, the gains are relative: kp 0.5, ki 0.1 and kd 0.05 (the numbers in the
-// plan of the ORLY relay) stand for exactly the gains that RateLaw derives from the engine's geometry, and a number
-// twice as large stands for twice the gain.
+// The settings of one controller. For writes, the gains are relative: kp 0.5, ki 0.1 and kd 0.05 stand for exactly the
+// gains that RateLaw computes for the engine (rate_law.h), and a number twice as large stands for twice the gain. (The
+// three numbers are those of the plan for a throttle that ORLY, another Nostr relay, published: bench/plan.)
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
@@ -41,7 +42,7 @@ struct LimiterSettings {
   ProcessVariable process_variable = ProcessVariable::kBottleneck;
 
   ControlSettings write;                                              // for interactive writes
-  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},  // for bulk writes; bulk scans use max_delay too
+  ControlSettings bulk{.gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05},  // for bulk writes; bulk scans use its max_delay
                        .setpoint = 0.70,
                        .max_delay = std::chrono::milliseconds(60'000),
                        .min_batch = 5};
@@ -54,7 +55,7 @@ struct LimiterSettings {
   // that acts on reads reaches the setpoint, and fewer as the level rises.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // At any load, a bulk scan begins only while fewer scans than this run, or if it is the turn of bulk scans
+  // At any load, a bulk scan begins only while fewer scans than this hold permits, or if it is the turn of bulk scans
   // (scan_gate.h). No environment variable sets this number. In the storm benchmark on two cores, the p99.9 of
   // interactive writes was 57 ms with four long scans at once, and 4 ms with one at a time.
   uint64_t bulk_scans = FewerThanCores();

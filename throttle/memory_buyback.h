@@ -5,8 +5,8 @@
 // While the memory in use stays above a threshold (`mark`), the engine flushes once a minute (every ten seconds if the
 // memory is at or above the memory target), and its cache shrinks by an eighth of its full size each second, until a
 // quarter is left. Each flush and each reduction of the cache comes with a purge. While the memory stays well below the
-// threshold, the cache grows by an eighth of its full size every ten seconds. The cache grows only if memory is further
-// below the threshold than one step can raise it, so the size of the cache does not oscillate.
+// threshold, the cache grows by an eighth of its full size every ten seconds. "Well below" is further than one step can
+// raise the memory, so the size of the cache does not oscillate; with a low threshold it is half of the threshold.
 //
 // Not thread-safe.
 #pragma once

@@ -3,9 +3,9 @@
 //
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
-// P, the first term, is multiplied by `braking` above the setpoint and by `filling` below it. D, the third term, is
-// multiplied by `braking` while the measurement rises above the setpoint. Below the setpoint this factor decreases to
-// 1, which it reaches 0.2 below the setpoint, because a rise far below the setpoint is harmless.
+// P, the first term, is multiplied by `braking` above the setpoint and by `filling` below it. D, the third term, has a
+// factor only while the measurement rises: `braking` if the measurement is above the setpoint. Below the setpoint this
+// factor decreases to 1, which it reaches 0.2 below the setpoint, because a rise far below the setpoint is harmless.
 //
 // Differences from a textbook controller:
 //  * While the output is at one of its bounds, the integral does not push it further; it moves only towards 0. So an
@@ -13,9 +13,10 @@
 //    controller brakes in the first update in which the measurement is above the setpoint.
 //  * D is computed from the measurement after a low-pass filter, not from the error, so the output jumps neither at the
 //    first measurement nor when the setpoint changes.
-//  * The filter and the integral are exact for any dt, so the results do not depend on how often Update is called.
-//  * SetGains and SetSetpoint cause no jump. SetGains changes the integral, within its bounds, so that the output keeps
-//    its last value. After SetSetpoint the setpoint in use approaches the new one gradually.
+//  * The filter and the integral are exact for a measurement that stays constant during dt, so the results do not
+//    depend on how often Update is called.
+//  * SetGains and SetSetpoint cause no jump. SetGains changes the integral so that the output keeps its last value, as
+//    far as the bounds of the integral allow. After SetSetpoint the setpoint in use approaches the new one gradually.
 //  * Every function except the constructor accepts any double; it ignores values that are not finite, and gains outside
 //    0..1e6.
 //
@@ -45,7 +46,7 @@ struct PidSettings {
   double filter_alpha = 0.2;
   Duration nominal_tick = std::chrono::milliseconds(100);
 
-  // Bounds of the integral term, of which integral_min is at most 0 and integral_max at least 0, and of the output.
+  // Bounds of the integral term and of the output. integral_min is at most 0, and integral_max at least 0.
   double integral_min = -0.5;
   double integral_max = 2.0;
   double output_min = 0.0;
@@ -94,7 +95,7 @@ class PidController {
 
   // Ignores gains for which IsValid is false.
   void SetGains(const PidGains& gains);
-  // Sets `filling` from the next Update on. Ignores a value that is not finite or not above 0.
+  // Sets PidSettings::filling from the next Update on. Ignores a value that is not finite or not above 0.
   void SetFilling(double filling);
   // Sets the setpoint. Before the first measurement the new setpoint applies at once. Later the setpoint in use
   // (GetState().setpoint) approaches it with a time constant of 2 s, because after a jump the integral would store a

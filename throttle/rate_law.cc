@@ -11,12 +11,12 @@
 namespace weir {
 namespace {
 
-// The plan's gains for writes; an operator's gains count as multiples of these.
+// The gains that count as 1: an operator's gains are multiples of these (ControlSettings).
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 constexpr PidGains kNoGains{.kp = 0, .ki = 0, .kd = 0};
 
 // The derivative time as a share of the integral time. Without D the level rises to 9 % above the setpoint after a
-// simulated step, instead of 3 %; ten times as much D keeps the level below the setpoint (TUNING.md).
+// simulated step, instead of 3 %; with ten times as much D it rises to 1 %, and settles 40 s later (TUNING.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
 // How much stronger P and D are while the loop brakes. The inflow acts at once and only the drain has dead time, so the
@@ -24,10 +24,10 @@ constexpr double kDerivativeShare = 1.0 / 10;
 // instead of 20 s, and a simulated overload of an empty tree rises 9 % above the setpoint (15 % with 3, 6 % with 10).
 constexpr double kBraking = 6;
 
-// How much stronger P is below the setpoint, for a signal that shows the inflow at once: as strong as the brake, but
-// less if the dead time is only a few ticks, because the room could fill between two ticks. Without it, with RocksDB's
-// default sizes, L0 came half-way to the setpoint in half a minute, and bulk work did 17 % less than without weir; now
-// 7 % less.
+// The factor on P below the setpoint, for a signal that shows the inflow at once, is the dead time in units of
+// kFillingTicks ticks, between 1 and kBraking. With a short dead time P must not be strong, because the room could fill
+// between two ticks. Without this factor, with RocksDB's default sizes, L0 came half-way to the setpoint in half a
+// minute, and bulk work did 17 % less than without weir; now 7 % less.
 constexpr double kFillingTicks = 20;
 double FillingOf(const Signal& signal, double dead_time_s, Duration tick) {
   if (!signal.shows_inflow_at_once) return 1;
@@ -35,7 +35,7 @@ double FillingOf(const Signal& signal, double dead_time_s, Duration tick) {
 }
 
 // Below this share of the setpoint, while no work presses against the limit, the gate is open. Room below the setpoint
-// is not enough, because small memtables fill between two ticks (16 MiB did in the storm recipe at 70 MB/s; RocksDB
+// is not enough, because small memtables fill between two ticks (16 MiB did in the storm benchmark at 70 MB/s; RocksDB
 // braked for 0.6 s).
 constexpr double kOpenBelow = 0.5;
 

@@ -2,25 +2,27 @@
 //
 // A signal of the load (monitors/load_sample.h) behaves as an integrator: its level rises with the bytes that come in
 // and falls with the bytes that the engine drains (works off), by a flush or a compaction. So the law starts from the
-// drain, the rate in bytes per second at which the engine does this, and corrects it:
+// drain, the number of bytes per second that the engine drains, and corrects it:
 //
 //   limit = drain − gain · u        u: output of the signal's controller; about 0 while the level stays at the setpoint
 //
 // Each signal has a loop with a controller (pid_controller.h). The loop is tuned to the signal's geometry (its dead
-// time θ and its bytes per unit of level) by the rules for an integrator with dead time (SIMC with τ = θ):
+// time θ and its bytes per unit of level) by a known set of rules for an integrator with dead time (SIMC with τ = θ):
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// P and D have up to six times that gain while the loop brakes; P also has it below the setpoint if the signal shows
-// the inflow at once (Signal::shows_inflow_at_once). The integral always has the plain gain, because it stands for the
-// error of the estimated drain. Multiplied by six, the negative integral from a time below the setpoint would keep the
-// loop from braking until the level is far above the setpoint.
+// Above the setpoint P has six times that gain, and so has D while the level rises. Below the setpoint, for a signal
+// that shows the inflow at once (Signal::shows_inflow_at_once), P has θ / 20 ticks times that gain, but at least one
+// and at most six times. The integral always has the plain gain, because it stands for the error of the estimated
+// drain. Multiplied by six, the negative integral from a time below the setpoint would keep the loop from braking until
+// the level is far above the setpoint.
 //
-// The lowest limit of all loops applies, and RateDecision::reason names its signal. The integrals of the other loops
-// follow that limit (PidController::Track), so that a loop whose limit becomes the lowest continues from it without a
-// jump. But Track never raises an integral above 0, so it makes no loop brake. When it did, the loop of the memtables
-// followed that of L0 and then braked writes at half of its own setpoint, although memtables fill and are flushed all
-// the time (with RocksDB's default sizes, bulk work did 39 % less than without weir).
+// The lowest limit of all loops applies, and RateDecision::reason names its signal. While work presses against the
+// limit, the integrals of the other loops follow it (PidController::Track), so that a loop whose limit becomes the
+// lowest continues from it without a jump. But Track never raises an integral above 0, so it makes no loop brake. When
+// it did, the loop of the memtables followed that of L0 and then braked writes at half of its own setpoint, although
+// memtables fill and are flushed all the time (with RocksDB's default sizes, bulk work did 39 % less than without
+// weir).
 //
 // Each loop compares the level of its signal, without the part that waiting work adds (Signal::waiting), with the
 // setpoint of the class or Signal::least_setpoint, whichever is higher.
@@ -57,8 +59,8 @@ struct RateDecision {
 // The writes since the last update.
 struct Demand {
   double inflow_bytes_per_second = 0;  // all writes that were admitted, which the engine received
-  double bytes_per_second = 0;         // the part that counts against this law's limit
-  bool waited = false;                 // some of that part had to wait
+  double bytes_per_second = 0;         // the writes that count against this law's limit; the caller may average them
+  bool waited = false;                 // some of these writes had to wait
 };
 
 class RateLaw {
@@ -70,10 +72,10 @@ class RateLaw {
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
   // Returns the limit, in bytes per second, to hold while no samples come; 0 if no signal limits. The limit is nine
-  // tenths of the difference between the last drain and the braking by the integral, so that the level sinks slowly. P
-  // and D are left out: they correct a momentary error, and would fill or empty the engine if they were held. If the
-  // signal does not report its drain, returns at least `lately_bytes_per_second`, the rate that was admitted recently,
-  // or the last limit if the drain cannot be estimated.
+  // tenths of the difference between the last drain and the braking by the integral, so that the level sinks slowly,
+  // but at least LowestLimit(). P and D are left out: they correct a momentary error, and would fill or empty the
+  // engine if they were held. If the signal does not report its drain, returns at least `lately_bytes_per_second`, the
+  // rate that was admitted recently, or the last limit if the drain cannot be estimated.
   double HeldLimit(double lately_bytes_per_second) const;
   // Returns the lowest value that the limit may have: a twentieth of the drain, but at least 16 KiB/s.
   double LowestLimit() const;
@@ -87,7 +89,7 @@ class RateLaw {
   void SetGains(const PidGains& gains) {
     if (IsValid(gains)) settings_.gains = gains;
   }
-  // Sets the setpoint, to which the loops glide. It has to be within 0..1, which is not checked.
+  // Sets the setpoint, to which the loops glide. It has to be within 0..1; the function does not check this.
   void SetSetpoint(double setpoint) { settings_.setpoint = setpoint; }
   // Forgets all loops; gains and setpoint stay.
   void Reset();

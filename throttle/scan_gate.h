@@ -1,8 +1,8 @@
 // ScanGate: the gate (gate.h) for reads; it bounds how many scans run at once. A scan is a read that is likely to touch
 // at least scan_bytes; cheaper reads pass. While the gate is open, interactive scans are not bounded, but bulk scans
-// are: if as many ran as there are cores, no core would be left for interactive work, however much memory is free. A
-// scan that the gate bounds holds a permit until its Admission is destroyed. Bulk scans never starve: while the gate is
-// closed and a bulk scan waits, at least every eighth permit goes to a bulk scan.
+// are (bulk_at_once): if as many ran as there are cores, no core would be left for interactive work, however much
+// memory is free. A scan that the gate bounds holds a permit until its Admission is destroyed. Bulk scans never starve:
+// while the gate is closed and a bulk scan waits, at least every eighth permit goes to a bulk scan.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ struct ScanLimits : ByClass<ScanLimit> {
 
   bool open = true;                   // interactive scans pass without a permit; only Stats().admitted counts them
   int64_t at_once = kAnyNumber;       // while not open: how many scans of both classes together may run
-  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only while fewer scans hold permits, or as every eighth
-  uint64_t scan_bytes = 0;            // a read of at least this many bytes is a scan
-  std::string_view reason = "";       // why scans are limited; for LimiterView alone
+  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins only if fewer scans hold permits, or as the eighth (above)
+  uint64_t scan_bytes = 0;            // a read of at least this many bytes is a scan; 0: every read is
+  std::string_view reason = "";       // why scans are limited; only LimiterView uses it
 };
 
 class ScanGate final : public Gate {
@@ -32,8 +32,8 @@ class ScanGate final : public Gate {
   using Gate::Gate;
 
   // Sets new limits, refuses the waiting scans of a class that has `refuse` set, and admits the waiting scans that may
-  // pass now. Their functions (Admission::OnSettled) run at the next TellSettled. A scan that passed while the gate was
-  // open holds no permit, so it does not count as running later.
+  // pass now. Their functions (Admission::OnSettled) run later, as write_gate.h says. An interactive scan that passed
+  // while the gate was open holds no permit, so it does not count as running later.
   void SetLimits(const ScanLimits& limits);
 
  private:

@@ -1,8 +1,8 @@
-// ThreadBatches: adds up the operations of each thread until they are a batch, for which the caller then asks the gate
-// once (AdaptiveLimiter::MaybeThrottle).
+// ThreadBatches: adds up the operations of each thread until they are a batch. Then the caller asks the gate once for
+// the whole batch (AdaptiveLimiter::MaybeThrottle).
 //
-// Threads: any thread may call any function. A thread writes only to its own slot (thread_slot.h), so that threads do
-// not wait for each other.
+// Threads: any thread may call any function. A thread writes only to its slot (thread_slot.h), so that threads do not
+// wait for each other. Threads that share the last slot also share its batch.
 #pragma once
 
 #include <array>

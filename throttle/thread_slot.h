@@ -1,6 +1,6 @@
-// ThreadSlot: gives each live thread a small number, so that each can have a counter on a cache line of its own. A
-// thread claims a slot at its first call, and no other thread has that slot until the thread ends. If more than
-// kThreadSlots − 1 threads have a slot at once, the later ones share the last slot.
+// ThreadSlot: gives each live thread a small number, its slot, so that each can have a counter on a cache line of its
+// own. A thread claims a slot at its first call, and no other thread has that slot until the thread ends. There is one
+// exception: if kThreadSlots − 1 threads have a slot already, all later ones share the last slot.
 #pragma once
 
 #include <cstddef>

@@ -39,8 +39,8 @@ class TokenBucket {
   // a debt.
   bool Has(double bytes) const { return unlimited() || tokens_ >= std::min(bytes, depth_); }
 
-  // Takes `bytes` out, even if that leaves a debt, but never lowers the content below `lowest`. If it is below `lowest`
-  // already, takes nothing.
+  // Takes `bytes` out, even if that leaves a debt, but never lowers the content below `lowest`. Takes nothing if the
+  // content is below `lowest` already, or if the rate is infinite.
   void Take(double bytes, double lowest = -std::numeric_limits<double>::infinity()) {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }

@@ -28,7 +28,7 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   PumpAndWake();
 }
 
-// While the gate was open, nothing was charged. Bulk work starts with an empty bucket, so it is limited at once.
+// While the gate was open, PassOpen charged nothing. Bulk work starts with an empty bucket, so it is limited at once.
 void WriteGate::Close(TimePoint now) {
   SetOpen(false);
   buckets_[WorkClass::kInteractive].SetTokens(now, limits_.burst_bytes);
@@ -68,7 +68,8 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   TokenBucket& bulk = buckets_[WorkClass::kBulk];
   if (c == WorkClass::kInteractive) {
     buckets_[c].Take(cost);
-    // Interactive work takes from the bulk bucket, too, but bulk work waits at most about a second because of that.
+    // Interactive work takes from the bulk bucket, too, but leaves at most a debt that the bucket makes up for in a
+    // second.
     bulk.Take(cost, -bulk.bytes_per_second());
     return false;
   }

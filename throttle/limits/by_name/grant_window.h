@@ -1,5 +1,6 @@
-// GrantWindow: counts the grants that were made in the current window of time. The caller may release a grant early, so
-// that it no longer counts; the window remembers which grants were released, so that none is released twice.
+// GrantWindow: counts the grants (requests that were let through) in the current window of time. The caller may release
+// a grant early, so that it no longer counts; the window remembers which grants were released, so that none is released
+// twice.
 //
 // A sliding window consists of kSlices slices of equal length. A grant counts until kSlices slices have passed after
 // its own slice, so it counts for at least the length of the window, and for at most one slice more. A fixed window is

@@ -3,8 +3,8 @@
 // shard, without a lock (turn.h): if a shard is busy, a thread queues its work for the thread that works there, and
 // does not wait. A ticker (ticker.h), or the owner of the Shards, calls Tick when a shard asks for it.
 //
-// A Shard is a class with two functions: Tick(), and NextTick(), which returns when Tick has to be called. To have Tick
-// called sooner, a shard calls the function `wants_tick`, which it gets when it is made.
+// A Shard is a class with two functions: Tick(), and NextTick(), which returns the time at which Tick has to be called.
+// If a shard needs an earlier call of Tick, it calls the function `wants_tick`, which it gets when it is made.
 //
 // Threads: any thread may call any function, but only one thread at a time may call StartTicking or Stop.
 #pragma once
@@ -54,14 +54,16 @@ class Shards {
   }
 
   size_t size() const { return shards_.size(); }
-  // Returns which of `count` shards stores the names with that hash.
+  // Returns the number of the shard that stores the names with that hash, if there are `count` shards.
   static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
-  // Returns that shard without taking its turn. Call only those of its functions that any thread may call.
+  // Returns the shard with that number, even while a thread works on it. Call only those of its functions that any
+  // thread may call.
   const Shard& operator[](size_t number) const { return shards_[number]->shard; }
 
-  // Calls piece(shard) once, with the shard that stores the names with that hash: before DoAt returns, unless another
-  // thread works on the shard. In that case DoAt calls own(), which returns a copy of the piece that owns all its data,
-  // and the other thread calls this copy a moment later.
+  // Calls piece(shard) once, with the shard that stores the names with that hash: before DoAt returns, unless a thread
+  // works on the shard already. In that case DoAt queues the result of own(), a copy of the piece that owns all its
+  // data. That thread calls the copy a moment later; if it has had too much work for others (turn.h), the next thread
+  // that works on the shard does.
   template <typename Piece, typename MakeOwning>
   void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
     Do(NumberOf(hash, size()), piece, own);
@@ -79,8 +81,8 @@ class Shards {
   void DoAtAll(Piece piece) {
     for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
   }
-  // Calls gather(shard), which returns a vector<Item>, for each shard. Then calls `done` once with all items, in no
-  // particular order, in the thread that made the last of these calls.
+  // Calls gather(shard) for each shard; it returns a vector<Item>. Then calls `done` once with all items, in no
+  // particular order, in the thread that made the last call of `gather`.
   template <typename Item, typename Gather>
   void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
     struct Gathered {
@@ -105,8 +107,8 @@ class Shards {
   }
 
   // Makes a page (page.h) that begins at `place`: calls add(shard, number of the shard, page), which calls Page::Add,
-  // for one shard after the other. Then calls `done` once with the page: before PageFrom returns or, if a shard was
-  // busy, later in the thread that worked on that shard.
+  // for one shard after the other, until the page is full. Then calls `done` once with the page: before PageFrom
+  // returns or, if a shard was busy, later in the thread that worked on that shard.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -148,7 +150,7 @@ class Shards {
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {
-      std::atomic<bool> half_done{false};  // `look` sets it, and GoOn after Do; the one that sets it second continues
+      std::atomic<bool> half_done{false};  // `look` and GoOn both set it; the one that is second continues the page
       bool to_next = false;
     };
     for (; number < size(); ++number) {

@@ -3,13 +3,14 @@
 //
 //   turn.Do([&] { Count(name); }, [&] { return [this, own = std::string(name)] { Count(own); }; });
 //
-// At most one thread at a time holds the turn; only this thread runs pieces. If no thread holds the turn, Do takes it
-// and runs its piece at once. Else Do queues the piece for the thread that holds the turn, and returns without waiting.
-// A queued piece may run after Do has returned, so it must own all its data; Do's second argument makes such a piece.
+// At most one thread at a time holds the turn; only this thread runs pieces. If no thread holds the turn, Do takes it,
+// runs the pieces that are still queued, if any, and then its own. Else Do queues its piece for the thread that holds
+// the turn, and returns without waiting. A queued piece may run after Do has returned, so it must own all its data;
+// Do's second argument makes such a piece.
 //
-// A thread that has run about kMostForOthers queued pieces releases the turn, even if further pieces are queued. Then
-// its call of Do returns false, and the caller must make sure that Do is called again: the next call of Do, from any
-// thread, runs the queued pieces first.
+// A thread that has run about kMostForOthers queued pieces after its own releases the turn, even if further pieces are
+// queued. Then its call of Do returns false, and the caller must make sure that Do is called again: the next call of
+// Do, from any thread, runs the queued pieces first.
 //
 // Threads: any thread may call Do. A piece may call Do of its own turn; the new piece is then queued.
 // A piece must not throw.

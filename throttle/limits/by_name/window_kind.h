@@ -6,8 +6,8 @@
 namespace weir {
 
 enum class WindowKind : uint8_t {
-  kFixed,    // a window begins when the one before ends; a period across their boundary may see twice the limit
-  kSliding,  // no period of the window's length sees more than the limit; a grant may count 1/32 too long
+  kFixed,    // a window begins when the one before ends; a period across their boundary may see up to twice the limit
+  kSliding,  // no period of the window's length sees more than the limit; a grant counts up to 1/32 longer
 };
 
 }  // namespace weir

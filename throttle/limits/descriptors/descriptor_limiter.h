@@ -12,14 +12,14 @@
 // two windows may see up to twice the limit.
 //
 // A client cannot evade a limit by its choice of values. A descriptor is counted under a name, which is made of its
-// keys and values; a name that is too long (kMostNameBytes) is replaced by a digest. If there is no memory for another
-// name, some names share a count (descriptor_shard.h), so that the limiter may refuse them before they reach the limit,
-// but not later. If the names that already have a count suffice to refuse a request with several descriptors, the
-// limiter does not count the other names of this request, so these take no memory.
+// unit, its domain, its keys and its values; a name that is too long (kMostNameBytes) is replaced by a digest. If there
+// is no memory for another name, some names share a count (descriptor_shard.h), so that the limiter may refuse them
+// before they reach the limit, but not later. If the names that already have a count suffice to refuse a request with
+// several descriptors, the limiter does not count the other names of this request, so these take no memory.
 //
-// Threads: any thread may call any function, and none blocks. Names are spread over shards, and one thread at a time
-// works on a shard: if a shard is busy, a call queues its work for the thread that works there (by_name/turn.h). So the
-// limiter calls the callback before Ask returns, or a moment later in another thread.
+// Threads: any thread may call any function, and none blocks, except the destructor. Names are spread over shards, and
+// one thread at a time works on a shard: if a shard is busy, a call queues its work for the thread that works there
+// (by_name/turn.h). So the limiter calls the callback before Ask returns, or a moment later in another thread.
 #pragma once
 
 #include <array>
@@ -47,11 +47,11 @@ class Shards;
 struct DescriptorConfig {
   std::shared_ptr<const DescriptorRules> rules = std::make_shared<DescriptorRules>();
   bool shadow = false;  // only counts: a request that exceeds its limits gets kOk
-  // The most memory for names, in bytes. Each name takes its own length and about 110 bytes more until its window has
-  // ended.
+  // The most memory for names, in bytes. Each name takes its own length and about 110 bytes more until some time after
+  // its window has ended.
   size_t max_bytes = size_t{256} << 20;
   size_t shards = 25;
-  // Called when hits are charged to a name that is not in memory and whose count includes hits of other names, because
+  // Called when hits are charged to a name that was not in memory, and its count includes hits of other names, because
   // there is no room for all names. `rule` is the path of the name's rule, or DescriptorRules::kOverrides. Runs in the
   // thread that works on the shard, so it must be quick, and it must not throw.
   std::function<void(std::string_view domain, std::string_view rule)> on_crowded{};
@@ -109,14 +109,14 @@ struct DescriptorCounts {
   uint64_t without_limit = 0;                        // descriptors of a known domain for which no rule states a limit
   uint64_t let_pass = 0;                             // requests that exceeded their limits, but passed due to `shadow`
   uint64_t names = 0;                                // names that are in memory now
-  uint64_t bytes = 0;                                // the memory that these names take now
+  uint64_t bytes = 0;                                // the memory that these names and their rules take now
   uint64_t gave_way = 0;                             // names that were removed to make room for other names
 };
 
 class DescriptorLimiter {
  public:
-  // Receives the answer. The limiter calls it once, in the thread that counted the last descriptor. It must be quick,
-  // and must not throw or destroy the limiter.
+  // Receives the answer. The limiter calls it once, in the thread that counted the last descriptor, or in the thread
+  // that called Ask if none had to be counted. It must be quick, and must not throw or destroy the limiter.
   using Done = std::function<void(DescriptorAnswer answer)>;
 
   // Uses the system's clocks, and starts a thread that calls Tick.

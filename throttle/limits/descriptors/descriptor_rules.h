@@ -89,8 +89,9 @@ void AppendToName(std::string_view text, std::string* name);
 
 class DescriptorRules {
  public:
-  // The first kMostCounted rules have RuleCounts of their own. All further rules of a domain share the RuleCounts of
-  // the path kOtherRules. Descriptors that bring their own limit are counted under the path kOverrides.
+  // The first kMostCounted rules with a limit, of all domains together, have RuleCounts of their own. All further rules
+  // of a domain share the RuleCounts of the path kOtherRules. Descriptors that bring their own limit are counted under
+  // the path kOverrides.
   static constexpr size_t kMostCounted = 1000;
   static constexpr std::string_view kOtherRules = "(others)";
   static constexpr std::string_view kOverrides = "(overrides)";
@@ -116,8 +117,8 @@ class DescriptorRules {
         : rules_(rules), domain_(domain), path_(std::move(path)) {}
 
     // Adds a rule below this one, for the next entry of a descriptor, and returns the node of the new rule, which the
-    // DescriptorRules own. Returns an error, and adds no rule, if the rule is invalid, exists already, or could match
-    // no value because of a pattern that was added before.
+    // DescriptorRules own. Returns an error, and adds no rule, if the rule is invalid, exists already, matches the same
+    // values as a rule without a value, or could match no value because of a pattern that was added before.
     Result<Node*> Add(DescriptorRule rule);
 
    private:
@@ -166,7 +167,8 @@ class DescriptorRules {
   // Returns the domain with that name, or null if there is none.
   const Domain* Find(std::string_view domain) const;
   // Returns the limit of the descriptor, or null if it has none. Appends the entries to *name, so that different
-  // descriptors are counted under different names. If there is no limit, it may append only some of the entries.
+  // descriptors are counted under different names (of values that have one count together, it appends their pattern).
+  // If there is no limit, it may append only some of the entries.
   static const Limit* LimitOf(const Domain& domain, std::span<const DescriptorEntry> entries, std::string* name);
 
   size_t domains() const { return domains_.size(); }

@@ -3,14 +3,16 @@
 // is a set of rules. A name is made of a descriptor, its domain and the unit of time of its limit (limit_unit.h).
 //
 // The shard removes a name some time after its window has ended. If the system clock was set back, the stored window of
-// a name may lie in the future. The shard then makes its count that of the current window, and goes on counting there.
+// a name may lie in the future. The shard then takes the count of that window as the count of the current window, and
+// goes on counting.
 //
-// The memory for names is bounded. Still, the count of a name is never lower than the hits that were charged to it.
-// Each rule has one more count, called its rest, for all names of the rule that the shard does not store. If there is
-// no room for a new name, the shard removes another name and, if the rest of that name's rule is lower than the name's
-// count, raises the rest to this count. The count of the new name begins at the rest of its own rule. The shard may
-// remove a name whose count is at most the rest of its rule, or whose rule has more bytes than the rule of the new name
-// would have. If the shard finds no such name, it does not store the new name, and charges the hits to the rest.
+// The memory for names is bounded. Still, the count of a name is never lower than the hits that were charged to it in
+// the current window. Each rule has one more count, called its rest, for all names of the rule that the shard does not
+// store. If there is no room for a new name, the shard removes another name and, if the rest of that name's rule is
+// lower than the name's count, raises the rest to this count. The count of the new name begins at the rest of its own
+// rule. The shard may remove a name whose count is at most the rest of its rule, or whose rule has more bytes than the
+// rule of the new name would have. If the shard does not find such a name soon, it does not store the new name, and
+// charges the hits to the rest.
 //
 // Threads: only one at a time may use a DescriptorShard, unless a comment says otherwise. Shards (by_name/shards.h)
 // ensures that.
@@ -55,14 +57,15 @@ class DescriptorShard {
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }
-  // Charges hits only if the name was charged before in the current window. Otherwise charges nothing, returns nullopt.
+  // Charges hits only if the name was charged before in the current window. Otherwise charges nothing and returns
+  // nullopt.
   std::optional<Charged> ChargeIfBegun(const HashedName& name, uint64_t hits) {
     return Charge(name, {}, hits, /*may_begin=*/false);
   }
 
   // Removes some of the names whose window has ended.
   void Tick();
-  // Returns when Tick has to be called; TimePoint::max() if the shard stores no name and no rule.
+  // Returns the time at which Tick has to be called; TimePoint::max() if the shard stores no name and no rule.
   TimePoint NextTick() const { return next_sweep_; }
   // Any thread may call the next three. names() returns how many names the shard stores, gave_way() how many it has
   // removed to make room, and bytes() the memory of the stored names and of their rules.
@@ -95,7 +98,8 @@ class DescriptorShard {
   std::optional<Charged> Charge(const HashedName& name, std::string_view rule, uint64_t hits, bool may_begin);
   uint64_t RestOf(std::string_view rule, int64_t number) const;
   Rule& RuleOf(std::string_view name, int64_t number);
-  // Stores the name, with a count that begins at the rest of its rule. Returns the rest itself if there is no room.
+  // Stores the name, with a count that begins at the rest of its rule, and returns its window. If there is no room,
+  // returns the window of the rest.
   Window* Make(const HashedName& name, Rule* rule, int64_t now);
   bool MakeRoom(size_t bytes, const Rule& wanting, int64_t now);
   void GiveWay(const Counts::value_type& held);

@@ -6,18 +6,20 @@
 //   limiter.GiveBack("user-123", answer.grant, done);              // releases the grant
 //
 // In each window of a key, the limiter grants the first max_requests requests. It refuses all further requests, except
-// those that may wait: these wait in line until the window has room again. Within a process, requests for one key are
-// granted in the order in which they came. The limiter makes a key when a request first names it, and removes the key
-// after three windows in which no request named it.
+// those that may wait: these wait in line, if the line has a place, until the window has room again. Within a process,
+// requests for one key are granted in the order in which they came. The limiter makes a key when a request first names
+// it, and removes the key some time after three windows in which no request named it.
 //
 // With SharedWindows (shared_windows.h), several processes count the requests for a key together, in a store. Each
-// process leases grants from the store in advance, and has a line of its own. If a process has no leased grant left,
-// even a request that may not wait stands in line until the store answers, and is counted as waiting until then.
+// process leases grants from the store, that is, takes them in advance, and has a line of its own. If a process has no
+// leased grant left, even a request that may not wait stands in line until the store answers, and is counted as waiting
+// until then, unless the process knows already that the window is full or the store away.
 //
-// Threads: any thread may call any function, and none blocks. Keys are spread over shards, and one thread at a time
-// works on a shard: if a shard is busy, a call queues its work for the thread that works there (by_name/turn.h). So
-// callbacks run in the calling thread before the call returns, or a moment later in the other thread. A request in line
-// may also be answered in the thread that calls Tick, or in a thread of the SharedWindows.
+// Threads: any thread may call any function, and none blocks, except the destructor. Keys are spread over shards, and
+// one thread at a time works on a shard: if a shard is busy, a call queues its work for the thread that works there
+// (by_name/turn.h). So callbacks run in the calling thread before the call returns, or a moment later in the other
+// thread. A request in line is answered in a thread that makes room for it or sees the room: one that calls the limiter
+// for the same key, that calls Tick, or that belongs to the SharedWindows.
 #pragma once
 
 #include <chrono>
@@ -114,7 +116,7 @@ struct KeyState {
   uint64_t refused = 0;   // requests refused since the key was made
   Duration until_room{};  // KeyedAnswer::until_room, as if the code were not kStoreAway
   struct Lease {
-    uint32_t left = 0;        // leased grants that are not spent yet
+    uint32_t left = 0;        // leased grants that no request has got yet
     uint32_t batch = 1;       // the batch (shared_lease.h), plus 1
     bool on_its_way = false;  // the process has asked the store and has no answer yet
     bool alone = false;       // the process counts by itself, because the store does not answer
@@ -135,7 +137,7 @@ struct KeyedCounts {
   uint64_t leases = 0;             // how often the process asked the store for a lease
   uint64_t leases_unanswered = 0;  // how often no answer came
   uint64_t leased = 0;             // grants that the store leased to the process
-  uint64_t unspent = 0;            // leased grants that were lost, because their window ended or changed
+  uint64_t unspent = 0;            // leased grants that no request got, because their window ended or changed
 };
 
 class KeyedLimiter {
@@ -151,9 +153,9 @@ class KeyedLimiter {
   // line, calls caller->OnWaiting first, and caller->OnAnswer later.
   void Take(const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   // Releases a grant, so that another request can get its place in the window. Calls done(true) once if `grant` is the
-  // number of a grant for `key` that counts and was not released before; else calls done(false). Two kinds of grants
-  // cannot be released: those made before the length or the kind of the key's window changed, and the oldest ones of a
-  // window in which very many grants were released (GrantWindow::kMostGivenBack).
+  // number of a grant for `key` that counts and was not released before; else calls done(false). Some grants cannot be
+  // released: those made before the length, the kind or the end of the key's window changed, and old ones if very many
+  // grants of the window were released (GrantWindow::kMostGivenBack) or if there is no memory for their numbers.
   void GiveBack(std::string_view key, uint64_t grant, std::function<void(bool)> done);
   // Removes a request from the line. The request then consumes nothing, and OnAnswer is not called. Does nothing if the
   // request is not in line any more.
@@ -165,7 +167,7 @@ class KeyedLimiter {
   void Close();
 
   // Grants the requests in line for which there is room now, and removes some of the keys that no request has named for
-  // a long time. Returns when Tick has to be called again; a later request may need an earlier call.
+  // a long time. Returns the time at which Tick has to be called again; a later request may need an earlier call.
   TimePoint Tick();
 
   KeyedCounts Counts() const;
@@ -175,7 +177,8 @@ class KeyedLimiter {
   void Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done);
   // Calls `done` once with a page of keys that begins at `place` (by_name/page.h).
   void DescribePage(PagePlace place, std::function<void(Page<KeyState>)> done);
-  // Calls `done` once with the states of about `most` keys or fewer, in no particular order: an equal share per shard.
+  // Calls `done` once with the states of at most about `most` keys, in no particular order. Each shard describes at
+  // most an equal part of them.
   void DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done);
 
  private:

@@ -59,7 +59,7 @@ class KeyedRules {
   // if a pattern is not a valid regular expression, or if a key has two exact rules.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
-  // Returns the limits of the key. The reference is valid as long as these rules.
+  // Returns the limits of the key. The reference is valid as long as these rules exist.
   const KeyedLimits& Of(std::string_view key) const;
 
  private:

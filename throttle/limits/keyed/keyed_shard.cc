@@ -12,8 +12,9 @@ constexpr size_t kBareKeyBytes = 176;
 // The most grants in one call. The shard asks for a tick at once, which grants the rest.
 constexpr size_t kMostGrantsInTurn = 1024;
 
-// Returns a random number. So a key that is removed and made again does not use its old numbers again. Later grants get
-// consecutive numbers from there on, so a program that shows them to untrusted clients must encrypt them.
+// Returns the number of the first grant of a new key. It is random, so that a key that is removed and made again does
+// not use its old numbers again. Later grants get consecutive numbers from there on, so a program that shows them to
+// untrusted clients must encrypt them.
 uint64_t FirstGrant() {
   thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
   return random() >> 1;

@@ -30,9 +30,10 @@ namespace weir {
 
 class KeyedShard {
  public:
-  // Asks the SharedWindows for a lease. The function has to pass the answer to OnLease, with the same number.
+  // Asks the SharedWindows for a lease, that is, for grants that the shard may give later (shared_lease.h). The
+  // function has to pass the answer to OnLease, with the same `number`.
   using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
-  // The objects that a shard shares with the other shards. All must outlive the shard.
+  // The objects that a shard shares with the other shards. Those that are references must outlive the shard.
   struct Surroundings {
     const Clock& clock;
     NameRoom& keys;                             // bounds the memory for keys
@@ -46,7 +47,7 @@ class KeyedShard {
   void Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   bool GiveBack(const HashedName& name, uint64_t grant);
   void Leave(const HashedName& name, KeyedTicket ticket);
-  // Handles the answer to the question with the number `ask`, for a lease of the key.
+  // Handles the answer to a call of Surroundings::ask for the key `name`. `ask` is the number that this call got.
   void OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer);
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
@@ -54,7 +55,7 @@ class KeyedShard {
   // Grants the requests in line for which there is room now, and removes some of the keys that no request has named for
   // a long time.
   void Tick();
-  // Returns when Tick has to be called; TimePoint::max() if there is no key.
+  // Returns the time at which Tick has to be called; TimePoint::max() if there is no key.
   TimePoint NextTick() const;
 
   std::optional<KeyState> Describe(const HashedName& name) const;
@@ -76,12 +77,12 @@ class KeyedShard {
       return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
     }
 
-    GrantWindow window;  // for a shared key: the grants that this process has spent in the current window
+    GrantWindow window;  // for a shared key: the grants that this process gave to requests in the current window
     KeyedLimits limits;
     std::unique_ptr<WaitingLine> line;  // null: no request waits
     std::unique_ptr<Shared> shared;     // null: this process counts the window by itself
     uint32_t refused = 0;
-    uint32_t bytes = 0;  // the bytes that the key takes of Surroundings::keys
+    uint32_t bytes = 0;  // the bytes that are reserved for the key in Surroundings::keys
     uint16_t party = NameRoom::kNoParty;
     uint32_t rules : 29 = 0;      // the version of the rules from which the limits come
     uint32_t dues : 2 = 0;        // how many entries of due_ point to the key; if above 0, it must not be removed
@@ -93,8 +94,8 @@ class KeyedShard {
 
   // Returns the key with that name. If there is none, makes it, or returns null if there is no room for it.
   Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
-  // Updates the bytes that the key takes of Surroundings::keys. Call it after the key was made, and after its window
-  // was changed or released a grant.
+  // Reserves as many bytes in Surroundings::keys as the key takes now. Call it after the key was made, and after its
+  // window was changed or a grant was released.
   void Recount(Named* named);
   // Gives the key the limits of the current rules, unless a request has replaced them.
   void Refresh(Named* named, TimePoint now);
@@ -102,7 +103,8 @@ class KeyedShard {
   void Override(Named* named, const KeyedRequest& request, TimePoint now);
   // Shares the key's window with other processes, or stops sharing it, as its limits say.
   void ShareOrNot(Named* named);
-  // Returns the code with which a request has to be refused that finds no room now; nullopt if it may wait in line.
+  // Says what to do with a request that finds no room now: returns the code with which it has to be refused, or nullopt
+  // if it has to wait in line.
   std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
   void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);

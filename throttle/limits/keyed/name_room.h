@@ -1,8 +1,8 @@
 // NameRoom: bounds the memory for names that clients choose. It counts the bytes of all shards and threads together.
 // The first three quarters of the memory go to any names, in the order in which they come. In the last quarter, a name
-// gets memory only if the names of its party (one client or a few) then take at most a 64th of the memory that is left.
-// So a single party can fill only three quarters, and a hundred greedy parties together leave a twentieth free. A
-// client belongs to one of 4,096 parties, by a hash that no client can influence.
+// gets memory only if the names of its party (one client or a few) then take at most a 64th of the memory that is left,
+// or are no larger than one usual name. So a single party can fill only three quarters, and a hundred greedy parties
+// together leave a twentieth free. A client belongs to one of 4,096 parties, by a hash that no client can influence.
 //
 // Threads: any thread may call any function.
 #pragma once
@@ -51,7 +51,7 @@ class NameRoom {
     Change(party, bytes, 0);
     names_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // Changes the number of bytes that a name takes from `before` to `now`, even if this exceeds the bound.
+  // Records that a name which took `before` bytes takes `now` bytes, even if this exceeds the bound.
   void Change(uint16_t party, size_t before, size_t now) {
     bytes_.TakeAnyway(now - before);  // wraps around if now < before, which is right modulo 2^64
     if (party != kNoParty) held_by_[party].fetch_add(now - before, std::memory_order_relaxed);

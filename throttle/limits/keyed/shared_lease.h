@@ -3,21 +3,22 @@
 // without asking the store, when the process has to ask, and for how many grants.
 //
 // A lease ends at the time at which the process asked for it, plus the time that the window had left when the store
-// counted the lease (LeaseAnswer::remaining). This is never after the window's end. So all processes together never
-// grant more in a window than the store leased in it, and the store never leases more than the limit.
+// counted the lease (LeaseAnswer::remaining). This is never after the window's end. So, while the store answers, all
+// processes together never grant more in a window than the store leased in it, and the store never leases more than the
+// limit.
 //
 // A process asks for one grant for each waiting request, plus a batch of further grants. The batch is empty at first.
 // It about doubles whenever the process has to ask again in the same window, up to a sixteenth of the limit. It is
-// halved if half of it is unspent at the end of a window, and is empty again after a whole window without requests. At
-// the end of a window, a process loses at most one batch, plus grants that were released or were leased for requests
-// that left.
+// halved if half of it is unspent (given to no request) at the end of a window, and is empty again after a whole window
+// in which the process did not ask. At the end of a window, a process loses at most one batch, plus grants that were
+// released or were leased for requests that left.
 //
 // An answer may come after the end of its window, mostly because the process asked in the last moment of the window.
 // Then the process asks again at once, for the next window. If two such answers in a row took more than a quarter of a
 // window each, the process treats the store as away, that is, as not answering.
 //
 // While the store is away, the process either grants no more than it has leased, or counts alone (WhenAway). Alone, it
-// grants the whole limit in each window, and its windows begin and end as before. When the store answers again, the
+// grants up to the limit in each window, and its windows begin and end as before. When the store answers again, the
 // grants that the process has given in the current window reduce what it may still grant in this window.
 //
 // Threads: only one at a time may use a SharedLease. The time that is passed as `now` must never go back.
@@ -60,16 +61,17 @@ class SharedLease {
   bool WantsBack(TimePoint now) const { return alone_ && !on_its_way() && now >= retry_at_; }
   // REQUIRES: HasRoom is false and a request waits. Returns true if the process should ask the store now.
   bool WantsToAsk(TimePoint now) const { return !on_its_way() && (WantsBack(now) || (!IsFull(now) && !IsAway(now))); }
-  // REQUIRES: as for WantsToAsk, which has returned false. Returns when the caller should look at the key again.
+  // REQUIRES: as for WantsToAsk, which has returned false. Returns the time at which the caller should look at the key
+  // again.
   TimePoint LookAgainAt(TimePoint now) const {
     return !IsFull(now) ? retry_at_ : alone_ ? std::min(end_, retry_at_) : end_;
   }
   // Lets the process ask again in a window for which the store had no more grants. Called when the limit has changed.
   void ForgetFull() { full_ = false; }
 
-  // Records that the process asks the store now. Returns the number of grants that it has to ask for. The previous
-  // question must have been answered. `ask` identifies the question and must not be 0. `waiting` is the number of
-  // waiting requests, and `spent` the number of grants that the process has spent in the current window.
+  // Records that the process asks the store now, and returns the number of grants that it has to ask for. REQUIRES: the
+  // previous question was answered. `ask` identifies the question and must not be 0. `waiting` is the number of waiting
+  // requests, and `spent` the number of grants that the process has spent (given to requests) in the current window.
   uint32_t Ask(TimePoint now, uint64_t ask, uint32_t waiting, uint32_t spent, uint32_t limit, Duration window);
   bool IsAnswerTo(uint64_t ask) const { return ask != 0 && ask == ask_; }
   // The changes that the caller has to make to its own count of the window after an answer.

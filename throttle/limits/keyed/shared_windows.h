@@ -1,4 +1,4 @@
-// SharedWindows: the interface to a store, in which several processes count the requests of keys together.
+// SharedWindows: the interface to a store in which several processes count the requests of keys together.
 //
 // The windows of a key are fixed: each begins when the one before ends, by the store's clock, and has a number. A
 // process does not ask the store for each grant. It leases several grants, which the store counts as used from then on,

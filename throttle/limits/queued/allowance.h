@@ -31,7 +31,8 @@ class Allowance {
   // Counts a request that passes now. `since` is the time since which at least one request has always waited, or the
   // present time if none did. If a waiting request passes up to 100 ms late, this does not delay the next requests.
   void Take(uint32_t cost, TimePoint since);
-  // Returns when more requests or tokens can pass than now.
+  // Returns the time at which more requests or tokens can pass than now. With strict and token_bucket, returns the time
+  // at which the next request may pass, which may be in the past.
   TimePoint NextRoom() const;
   // Returns how many requests (with token_window: tokens) may pass at once now.
   uint32_t left() const;

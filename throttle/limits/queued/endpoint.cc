@@ -54,7 +54,8 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
   if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
-  // The line before the queue has no bound of its own. It may take at most as many places as it leaves free for others.
+  // The line outside the queue has no bound of its own. Of the limiter's places for waiting requests, it may take at
+  // most as many as it leaves free for others.
   if (queued() >= most && lines_[kBlocked].size() >= surroundings_.waiting.left())
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))

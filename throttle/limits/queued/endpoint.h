@@ -1,6 +1,6 @@
 // Endpoint: the endpoint of one path of a QueuedLimiter. It has a queue of waiting requests, and an allowance
 // (allowance.h), which says when the next request may pass. If the configuration says kBlock, requests that find the
-// queue full wait in another line, before the queue; else the endpoint refuses them. With token_window, a request that
+// queue full wait outside it, in a line of their own; else the endpoint refuses them. With token_window, a request that
 // costs more tokens than the window has left waits aside until the next window, so that cheaper requests can pass.
 //
 // Threads: only one at a time may use an Endpoint. Shards (by_name/shards.h) ensures that.
@@ -43,7 +43,8 @@ class Endpoint {
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
   // Serves the waiting requests that may pass now.
   void Serve(TimePoint now);
-  // Removes the ticket in that slot without answering its request. It must be a ticket of this endpoint.
+  // Removes a waiting request without an answer. `slot` is the slot of its ticket (tickets.h), which has to be a ticket
+  // of this endpoint. Other requests may then pass.
   void Leave(uint32_t slot, TimePoint now);
   void SetConfig(std::shared_ptr<const EndpointConfig> config, bool dynamic, TimePoint now);
   // Removes all waiting requests, and answers them with `code`, except those whose caller has stopped waiting
@@ -53,9 +54,9 @@ class Endpoint {
   const std::string& path() const { return *path_; }
   bool dynamic() const { return dynamic_; }
   bool somebody_waits() const { return in_line() > 0; }
-  // Returns when Serve has to be called. REQUIRES: at least one request waits.
+  // Returns the time at which Serve has to be called. REQUIRES: at least one request waits.
   TimePoint NextServe(TimePoint now) const;
-  // Returns when a request last arrived or was served.
+  // Returns the time at which a request last arrived or was served.
   TimePoint last_used() const { return last_used_; }
   // Returns true if the endpoint may be removed: no request waits, and a new endpoint for the path would not let more
   // requests pass than this one.
@@ -63,7 +64,7 @@ class Endpoint {
   EndpointState State(TimePoint now);
 
  private:
-  static constexpr uint8_t kBlocked = 2;  // the index in lines_ of the line before the queue
+  static constexpr uint8_t kBlocked = 2;  // the index in lines_ of the line outside the queue
 
   TicketLine& queue() { return lines_[queue_]; }
   const TicketLine& queue() const { return lines_[queue_]; }
@@ -76,7 +77,7 @@ class Endpoint {
   void Advance(TimePoint now);
   // Moves the requests that wait aside back into the queue.
   void BringBackThoseAside();
-  // Moves requests from the line before the queue into the queue while there is room.
+  // Moves requests from the line outside into the queue while the queue has room.
   void LetBlockedIn(TimePoint now);
   void Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
   // Removes a ticket from its line, frees its slot, and returns the ticket.
@@ -96,8 +97,8 @@ class Endpoint {
   std::shared_ptr<const std::string> path_;
   std::shared_ptr<const EndpointConfig> config_;
   Allowance allowance_;
-  std::array<TicketLine, 3> lines_;  // the queue, the requests that wait aside, and those that wait before the queue
-  TimePoint line_since_{};           // the time since which at least one request has always waited
+  std::array<TicketLine, 3> lines_;  // the queue, the requests that wait aside, and those that wait outside the queue
+  TimePoint line_since_{};           // since when at least one request has always waited; valid while one waits
   TimePoint last_used_;
   uint64_t tokens_in_line_ = 0;  // the cost of all waiting requests together
   uint64_t served_ = 0;

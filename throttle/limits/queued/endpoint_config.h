@@ -29,7 +29,7 @@ struct EndpointConfig {
   };
   enum class Overflow : uint8_t {
     kReject,  // the endpoint refuses a request that finds the queue full
-    kBlock,   // a request that finds the queue full waits before it; these requests enter it in the order of arrival
+    kBlock,   // a request that finds the queue full waits outside; these requests enter the queue as they came
   };
   // The names of the values of these enums in the configuration, in the order of the values.
   static constexpr std::array<std::string_view, 2> kUnits = {"rps", "rpm"};
@@ -46,7 +46,7 @@ struct EndpointConfig {
   Unit unit = Unit::kPerSecond;
   Scheduler scheduler = Scheduler::kFifo;
   Algorithm algorithm = Algorithm::kStrict;
-  uint32_t max_queue_size = 500;  // requests; 0: no request waits, neither in the queue nor before it
+  uint32_t max_queue_size = 500;  // requests; 0: no request waits, neither in the queue nor outside
   Overflow overflow = Overflow::kReject;
   uint32_t burst_size = 0;
   std::chrono::milliseconds window{0};
@@ -85,7 +85,7 @@ inline constexpr uint32_t kMostQueueSize = 1'000'000;
 inline constexpr uint32_t kMostBurstSize = 1'000'000;
 inline constexpr uint32_t kMostWindowTokens = 1'000'000'000;
 inline constexpr std::chrono::milliseconds kMinEndpointWindow{1};
-inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, and the refill of a burst
+inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // the longest window, time-out and refill of a burst
 
 // Returns the path without slashes at its end: "/api" for "/api/". "/" stays as it is.
 std::string_view CanonicalPath(std::string_view path);
@@ -96,9 +96,9 @@ class QueuedRules {
   static constexpr size_t kUsualDynamic = 1000;
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
-  // Makes the rules. Returns an error, which names the path, the wrong value and the allowed values, if a rule is
-  // wrong. `max_dynamic` is the most dynamic endpoints (queued_limiter.h). A value that is set in `defaults` replaces
-  // the default that is described at EndpointRule.
+  // Makes the rules. If a rule is wrong, returns an error that names the path and what is wrong, for a number with the
+  // allowed range. `max_dynamic` is the most dynamic endpoints (queued_limiter.h). A value that is set in `defaults`
+  // replaces the default that is described at EndpointRule.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
                                                          size_t max_dynamic = kUsualDynamic,
                                                          EndpointRule defaults = {});

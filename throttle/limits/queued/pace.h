@@ -27,7 +27,7 @@ class Pace {
     if (owed > 0) Owe(std::min<double>(owed, burst) * distance_ns_);
   }
 
-  // Returns when the next request may pass; this time may be in the past.
+  // Returns the time at which the next request may pass, which may be in the past.
   TimePoint Next() const { return paid_until_ - ahead_; }
   // Returns how many requests may pass at the time `now`.
   uint32_t AtOnce(TimePoint now) const {

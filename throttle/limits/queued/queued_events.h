@@ -21,7 +21,8 @@
 namespace weir {
 
 struct QueuedEvent {
-  // kQueued: a request entered the queue. There is no such event for a request that is answered at once.
+  // kQueued: a request entered the queue. There is no such event for a request that is answered at once, and for a
+  // request that first waits outside (EndpointConfig::Overflow) only when it enters.
   enum class Kind : uint8_t { kQueued, kServed, kRejected };
 
   Kind kind = Kind::kQueued;

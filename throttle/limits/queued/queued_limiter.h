@@ -1,19 +1,19 @@
-// QueuedLimiter: gives each path an endpoint, which has a queue and a rate. A request is served at once, is refused, or
-// waits in the queue of its endpoint until it may pass.
+// QueuedLimiter: gives each path an endpoint, which has a queue and a rate. A request is served (let through) at once,
+// is refused, or waits in the queue of its endpoint until it may pass.
 //
 //   QueuedLimiter limiter({.rules = QueuedRules::Make({{.path = "/api", .rate = 10}}).value()});
 //   limiter.Take({.path = "/api/users"}, caller);   // calls caller->OnAnswer: served, or refused and why
 //   limiter.Leave(ticket);                          // if the caller has stopped waiting
 //
-// A path that is not configured gets an endpoint of its own (a dynamic endpoint) when a request first names it. This
-// endpoint has the configuration of the nearest configured path above it, and is removed when no request has named its
-// path for a while. If there are max_dynamic such endpoints already (QueuedRules), the endpoint of that configured path
-// serves the request instead.
+// A path that is not configured, but lies below a configured path, gets an endpoint of its own (a dynamic endpoint)
+// when a request first names it. This endpoint has the configuration of the nearest configured path above it, and is
+// removed when no request has named its path for a while. If there are max_dynamic such endpoints already
+// (QueuedRules), the endpoint of that configured path serves the request instead.
 //
-// Threads: any thread may call any function, and none blocks. Endpoints are spread over shards, and one thread at a
-// time works on a shard: if a shard is busy, a call queues its work for the thread that works there (by_name/shards.h).
-// So callbacks run in the calling thread before the call returns, or a moment later in the other thread. A waiting
-// request may also be answered in the thread that calls Tick.
+// Threads: any thread may call any function, and none blocks, except the destructor. Endpoints are spread over shards,
+// and one thread at a time works on a shard: if a shard is busy, a call queues its work for the thread that works there
+// (by_name/shards.h). So callbacks run in the calling thread before the call returns, or a moment later in the other
+// thread. A waiting request is answered in a thread that calls the limiter for the same endpoint, or calls Tick.
 #pragma once
 
 #include <atomic>
@@ -54,8 +54,8 @@ enum class QueuedCode : uint8_t {
   kUnknownPath,     // neither the path nor any path above it is configured
   kTooLarge,        // the request costs more tokens than a whole window has
   kTooLongWait,     // the predicted wait is longer than the time-out
-  kQueueFull,       // the queue is full, and the configuration does not let requests wait before it
-  kTooManyWaiting,  // max_waiting requests wait, or this queue is full and too many requests wait before it
+  kQueueFull,       // the queue is full, and the configuration does not let requests wait outside it
+  kTooManyWaiting,  // max_waiting requests wait, or this queue is full and too many requests wait outside it
   kClosed,          // Close was called
 };
 
@@ -71,7 +71,7 @@ struct QueuedAnswer {
   uint32_t tokens = 0;     // if kServed with token_window: the tokens that the request consumed
   uint32_t left = 0;       // the requests (with token_window: tokens) that can pass at once now
   Duration until_room{};   // the time until more can pass than now
-  Duration retry_after{};  // if kTooLongWait, kQueueFull or kTooManyWaiting: when to try again; else 0
+  Duration retry_after{};  // if kTooLongWait, kQueueFull or kTooManyWaiting: the time until another try; else 0
 };
 
 // Identifies a waiting request. Leave needs it.
@@ -107,8 +107,8 @@ struct EndpointState {
   std::string path;
   std::shared_ptr<const EndpointConfig> config;
   bool dynamic = false;   // true if the path is not configured itself
-  uint32_t queued = 0;    // requests in the queue, or aside from it
-  uint32_t blocked = 0;   // requests that wait before the queue
+  uint32_t queued = 0;    // requests in the queue, or set aside from it (endpoint.h)
+  uint32_t blocked = 0;   // requests that wait outside the queue
   uint32_t left = 0;      // the requests (with token_window: tokens) that can pass at once now
   uint64_t served = 0;    // requests served since the endpoint was made
   uint64_t rejected = 0;  // requests refused since the endpoint was made
@@ -149,7 +149,7 @@ class QueuedLimiter {
   void Close();
 
   // Serves the waiting requests that may pass now, and removes dynamic endpoints that no request has named for a long
-  // time. Returns when Tick has to be called again; a later request may need an earlier call.
+  // time. Returns the time at which Tick has to be called again; a later request may need an earlier call.
   TimePoint Tick();
 
   QueuedCounts Counts() const;

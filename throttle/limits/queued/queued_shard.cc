@@ -8,7 +8,8 @@ namespace {
 // The least time between two ticks for an endpoint. More ticks would cost more than they gain: the allowance makes up
 // for a late tick.
 constexpr Duration kLeastBetweenTicks = std::chrono::microseconds(200);
-// The most requests that one Tick serves, and endpoints that it removes. The next Tick, at once, continues.
+// After about this many served requests, or this many removed endpoints, Tick leaves the rest to the next Tick, which
+// follows at once.
 constexpr size_t kMostServedInTurn = 1024;
 constexpr size_t kMostEndedInTurn = 256;
 

@@ -25,7 +25,7 @@ namespace weir {
 
 class QueuedShard {
  public:
-  // The objects that a shard shares with the other shards. All must outlive the shard.
+  // The objects that a shard shares with the other shards. Those that are references must outlive the shard.
   struct Surroundings {
     const Clock& clock;
     Bound& waiting;                              // bounds the number of waiting requests
@@ -45,7 +45,7 @@ class QueuedShard {
   // Serves the waiting requests that may pass now, and removes some of the dynamic endpoints that no request has named
   // for a long time.
   void Tick();
-  // Returns when Tick has to be called; TimePoint::max() if no request waits and no endpoint is dynamic.
+  // Returns the time at which Tick has to be called; TimePoint::max() if no request waits and no endpoint is dynamic.
   TimePoint NextTick() const;
 
   std::optional<EndpointState> Describe(const HashedName& path);

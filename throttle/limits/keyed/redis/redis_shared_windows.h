@@ -3,8 +3,8 @@
 // Calls that are made at the same moment are sent with one write.
 //
 // The key in Redis is `<prefix>:keyed:{<key>}:<window in ms>`. Its value has the number of the window (since 1970) and
-// how many grants of the window are leased; it expires a second after the window. <key> is escaped as in a URL, so any
-// name is allowed. A Redis Cluster keeps all windows of a key in one slot.
+// how many grants of the window are leased. It expires a second after the window. <key> is escaped as in a URL, so any
+// name is allowed. A Redis Cluster keeps all windows of a key in one hash slot, because of the braces.
 //
 // While the server keeps its data, it leases at most the limit in each window. If it fails over to a replica that is
 // behind, evicts keys, or loses its memory, it may lease up to the limit once more. If its clock steps back by less
