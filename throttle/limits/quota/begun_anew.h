@@ -1,8 +1,8 @@
 // CountsBegunAnew: finds the limits whose counters start again from 0 because the operator has edited the
-// configuration. A store identifies a counter by the party whose use it counts (such as "user:alice" or an API key) and
-// by the unit, kind and length of the limit (MeterName in limit.h). So an edit that changes the length of a limit, adds
-// or removes its burst, or gives an API key another tenant makes the limit use a new counter, which starts at 0. An
-// edit that changes only the amount or the time zone keeps the counter.
+// configuration. A store identifies a counter by its model, if it has one, by the party whose use it counts (such as
+// "user:alice" or an API key), and by the unit, kind and length of the limit (MeterName in limit.h). So an edit that
+// changes the length of a limit, adds or removes its burst, or gives an API key another tenant makes the limit use a
+// new counter, which starts at 0. An edit that changes only the amount or the time zone keeps the counter.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Calendar: finds the calendar day or month that contains a given moment in a time zone, and the end of that day or
-// month. A day on which the clocks are changed has, for example, 23 or 25 hours. The key of a counter (quota_store.h)
+// month. A day on which the clocks are changed has, for example, 23 or 25 hours. The name of a counter (quota_store.h)
 // contains the date of its day or month, but not its end. So if the operator changes the time zone, the end of the day
-// or month moves, and the counter is kept.
+// or month moves, and the counter is kept, unless the new zone has another date at that moment.
 //
 // Thread-safe. A Calendar does not change after it is made.
 #pragma once

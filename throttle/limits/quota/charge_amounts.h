@@ -19,9 +19,9 @@ inline Amounts AmountsOf(const Charge& charge) {
 }
 inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return AmountsOf(charge).Of(unit); }
 
-// Returns true if the charge needs the counters of limits of this unit, which is the case if it asks for more than 0 of
-// the unit. A reservation always needs the counters of tokens and money, even if it reserves none, because its
-// settlement may charge some.
+// Returns true if the charge needs the counters of limits of this unit: if it asks for more than 0 of the unit, or if
+// it is a reservation and the unit is tokens or money. A reservation may reserve none of these, but its settlement may
+// charge some.
 inline bool Needs(const Charge& charge, Limit::Unit unit) {
   const bool is_settled = unit == Limit::Unit::kTokens || unit == Limit::Unit::kMoney;
   return AmountOf(charge, unit) > 0 || (charge.holds() && is_settled);

@@ -34,12 +34,12 @@ struct HoldEnd {
   }
   // Fills the fields code, late, refunded, actual_tokens and again of `answer` for a settlement of a reservation that
   // ended in this way. Returns true if the reservation had expired and this settlement settles it late. The caller must
-  // then charge what was used, and replace this end by the new one.
+  // then charge what was used, if the settlement is a commit, and replace this end by the new one.
   bool AnswerTo(const Settlement& settlement, SettlementAnswer* answer) const;
 };
 
 // EndsBound: bounds the number of ends that all models of a store remember together. If there are too many, a model
-// that keeps more than an equal share of them forgets one of its ends. Without this rule a model with few ends would
+// that keeps more than an equal share of them forgets one of its ends. Without this rule, a model with few ends would
 // have to forget the end that it has just recorded.
 //
 // Thread-safe.
@@ -94,7 +94,7 @@ class EndedHolds {
   // Removes and returns an end that must be forgotten, so that the caller can unpin its meters. This is an end that may
   // be forgotten at `now`; or, if this model or all models together have too many ends, it is the end of this model
   // with the earliest `kept_until`. Returns nothing if no end must be forgotten. The caller must repeat the call until
-  // then.
+  // it returns nothing.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
   // Calls `see` with the Hold of each end.

@@ -25,8 +25,8 @@ void RefuseTooLarge(Limit::Unit unit, std::optional<size_t> tier, ChargeAnswer* 
 // The counters of a charge's model and tiers, as a store shows them to Judge. UsedInDay and UsedInMinute return the
 // amount that counts now; TierFits returns whether `amount` more fits. UntilDayEnds returns the time until the model's
 // day ends. UntilMinuteFits and UntilTierFits return the time until `amount` fits if nothing else is charged meanwhile.
-// Judge calls these three only if the amount does not fit now and is not larger than the limit. It never calls
-// UntilTierFits for a limit of calls.
+// Judge calls the three Until functions only if the amount does not fit now and is not larger than the limit. It never
+// calls UntilTierFits for a limit of calls.
 template <typename Counts>
 concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_t amount, size_t tier, Limit limit) {
   { counts.UsedInDay() } -> std::same_as<int64_t>;
@@ -37,7 +37,7 @@ concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_
   { counts.UntilTierFits(tier, amount, limit) } -> std::same_as<Duration>;
 };
 
-// Checks the limit of one tier.
+// Checks one limit of a tier.
 template <CountsOfCharge Counts>
 void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAnswer* answer) {
   const Limit& limit = charge.tiers[tier].limit;

@@ -6,9 +6,9 @@
 namespace weir {
 namespace {
 
-constexpr size_t kSweptAtOnce = 4096;  // buckets of meters that are swept under one lock
-constexpr size_t kSweptInPassing = 2;  // buckets of the shard, and of the meters
-constexpr size_t kSweptForRoom = 256;  // buckets: some 20 us; all of them would take too long for an I/O thread
+constexpr size_t kSweptAtOnce = 4096;  // hash buckets of meters that are swept under one lock
+constexpr size_t kSweptInPassing = 2;  // hash buckets of the shard, and of the meters
+constexpr size_t kSweptForRoom = 256;  // hash buckets: some 20 us; all of them would take too long for an I/O thread
 constexpr size_t kDueAtOnce = 256;     // models that one call of ExpireAcross visits
 
 }  // namespace

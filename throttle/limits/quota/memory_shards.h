@@ -114,15 +114,15 @@ class MemoryShards {
   // one call. Locks the mutexes.
   void ExpireAcross();
 
-  // Sweeps a few buckets of a shard. The store calls it whenever it has added a name, so that names are deleted as fast
-  // as they are added. REQUIRES: the caller holds the mutex of the shard, but not across_mutex().
+  // Sweeps a few hash buckets of a shard. The store calls it whenever it has added a name, so that names are deleted as
+  // fast as they are added. REQUIRES: the caller holds the mutex of the shard, but not across_mutex().
   void SweepInPassing(Shard& shard, WallTime now);
   // Sweeps at most `buckets` hash buckets of the counters across models. Locks across_mutex().
   void SweepAcross(size_t buckets);
   // Sweeps all tier counters of a model in one call if the model's own counters are 0 and it has no open reservation.
   void SweepQuiet(Slot* slot, WallTime now);
-  // SweepAll sweeps all shards and the counters across models. MakeRoom sweeps only some buckets, to make room for a
-  // name; the next call of MakeRoom continues with the following buckets. Both lock the mutexes.
+  // SweepAll sweeps all shards and the counters across models. MakeRoom sweeps only some hash buckets, to make room for
+  // a name; the next call of MakeRoom continues with the following ones. Both lock the mutexes.
   void SweepAll();
   void MakeRoom();
 

@@ -28,7 +28,8 @@ Charge CutDown(Charge charge) {
 
 bool IsNothing(const Charge& charge) { return charge.requests == 0 && charge.tokens == 0 && !charge.holds(); }
 
-// The counters for Judge. If `counts` is null, nothing counts yet, so every amount that is not above its limit fits.
+// The counters for Judge. If `counts` is null, nothing counts for the model yet, so every amount that is not above the
+// limit of the model's quota fits it.
 class MemoryCounts {
  public:
   MemoryCounts(const ModelCounts* counts, const std::vector<Meter*>& meters, WallTime now)

@@ -6,8 +6,8 @@
 // entries that have left the window since the last decision, so the cost does not depend on the number of entries. To
 // refuse a charge, it also visits the entries that must leave before the charge fits, to compute retry_after. A log is
 // exact up to kExactEntries (window_log.h). In a longer log, entries that are closer than granule(window) become one
-// entry with the time of the last of them. All logs together take at most max_entry_bytes, plus a little for each log
-// (window_log.h). Near that bound, logs merge entries earlier.
+// entry with the time of the last of them. All logs together, except the minutes of models with a quota, take at most
+// max_entry_bytes, plus a little for each log (window_log.h). Near that bound, these logs merge entries earlier.
 #pragma once
 
 #include <atomic>

@@ -73,7 +73,8 @@ class Meter {
     return std::get<RefilledBucket>(count_).lacks();
   }
 
-  // Adds an amount from 1 to kMostAmount, whatever the limit. Returns the entry, which the caller passes to GiveBack.
+  // Adds an amount from 1 to kMostAmount, whatever the limit. Returns the number of the entry in a window, else 0; the
+  // caller passes it to GiveBack.
   WindowLog::Ref Add(WallTime now, int64_t amount) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->Add(now, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) {
@@ -94,7 +95,8 @@ class Meter {
   // A reservation pins the meters that it may still need. A pinned meter must not be deleted.
   void Pin() { ++pins_; }
   void Unpin() { --pins_; }
-  // Returns true if the meter can be deleted: it is not pinned, and a new one would give the same answers.
+  // Returns true if the meter can be deleted: it is not pinned, and it counts nothing, or its day or month is over
+  // (PeriodCount).
   bool Forgettable() const {
     if (pins_ > 0) return false;
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() == 0;
@@ -126,7 +128,8 @@ class DayCount {
     if (count_ > 0) start_ = start;
   }
 
-  // Ends the day if it is over. If the clock has stepped back before the start of the day, the day starts at `now`.
+  // Ends the day if it is over. If the clock has stepped back to a time before the start of the day, the day starts at
+  // `now`.
   void Advance(WallTime now) {
     if (count_ == 0) return;
     if (start_ > now) start_ = now;
@@ -138,13 +141,14 @@ class DayCount {
     count_ = AddAmounts(count_, requests);
     return day_;
   }
-  // Subtracts requests that were added in the day with this number. Does nothing if that day has ended.
+  // Subtracts requests that were added in the day with this number, and ends the day if none are left. Does nothing if
+  // that day has ended.
   void GiveBack(Ref day, int64_t requests) {
     if (day != day_ || count_ == 0) return;
     count_ -= std::min(count_, requests);
     if (count_ == 0) End();
   }
-  // Ends the day, and begins one with the given start and count.
+  // Ends the day and, if `count` is above 0, begins one with the given start and count.
   void Set(WallTime start, int64_t count) {
     End();
     if (count <= 0) return;

@@ -16,13 +16,13 @@
 
 namespace weir {
 
-// The number of models that were copied.
+// How many quotas and models were copied.
 struct Migrated {
   size_t quotas = 0;
   size_t models = 0;  // models with usage
 };
-// If this returns an error, the target may have only a part of the copy (Redis), or have all of it but only in memory
-// (YAML); the error says which.
+// If this returns an error, the target may be unchanged, have only a part of the copy (Redis), or have all of it but
+// only in memory (YAML); the error says so.
 Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to, bool even_empty = false);
 
 }  // namespace weir

@@ -113,8 +113,8 @@ class ModelCounts {
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
   // Forgets the ends that may be forgotten by now, and the ends beyond the bounds.
   void ForgetEnded();
-  // Returns the reservation of this token if it is open; or if it was named, its end is remembered, and it does not
-  // count as never made (HoldEnd::as_if_never). Otherwise returns null. The caller must call ForgetEnded first: a new
+  // Returns the reservation with this token if it is open, or if it was named and its end is remembered. Otherwise, or
+  // if it counts as never made (HoldEnd::as_if_never), returns null. The caller must call ForgetEnded first: a new
   // reservation with the same token must not replace an end that still pins meters.
   const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.HasRoom(); }
@@ -151,8 +151,8 @@ class ModelCounts {
   void ForgetMeters();
   // Returns true if the model's own counters are 0 and it has no open reservation. Its tiers may still count something.
   bool Quiet() const;
-  // Returns true if QuotaStore::Models has to list the model. Ends of reservations do not matter for this, because they
-  // are only remembered and count nothing.
+  // Returns true if the model's counters are a reason for QuotaStore::Models to list it. Ends of reservations are no
+  // reason, because they count nothing.
   bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
   // Returns true if this object can be deleted.
   bool Forgettable() const { return !CountsAnything() && ended_.empty() && named_ended_.empty(); }

@@ -1,12 +1,12 @@
 // ModelNames: finds the model under which a request is counted, and that model's default quota, from the model name in
-// the request. The configuration may give a model other names and patterns of names (`also`, quota_config_reader.h);
-// the model "claims" them. The first rule that applies decides:
+// the request. The configuration may give a model other names, and patterns of other names (`also`,
+// quota_config_reader.h). The first rule that applies decides:
 //
-//   A name with a quota of its own is counted as itself. A profile's quota (profiles.h) does not suffice if a model
-//   claims the name.
-//   A name that a model claims is counted as that model.
-//   A name that fits a pattern is counted as the model that claims the pattern, or as the pattern itself if the pattern
-//   is configured as a model. If several patterns fit, the pattern with the most characters besides the '*' decides.
+//   A name with a quota in the configuration is counted as itself. So is a name with a quota in a profile (profiles.h),
+//   unless it is another name of a model.
+//   Another name of a model is counted as that model.
+//   A name that fits a pattern is counted as the model that has the pattern, or as the pattern itself if the pattern is
+//   configured as a model. If several patterns fit, the pattern with the most characters besides the '*' decides.
 //   Any other name is counted as itself.
 //
 // Thread-safe. A ModelNames does not change after it is made.
@@ -33,14 +33,15 @@ class ModelNames {
   ModelNames(const ModelNames&) = delete;
   ModelNames& operator=(const ModelNames&) = delete;
 
-  // Returns the quotas of the configuration and of the profiles, by model. The store may have others, which take
+  // Returns the quotas of the configuration and of the profiles in use, by model. The store may have others, which take
   // precedence.
   const NameMap<ModelQuota>& defaults() const { return defaults_; }
   // Returns the name under which `name` is counted. The result is `name` itself, or a view into the configuration.
   std::string_view CountedAs(std::string_view name) const {
     return defaults_.Find(name) != nullptr ? name : ClaimantOf(name).value_or(name);
   }
-  // Returns the model that claims `name`, or nothing if no model does. REQUIRES: `name` is not in defaults().
+  // Returns the claimant of `name`: the model of which it is another name, or else the model with the pattern that fits
+  // it. Returns nothing if there is none. REQUIRES: `name` is not in defaults().
   std::optional<std::string_view> ClaimantOf(std::string_view name) const;
   // Returns an error if no request is counted under `name`, because limits or prices for it would then have no effect.
   // The error names the model under which `name` is counted, or says that the pattern `name` is not configured as a
@@ -49,10 +50,9 @@ class ModelNames {
 
  private:
   NameMap<ModelQuota> defaults_;
-  // The names that models claim, with the model of each.
+  // Other names of models, with the model of each.
   NameMap<std::string_view> aliases_;
-  // The patterns that models claim, with the model of each. The pattern with the most characters besides the '*' is
-  // first.
+  // Patterns, with the model of each. The pattern with the most characters besides the '*' is first.
   std::vector<std::pair<ModelPattern, std::string_view>> patterns_;
 };
 

@@ -33,8 +33,8 @@ class ModelPattern {
   bool Fits(std::string_view name) const {
     return name.size() >= begin_.size() + end_.size() && name.starts_with(begin_) && name.ends_with(end_);
   }
-  // Returns how specific the pattern is: the number of characters besides the '*', and the number of characters before
-  // the '*'. If several patterns fit a name, the pattern with the larger value is used.
+  // Returns how specific the pattern is: the number of bytes besides the '*', and the number of bytes before the '*'.
+  // If several patterns fit a name, the pattern with the larger value is used.
   std::pair<size_t, size_t> stated() const { return {begin_.size() + end_.size(), begin_.size()}; }
 
  private:

@@ -18,7 +18,8 @@ inline constexpr std::string_view kNearlyFullOfHoldsWarning =
     "nine tenths of the reservations that it may hold are open; when all are, no other is made (too_many_names): raise "
     "WEIR_QUOTA_MAX_RESERVATIONS, or find the client that neither commits nor refunds";
 
-// The time for which a store repeats a warning after an idempotency key was forgotten.
+// How long a store repeats a warning after it has forgotten an idempotency key too early. In Redis, also how long it
+// repeats a warning after a charge has found little room.
 inline constexpr Duration kWarnedFor = std::chrono::minutes(10);
 inline constexpr std::string_view kNamesLostWarning =
     "idempotency keys are forgotten before their day is over, because there are too many: a request that is sent again "

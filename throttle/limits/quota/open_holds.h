@@ -95,7 +95,7 @@ class OpenHolds {
 
   Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
-  // A heap with the earliest deadline at the front. It may also have entries of reservations that were taken or
+  // A heap with the earliest deadline at the front. It may also have entries of reservations that were removed or
   // extended.
   std::vector<Due> due_;
 };

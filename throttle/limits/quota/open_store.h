@@ -7,8 +7,9 @@
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]    rediss-sentinel: over TLS
 //   redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]                  rediss-cluster: over TLS
 //
-// If a redis:// name has several addresses (HOST:PORT,HOST:PORT…), they are addresses of one server, and the store
-// tries them in turn.
+// A name redis-sentinel:// has the addresses of sentinels, which know the address of the server MASTER; a name
+// redis-cluster:// has those of nodes of a cluster. If a redis:// name has several addresses (HOST:PORT,HOST:PORT…),
+// they are addresses of one server, and the store tries them in turn.
 #pragma once
 
 #include <memory>
@@ -21,14 +22,14 @@
 
 namespace weir {
 
-// The settings WEIR_QUOTA_… of the operator.
+// The settings WEIR_QUOTA_… of the stores.
 struct QuotaStoreSettings {
   std::string store = "memory";
   uint64_t max_models = 100'000;                    // the most models without a quota that are counted at the same time
   uint64_t max_tier_keys = 1'000'000;               // the most counters of tiers
   uint64_t max_reservations = 250'000;              // the most open reservations; only for memory and yaml
   uint64_t max_idempotency_keys = kMostNamedEnded;  // the most keys that are remembered for each model
-  // The time between two writes of a yaml file; 0: the file is written only when the store is closed.
+  // The least time between two writes of a yaml file; 0: only Persist and the end of the store write the file.
   std::chrono::milliseconds persist_every{1000};
   std::chrono::milliseconds redis_timeout{500};  // the wait for an answer; a slower Redis counts as not answering
   std::chrono::milliseconds redis_connect_timeout{1000};

@@ -19,7 +19,7 @@ Status NameError(std::string_view what, const std::string& problem) {
   return Status::Error(std::string(what) + ": " + problem);
 }
 
-// Checks the characters from index `at` on, where the first byte is that is not plain ASCII.
+// Checks the characters from index `at` on. The byte there is the first that is not printable ASCII.
 Status CheckCharacters(std::string_view what, std::string_view name, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(name[i]); };
   while (at < name.size()) {

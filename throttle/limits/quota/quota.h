@@ -1,8 +1,9 @@
 // The types of the quota limiter (quota_limiter.h) for the quota of a model, for its usage, and for the reason why a
 // request is allowed or refused.
 //
-// Times are wall-clock times (WallTime), because windows continue when the process is restarted. All amounts are from 0
-// to kMostAmount. A larger amount is reduced to kMostAmount; for a limit this can only make it refuse more.
+// Times are wall-clock times (WallTime), because windows that are kept in a file or in Redis continue when the process
+// is restarted. Amounts are from 0 to kMostAmount. A larger number of tokens is reduced to kMostAmount. So is a larger
+// limit of a ModelQuota, which can then only refuse more. A larger limit of a tier is an error (CheckLimit).
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@ inline constexpr int64_t kMostAmount = 1'000'000'000'000'000;
 // Returns the sum of two amounts, at most kMostAmount.
 inline int64_t AddAmounts(int64_t a, int64_t b) { return std::min(kMostAmount, a + b); }
 
-// A name of a model, user, tenant, API key or instance has 1 to 256 bytes of valid UTF-8, without control characters.
-// All other characters are allowed; code that builds keys from names must escape them (EscapeName).
+// A name of a model, user, tenant, API key, instance or class has 1 to 256 bytes of valid UTF-8, without control
+// characters. All other characters are allowed, so code that builds keys from names must escape the names (EscapeName).
 inline constexpr size_t kMaxNameBytes = 256;
 // Returns an error if `name` is not such a name. The error begins with `what`, such as "model", and does not contain
 // the name.
 Status CheckName(std::string_view what, std::string_view name);
 // EscapeName replaces '%', ':', '{', '}' and '@' by '%' and two hex digits, so that names can be joined with ':'.
-// UnescapeName does the reverse. It returns a text with a malformed escape unchanged.
+// UnescapeName does the reverse. It returns a text unchanged if an escape in it is malformed.
 std::string EscapeName(std::string_view name);
 std::string UnescapeName(std::string_view escaped);
 
@@ -48,8 +49,8 @@ std::string Describe(const ModelQuota& quota);  // such as "500 requests/min, 30
 
 inline constexpr Duration kMinute = std::chrono::minutes(1);
 inline constexpr Duration kDay = std::chrono::hours(24);
-// Stores keep the counter of a calendar day or month for this long after the end of the day or month, because the clock
-// may step back, or the clock of another machine may be behind.
+// Stores keep the counter of a calendar day or month, unless it is 0, for at least this long after the end of the day
+// or month, because the clock may step back, or the clock of another machine may be behind.
 inline constexpr Duration kPeriodKept = std::chrono::hours(1);
 
 // The current usage of a model. Amounts that are reserved count as used.
@@ -57,7 +58,7 @@ struct ModelUsage {
   int64_t rpm = 0;       // requests in the last minute
   int64_t tpm = 0;       // tokens in the last minute
   int64_t rpd = 0;       // requests of the present day (ModelQuota::max_rpd)
-  WallTime day_start{};  // the start of the present day; the epoch if no day has begun
+  WallTime day_start{};  // the start of the present day; the epoch if there is none
   int64_t open_reservations = 0;
 
   bool operator==(const ModelUsage&) const = default;
@@ -68,9 +69,9 @@ struct ModelUsage {
 enum class QuotaCode : uint8_t {
   kOk,
   kUnlimited,         // the model's quota has no limit
-  kUnknownModel,      // neither store nor configuration has a quota for the model; QuotaConfig::unknown_models decides
+  kUnknownModel,      // no quota of the model is known; QuotaConfig::unknown_models decides
   kInvalidTokens,     // a negative number of tokens
-  kInvalidName,       // a malformed name or idempotency key, or an unknown QoS class
+  kInvalidName,       // a malformed name, an idempotency key that is too long, or an unknown QoS class
   kRpdExceeded,       // the request would exceed the model's requests a day
   kRpmExceeded,       // the request would exceed the model's requests a minute
   kTpmExceeded,       // the request would exceed the model's tokens a minute

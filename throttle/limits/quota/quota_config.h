@@ -37,7 +37,7 @@ struct TokenUse {
 
   static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
 };
-// Returns the cost in millionths of the unit of money, rounded up.
+// Returns the cost in millionths of the unit of money, rounded up, but at most kMostAmount.
 int64_t CostOf(const ModelPrice& price, const TokenUse& use);
 
 struct QuotaConfig {
@@ -50,7 +50,7 @@ struct QuotaConfig {
   // the quota in this map.
   std::map<std::string, ModelQuota, std::less<>> quotas;
   // Other names of configured models, and patterns of names with one '*'; the value is the model. A request for such a
-  // name is counted as a request for that model (model_names.h). AddAlias adds entries.
+  // name, or for a name that fits, is counted as a request for that model (model_names.h). AddAlias adds entries.
   std::map<std::string, std::string, std::less<>> aliases;
   // Prices by the name under which a model is counted; "*" is the price of all other models. A model without a price is
   // free.
@@ -75,14 +75,16 @@ struct QuotaConfig {
   std::vector<Provider> ProvidersThatHold() const;
   bool operator==(const QuotaConfig&) const = default;
 };
-// Returns an error if the configuration contradicts itself, or if a value is out of range. Code that reads a
-// configuration from outside must check it with this function before it uses it.
+// Returns an error if the configuration contradicts itself, or if a value is out of range. A QuotaLimiter needs a
+// configuration that passes this check. ReadQuotaSection makes the same checks, and reports errors at their places in
+// the file.
 Status CheckQuotaConfig(const QuotaConfig& config);
-// Makes `name`, which may be a pattern, another name of `model`. Returns an error, and changes nothing, if a name is
-// malformed, if `name` is already another name of a different model, or if `name` equals `model` and is not a pattern.
+// Makes `name`, which may be a pattern, another name of `model`. Returns an error, and changes nothing, if `name` is
+// malformed, if it is already another name of a different model, or if it equals `model` and is not a pattern.
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
 // Checks an alias that AddAlias has added. The caller must have added all models to `config` before. Returns an error
-// if the alias would apply to no request.
+// if `name` has a quota of its own, so that the alias would apply to no request, or if `model` is itself counted as
+// another model.
 Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
 // Returns true if the configuration has a limit that counts all models together.
 bool CountsAcrossModels(const QuotaConfig& config);

@@ -273,7 +273,7 @@ void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& m
   }
 }
 
-// A name that a model claims, and its place in the file.
+// A name or pattern under `also`, with its model and its place in the file.
 struct Claim {
   YamlValue at;
   std::string name;

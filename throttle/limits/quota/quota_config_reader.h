@@ -42,7 +42,7 @@
 // months. With `burst: M` the limit is a bucket: it starts full, gains N in every `per`, and holds at most M.
 //
 // A limit of a tenant or an API key applies to each of its users and each model separately. With `total: true`, which
-// no other limits may have, it is one counter for all users: for the model under whose name the limit is stated or,
+// no other limits may have, it has one counter for all users: for the model under whose name the limit is stated or,
 // under "*", for all models together. Under `tenants` or `api_keys`, the name "*" stands for each tenant or key that is
 // not named there. A request with an API key that has a tenant belongs to that tenant. Such a request is denied if it
 // names another tenant.
@@ -53,9 +53,9 @@
 //
 // A model name with a `*` is a pattern. An exact name takes precedence over patterns; of several patterns that fit, the
 // pattern with the most characters besides the `*` takes precedence. Denials take precedence over all of these rules: a
-// request is denied if its own name, or the name under which it is counted, is denied or fits a denied pattern. Limits,
-// prices, and classes that do not deny must use the names under which requests are counted (model_names.h). They are an
-// error under any other name. A name under `also` that has limits of its own is an error, too.
+// request is denied if the model name in it, or the name under which it is counted, is denied or fits a denied pattern.
+// Limits, prices, and classes that do not deny must use the names under which requests are counted (model_names.h).
+// They are an error under any other name. A name under `also` that has limits of its own is an error, too.
 //
 // Other code reads the other sections of the file. ReadQuotaConfig reads only `quota`; a section that is neither
 // `quota` nor in `other_sections` is an error.
@@ -77,7 +77,7 @@ Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
                        const std::vector<std::string_view>& other_sections = {});
 // Reads the section `quota` for a caller that reads the whole file. Reports errors through YamlValue::Error; if there
 // are any, the caller must not use `config`. Appends warnings for the log to `warnings`, unless it is null: if a quota
-// does not state a limit that the profile has, and if money is limited but some models may have no price.
+// does not state a limit that a profile has for the model, and if money is limited but some models may have no price.
 void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings = nullptr);
 
 }  // namespace weir

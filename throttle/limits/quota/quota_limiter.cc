@@ -58,7 +58,7 @@ const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
   return price != nullptr ? price : prices.Find(kAnyModel);
 }
 
-// A call for which the store is asked. Has a plan only if the request may meet a tier.
+// The question to the store for one request. Has a plan only if limits of tiers may apply to the request.
 struct QuotaLimiter::Question {
   explicit Question(Call c) : call(c) {}  // an aggregate would be cleared as a whole, also the large plan
   // Returns false if the request is refused without asking the store; `refusal` then says why.

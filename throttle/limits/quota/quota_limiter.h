@@ -11,8 +11,8 @@
 // Decide charges nothing. If several callers call Decide before the first of them calls RecordUsage, all of them may be
 // allowed although there is room for only one. Use Reserve if possible.
 //
-// Thread-safe. Functions that return an answer wait for the store (QuotaStore::Pace). The Submit… functions do not wait
-// if the store is asynchronous (Redis); with any other store they wait, too.
+// Thread-safe. Functions whose result depends on the store wait for it (QuotaStore::Pace). The Submit… functions do not
+// wait if the store is asynchronous (Redis); with any other store they wait, too.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,8 @@
 
 namespace weir {
 
-// Sleeper: lets a thread of the limiter sleep. Tests pass a Sleeper with virtual time, so that they need not wait.
+// Sleeper: pauses a thread, for WaitForCapacity and BackgroundPrune. Tests pass a Sleeper with virtual time, so that
+// they need not wait.
 class Sleeper {
  public:
   virtual ~Sleeper() = default;
@@ -55,13 +56,13 @@ class QuotaLimiter {
   using Call = QuotaObserver::Call;
 
   // `store`, `clock`, `observer`, `sleeper` and `date` must outlive the limiter; `observer` may be null. The limiter
-  // uses `clock` to measure latency and deadlines, and `date` to find the calendar day. The constructor does not call
-  // the store; StateQuotas writes the quotas of `config` to the store. REQUIRES: CheckQuotaConfig has accepted
+  // uses `clock` to measure latency and deadlines, and `date` to find the calendar day and month. The constructor does
+  // not call the store; StateQuotas writes the quotas of `config` to the store. REQUIRES: CheckQuotaConfig has accepted
   // `config`.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
                         QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
                         const WallClock& date = WallClock::System());
-  // Waits until all submitted calls have their answers. REQUIRES: all threads of BackgroundPrune have ended.
+  // Waits until all that was submitted has its answer. REQUIRES: all threads of BackgroundPrune have ended.
   ~QuotaLimiter();
   QuotaLimiter(const QuotaLimiter&) = delete;
   QuotaLimiter& operator=(const QuotaLimiter&) = delete;
@@ -76,19 +77,21 @@ class QuotaLimiter {
   // has charged.
   Decision Reserve(const QuotaRequest& request);
   // Ends a reservation with its real use. Releases what was reserved but not used, and charges use beyond the
-  // reservation, whatever the limits. After the deadline, charges the use at the time of this call (Settled::late).
+  // reservation, whatever the limits. After the deadline, charges the use at the present time (Settled::late).
   Settled Commit(std::string_view reservation, const TokenUse& use);
   Settled Commit(std::string_view reservation, int64_t tokens) { return Commit(reservation, TokenUse{tokens}); }
   Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
     return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
   }
-  // Reports the total use so far of a call that is still under way, and gives its reservation more time, as Extend
-  // does. Charges use beyond the reservation at once. The reported use stays charged, however the call ends.
+  // Reports the total use so far of a call to a model that is still under way, and gives its reservation more time, as
+  // Extend does. Charges use beyond the reservation at once. The reported use stays charged, however the call ends.
   Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
-  // Ends the reservation of a call that was not made. Releases all of it, except use that was reported before.
+  // Ends the reservation of a call to a model that was not made. Releases all of it or, if use was reported before, all
+  // but that use and the request.
   Settled Refund(std::string_view reservation);
-  // Moves the deadline of a reservation to `ttl` from now, but never to an earlier time. `ttl` is clamped to 1 s .. 24
-  // h; if it is empty, the configuration's applies. Does not extend a reservation that has expired (kExpired).
+  // Moves the deadline of a reservation to `ttl` from now, but never to an earlier time. `ttl` is clamped to the range
+  // from 1 s to 24 h. If it is empty, reservation_ttl of the configuration applies. Does not extend a reservation that
+  // has expired (kExpired).
   Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
   // Charges usage that has already happened, even beyond the limits. In the result, `allowed` says whether the usage
   // was counted, and `code` says whether it was within the limits.
@@ -98,9 +101,9 @@ class QuotaLimiter {
   Decision Explain(const QuotaRequest& request);
 
   // Does what `call` says (take, reserve or only decide). After a refusal, sleeps for exactly retry_after and tries
-  // again, even if open reservations release their amounts earlier than retry_after presumes. There is no queue: if
-  // several callers wait, the first that tries once there is room gets it. Returns the last decision if it allows the
-  // request, if it has no retry_after, if the next try would be after `deadline`, or if `stop` is requested.
+  // again. It does not wake earlier if open reservations release amounts meanwhile. There is no queue: if several
+  // callers wait, the first that tries once there is room gets it. Returns the last decision if it allows the request,
+  // if it has no retry_after, if the next try would be after `deadline`, or if `stop` is requested.
   Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
                            std::stop_token stop = {}, Call call = Call::kTake);
 
@@ -120,33 +123,35 @@ class QuotaLimiter {
   // Returns an error if the name is malformed, or if the store does not answer.
   Result<ModelStats> Stats(std::string_view model);
   // Returns the statistics of at most `most` (>= 1) models: those that follow `after` in Models(). The result names the
-  // models that could not be asked. Returns an error if no model could be asked.
+  // models that could not be asked. Returns an error if the store cannot list its models, or if none of these models
+  // could be asked.
   Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
   // Returns all models that the configuration or the store knows, sorted.
   Result<std::vector<std::string>> Models();
-  // Deletes the counters and the open reservations of a model. Reset, SetQuota and UnsetQuota return an error for a
-  // name that is counted as another model.
+  // Deletes the counters and the reservations of a model. Reset, SetQuota and UnsetQuota return an error for a name
+  // that is counted as another model.
   Status Reset(std::string_view model);
   Status ResetAll();
   // Stores a quota in the store, for all processes that share it. It takes precedence over the configuration's quota.
   Status SetQuota(std::string_view model, const ModelQuota& quota);
-  // Removes the quota that SetQuota stored, so that the configuration's quota applies again or, if there is none, a
-  // profile's.
+  // Replaces the quota in the store by the configuration's or, if the configuration has none, removes it, so that a
+  // profile's applies.
   Status UnsetQuota(std::string_view model);
   // Adds the profile of a provider to the configuration in use.
   void AddProvider(Provider provider);
 
-  // Writes the configuration's quotas to the store, unless an earlier call has done that, and withdraws the quotas that
-  // this limiter has written and that the configuration no longer has. With withdraws_others, also withdraws those that
-  // another process has written for a configuration. Never withdraws quotas of SetQuota. Returns warnings for the log,
-  // for example if it has replaced a quota of another process or of an earlier configuration. If the store fails,
-  // returns an error; the next call does the rest. The owner of the limiter must call this function every few seconds;
-  // a call that has nothing to do costs almost nothing. After the store has reconnected, a call also writes the quotas
-  // that the store has lost, for example because it was restarted without its data.
+  // Writes the configuration's quotas to the store, unless it has done that before, and withdraws the quotas that this
+  // limiter has written and that the configuration no longer has. With withdraws_others, also withdraws those that
+  // another process has written for a configuration. Keeps a quota that differs from the one that was written, for
+  // example after SetQuota. Returns warnings for the log, for example if it has replaced a quota of another process or
+  // of an earlier configuration. If the store fails, returns an error, and does the rest the next time. The owner of
+  // the limiter must call this function every few seconds; it costs almost nothing if there is nothing to do. After the
+  // store has reconnected, it also writes the quotas that the store has lost, for example because the store was
+  // restarted without its data.
   Result<std::vector<std::string>> StateQuotas();
-  // Uses `config` from the next call on, with the same store. Then returns the result of StateQuotas; even if that is
-  // an error, `config` stays in use. The warnings include the limits whose counters start again from 0
-  // (CountsBegunAnew). REQUIRES: CheckQuotaConfig has accepted `config`.
+  // Uses `config` from now on, with the same store. Then returns the result of StateQuotas; even if that is an error,
+  // `config` stays in use. The warnings include the limits whose counters start again from 0 (CountsBegunAnew).
+  // REQUIRES: CheckQuotaConfig has accepted `config`.
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
 
   // Starts a thread that prunes the store after every `interval`. The thread ends when its stop is requested, or when

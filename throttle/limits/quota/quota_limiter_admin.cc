@@ -277,8 +277,8 @@ Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   return {};
 }
 
-// States again the quotas that the store has lost. Keeps a different quota that the store has, because another process
-// or an administrator has stored it, before the connection was lost or in a store that came back empty.
+// States again the quotas that the store has lost. If the store has a different quota, keeps it: another process or an
+// administrator has stored it, before the connection was lost or after the store came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
   std::vector<std::string> others;
   for (const auto& [model, quota] : config.quotas) {

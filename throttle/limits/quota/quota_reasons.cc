@@ -88,8 +88,8 @@ std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPla
   switch (answer.code) {
     case QuotaCode::kOk:
       return {};
-    // These texts fit into a std::string without heap memory, because such answers are not refusals and may be
-    // frequent.
+    // These texts are so short that a std::string needs no heap memory for them: such answers are usually not refusals,
+    // and may be frequent.
     case QuotaCode::kUnlimited:
       return "not limited";
     case QuotaCode::kUnknownModel:

@@ -3,36 +3,37 @@
 //
 // A charge asks the store for one decision. It concerns the quota of one model (requests and tokens in any minute,
 // requests a day) and the limits of the tiers that the caller passes (tier_rules.h finds them). The store checks all of
-// these limits, and then charges either all of their counters or none. A charge may be a reservation, which the caller
-// settles later: a commit says what was really used, a refund says that nothing was used. A quota is "stated" once
-// SetQuota or StateQuota has stored it, so all processes that share the store decide by the same quotas. The limits of
-// tiers are not stored; they come with each charge. limit.h explains the kinds of limits: windows, buckets, and
-// calendar days and months.
+// these limits, and then charges either all of their counters or, if a limit refuses, none. A charge may be a
+// reservation, which the caller settles later: a commit says what was really used, a refund says that nothing was used.
+// A quota that SetQuota or StateQuota has stored is "stated", and applies to all processes that share the store. The
+// limits of tiers are not stored; they come with each charge. limit.h explains the kinds of limits: windows, buckets,
+// and calendar days and months.
 //
 // Promises of every store (each passes the suite in tests/throttle/limits/quota):
-//  * No window is charged beyond its limit, however many threads, processes and machines charge it. Only usage that has
-//    already happened can exceed the limit: forced charges (Charge::Mode::kForce), and the use that a settlement
-//    reports.
-//  * A charge that fits is not refused, with one exception: if a window has more than exact_entries() entries, the
-//    store merges entries that are closer than granule(window), and a merged entry counts until its last part would
-//    leave the window.
-//  * An entry that was made at time t counts in [t, t + window). A day begins with its first request and ends 24 h
-//    later.
+//  * No counter is charged beyond its limit, however many threads, processes and machines charge it, except by forced
+//    charges (Charge::Mode::kForce and kForceHold) and by the use that a settlement reports.
+//  * A charge that fits is not refused, with three exceptions. There may be no room for a new name or reservation (see
+//    below). Expired reservations may still count (kMostExpiredAtOnce). And if a window has exact_entries() entries,
+//    the store merges further entries that are closer than granule(window); a merged entry counts until its last part
+//    would leave the window. Memory and SQLite stores merge more entries if there is little room for them
+//    (window_log.h).
+//  * An entry that was made at time t counts in [t, t + window). The day of a model's quota begins with its first
+//    request and ends 24 h later.
 //  * If the clock steps back, entries in the future count as if they were made now. If the clock steps forward, the
 //    step counts as elapsed time.
-//  * A reservation that is not settled within its time to live expires: the store releases all that it has charged, as
-//    of its deadline. A bucket gets the amount back only when a later call for the reservation's model finds the
-//    reservation expired, and only the part that the refill has not paid off by then. A commit after the deadline
-//    charges the use, and the request, at the time of the commit, whatever the limits. In counters for all models
-//    (TierCharge::of_all_models), too, the reservation no longer counts after the deadline, whichever model the next
-//    call is for.
+//  * A reservation that is not settled within its time to live expires: the store releases what it has charged, except
+//    use that was reported (see below). A bucket gets back only the part that the refill has not paid off by the time
+//    at which a later operation finds the reservation expired. A commit after the deadline charges the use, and the
+//    request, at the time of the commit, whatever the limits. In counters for all models (TierCharge::of_all_models),
+//    the reservation no longer counts after the deadline either, whichever model the next operation is for.
 //  * The store remembers how a reservation ended, so that a repeated settlement changes nothing. It keeps such an "end"
 //    for kSettledKept after the settlement or, if the reservation expired, for kExpiredKept after the deadline. It
 //    keeps at most kMostEnded ends of a model. If there are more, it forgets those ends whose time would be over first.
 //    The end of a named reservation (Charge::token) is kept for kExpiredKept, however the reservation ended. Named ends
-//    have a bound of their own: kMostNamedEnded for each model, unless the store's options say otherwise. Health warns
-//    if the store forgets a named end before its time is over. A reset forgets all ends, as does the destruction of a
-//    store that keeps reservations only in memory.
+//    have a bound of their own: kMostNamedEnded for each model, unless the store's options say otherwise. A memory
+//    store also bounds the ends of all models together. Health warns if the store forgets a named end before its time
+//    is over. A reset of a model forgets its ends. A store that keeps reservations only in memory forgets all ends when
+//    it is destroyed.
 //  * A reset of a model releases what the model's open reservations have charged in counters for all models.
 //  * Use that was reported before a reservation ended (Settlement::extend) stays charged, and so does the request of
 //    the reservation, however the reservation ends.
@@ -44,9 +45,10 @@
 //    not paid off since the reservation: for an amount `reserved` at t0, by at most max(0, reserved -
 //    floor(rate*(now-t0))). So a caller that waits with a refund never gets more than its burst at once.
 //  * The number of names (counters of tiers, and models without a quota that have counters) and of open reservations is
-//    bounded. A charge beyond the bound is refused with kTooManyNames. Models with a quota always have room.
+//    bounded. A charge beyond the bound is refused with kTooManyNames. A model with a quota always has room, but the
+//    counters of its tiers may have none.
 //  * Negative amounts count as 0. The store does not accept a quota that CheckQuota refuses.
-//  * Usage that no limit bounds is counted, too, for the statistics, in bounded memory.
+//  * Usage that no limit bounds is counted, too, for the statistics, in bounded space.
 //
 // Thread-safe: all functions may be called from any thread.
 #pragma once
@@ -71,13 +73,13 @@ namespace weir {
 
 // The most open reservations of one model. A charge that would make one more is refused with kTooManyNames.
 inline constexpr size_t kMostOpenReservations = 100'000;
-// The most reservations past their deadline that one call expires, the earliest deadline first. The others still count
-// until a later call, but can only be settled late.
+// The most reservations past their deadline that one operation expires, the earliest deadline first. The others still
+// count until a later operation, but can only be settled late.
 inline constexpr size_t kMostExpiredAtOnce = 1'000;
-// The bounds of the ends that are remembered (see above). A client repeats a commit within minutes, but a call that
-// outlives its reservation may be committed hours later.
+// The bounds of the ends that are remembered (see above). A client repeats a commit within minutes, but a call to a
+// model that outlives its reservation may be committed hours later.
 inline constexpr size_t kMostEnded = 10'000;
-inline constexpr size_t kMostNamedEnded = 100'000;  // enough for one call a second for a day; about 300 bytes each
+inline constexpr size_t kMostNamedEnded = 100'000;  // enough for one key a second for a day; about 300 bytes each
 inline constexpr Duration kSettledKept = std::chrono::hours(1);
 inline constexpr Duration kExpiredKept = std::chrono::hours(24);
 
@@ -117,8 +119,8 @@ struct Charge {
   const ReservationToken* token = nullptr;
   // False: the store refuses the charge with kTooManyNames if it needs a new name, as if there were no room.
   bool may_name = true;
-  // True for a call, which is under way until its reservation is settled. Also true for a kPeek that asks whether there
-  // is room for a call (Limit::Unit::kCalls).
+  // True for a call to a model (Limit::Unit::kCalls), which is under way until its reservation is settled or expires.
+  // Also true for a kPeek that asks whether there is room for a call.
   bool is_call = false;
 
   bool charges() const { return mode != Mode::kPeek; }
@@ -140,10 +142,10 @@ struct ChargeAnswer {
   QuotaCode code = QuotaCode::kOk;
   std::optional<size_t> tier;                 // index in Charge::tiers of the tier that refused
   Limit::Unit unit = Limit::Unit::kRequests;  // for kTooLarge: the unit of the limit
-  // The time until all limits would let the charge pass if nothing else were charged meanwhile. It is more than 0, in
-  // whole nanoseconds, and exact except for the granule and for limits of calls (kCallsPause). It presumes that open
-  // reservations use all that they have reserved; if one is released earlier, the charge fits earlier. Empty if no
-  // limit refuses, if the charge can never pass, or if the time is unknown.
+  // The time until all limits would let the charge pass if nothing else were charged meanwhile. It is more than 0. It
+  // is exact (in Redis to the microsecond), except for merged entries and for limits of calls (kCallsPause). It
+  // presumes that open reservations use all that they have reserved; if one is released earlier, the charge fits
+  // earlier. Empty if no limit refuses, or if the charge can never pass.
   std::optional<Duration> retry_after;
   std::optional<ModelQuota> quota;  // the quota that was applied; empty: none is known
   ModelUsage usage;                 // after the charge
@@ -153,7 +155,8 @@ struct ChargeAnswer {
   // The number of names that the charge has added: a model without a quota, and counters of tiers. In a memory store
   // that is nearly full of reservations, a new reservation counts as a name, too.
   uint32_t new_names = 0;
-  // Set only if the charge needed new names: true if at least nine tenths of the room for names are taken.
+  // True if at least nine tenths of the room for names are taken or, in a memory store, of the room for reservations.
+  // Set only if the charge needed new names, or if a memory store had no room.
   std::optional<bool> nearly_full;
   // The id of the reservation that the charge made, or that was made before (`again`); else empty. The id contains the
   // model's name.
@@ -170,12 +173,12 @@ struct ChargeAnswer {
 
 // Ends a reservation, or gives it more time.
 struct Settlement {
-  std::string_view reservation;  // the reservation's id; valid until the call returns
+  std::string_view reservation;  // the reservation's id; must stay valid until Run or Submit returns
   // For a commit: the tokens that were really used. If they are fewer than reserved, the store releases the rest at
   // once. If they are more, the store charges the excess at the present time, whatever the limits. Empty: a refund,
   // which also releases the request.
   std::optional<int64_t> tokens;
-  // If this is set, the reservation stays open, and its deadline moves to this time from now, unless it is already
+  // If this is set, the reservation stays open, and its deadline moves to this long from now, unless it is already
   // later. `tokens`, if set, is then the total use so far, and the store charges use beyond the reservation at once.
   // The reported use stays charged, even if the reservation expires or is refunded.
   std::optional<Duration> extend = {};
@@ -191,18 +194,18 @@ struct SettlementAnswer {
     kExpired,           // only for an extension: the reservation has expired
   };
   Code code = Code::kSettled;
-  // The fields below, except `problem`, are set only if the code says that the reservation is known.
+  // The fields below, except `problem`, have a meaning only if the code says that the reservation is known.
   std::string model;
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;  // the tokens that were used; for an extension, those reported so far
   bool refunded = false;
   bool late = false;     // settled after the deadline, when the amounts had been released already
   bool again = false;    // was settled in the same way before; nothing has changed
-  Duration time_left{};  // the time that was left before this call until the deadline; 0 if `late` or `again`
+  Duration time_left{};  // the time from the settlement to the deadline, before an extension; 0 if `late` or `again`
   std::string problem;   // for kStoreUnavailable: what is wrong
 };
 
-// The quota and the usage of a model in a store, for statistics and for migration. Entries are in order of time.
+// The quota and the usage of a model in a store, for migration and for the YAML file. Entries are in order of time.
 struct ModelState {
   struct Entry {
     WallTime time;
@@ -236,16 +239,16 @@ struct StoreHealth {
   Decides decides = Decides::kAll;
   std::string problem;                // the last failure; empty while all is well
   std::string warning;                // a change that the operator should make, although the store answers; empty: none
-  uint64_t failures = 0;              // calls that the store did not answer (kStoreUnavailable)
-  uint64_t reconnects = 0;            // connections to servers, not counting the first ones
+  uint64_t failures = 0;              // operations that failed (kStoreUnavailable)
+  uint64_t reconnects = 0;            // connections made again, or after a failed attempt
   uint64_t expired_reservations = 0;  // reservations that this process has found expired
   uint64_t dropped_entries = 0;       // parts of forced charges that were not counted, for lack of room
 };
 
 class QuotaStore {
  public:
-  // How a call gets its answer: at once, from memory (kAtOnce); after it has waited for a file (kBlocks); or later,
-  // from a server (kAsynchronous), for which Submit does not wait.
+  // How an operation gets its answer: at once, from memory (kAtOnce); after it has waited for a file (kBlocks); or
+  // later, from a server (kAsynchronous), for which Submit does not wait.
   enum class Pace : uint8_t { kAtOnce, kBlocks, kAsynchronous };
 
   virtual ~QuotaStore() = default;
@@ -273,16 +276,16 @@ class QuotaStore {
   // the store, from now on. Does not change counters. Returns an error if CheckQuota refuses the quota, or if the store
   // does not answer.
   virtual Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) = 0;
-  // Does the same for a quota that comes from a configuration. The store remembers that, until SetQuota stores another
-  // quota.
+  // Does the same for a quota that comes from a configuration. The store remembers that until SetQuota stores or
+  // removes the quota of the model.
   virtual Status StateQuota(std::string_view model, const ModelQuota& quota) { return SetQuota(model, quota); }
   // Returns the models whose stored quotas come from a configuration (StateQuota), sorted.
   virtual Result<std::vector<std::string>> StatedByConfiguration() { return std::vector<std::string>(); }
   // Deletes the counters of a model and of its tiers, its reservations, and how these ended. Keeps its quota. If
   // `model` is empty, does this for all models, and also deletes the counters for all models together.
   virtual Status Reset(std::string_view model) = 0;
-  // Returns the models that have a stated quota or for which anything counts now, sorted. (Redis lists a model for
-  // which only tiers have counted for a while longer.)
+  // Returns the models that have a stated quota or for which anything counts now, sorted. (Redis may list a model for a
+  // while after its last tier counter has stopped counting.)
   virtual Result<std::vector<std::string>> Models() = 0;
   // Does the same as Models but, if a part of the store does not answer, returns the models of the other parts.
   virtual Result<ModelList> ListModels() {
@@ -290,14 +293,14 @@ class QuotaStore {
     if (!models.ok()) return models.status();
     return ModelList{.models = std::move(models).value(), .missing = {}};
   }
-  // Export and Import are for `weir quota migrate`. Import replaces all quotas, counters and reservations in the store
-  // with `state`, in one step. (In Redis, model by model; if this fails, the caller can repeat it.) Repeating it
-  // changes nothing.
+  // Export and Import are for `weir quota migrate`. The YAML store uses them, too. Import replaces all quotas, counters
+  // and reservations in the store with `state`: in Redis model by model, in other stores in one step. If it fails, the
+  // caller can repeat it.
   virtual Result<QuotaState> Export() = 0;
   virtual Status Import(const QuotaState& state) = 0;
 
-  // Deletes what no longer counts, and expires reservations, in bounded time. Decisions are also right if it is never
-  // called.
+  // Deletes what no longer counts, and expires reservations; one call may leave a part for the next. Decisions are also
+  // right if it is never called.
   virtual void Prune() = 0;
   // Writes to disk what is only in memory (YAML). Other stores do nothing. If writing fails, the former file stays as
   // it was.

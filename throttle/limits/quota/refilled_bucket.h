@@ -1,8 +1,8 @@
 // RefilledBucket: the counter of a limit of the kind kBucket (limit.h). It keeps its debt, which is the amount that is
-// missing until the bucket is full. The debt is exact, because it is a whole number of parts: each unit of the amount
-// has `per` parts, where `per` is the number of ns in Limit::per. A new bucket has no debt, and a change of the burst
-// does not change the debt. Forced use may take the bucket below zero; the debt is then larger than the burst. If the
-// clock steps back, no debt is paid off.
+// missing until the bucket is full. The debt is exact, because it is stored as a whole number of parts; a unit of the
+// amount has as many parts as Limit::per has nanoseconds. A new bucket has no debt, and a change of the burst does not
+// change the debt. Forced use may make the debt larger than the burst; the bucket is then below zero. If the clock
+// steps back, no debt is paid off.
 //
 // Not thread-safe.
 #pragma once
@@ -33,7 +33,7 @@ class RefilledBucket {
   Duration UntilHolds(int64_t amount) const;
   // Takes `amount`, even if this takes the bucket below zero. The debt never exceeds kMostAmount units.
   void Take(int64_t amount);
-  // Gives the bucket back `amount` of the `reserved` units that were taken `since` ago, but at most the part of
+  // Returns to the bucket `amount` of the `reserved` units that were taken `since` ago, but at most the part of
   // `reserved` that the refill has not paid off since then.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 

@@ -14,7 +14,7 @@ namespace weir {
 
 using ReservationToken = std::array<uint64_t, 2>;
 struct HashReservationToken {
-  size_t operator()(const ReservationToken& token) const { return token[0]; }  // the bits are random already
+  size_t operator()(const ReservationToken& token) const { return token[0]; }  // random already, or a digest
 };
 
 struct ReservationId {

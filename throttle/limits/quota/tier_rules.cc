@@ -303,7 +303,7 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
   plan->Append("qos:");
   plan->AppendName(qos->name);
   plan->Append(":");
-  // Otherwise requests that name no user, key or tenant would meet no limit of the class.
+  // Requests that name no user, key or tenant share one counter, so that the limits of the class apply to them, too.
   if (nobody) plan->Append("nobody");
   plan->AppendParty(requester);
   plan->Add(Tier::kQos, plan->EndKey(), qos->limits);

@@ -1,7 +1,7 @@
 // TierRules: finds the limits that apply to a request, in addition to its model's own quota. The request comes from an
-// API gateway, which says for whom it is (Requester). A party is one of those that it names: an API key, a tenant or a
-// user. Limits that are counted in the same way form a tier. Where the last column has several lists with semicolons
-// between them, the first list that exists applies:
+// API gateway, which states the API key, the tenant and the user (Requester); each of these is a party. A tier consists
+// of all limits whose counters are for the same kind of thing, such as a user on a model. If semicolons separate
+// several lists in the last column, the first list that exists applies:
 //
 //   tier         its counter is for                   its limits
 //   total        the API key, and the tenant, each    all limits of the key, and of the tenant, with `total: true`
@@ -20,20 +20,23 @@
 //   instance     the GPU instance, on the model       the limits of the model's class; the default
 //
 // The tiers are checked in this order; the model's own quota is checked right after `model`. A tier is left out if it
-// has no limits, or if the request does not state the user, tenant, key or instance that the tier counts. Limits of a
-// tenant or an API key for a model, unless they have `total: true`, are overrides: they replace all limits of
-// user_model. In place of a model's name, "*" means any model; limits under the model's own name take precedence.
-// Limits with `total: true` ("totals") replace nothing; they apply in addition.
+// has no limits, or if the request does not name what the tier needs: a party, an instance or, for `qos`, a class.
+// Limits of a tenant or an API key for a model, unless they have `total: true`, are overrides: they replace the
+// user_model limits of the model's class and of the default. In place of a model's name, "*" means any model; overrides
+// under the model's own name take precedence over those under "*". Limits with `total: true` ("totals") replace
+// nothing: those under the model's name and those under "*" apply in addition to all others.
 //
-// In place of the name of a tenant, an API key or a user, "*" means each one that the configuration does not name.
+// In place of the name of a tenant, an API key or a user, "*" means each one that the configuration does not name. An
+// entry of `users` for a name concerns only users without a tenant.
 //
 // A request with an API key that has a tenant belongs to that tenant. If the request names another tenant, it is
 // denied. If its usage is recorded all the same, it counts for the tenant of the key.
 //
 // The configuration may deny a class of models, a QoS class, a tenant, an API key, or a model for a tenant or an API
-// key. A denied request is refused even if no limit is reached. Several names in requests may be counted as one model
-// (model_names.h). To deny a model, the configuration may state the name in the request, the name under which it is
-// counted, or a pattern. To limit a model, it must state the name under which the model is counted.
+// key. A denied request is refused even if no limit is reached. Requests for several names may be counted as requests
+// for one model (model_names.h). To deny a model, the configuration may state the name in the request, the name under
+// which the request is counted, or a pattern. To limit a model, it must state the name under which the requests are
+// counted.
 //
 // Thread-safe. A TierRules does not change after it is made.
 #pragma once
@@ -59,7 +62,8 @@
 
 namespace weir {
 
-// The requester, as the API gateway states it. An empty field is unknown. The caller must keep the texts of the views.
+// The requester, as the API gateway states it. An empty field is unknown. The texts of the views must outlive the
+// Requester.
 struct Requester {
   std::string_view user;
   std::string_view tenant;
@@ -80,7 +84,8 @@ enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance, kTotal };
 inline constexpr size_t kTiers = 5;
 std::string_view NameOf(Tier tier);  // "user_model", …
 
-// kMaxLimits is the most limits of one tier. TierLimits has the limits of a class of models, or the default limits.
+// kMaxLimits is the most limits in one list (Limits). TierLimits has the limits of a class of models, or the default
+// limits.
 inline constexpr size_t kMaxLimits = 4;
 using Limits = std::vector<Limit>;
 struct TierLimits {
@@ -95,8 +100,9 @@ struct TierLimits {
 inline constexpr size_t kMaxModelClasses = 16;
 inline constexpr std::string_view kOtherModelClass = "other";  // the class of a model that is in no other class
 struct ModelClass {
-  std::string name;                 // must not be kOtherModelClass
-  std::vector<std::string> models;  // no model may be in two classes; only a denied class may have patterns
+  std::string name;  // must not be kOtherModelClass
+  // No model may be in two classes. A class that is not denied may have only patterns that are configured as models.
+  std::vector<std::string> models;
   TierLimits limits;
   bool deny = false;
 
@@ -113,7 +119,7 @@ struct QosClass {
   bool operator==(const QosClass&) const = default;
 };
 inline constexpr std::string_view kAnyModel = "*";                 // in place of a model's name
-using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // a model's name takes precedence over kAnyModel
+using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // overrides and totals, by model or kAnyModel
 using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // each limit counts all models together
 inline constexpr size_t kMaxTotals = 2;                            // the most totals of a party for one model
 // Denied models and patterns, by tenant or by API key.
@@ -142,9 +148,10 @@ struct TierRulesConfig {
   bool operator==(const TierRulesConfig&) const = default;
 };
 
-// TierPlan: the limits that apply to one request, in the order in which they are checked. Each is a charge, which names
-// its counter by a key such as "user:alice". The plan owns these keys, in a buffer inside the object, so that it needs
-// no heap memory. Therefore it cannot be moved. TierRules::MakePlan fills it, once.
+// TierPlan: the limits that apply to one request, in the order in which they are checked. Each is a TierCharge
+// (quota_store.h), which names its counter by a key such as "user:alice". The plan owns these keys, in a buffer inside
+// the object, so that it needs heap memory only for names that must be escaped and for a denial. Therefore it cannot be
+// moved. TierRules::MakePlan fills it, once.
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
@@ -160,8 +167,8 @@ class TierPlan {
   std::span<const TierCharge> charges() const { return {&charge(0), count_}; }
   size_t before_model() const { return before_model_; }  // how many of the charges come before the model's own quota
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
-  // Returns the party that the counter of a charge is for, in a form that people may see: the key of the counter, such
-  // as "user:alice", or "this API key".
+  // Returns what the counter of a charge is for, in a form that people may see: the key of the counter, such as
+  // "user:alice", or "this API key".
   std::string_view party_of(size_t charge) const {
     const std::string_view key = this->charge(charge).key;
     if (key.starts_with(kTotalOfKey)) return "this API key";
@@ -169,7 +176,7 @@ class TierPlan {
     return of_party && party_is_secret_ ? "this API key" : key;
   }
   std::optional<int64_t> priority() const { return priority_; }  // the QoS class's; empty if the request names no class
-  // Returns a text that says what the configuration denies, and to which party; empty if the request is not denied.
+  // Returns a text that says what is denied, and to which party; empty if TierRulesConfig does not deny the request.
   const std::string& denied() const { return denied_; }
 
  private:
@@ -190,8 +197,8 @@ class TierPlan {
   // user_model and qos; the class in qos; the instance; and the key and the tenant in their totals. The eleventh part
   // is for the texts between the names, such as "total:key:". An escaped name is up to three times as long as the name.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
-  // Each tier has at most kMaxLimits charges; those of `total` are the user's. Besides, the API key and the tenant each
-  // have at most kMaxTotals for the model and as many for all models.
+  // Each tier except `total` has at most kMaxLimits charges, and so have the totals of the user. The API key and the
+  // tenant each have at most kMaxTotals totals for the model, and as many for all models.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
   const TierCharge& charge(size_t n) const {
@@ -218,18 +225,18 @@ class TierRules {
   TierRules(const TierRules&) = delete;
   TierRules& operator=(const TierRules&) = delete;
 
-  // Returns true if the configuration has no limits and no denials, except in its QoS classes. A request with an empty
-  // Requester then needs no plan.
+  // Returns true if the configuration names no party, and has limits and denials only in its QoS classes. A request
+  // with an empty Requester then needs no plan.
   bool empty() const { return empty_; }
   // Returns true if a limit is of a calendar day or month, so that MakePlan needs `now`.
   bool uses_calendar() const { return uses_calendar_; }
   // Fills a new plan. `model` is the name under which the request is counted; `sent` is the model name in the request
-  // if it is another name, else empty. Returns an error if a name is malformed, or if the QoS class does not exist (the
-  // error names the classes that do). A denied request is not an error (TierPlan::denied).
+  // if it is another name, else empty. Returns an error if a name in `asking` is malformed, or if its QoS class does
+  // not exist (the error names the classes that do). A denied request is not an error (TierPlan::denied).
   Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {},
                   std::string_view sent = {}) const;
-  // Returns the name of the model's class, or "other" if it has none. The set of these names is bounded, so metrics can
-  // use them.
+  // Returns the name of the class that lists the model by its name, not by a pattern, or "other" if none does. The set
+  // of these names is bounded, so metrics can use them.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
 
@@ -285,10 +292,11 @@ Status CheckLimits(const Limits& limits, bool of_party = false);
 // Returns an error unless `name` is valid as the name of a tenant, an API key or a user, or is kEveryOther. The error
 // begins with `what`, and does not contain the name, which may be a secret.
 Status CheckPartyName(std::string_view what, std::string_view name);
-Status CheckOneName(std::string_view what, std::string_view name);  // the same without kEveryOther
+// Does the same, but does not accept kEveryOther.
+Status CheckOneName(std::string_view what, std::string_view name);
 Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // does not check its limits
 Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // does not check its limits
-// Returns the beginning of an API key, which is long enough to recognise the key, but too short to use it.
+// Returns the first 4 bytes of an API key, to recognise it, and "…". Returns only "…" if the key has at most 8 bytes.
 std::string BeginOfSecret(std::string_view secret);
 
 }  // namespace weir

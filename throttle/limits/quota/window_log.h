@@ -1,15 +1,16 @@
 // WindowLog: the counter of a window. It keeps each amount that was used in the last `window` as an entry, and the sum
 // of these amounts.
 //
-// A log with fewer than kExactEntries entries keeps each amount as an entry of its own. In a longer log, an amount that
-// comes less than Granule(window) after the newest entry was begun is added to that entry, and the entry gets the time
-// of that amount. Such a log refuses for longer than an exact log, and never allows more. A log has at most
-// kMostEntries entries.
+// A log with fewer than kExactEntries entries keeps each amount as an entry of its own, unless it has too little room
+// (see below). In a longer log, an amount is added to the newest entry if it comes less than Granule(window) after that
+// entry was begun; the entry then gets the time of that amount. Such a log refuses for longer than an exact log, and
+// never allows more. A log has at most kMostEntries entries; it adds further amounts to the newest.
 //
 // Logs can share a bound of bytes (`room`) for their entries. A log with at most kFreeEntries entries takes nothing
 // from this bound. While there is not enough room for another full log, each log keeps only kFreeEntries / 2 entries
-// exactly; in a longer log the granule is then a sixteenth of the window. So it refuses for still longer, and never
-// allows more. A log returns its room as entries leave the window.
+// exactly; in a longer log the granule is then a sixteenth of the window. A log that cannot get room for another entry
+// adds every amount to the newest entry. Such logs refuse for still longer, and never allow more. A log returns its
+// room as entries leave the window.
 //
 // If the clock steps back, entries from the future count as if they were made now.
 //
@@ -81,8 +82,8 @@ class WindowLog {
 
   // Returns the amount that counts.
   int64_t used() const { return used_; }
-  // Returns the time until `amount` more is within `limit` if nothing else is added. REQUIRES: amount <= limit < used()
-  // + amount. Visits the entries that must leave the window before.
+  // Returns the time until `amount` more is within `limit` if nothing else is added. Visits the entries that must leave
+  // the window first. REQUIRES: amount <= limit < used() + amount.
   Duration UntilFits(WallTime now, int64_t amount, int64_t limit) const;
   // Returns the entries that count, in the order of time.
   std::vector<Entry> Entries() const;

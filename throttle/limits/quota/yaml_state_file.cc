@@ -33,7 +33,8 @@ Result<std::unique_ptr<YamlStateFile>> YamlStateFile::Take(const std::string& pa
   return file;
 }
 
-// Never removes the lock file, because earlier versions would hold it even if it was removed.
+// Never removes the lock file: a process of an earlier version would still hold the removed file, while another takes a
+// new one.
 Status YamlStateFile::Lock() {
   const std::string name = target_ + ".lock";
   const HeldFile::Outcome outcome = lock_.Open(name);

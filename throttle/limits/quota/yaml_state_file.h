@@ -15,8 +15,8 @@ namespace weir {
 class YamlStateFile {
  public:
   // Makes the directory of the file if it is missing, and takes the lock PATH.lock, which this object keeps until it is
-  // destroyed. The file itself may be missing, and is not made. If another process has the lock, the error names that
-  // process.
+  // destroyed. If PATH is a symbolic link, both are those of the file to which it leads. The file itself may be
+  // missing, and is not made. If another process has the lock, the error names that process, if the lock file does.
   static Result<std::unique_ptr<YamlStateFile>> Take(const std::string& path);
 
   const std::string& path() const { return path_; }

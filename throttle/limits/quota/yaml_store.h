@@ -11,21 +11,22 @@
 // weir adds `stated_by_configuration: [gpt-4o]`, the models whose quotas a configuration stated. Only weir reads this
 // key.
 //
-// The store reads files of that program, and writes their content back unchanged. It writes an entry of several
-// requests, made at nearly the same time, as {time, count}, which only weir reads. It does not write counters of tiers
-// and open reservations; what an open reservation has charged for its model is written as used. A key that the format
-// does not have is an error, because the store would lose a value that a newer version has written there. The store
-// writes its whole state each time, so a file may have at most kMaxQuotaYamlBytes.
+// The store reads files of that program, and writes their quotas, and the usage that still counts, in the same form. If
+// an entry is of several requests, made at nearly the same time, the store writes it as {time, count}, which only weir
+// reads. It writes neither counters of tiers nor open reservations; what an open reservation has charged for its model
+// is written as used. A key that the format does not have is an error, because the store would lose a value that a
+// newer version has written there. The store writes its whole state each time, so a file may have at most
+// kMaxQuotaYamlBytes.
 //
 // If a file cannot be read, the error says at which place, and the store does not change the file. An empty file (0
 // bytes) is an error too, because a write must have been cut off. If the file is missing, the store starts empty, and
 // makes the directory. To write, the store makes a file under another name, syncs it, and renames it; if that fails,
-// the old file stays. Only one process at a time can open the file, by a lock file beside it; another process gets an
-// error that names the first.
+// the old file stays. A lock file beside it lets only one process at a time open the file. Another process gets an
+// error that names the first, if the lock file says which it is.
 //
 // Persist writes the file. A thread of the store calls it after every `persist_every` if something has changed. If
-// writing takes long, the thread calls it less often, so that it spends at most a fifth of the time on writing. The
-// destructor calls Persist for the last time, and cannot report a failure.
+// writing takes long, the thread calls it less often, so that it spends at most a fifth of the time on writing. If
+// something has changed since, the destructor calls Persist for the last time, and cannot report a failure.
 #pragma once
 
 #include <atomic>

@@ -7,8 +7,8 @@ namespace weir {
 namespace {
 
 // KEYS: the keys q, m, r, d, e and k, and the two keys of names. ARGV: the reservation's token; the time or -1, whether
-// no tokens are given (a refund, or only an extension), the tokens, the time by which to extend (0: not at all), the
-// money, and the most named ends to remember.
+// no tokens are given (a refund, or only an extension), the tokens, the time from now to the new deadline (0: no
+// extension), the money, and the most named ends to remember.
 constexpr std::string_view kSettle = R"lua(
 local SETTLED, UNKNOWN, OTHERWISE, HAS_EXPIRED = 0, 1, 3, 4
 local now, refund, used, extend, money, max_named = unpack('<dddddd', ARGV[2])

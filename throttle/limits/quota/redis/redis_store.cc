@@ -23,7 +23,8 @@ Answer Await(RedisQuotaStore* store, const Question& question) {
 // Bounds of the owed charges (redis_store.h).
 constexpr size_t kMostOwed = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
-// How long the store tries to release an owed charge. Redis remembers a release for longer (kSettledKept).
+// How long after a late reply the store tries to release the owed charge. Redis remembers a release for longer
+// (kSettledKept).
 constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
 }  // namespace

@@ -3,44 +3,46 @@
 //
 // Keys: all keys of a model begin with `<prefix>:{<model>}`, so that they are in one slot of a cluster (redis_slot.h)
 // and one script can use them; redis_script.h lists the keys. Each counter is one short string that is changed in
-// place, so the cost of a decision does not depend on how many entries the window has. A key expires when it counts
-// nothing any longer; stated quotas do not expire.
+// place, so the cost of a decision does not depend on how many entries the window has. A key expires some time after it
+// has stopped counting; stated quotas do not expire.
 //
 // Bounds: as in other stores, there may be at most max_models models without a stated quota, and at most max_tier_keys
 // counters of tiers. Other keys in the database do not count. A model whose quota comes only with its charges
 // (Charge::default_quota) takes one of the places for models, too, but is never refused. A counter takes its place
-// until its key expires, which may be after twice the length of its window. In a cluster the bounds apply to each slot,
-// because a script can use only one slot. Models() reads the keys of names, and does not use SCAN. Import replaces one
-// model after the other, not all in one step. If it fails, the caller can repeat it; repeating changes nothing.
+// until its key expires, which may be more than twice the length of its window after the last charge. In a cluster the
+// bounds apply to each slot, because a script can use only one slot. Models() reads the keys of names, and does not use
+// SCAN. Import replaces one model after the other, not all in one step. If it fails, the caller can repeat it;
+// repeating changes nothing.
 //
 // Threads: all functions may be called from any thread. One thread of the store runs the connections. It writes the
 // calls that wait at the same time together (pipelining), and the server answers them in order. Submit never waits; Run
 // waits for the answer, at most `timeout`.
 //
 // Failures: the answer to a call is kStoreUnavailable if no reply comes within `timeout`, if the server answers with an
-// error (out of memory, no password, loading, read-only), or if there is no connection. The circuit breaker
+// error (out of memory, no password, loading, read-only), or if there is no connection. The circuit breaker of a server
 // (redis_breaker.h) opens after `breaker_failures` such failures in a row. It opens at once if connecting fails, or if
 // the server accepts no writes. Errors of a single key or command do not count. While the breaker is open, the store
-// answers calls with kStoreUnavailable at once. After a pause, which doubles from `retry_first` up to `retry_longest`,
-// the store sends a probe: a script that the server refuses whenever it would refuse writes. The first probe that the
-// server answers closes the breaker. After each failure the store also probes all servers, with longer and longer
-// pauses, until all of them answer. The first good answer, to a call or to such a probe, clears Health().problem; but
-// Health shows a problem as long as a breaker is open.
+// answers calls for this server with kStoreUnavailable at once. After a pause, which doubles from `retry_first` up to
+// `retry_longest`, the store connects again or, if there is a connection, sends a probe: a script that the server
+// refuses whenever it would refuse writes. The first success closes the breaker. After a failure, the store also probes
+// all servers, with longer and longer pauses, until all of them answer. Then, or at the first good answer to a call,
+// Health().problem is cleared; but Health shows a problem until all breakers are closed.
 //
 // A call that got no answer may have been counted. The store never sends it a second time, unless the server says that
 // it has not executed the call: MOVED, ASK, TRYAGAIN (and the "non local key" of a script), NOSCRIPT, and, with
 // sentinels, READONLY. After a restart of the server, the store loads the scripts again.
 //
-// Owed charges: if a take or a reservation was charged although its caller got kStoreUnavailable, the store "owes" the
-// amount to the caller, and releases it once. The store learns of the charge from the late reply, which it reads even
-// on a connection that it has given up (redis_connection.h). This costs nothing for a call that is answered in time. A
-// reservation that may have been made is also refunded by its id, when the server answers again. Two kinds of charges
-// are not released: kForce, because its use has happened (if the caller repeats it, it is counted twice), and a charge
-// with a token (Charge::token), because the caller may ask for it again. The store remembers at most 10,000 owed
-// charges, each for 30 minutes, and forgets the oldest if there are more. It does not release a charge that it has
-// forgotten, nor a charge of which it cannot learn because the connection broke or this process ended. Such an amount
-// counts until it leaves its windows or, for a reservation, until its deadline. So the store may admit too little, but
-// never too much.
+// Owed charges: if a take (Charge::Mode::kTake) or a reservation was charged although its caller got kStoreUnavailable,
+// the store "owes" the amount to the caller, and releases it once. The store learns of the charge from the late reply,
+// which it reads even on a connection that it has given up (redis_connection.h). For that, each reply says in which
+// entries the amounts were counted, which costs the server 1 % of a decision. A reservation that may have been made is
+// also refunded by its id, when the server answers again. Two kinds of charges are not released: kForce, because its
+// use has usually happened (if the caller repeats it, it is counted twice), and a charge with a token (Charge::token),
+// because the caller may ask for it again. The store remembers at most 10,000 owed charges, and forgets the oldest if
+// there are more. It remembers each for 30 minutes after its late reply, and a reservation without a reply for its time
+// to live. It does not release a charge that it has forgotten, nor a charge of which it cannot learn because the
+// connection broke or this process ended. Such an amount counts until it leaves its windows or, for a reservation,
+// until its deadline. So the store may admit too little, but never too much.
 //
 // Cluster: while a slot is being moved to another server, calls for this slot may get no answer until all its keys have
 // arrived. The calls wait for that, at most `timeout`.
@@ -106,8 +108,8 @@ class RedisQuotaStore final : public QuotaStore {
   // Returns without waiting for a connection. The functions of the store wait for the server, except Submit and those
   // that do not ask the server: name, pace, exact_entries, granule, CountsAcrossModels and Health. The thread of the
   // connections calls `done` of Submit, so `done` must not call a function that waits. A charge or a settlement waits
-  // at most `timeout`. Every other function waits at most 4 * `timeout` for each of its steps; if it concerns all
-  // models, each step asks for 128 models.
+  // at most `timeout`. Every other function waits at most 4 * `timeout` for each of its steps. If it concerns all
+  // models, its first step finds them, and each further step asks for at most 128 of them.
   RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options = {});
   ~RedisQuotaStore() override;  // answers waiting calls with kStoreUnavailable
 

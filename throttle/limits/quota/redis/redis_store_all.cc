@@ -82,8 +82,8 @@ Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
   return {};
 }
 
-// Keys expire by themselves. Prune only releases expired reservations in counters for all models, because no other call
-// may ask for these counters, or for the models of the reservations.
+// Keys expire by themselves. Prune only releases expired reservations in counters for all models, because perhaps no
+// other call asks for these counters, or for the models of the reservations.
 void RedisQuotaStore::Prune() {
   if (!CountsAcrossModels()) return;
   const TierCharge across{.key = {}, .limit = {.amount = 1, .per = kMinute}, .of_all_models = true};

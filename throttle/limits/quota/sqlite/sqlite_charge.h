@@ -21,9 +21,9 @@ class SqliteCharges {
  public:
   SqliteCharges(SqliteDatabase& database, SqliteModels& models, SqliteSweep& sweep, SqliteBounds bounds);
 
-  // Statistics of the calls of this process. The integers are sums over all calls; `fullness` is that of the last call.
+  // Results for the statistics. Run and Settle add to the integers; Run sets `fullness`.
   struct Found {
-    uint64_t expired = 0;  // reservations that these calls found expired
+    uint64_t expired = 0;  // reservations that were found expired
     uint64_t dropped = 0;  // parts of forced charges for which there was no room
     double fullness = -1;  // share of the room for names that is taken; -1 if the call needed none
   };

@@ -1,6 +1,6 @@
 // SqliteDatabase: a connection to a SQLite file. SqliteQuery, SqliteRows and SqliteTransaction are its prepared
 // queries, their rows, and its transactions. The connection keeps its first failure, as a sentence for people. From
-// then on queries have no rows. So a caller has to check for failures only once, at the end:
+// then until the next transaction, queries have no rows. So a caller has to check for failures only once, at the end:
 //
 //   SqliteTransaction transaction(database);
 //   SqliteRows row = select("gpt-4o");
@@ -39,7 +39,7 @@ class SqliteDatabase {
   const std::string& path() const { return path_; }
   bool ok() const { return problem_.empty(); }
   const std::string& problem() const { return problem_; }  // the first failure since ForgetProblem; empty: none
-  bool was_busy() const { return was_busy_; }              // the failure: another process kept the file locked
+  bool was_busy() const { return was_busy_; }              // the failure is that another process kept the file locked
   void ForgetProblem();                                    // SqliteTransaction calls it when it begins
   // Records a failure because of the content of the file, as if a query had failed. Does not change the file.
   void Refuse(const std::string& why);

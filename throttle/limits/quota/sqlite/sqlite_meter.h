@@ -1,7 +1,7 @@
-// SqliteMeter: a counter in a SQLite quota file, which is a row of a table. A window has its entries in another table;
-// a bucket, a day or a month has none. The two counters of a model's own minute have an empty key; all other counters
-// belong to tiers. SqliteMeters reads and writes counters, in a transaction that the caller has begun. Private to the
-// SQLite store.
+// SqliteMeter: a counter in a SQLite quota file. Each counter is a row of a table. The entries of windows are in
+// another table; a bucket, a day or a month has none. The two counters of a model's own minute have an empty key; all
+// other counters belong to tiers. SqliteMeters reads and writes counters, in a transaction that the caller has begun.
+// Private to the SQLite store.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class SqliteMeter {
 
   int64_t per() const { return limit_.per.count(); }
   bool MergesAt(int64_t now, bool is_short) const;
-  int64_t Until() const;  // the time from which on the counter counts nothing
+  int64_t Until() const;  // the time from which on it may be deleted, if it is not pinned
 
   std::string_view model_;
   std::string_view key_;
@@ -68,7 +68,7 @@ class SqliteMeter {
   std::optional<RefilledBucket> bucket_;
 };
 
-// SqliteTierMeters: the counters of a charge's tiers, in the same order. If the counters of two tiers have the same
+// SqliteTierMeters: the counters of a charge's tiers, in the same order. If the counters of two limits have the same
 // name, they are one counter.
 class SqliteTierMeters {
  public:

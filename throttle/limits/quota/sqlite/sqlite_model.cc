@@ -144,7 +144,7 @@ SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* exp
   }
   model.stored = model.row;
   model.day = DayCount(SqliteTime(model.row.day_start), model.row.day_count, static_cast<DayCount::Ref>(model.row.day));
-  // Deletes the entries that have left the window first, so that expired reservations do not release them.
+  // First deletes the entries that have left the window, so that expired reservations do not release them.
   meters.LoadOwn(name, now, &model.requests, &model.tokens);
   model.day.Advance(SqliteTime(now));
   if (model.row.seen > now) {

@@ -47,8 +47,7 @@ struct SqliteModel {
 };
 
 // Reads max_rpm, max_tpm and max_rpd from three columns, of which `column` is the first. Returns nothing if the first
-// is NULL. A value below 0 makes the database fail (SqliteDatabase::Refuse), because it would be changed to 0, which
-// means no limit.
+// is NULL. A value below 0 makes the database fail (SqliteDatabase::Refuse), because it would limit nothing, like 0.
 std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
                                           int column);
 
@@ -63,7 +62,7 @@ struct SqliteReservation {
   int64_t ts = 0;  // when it was made
   int64_t deadline = 0;
   bool named = false;  // a caller may ask for it again (Charge::token)
-  Amounts charged;     // the calls are 1, and are charged in each of `tiers` that counts calls
+  Amounts charged;     // its calls are 1 once it was read; only counters of calls use them
   Amounts used;        // tokens and money reported before its end; use beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;

@@ -358,7 +358,7 @@ Status SetUp(SqliteDatabase& database, int64_t now) {
 }  // namespace
 
 Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience, int64_t now) {
-  // When several processes open a new file at once, SQLite refuses to switch to WAL without waiting.
+  // When several processes open a new file at once, SQLite refuses the switch to WAL at once, instead of waiting.
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (true) {
     database.ForgetProblem();

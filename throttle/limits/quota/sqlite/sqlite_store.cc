@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 using Found = SqliteCharges::Found;
 
-// After a call has found the file locked until it gave up, other calls wait only kShortPatience, for this time.
+// For this time after a call has given up because the file was locked, each other call waits only kShortPatience.
 constexpr milliseconds kBreakerPause{1000};
 constexpr milliseconds kShortPatience{100};
 // Health reports a call that has waited this long, even before the call gives up.
@@ -290,7 +290,8 @@ Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
 }
 
 void SqliteQuotaStore::Prune() {
-  // Health reports a failure. The next call for a model also deletes what no longer counts for that model.
+  // Health reports a failure, unless the file was only locked. The next call for a model also deletes what no longer
+  // counts for that model.
   const auto end = Steady::now() + kPruneFor;
   bool tiers_done = false;
   bool models_done = false;

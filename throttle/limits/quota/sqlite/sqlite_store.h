@@ -1,20 +1,22 @@
 // OpenSqliteQuotaStore: opens the QuotaStore (quota_store.h) "sqlite:PATH". It counts in a SQLite file that the
 // processes of one machine can share.
 //
-// Every decision is one transaction (BEGIN IMMEDIATE), so no usage is lost and no limit is exceeded. The file uses WAL,
-// a busy timeout of 5 s, and synchronous=NORMAL: if the program crashes, nothing is lost; if the machine crashes, the
-// last moments may be lost.
+// Every decision is one transaction (BEGIN IMMEDIATE), so processes that decide at the same time cannot lose usage or
+// exceed a limit together. The file uses WAL and synchronous=NORMAL: if the program crashes, nothing is lost; if the
+// machine crashes, the last moments may be lost.
 //
 // The "published program" is another program, whose quota files weir can use. They have the tables quotas, requests,
 // tokens and daily. When weir opens such a file, or a file of an earlier version of weir, it converts the file to its
-// own form. Negative counts in the file count as 0; a negative quota is an error, even one that is written later. After
-// the conversion other programs can still read requests, tokens and daily, but only weir writes them. A process of an
-// earlier version of weir that still has the file open gets an error for every decision. A file that has tables with
-// these names but with other columns is refused.
+// present form (sqlite_schema.h). Negative counts in the file count as 0; a negative quota is an error, even one that
+// is written later. After the conversion other programs can still read requests, tokens and daily, but only weir writes
+// them. Before that, end all processes of earlier versions that use the file. A process of a version with form 1 to 3
+// would get an error for every decision; one with form 4 or 5 would go on, but would not record what form 6 adds. A
+// file that has tables with these names but without these columns, or with columns that weir cannot fill, is refused.
 //
-// A call waits for the disk and for other calls and processes, at most busy_timeout (Pace::kBlocks). If the file stays
-// locked for longer, or is full, damaged or removed, the answer is kStoreUnavailable, with the reason, and nothing is
-// charged. After a call has waited in vain, other calls wait at most 100 ms each for one second (StoreHealth::breaker).
+// A call waits for other calls and processes, at most busy_timeout, and for the disk (Pace::kBlocks). If the file stays
+// locked for longer, is damaged or was removed, or if the disk is full, the answer is kStoreUnavailable, with the
+// reason, and nothing is charged. For one second after a call has waited in vain, each other call waits at most 100 ms
+// (StoreHealth::breaker).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// SqliteSweep: deletes from a SQLite quota file the models and counters that count nothing any longer, in each call for
+// SqliteSweep: deletes from a SQLite quota file the models and counters that count nothing any longer. Each call sweeps
 // a part of the file. Private to the SQLite store.
 #pragma once
 
@@ -19,7 +19,7 @@ class SqliteSweep {
   bool Tiers(int64_t now);
 
  private:
-  // Forgets old ends of reservations, also a part of the file in each call. Models calls this.
+  // Forgets old ends of reservations, also in a part of the file. Models calls it.
   void Ended(int64_t now);
 
   SqliteModels& models_;
