@@ -5,7 +5,7 @@
 namespace weir {
 
 bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> granted) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!IsWaiting(group) && FitsShare(group, bytes) && Fits(bytes) && !SomebodyWaitsForTheWhole()) {
     TakeFor(group, bytes);
     return true;
@@ -21,7 +21,7 @@ void ByteBudget::GiveBack(uint64_t bytes) {
   if (bytes == 0) return;
   Calls granted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     out_ -= bytes;
     granted = GrantWhatFits();
   }
@@ -32,7 +32,7 @@ void ByteBudget::Answered(uint64_t group, uint64_t bytes) {
   if (bytes == 0) return;
   Calls granted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = out_of_.find(group);
     found->second -= bytes;
     if (found->second == 0) out_of_.erase(found);
@@ -82,24 +82,24 @@ ByteBudget::Calls ByteBudget::GrantWhatFits() {
 
 void ByteBudget::ForgetWaiting() {
   FairLines<Line> forgotten;  // destroyed without the lock, because objects that the callbacks own may call GiveBack
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::swap(forgotten, lines_);
   waiting_ = 0;
 }
 
 uint64_t ByteBudget::out() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return out_;
 }
 
 uint64_t ByteBudget::out_of(uint64_t group) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = out_of_.find(group);
   return found == out_of_.end() ? 0 : found->second;
 }
 
 size_t ByteBudget::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_;
 }
 

@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "config/mutex.h"
 #include "throttle/fair_turns.h"
 
 namespace weir {
@@ -59,20 +59,24 @@ class ByteBudget {
     std::deque<Waiting> waiting;
   };
   using Calls = std::vector<std::function<void()>>;
-  bool Fits(uint64_t bytes) const { return out_ == 0 || out_ + bytes <= bytes_; }
-  bool FitsShare(uint64_t group, uint64_t bytes) const;
-  bool IsWaiting(uint64_t group) const;
-  bool SomebodyWaitsForTheWhole() const { return lines_.turns().waiting(FairTurns::Sort::kFirst) > 0; }
-  void TakeFor(uint64_t group, uint64_t bytes);
-  void WaitOn(Line& line);
-  Calls GrantWhatFits();
+  bool Fits(uint64_t bytes) const WEIR_REQUIRES(mutex_) { return out_ == 0 || out_ + bytes <= bytes_; }
+  bool FitsShare(uint64_t group, uint64_t bytes) const WEIR_REQUIRES(mutex_);
+  bool IsWaiting(uint64_t group) const WEIR_REQUIRES(mutex_);
+  bool SomebodyWaitsForTheWhole() const WEIR_REQUIRES(mutex_) {
+    return lines_.turns().waiting(FairTurns::Sort::kFirst) > 0;
+  }
+  void TakeFor(uint64_t group, uint64_t bytes) WEIR_REQUIRES(mutex_);
+  void WaitOn(Line& line) WEIR_REQUIRES(mutex_);
+  Calls GrantWhatFits() WEIR_REQUIRES(mutex_);
 
   const uint64_t bytes_;
-  mutable std::mutex mutex_;
-  uint64_t out_ = 0;                               // see out()
-  std::unordered_map<uint64_t, uint64_t> out_of_;  // see out_of(), by group; without groups that have 0
-  FairLines<Line> lines_;                          // a group whose next request exceeds its share is of Sort::kSecond
-  size_t waiting_ = 0;
+  mutable Mutex mutex_;
+  uint64_t out_ WEIR_GUARDED_BY(mutex_) = 0;  // see out()
+  // See out_of(), by group; without groups that have 0.
+  std::unordered_map<uint64_t, uint64_t> out_of_ WEIR_GUARDED_BY(mutex_);
+  // A group whose next request exceeds its share is of Sort::kSecond.
+  FairLines<Line> lines_ WEIR_GUARDED_BY(mutex_);
+  size_t waiting_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

@@ -11,7 +11,7 @@ Ledger::~Ledger() = default;
 
 std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> give_up) {
   std::unique_ptr<Account> made;  // destroyed without the mutex, which its destructor locks
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = addresses_.find(address);
   if (found == addresses_.end()) found = addresses_.emplace(address, std::make_unique<Address>()).first;
   std::vector<Account*>& accounts = found->second->accounts;
@@ -23,7 +23,7 @@ std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> gi
 }
 
 void Ledger::Close(Account& account) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(account.address_.accounts, &account);
   account.address_.waiting -=
       std::erase_if(account.address_.waiters, [&](const Waiter& w) { return w.account == &account; });
@@ -33,7 +33,7 @@ void Ledger::Close(Account& account) {
 // Allocates nothing, because destructors call GiveBack.
 void Ledger::WakeWaiters(Address& address) {
   constexpr size_t kLookedAt = 8;  // the waiters that one call checks; checking all of them could take too long
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::list<Waiter>& waiters = address.waiters;
   for (size_t n = std::min(kLookedAt, waiters.size()); n > 0; --n) {
     const Waiter& first = waiters.front();
@@ -56,7 +56,7 @@ void Ledger::Count(int64_t bytes, Memory memory) const {
 }
 
 uint64_t Ledger::heaviest_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint64_t most = 0;
   for (const auto& [key, address] : addresses_) most = std::max(most, address->bytes.load(std::memory_order_relaxed));
   return most;
@@ -65,7 +65,7 @@ uint64_t Ledger::heaviest_bytes() const {
 std::vector<Ledger::Holder> Ledger::Heaviest(size_t most) const {
   std::vector<Holder> holders;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [key, address] : addresses_)
       if (const uint64_t bytes = address->bytes.load(std::memory_order_relaxed); bytes > 0)
         holders.push_back({key, bytes});
@@ -78,7 +78,7 @@ std::vector<Ledger::Holder> Ledger::Heaviest(size_t most) const {
 }
 
 uint64_t Ledger::AskHeaviest(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto heaviest = std::max_element(addresses_.begin(), addresses_.end(), [](const auto& a, const auto& b) {
     return a.second->bytes.load() < b.second->bytes.load();
   });
@@ -132,7 +132,7 @@ void Account::GiveBack(uint64_t bytes, Memory memory) {
 }
 
 void Account::WhenRoom(uint64_t bytes, std::function<void()> tell) {
-  const std::lock_guard lock(ledger_.mutex_);
+  const MutexLock lock(ledger_.mutex_);
   address_.waiters.push_back({this, bytes, std::move(tell)});
   ++address_.waiting;
 }

@@ -27,12 +27,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "monitors/own_bytes.h"
 
 namespace weir {
@@ -112,8 +112,8 @@ class Ledger {
   std::atomic<uint64_t> total_bytes_;
   const CountOwnBytes count_own_bytes_;
   std::atomic<uint64_t> bytes_{0};
-  mutable std::mutex mutex_;
-  std::unordered_map<uint64_t, std::unique_ptr<Address>> addresses_;
+  mutable Mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Address>> addresses_ WEIR_GUARDED_BY(mutex_);
 };
 
 // Account: the count of the bytes that one connection, or another part of the program, holds for a client address.

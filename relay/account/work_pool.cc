@@ -9,12 +9,12 @@
 #include <array>
 #include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/account/turns.h"
 
 namespace weir {
@@ -128,33 +128,33 @@ struct WorkPool::Rep {
   ~Rep();
 
   void Run(int nice);
-  bool LongMayRun() const { return long_waiting > 0 && long_running < most_long; }
-  bool Runnable() const { return tasks.has_short() || LongMayRun(); }
+  bool LongMayRun() const WEIR_REQUIRES(mutex) { return long_waiting > 0 && long_running < most_long; }
+  bool Runnable() const WEIR_REQUIRES(mutex) { return tasks.has_short() || LongMayRun(); }
 
   const size_t most_long;
 
-  mutable std::mutex mutex;
-  std::condition_variable wake_up;
-  Tasks tasks;
-  size_t waiting = 0;
-  size_t long_waiting = 0;  // the long tasks among the waiting ones
-  size_t sleeping = 0;
-  size_t long_running = 0;
-  bool ending = false;
-  HeavyTakers heavy_groups;
-  HeavyTakers heavy_parties;
+  mutable Mutex mutex;
+  std::condition_variable_any wake_up;
+  Tasks tasks WEIR_GUARDED_BY(mutex);
+  size_t waiting WEIR_GUARDED_BY(mutex) = 0;
+  size_t long_waiting WEIR_GUARDED_BY(mutex) = 0;  // the long tasks among the waiting ones
+  size_t sleeping WEIR_GUARDED_BY(mutex) = 0;
+  size_t long_running WEIR_GUARDED_BY(mutex) = 0;
+  bool ending WEIR_GUARDED_BY(mutex) = false;
+  HeavyTakers heavy_groups WEIR_GUARDED_BY(mutex);
+  HeavyTakers heavy_parties WEIR_GUARDED_BY(mutex);
 
   std::vector<std::thread> threads;
 };
 
 void WorkPool::Rep::Run(int nice) {
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (true) {
     if (!Runnable()) {
       if (ending && waiting == 0) return;
       ++sleeping;
-      wake_up.wait(lock, [this] { return Runnable() || (ending && waiting == 0); });
+      wake_up.wait(lock, [this]() WEIR_REQUIRES(mutex) { return Runnable() || (ending && waiting == 0); });
       --sleeping;
       continue;
     }
@@ -188,7 +188,7 @@ WorkPool::WorkPool(size_t threads, int nice) : rep_(std::make_unique<Rep>(std::m
 
 WorkPool::Rep::~Rep() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ending = true;
   }
   wake_up.notify_all();
@@ -200,7 +200,7 @@ WorkPool::~WorkPool() = default;
 void WorkPool::Enqueue(Urgency urgency, const Party& party, Work expected, std::function<Work()> task) {
   bool wake = false;
   {
-    const std::lock_guard lock(rep_->mutex);
+    const MutexLock lock(rep_->mutex);
     rep_->tasks.Push(urgency, {std::move(task), party}, expected);
     ++rep_->waiting;
     if (urgency == Urgency::kLong) ++rep_->long_waiting;
@@ -212,18 +212,18 @@ void WorkPool::Enqueue(Urgency urgency, const Party& party, Work expected, std::
 size_t WorkPool::threads() const { return rep_->threads.size(); }
 
 WorkPool::Heaviest WorkPool::HeaviestTakers() const {
-  const std::lock_guard lock(rep_->mutex);
+  const MutexLock lock(rep_->mutex);
   return {.groups = rep_->heavy_groups.Heaviest(), .parties = rep_->heavy_parties.Heaviest()};
 }
 
 void WorkPool::FadeTakers(double share) {
-  const std::lock_guard lock(rep_->mutex);
+  const MutexLock lock(rep_->mutex);
   rep_->heavy_groups.Fade(share);
   rep_->heavy_parties.Fade(share);
 }
 
 size_t WorkPool::waiting() const {
-  const std::lock_guard lock(rep_->mutex);
+  const MutexLock lock(rep_->mutex);
   return rep_->waiting;
 }
 

@@ -5,7 +5,7 @@
 namespace weir {
 
 std::optional<Duration> SignInLimit::Wait(uint64_t client) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = good_again_.find(client);
   if (known == good_again_.end()) return std::nullopt;
   const Duration wait = known->second - clock_.Now() - (kAtOnce - 1) * kEvery;
@@ -13,7 +13,7 @@ std::optional<Duration> SignInLimit::Wait(uint64_t client) const {
 }
 
 void SignInLimit::NoteWrong(uint64_t client) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   std::erase_if(good_again_, [now](const auto& entry) { return entry.second <= now; });
   if (good_again_.size() == kMostClients && !good_again_.contains(client))
@@ -23,7 +23,7 @@ void SignInLimit::NoteWrong(uint64_t client) {
 }
 
 size_t SignInLimit::clients() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return good_again_.size();
 }
 

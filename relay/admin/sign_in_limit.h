@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -36,8 +36,9 @@ class SignInLimit {
 
  private:
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, TimePoint> good_again_;  // the time at which each client will have all five tries again
+  mutable Mutex mutex_;
+  // The time at which each client will have all five tries again.
+  std::map<uint64_t, TimePoint> good_again_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -7,9 +7,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -23,17 +24,17 @@ class LatestStates {
   // the last callback has brought, which may be one of an earlier Ask. The vector is empty if no callback has run yet.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
-      const std::lock_guard lock(kept->mutex);
+      const MutexLock lock(kept->mutex);
       kept->states = std::move(states);
     });
-    const std::lock_guard lock(kept_->mutex);
+    const MutexLock lock(kept_->mutex);
     return kept_->states;
   }
 
  private:
   struct Kept {
-    std::mutex mutex;
-    std::vector<State> states;
+    Mutex mutex;
+    std::vector<State> states WEIR_GUARDED_BY(mutex);
   };
   const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();  // callbacks share it, and may outlive this object
 };

@@ -144,7 +144,7 @@ IpAddress TrustedProxies::Client(const IpAddress& peer, std::string_view forward
 }
 
 bool AddressSlots::Take(const IpAddress& address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint64_t& taken = taken_[NetworkOf(address)];
   if (taken >= most_) return false;
   ++taken;
@@ -152,7 +152,7 @@ bool AddressSlots::Take(const IpAddress& address) {
 }
 
 void AddressSlots::Return(const IpAddress& address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = taken_.find(NetworkOf(address));
   if (found != taken_.end() && --found->second == 0) taken_.erase(found);
 }

@@ -6,12 +6,12 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 
 namespace weir {
@@ -83,8 +83,8 @@ class AddressSlots {
 
  private:
   const uint64_t most_;
-  std::mutex mutex_;
-  std::unordered_map<ClientNetwork, uint64_t, ClientNetworkHash> taken_;
+  Mutex mutex_;
+  std::unordered_map<ClientNetwork, uint64_t, ClientNetworkHash> taken_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

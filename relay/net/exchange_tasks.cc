@@ -1,9 +1,9 @@
 #include "relay/net/exchange_tasks.h"
 
 #include <boost/asio/post.hpp>
-#include <mutex>
 #include <utility>
 
+#include "config/mutex.h"
 #include "relay/net/io_thread.h"
 #include "relay/net/session.h"
 
@@ -11,8 +11,9 @@ namespace weir {
 
 // Target: the state that posters share. The session is destroyed before its I/O thread.
 struct ExchangeTasks::Target {
-  std::mutex mutex;
-  Session* session;  // null once the exchange has ended; only the I/O thread changes it
+  Mutex mutex;
+  // Null once the exchange has ended. Only the I/O thread changes it.
+  Session* session WEIR_GUARDED_BY(mutex);
   const Call call;
 };
 
@@ -24,19 +25,20 @@ HttpPoster ExchangeTasks::poster() const {
 }
 
 void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<void()> task) {
-  const std::lock_guard lock(target->mutex);
+  const MutexLock lock(target->mutex);
   auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
   if (!session) return;
   // The reference to the session is moved into the posted task. So if it is the last one, the session is destroyed on
   // its own thread, and not under the mutex that its destructor locks.
   auto& context = session->thread().context();
-  boost::asio::post(context, [target, session = std::move(session), task = std::move(task)] {
+  // The task reads target->session without the mutex, because only this task's thread changes it.
+  boost::asio::post(context, [target, session = std::move(session), task = std::move(task)]() WEIR_UNCHECKED_LOCKS {
     if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });
   });
 }
 
 void ExchangeTasks::End() {
-  const std::lock_guard lock(target_->mutex);
+  const MutexLock lock(target_->mutex);
   target_->session = nullptr;
 }
 

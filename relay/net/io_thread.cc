@@ -144,7 +144,7 @@ void IoThread::Remove(Session& session) {
 
 void IoThread::NotifyEnd() {
   if (!core_.going) return;
-  const std::lock_guard lock(core_.end_mutex);
+  const MutexLock lock(core_.end_mutex);
   core_.end.notify_all();
 }
 

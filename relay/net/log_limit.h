@@ -6,10 +6,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -28,7 +29,7 @@ class LogLimit {
 
   // Returns nullopt if the line must not be logged. `now` is the present time. May be called from any thread.
   std::optional<Line> Take(std::chrono::steady_clock::time_point now) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (now - second_ >= std::chrono::seconds(1)) {
       second_ = now;
       lines_ = 0;
@@ -42,10 +43,10 @@ class LogLimit {
   }
 
  private:
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point second_{};
-  int lines_ = 0;
-  uint64_t left_out_ = 0;
+  Mutex mutex_;
+  std::chrono::steady_clock::time_point second_ WEIR_GUARDED_BY(mutex_){};
+  int lines_ WEIR_GUARDED_BY(mutex_) = 0;
+  uint64_t left_out_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

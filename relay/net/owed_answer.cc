@@ -50,7 +50,7 @@ std::optional<HttpResponse> AnswerDesk::Ask(const HttpRouter& router, HttpReques
 
 HttpReply AnswerDesk::Expect(uint64_t number) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     owed_.try_emplace(number);
     asked_ = number;
   }
@@ -58,20 +58,20 @@ HttpReply AnswerDesk::Expect(uint64_t number) {
 }
 
 std::optional<HttpResponse> AnswerDesk::Defer() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asked_.reset();
   return std::exchange(at_once_, std::nullopt);
 }
 
 std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(answers_, {});
 }
 
 // Removes a request and returns its handler. The handler may own a reply, so the caller must neither call it nor
 // destroy it under the lock.
 HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (asked_ == number) {
     asked_.reset();
     at_once_.reset();
@@ -86,7 +86,7 @@ void AnswerDesk::Leave(uint64_t number) {
 
 void AnswerDesk::HangUp() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     hung_up_ = true;
   }
   Tell(HttpLeft::kClient);
@@ -95,7 +95,7 @@ void AnswerDesk::HangUp() {
 void AnswerDesk::Tell(HttpLeft why) {
   std::vector<HttpReply::LeftHandler> told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [number, handler] : owed_)
       if (handler) told.push_back(std::exchange(handler, nullptr));
   }
@@ -103,14 +103,14 @@ void AnswerDesk::Tell(HttpLeft why) {
 }
 
 bool AnswerDesk::is_to_be_told() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::any_of(owed_, [](const auto& owed) { return owed.second != nullptr; });
 }
 
 void AnswerDesk::OnLeft(const Owed& owed, HttpReply::LeftHandler handler) {
   std::optional<HttpLeft> why;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (owed.given()) return;
     const auto place = owed_.find(owed.number());
     why = place == owed_.end() ? HttpLeft::kClient : WhyLeft();
@@ -126,13 +126,13 @@ std::optional<HttpLeft> AnswerDesk::WhyLeft() const {
 }
 
 bool AnswerDesk::Abandoned(uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return session_ == nullptr || hung_up_ || !owed_.contains(number);
 }
 
 void AnswerDesk::Leave() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     session_ = nullptr;
   }
   Tell(HttpLeft::kClient);
@@ -140,7 +140,7 @@ void AnswerDesk::Leave() {
 
 void AnswerDesk::Give(uint64_t number, HttpResponse response) {
   decltype(owed_)::node_type owed;  // destroyed without the lock, see Forget
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   owed = owed_.extract(number);
   if (!owed || session_ == nullptr) return;
   if (asked_ == number) {

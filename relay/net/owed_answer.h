@@ -7,11 +7,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/net/http.h"
 
 namespace weir {
@@ -59,15 +59,16 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   void Give(uint64_t number, HttpResponse response);
   bool Abandoned(uint64_t number) const;
   void OnLeft(const Owed& owed, HttpReply::LeftHandler handler);
-  std::optional<HttpLeft> WhyLeft() const;
+  std::optional<HttpLeft> WhyLeft() const WEIR_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Session* session_;                                           // null once the stage has ended
-  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_;  // by number; the value is empty if OnLeft has set none
-  std::optional<uint64_t> asked_;                              // the request between Expect and Defer
-  std::optional<HttpResponse> at_once_;                        // the answer to asked_, if it has come
-  std::vector<Answer> answers_;                                // the answers that Take returns
-  bool hung_up_ = false;
+  mutable Mutex mutex_;
+  Session* session_ WEIR_GUARDED_BY(mutex_);  // null once the stage has ended
+  // By number; the value is empty if OnLeft has set none.
+  std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_ WEIR_GUARDED_BY(mutex_);
+  std::optional<uint64_t> asked_ WEIR_GUARDED_BY(mutex_);        // the request between Expect and Defer
+  std::optional<HttpResponse> at_once_ WEIR_GUARDED_BY(mutex_);  // the answer to asked_, if it has come
+  std::vector<Answer> answers_ WEIR_GUARDED_BY(mutex_);          // the answers that Take returns
+  bool hung_up_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace weir

@@ -23,15 +23,16 @@ uint64_t Places::ConnectionsOf(const ClientNetwork& network) const {
 
 Refusal Places::MayHave(const std::vector<ClientNetwork>& networks, uint64_t free) const {
   if (ConnectionsOf(networks.back()) >= most_of_a_client_) return Refusal::kAddress;
-  const bool below_share = std::ranges::all_of(
-      networks, [&](const ClientNetwork& network) { return ConnectionsOf(network) < kPlacesForEachFree * free; });
+  const bool below_share = std::ranges::all_of(networks, [&](const ClientNetwork& network) WEIR_REQUIRES(mutex_) {
+    return ConnectionsOf(network) < kPlacesForEachFree * free;
+  });
   return below_share ? Refusal::kNone : Refusal::kTotal;
 }
 
 Refusal Places::Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place) {
   const std::vector<ClientNetwork> networks = NetworksOf(client);
   std::unique_ptr<TakenPlace> made(new TakenPlace(*this));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Refusal refusal = MayHave(networks, free());
   if (refusal == Refusal::kTotal && free() == 0 && MakeRoom(networks)) refusal = Refusal::kNone;
   if (refusal != Refusal::kNone) return refusal;
@@ -44,7 +45,7 @@ Refusal Places::Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place
 
 Refusal Places::TakeUnnamed(std::unique_ptr<TakenPlace>* place) {
   std::unique_ptr<TakenPlace> made(new TakenPlace(*this));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free() == 0 && !MakeRoom({})) return Refusal::kTotal;
   ++taken_;
   made->counts_ = true;
@@ -54,7 +55,7 @@ Refusal Places::TakeUnnamed(std::unique_ptr<TakenPlace>* place) {
 
 Refusal Places::Name(TakenPlace& place, const IpAddress& client) {
   const std::vector<ClientNetwork> networks = NetworksOf(client);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Refusal refusal = MayHave(networks, free() + 1);  // plus the place that the connection has already
   if (refusal == Refusal::kNone) Put(place, networks);
   return refusal;
@@ -63,7 +64,7 @@ Refusal Places::Name(TakenPlace& place, const IpAddress& client) {
 std::unique_ptr<TakenPlace> Places::TakeOfHere() {
   std::unique_ptr<TakenPlace> made(new TakenPlace(*this));
   made->is_of_here_ = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (of_here_.size() >= kMostOfHere) MostSilentGivesWay(of_here_);
   of_here_.push_back(made.get());
   made->counts_ = true;
@@ -155,7 +156,7 @@ std::vector<ClientConnections> Places::Heaviest(size_t most, std::vector<uint64_
   std::vector<Entry> named;
   std::ranges::sort(groups);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [network, holder] : holders_) {
       if (holder->places.empty()) continue;
       const Entry entry(holder->connections, network);
@@ -180,12 +181,12 @@ std::vector<ClientConnections> Places::Heaviest(size_t most, std::vector<uint64_
 }
 
 TakenPlace::~TakenPlace() {
-  const std::lock_guard lock(places_.mutex_);
+  const MutexLock lock(places_.mutex_);
   places_.Remove(*this);
 }
 
 void TakenPlace::OnGiveWay(std::function<void()> give_way) {
-  const std::lock_guard lock(places_.mutex_);
+  const MutexLock lock(places_.mutex_);
   give_way_ = std::move(give_way);
 }
 

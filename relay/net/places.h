@@ -32,13 +32,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/net/client_address.h"
 
 namespace weir {
@@ -95,23 +95,23 @@ class Places {
   };
 
   std::vector<ClientNetwork> NetworksOf(const IpAddress& client) const;
-  uint64_t ConnectionsOf(const ClientNetwork& network) const;
+  uint64_t ConnectionsOf(const ClientNetwork& network) const WEIR_REQUIRES(mutex_);
   uint64_t free() const { return most_ - std::min(most_, taken()); }
-  Refusal MayHave(const std::vector<ClientNetwork>& networks, uint64_t free) const;
-  bool MakeRoom(const std::vector<ClientNetwork>& networks);
-  bool MostSilentGivesWay(std::vector<TakenPlace*>& places);
-  Holder& HolderOf(const ClientNetwork& network, Holder& outer);
-  void Put(TakenPlace& place, const std::vector<ClientNetwork>& networks);
-  void Count(Holder& client, int64_t connections);
-  void Remove(TakenPlace& place);
+  Refusal MayHave(const std::vector<ClientNetwork>& networks, uint64_t free) const WEIR_REQUIRES(mutex_);
+  bool MakeRoom(const std::vector<ClientNetwork>& networks) WEIR_REQUIRES(mutex_);
+  bool MostSilentGivesWay(std::vector<TakenPlace*>& places) WEIR_REQUIRES(mutex_);
+  Holder& HolderOf(const ClientNetwork& network, Holder& outer) WEIR_REQUIRES(mutex_);
+  void Put(TakenPlace& place, const std::vector<ClientNetwork>& networks) WEIR_REQUIRES(mutex_);
+  void Count(Holder& client, int64_t connections) WEIR_REQUIRES(mutex_);
+  void Remove(TakenPlace& place) WEIR_REQUIRES(mutex_);
 
   const uint64_t most_;
   const uint64_t most_of_a_client_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::atomic<uint64_t> taken_{0};
-  std::unordered_map<ClientNetwork, std::unique_ptr<Holder>, ClientNetworkHash> holders_;
-  Holder everybody_;
-  std::vector<TakenPlace*> of_here_;
+  std::unordered_map<ClientNetwork, std::unique_ptr<Holder>, ClientNetworkHash> holders_ WEIR_GUARDED_BY(mutex_);
+  Holder everybody_ WEIR_GUARDED_BY(mutex_);
+  std::vector<TakenPlace*> of_here_ WEIR_GUARDED_BY(mutex_);
 };
 
 // TakenPlace: the place of one connection. The destructor frees the place.
@@ -142,7 +142,8 @@ class TakenPlace {
   std::atomic<Time> heard_{Time::max()};
   bool has_name_ = false;
   bool is_of_here_ = false;
-  // Protected by the mutex of places_.
+  // Protected by the mutex of places_. Annotations cannot say so, because clang does not know that places_ is the
+  // Places whose functions use these members.
   Places::Holder* holder_ = nullptr;  // the client; null if it is not known, or is loopback, or has lost the place
   bool counts_ = false;               // true while the connection has the place
   std::function<void()> give_way_;

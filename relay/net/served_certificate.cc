@@ -48,7 +48,7 @@ Result<std::unique_ptr<ServedCertificate>> ServedCertificate::Open(TlsFiles file
 }
 
 std::shared_ptr<const TlsCertificate> ServedCertificate::Now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return certificate_;
 }
 
@@ -70,7 +70,7 @@ std::function<void()> ServedCertificate::ReadAgain() {
 }
 
 void ServedCertificate::Serve(std::shared_ptr<const TlsCertificate> certificate) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   certificate_.swap(certificate);
 }
 

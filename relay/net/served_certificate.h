@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/net/tls_certificate.h"
 #include "relay/process/config_watch.h"
@@ -38,8 +38,8 @@ class ServedCertificate {
   void Serve(std::shared_ptr<const TlsCertificate> certificate);
 
   const TlsFiles files_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const TlsCertificate> certificate_;  // protected by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const TlsCertificate> certificate_ WEIR_GUARDED_BY(mutex_);
   std::atomic<uint64_t> reloads_{0};
   std::atomic<uint64_t> reload_failures_{0};
   std::unique_ptr<ConfigWatch> watch_;  // the last member, so that its thread ends first

@@ -82,14 +82,14 @@ bool Server::AllIsSaid() const {
 
 // Waits until `condition` is true, but not beyond `until`, and not after ForceShutdown was called.
 void Server::Await(SteadyTime until, const std::function<bool()>& condition) {
-  std::unique_lock lock(core_->end_mutex);
-  core_->end.wait_until(lock, until, [&] { return core_->forced || condition(); });
+  MutexLock lock(core_->end_mutex);
+  core_->end.wait_until(lock, until, [&]() WEIR_REQUIRES(core_->end_mutex) { return core_->forced || condition(); });
 }
 
 // Waits for a condition that the I/O threads make true within a turn; at most for a second, because a handler may
 // block.
 void Server::AwaitTurn(const std::function<bool()>& condition) {
-  std::unique_lock lock(core_->end_mutex);
+  MutexLock lock(core_->end_mutex);
   core_->end.wait_for(lock, std::chrono::seconds(1), condition);
 }
 
@@ -97,7 +97,7 @@ void Server::StopAccepting(SteadyTime until) {
   const auto stopped = std::make_shared<bool>(false);  // protected by end_mutex
   boost::asio::post(threads_[0]->context(), [this, stopped] {
     acceptor_->Stop([this, stopped] {
-      const std::lock_guard lock(core_->end_mutex);
+      const MutexLock lock(core_->end_mutex);
       *stopped = true;
       core_->end.notify_all();
     });
@@ -109,7 +109,7 @@ void Server::StopAccepting(SteadyTime until) {
 
 void Server::Shutdown(std::chrono::milliseconds longest) {
   if (core_->going.load()) ForceShutdown();
-  const std::lock_guard one(shutdown_mutex_);
+  const MutexLock one(shutdown_mutex_);
   if (!acceptor_) return;
   const SteadyTime until = std::chrono::steady_clock::now() + longest;
   core_->going = true;
@@ -124,7 +124,7 @@ void Server::Shutdown(std::chrono::milliseconds longest) {
 }
 
 void Server::ForceShutdown() {
-  const std::lock_guard lock(core_->end_mutex);
+  const MutexLock lock(core_->end_mutex);
   core_->forced = true;
   core_->end.notify_all();
 }

@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/net/connection.h"
 #include "relay/net/http.h"
@@ -101,7 +101,7 @@ class Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<Acceptor> acceptor_;
   uint16_t port_ = 0;
-  std::mutex shutdown_mutex_;  // locked during Shutdown, so that only one call runs at a time
+  Mutex shutdown_mutex_;  // locked during Shutdown, so that only one call runs at a time
 };
 
 }  // namespace weir

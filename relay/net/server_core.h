@@ -8,10 +8,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/account/ledger.h"
 #include "relay/net/client_address.h"
 #include "relay/net/connection.h"
@@ -132,9 +132,9 @@ struct ServerCore {
   std::atomic<uint64_t> refusing{0};  // the number of connections that are being refused
   std::atomic<bool> going{false};     // true once Shutdown was called
 
-  std::mutex end_mutex;
-  std::condition_variable end;  // notified when a session ends or begins to linger, and by ForceShutdown
-  bool forced = false;          // true once ForceShutdown was called; protected by end_mutex
+  Mutex end_mutex;
+  std::condition_variable_any end;  // notified when a session ends or begins to linger, and by ForceShutdown
+  bool forced WEIR_GUARDED_BY(end_mutex) = false;  // true once ForceShutdown was called
 };
 
 }  // namespace weir

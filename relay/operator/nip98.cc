@@ -132,7 +132,7 @@ std::string Nip98::RefusalOfUrl(const HttpRequest& request, EventView event) con
 
 // Returns "" if the event was not used before, and notes that it is used now.
 std::string Nip98::RefusalOfUse(const EventId& id, uint64_t now) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
   if (seen_.contains(id)) return "it was used already";
   // A forgotten event could be used again.

@@ -15,12 +15,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/admin/admin.h"
 #include "relay/admin/sign_in_limit.h"
 #include "relay/nostr/event.h"
@@ -53,8 +53,9 @@ class Nip98 final : public AdminProof {
   const uint64_t start_;  // when this object was made, in seconds since 1970
 
   mutable SignInLimit wrong_signatures_;
-  mutable std::mutex mutex_;
-  mutable std::map<EventId, uint64_t> seen_;  // used events, with the time of their use in seconds since 1970
+  mutable Mutex mutex_;
+  // Used events, with the time of their use in seconds since 1970.
+  mutable std::map<EventId, uint64_t> seen_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -12,7 +12,7 @@ ConfigWatch::ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Rea
 ConfigWatch::~ConfigWatch() = default;
 
 void ConfigWatch::ReadSoon() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   wanted_ = true;
   changed_.notify_all();
 }
@@ -21,8 +21,8 @@ void ConfigWatch::Run(const std::stop_token& stop) {
   for (;;) {
     bool wanted = false;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, interval_, [this] { return wanted_; });
+      MutexLock lock(mutex_);
+      changed_.wait_for(lock, stop, interval_, [this]() WEIR_REQUIRES(mutex_) { return wanted_; });
       wanted = std::exchange(wanted_, false);
     }
     if (stop.stop_requested()) return;

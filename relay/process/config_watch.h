@@ -5,10 +5,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
+#include "config/mutex.h"
 #include "relay/process/file_mark.h"
 
 namespace weir {
@@ -36,10 +36,10 @@ class ConfigWatch {
   const std::chrono::milliseconds interval_;
   const Read read_;
   FileWatch file_;  // used only by thread_
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  bool wanted_ = false;  // ReadSoon was called; protected by mutex_
-  std::jthread thread_;  // the last member, so that it ends first
+  bool wanted_ WEIR_GUARDED_BY(mutex_) = false;  // ReadSoon was called
+  std::jthread thread_;                          // the last member, so that it ends first
 };
 
 }  // namespace weir

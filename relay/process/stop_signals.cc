@@ -37,11 +37,11 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up, std::function<void()> tell) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   tell_ = nullptr;
   tell_again_ = false;
   waits_for_page_ = telling_;
-  changed_.wait(lock, [this] { return !telling_; });
+  changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return !telling_; });
   waits_for_page_ = false;
   again_ = std::move(again);
   hang_up_ = std::move(hang_up);
@@ -49,13 +49,13 @@ void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()
 }
 
 const char* StopSignals::Wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return first_ != 0 || released_; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return first_ != 0 || released_; });
   return first_ != 0 ? NameOf(first_) : nullptr;
 }
 
 void StopSignals::Release() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   released_ = true;
   changed_.notify_all();
 }
@@ -73,20 +73,20 @@ void StopSignals::Run() {
 }
 
 void StopSignals::HangUp() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (hang_up_) return hang_up_();
   spdlog::info("SIGHUP: settings are read at start; restart to change them");
 }
 
 void StopSignals::Tell() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!tell_) return spdlog::info("SIGUSR1: the program is starting or stopping, so there is no state to report");
   tell_again_ = telling_;
   if (telling_) return;
   if (teller_.joinable()) teller_.join();
   try {
     teller_ = std::thread([this, tell = tell_] {
-      std::unique_lock told(mutex_);
+      MutexLock told(mutex_);
       do {
         tell_again_ = false;
         told.unlock();
@@ -109,7 +109,7 @@ void StopSignals::EndAtOnce(int signal, std::string_view why) {
 }
 
 void StopSignals::Take(int signal) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!again_) EndAtOnce(signal, "the program is still starting");
   if (first_ == 0) {
     first_ = signal;

@@ -13,9 +13,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <thread>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -64,17 +65,17 @@ class StopSignals {
   void Tell();
 
   sigset_t set_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> again_;    // empty until BeginOrderly
-  std::function<void()> hang_up_;  // may be empty, and so may tell_
-  std::function<void()> tell_;
-  int first_ = 0;  // the first SIGINT or SIGTERM; 0: none has arrived
-  bool released_ = false;
-  bool telling_ = false;         // tell_ runs
-  bool waits_for_page_ = false;  // BeginOrderly waits for the end of a running tell_
-  bool tell_again_ = false;      // SIGUSR1 came while tell_ ran
-  std::thread teller_;           // runs tell_
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::function<void()> again_ WEIR_GUARDED_BY(mutex_);    // empty until BeginOrderly
+  std::function<void()> hang_up_ WEIR_GUARDED_BY(mutex_);  // may be empty, and so may tell_
+  std::function<void()> tell_ WEIR_GUARDED_BY(mutex_);
+  int first_ WEIR_GUARDED_BY(mutex_) = 0;  // the first SIGINT or SIGTERM; 0: none has arrived
+  bool released_ WEIR_GUARDED_BY(mutex_) = false;
+  bool telling_ WEIR_GUARDED_BY(mutex_) = false;         // tell_ runs
+  bool waits_for_page_ WEIR_GUARDED_BY(mutex_) = false;  // BeginOrderly waits for the end of a running tell_
+  bool tell_again_ WEIR_GUARDED_BY(mutex_) = false;      // SIGUSR1 came while tell_ ran
+  std::thread teller_;                                   // runs tell_
   std::atomic<bool> ending_{false};
   std::thread thread_;  // takes the signals
 };

@@ -39,7 +39,7 @@ void QueuedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
 bool QueuedService::Serves(std::string_view path) const {
   std::shared_ptr<const QueuedRules> rules;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     rules = rules_;
   }
   return rules != nullptr && rules->Nearest(CanonicalPath(path)) != nullptr && IsUtf8(path);
@@ -75,7 +75,7 @@ void QueuedService::Use(const QueuedRulesRead& read) {
                                                             .shards = settings_.shards});
     api_.emplace(*limiter_, metrics_);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_ = read.rules;
 }
 

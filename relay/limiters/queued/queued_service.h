@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "config/mutex.h"
 #include "relay/limiters/followed_rules.h"
 #include "relay/limiters/latest_states.h"
 #include "relay/limiters/queued/queued_api.h"
@@ -42,11 +42,11 @@ class QueuedService final : public ServedLimiter {
   IsOwnPath is_own_path_;  // set by AddRoutes
   QueuedMetrics metrics_;
   LatestStates<EndpointState> latest_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const QueuedRules> rules_;  // the rules in use; null before Open; protected by mutex_
-  std::optional<QueuedApi> api_;              // the limiter's destructor may still answer requests through it
-  std::unique_ptr<QueuedLimiter> limiter_;    // set by Open
-  FollowedRules<QueuedRulesRead> followed_;   // destroyed first
+  mutable Mutex mutex_;
+  std::shared_ptr<const QueuedRules> rules_ WEIR_GUARDED_BY(mutex_);  // the rules in use; null before Open
+  std::optional<QueuedApi> api_;             // the limiter's destructor may still answer requests through it
+  std::unique_ptr<QueuedLimiter> limiter_;   // set by Open
+  FollowedRules<QueuedRulesRead> followed_;  // destroyed first
 };
 
 }  // namespace weir

@@ -5,7 +5,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -15,27 +16,27 @@ class CallsUnderWay {
   // Begins a call. The call ends when the last copy of the returned pointer is destroyed. REQUIRES: all calls end
   // before this object is destroyed.
   std::shared_ptr<void> Begin() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++count_;
     return {this, [](CallsUnderWay* calls) { calls->End(); }};
   }
 
   // Waits until all calls have ended. REQUIRES: no call begins during AwaitEnd or after it.
   void AwaitEnd() {
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return count_ == 0; });
+    MutexLock lock(mutex_);
+    ended_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return count_ == 0; });
   }
 
  private:
   // Notifies while it holds the lock, because the thread in AwaitEnd may destroy this object once it has the lock.
   void End() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--count_ == 0) ended_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  uint64_t count_ = 0;
+  Mutex mutex_;
+  std::condition_variable_any ended_;
+  uint64_t count_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -26,7 +26,7 @@ class OpenReservations {
 
   // Returns this process's count, which may be below 0.
   int64_t Count(TimePoint now) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     int64_t count = 0;
     for (auto due = by_deadline_.lower_bound(Second(now)); due != by_deadline_.end(); ++due) count += due->second;
     return count;
@@ -37,15 +37,15 @@ class OpenReservations {
     return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
   }
   void Add(TimePoint now, Duration time_left, int64_t difference) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     by_deadline_.erase(by_deadline_.begin(), by_deadline_.lower_bound(Second(now)));
     by_deadline_[Second(now + time_left)] += difference;
   }
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // The sums of the counts, by the second of the deadline: one entry at most for each second of the longest time to
   // live.
-  std::map<int64_t, int64_t> by_deadline_;
+  std::map<int64_t, int64_t> by_deadline_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -38,7 +38,7 @@ QuotaMetrics::ClassCounts& QuotaMetrics::CountsOf(std::string_view model_class) 
     if (counts == nullptr) break;
     if (counts->name == model_class) return *counts;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (size_t n = 0; n < classes_.size(); ++n) {
     if (owned_[n] == nullptr) {
       owned_[n] = std::make_unique<ClassCounts>();

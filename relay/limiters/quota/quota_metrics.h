@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "config/mutex.h"
 #include "relay/limiters/config_reads.h"
 #include "relay/limiters/quota/open_reservations.h"
 #include "relay/observe/metrics/live_tables.h"
@@ -69,8 +69,8 @@ class QuotaMetrics : public QuotaObserver {
   std::atomic<bool> store_available_{true};
   // The classes in the order in which the process met them, after "other"; then null. Entries are never removed.
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
-  std::mutex mutex_;  // protects owned_, and is held to add a class to classes_
-  std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;
+  Mutex mutex_;  // also held to add a class to classes_
+  std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_ WEIR_GUARDED_BY(mutex_);
 
   std::array<Counter, kQuotaCodes> shadowed_{};
   Counter unchecked_{0};

@@ -22,7 +22,7 @@ QuotaService::QuotaService(QuotaSettings settings)
     : settings_(std::move(settings)),
       metrics_(Clock::System(),
                [this] {
-                 const std::lock_guard lock(mutex_);
+                 const MutexLock lock(mutex_);
                  store_failed_ = true;
                  changed_.notify_all();
                }),
@@ -110,7 +110,7 @@ void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, Ht
 // Logs the result of StateQuotas, which writes the configuration's quotas to the store. If it failed, the thread tries
 // it again at the next look, and the same error is not logged again.
 void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
-  const std::lock_guard lock(stating_mutex_);
+  const MutexLock lock(stating_mutex_);
   if (stated.ok()) {
     for (const std::string& warning : stated.value()) spdlog::warn("{}", warning);
   } else if (stated.status().message() != stating_error_) {
@@ -146,8 +146,8 @@ void QuotaService::Run(const std::stop_token& stop) {
       upkeep_at = SteadyClock::now() + settings_.upkeep_interval;
     }
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait_until(lock, stop, state_at, [this] { return store_failed_; });
+      MutexLock lock(mutex_);
+      changed_.wait_until(lock, stop, state_at, [this]() WEIR_REQUIRES(mutex_) { return store_failed_; });
       store_failed_ = false;
     }
     if (stop.stop_requested()) return;

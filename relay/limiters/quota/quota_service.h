@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/limiters/followed_rules.h"
 #include "relay/limiters/quota/calls_under_way.h"
@@ -69,11 +69,12 @@ class QuotaService final : public ServedLimiter {
   void LogStated(const Result<std::vector<std::string>>& stated);
   void LogDifferences();
 
-  std::mutex mutex_;  // protects store_failed_
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  bool store_failed_ = false;
-  std::mutex stating_mutex_;   // protects stating_error_
-  std::string stating_error_;  // the newest error of QuotaLimiter::StateQuotas; empty if it succeeded
+  bool store_failed_ WEIR_GUARDED_BY(mutex_) = false;
+  Mutex stating_mutex_;
+  // The newest error of QuotaLimiter::StateQuotas; empty if it succeeded.
+  std::string stating_error_ WEIR_GUARDED_BY(stating_mutex_);
 
   // The order matters: later members use earlier ones, and are destroyed before them.
   const QuotaSettings settings_;

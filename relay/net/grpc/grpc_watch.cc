@@ -5,11 +5,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/net/client_address.h"
 #include "relay/net/grpc/grpc_stream.h"
 
@@ -24,33 +24,33 @@ class WatchLife {
   void End() {
     HttpReply::LeftHandler told;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ended_ = true;
       told.swap(told_);
     }
     if (told) told(HttpLeft::kClient);
   }
   bool ended() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ended_;
   }
   void TellEndTo(HttpReply::LeftHandler handler) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!ended_) return told_.swap(handler);
     }
     handler(HttpLeft::kClient);
   }
   void Answered() {
     HttpReply::LeftHandler dropped;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     told_.swap(dropped);
   }
 
  private:
-  mutable std::mutex mutex_;
-  HttpReply::LeftHandler told_;
-  bool ended_ = false;
+  mutable Mutex mutex_;
+  HttpReply::LeftHandler told_ WEIR_GUARDED_BY(mutex_);
+  bool ended_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 // Brings one answer to the watch.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <system_error>
 
 namespace weir {
@@ -33,25 +34,25 @@ std::string CachedText::Get(TimePoint now, const std::function<std::string()>& m
   std::unique_lock making(making_, std::try_to_lock);
   const bool others_make_it = !making.owns_lock();
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (text_ && (others_make_it || now - made_at_ < kFresh)) return *text_;
   }
   if (others_make_it) {
     // There is no previous text to return, so waits for the first one.
     making.lock();
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (text_) return *text_;
   }
   std::string text = make();
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   text_ = text;
   made_at_ = now;
   return text;
 }
 
 void CachedText::Forget() {
-  std::lock_guard making(making_);
-  std::lock_guard lock(mutex_);
+  const MutexLock making(making_);
+  const MutexLock lock(mutex_);
   text_.reset();
 }
 

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/observe/metrics/metric_families.h"
 
 namespace weir {
@@ -27,10 +27,10 @@ class CachedText {
  private:
   static constexpr Duration kFresh = std::chrono::seconds(1);
 
-  std::mutex making_;
-  std::mutex mutex_;  // protects the members below; never held during `make`
-  std::optional<std::string> text_;
-  TimePoint made_at_{};
+  Mutex making_;
+  Mutex mutex_;  // never held during `make`
+  std::optional<std::string> text_ WEIR_GUARDED_BY(mutex_);
+  TimePoint made_at_ WEIR_GUARDED_BY(mutex_){};
 };
 
 struct ProcessFigures {

@@ -18,7 +18,7 @@ RelayMetrics::RelayMetrics(const Clock& clock)
 
 void RelayMetrics::SetSources(MetricSources sources) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sources_ = std::move(sources);
   }
   prometheus_text_.Forget();
@@ -26,7 +26,7 @@ void RelayMetrics::SetSources(MetricSources sources) {
 }
 
 MetricSources RelayMetrics::Sources() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sources_;
 }
 

@@ -7,11 +7,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
@@ -88,10 +88,10 @@ class RelayMetrics {
   mutable CachedText prometheus_text_;
   mutable CachedText json_text_;
 
-  mutable std::mutex mutex_;  // guards the members below
-  MetricSources sources_;
-  mutable RateMeter reads_;
-  mutable RateMeter writes_;
+  mutable Mutex mutex_;
+  MetricSources sources_ WEIR_GUARDED_BY(mutex_);
+  mutable RateMeter reads_ WEIR_GUARDED_BY(mutex_);
+  mutable RateMeter writes_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -96,7 +96,7 @@ std::string RelayMetrics::MakeJson() const {
     const TimePoint now = clock_.Now();
     const GateStats reads = sources.limiter->Stats(Operation::kRead);
     const GateStats writes = sources.limiter->Stats(Operation::kWrite);
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     WriteWaits("write", writes, writes_.Update(Operations(writes), now), json);
     WriteWaits("read", reads, reads_.Update(Operations(reads), now), json);
   }

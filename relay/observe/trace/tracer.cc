@@ -47,7 +47,7 @@ Span Tracer::BeginServed(std::string_view name, std::string_view traceparent) no
 }
 
 bool Tracer::Allow(bool asks) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   allowance_ = std::min(allowance_ + ratio_, kMostSaved);
   if (!asks || allowance_ < 1) return false;
   allowance_ -= 1;
@@ -76,7 +76,7 @@ void Tracer::Drop() {
 void Tracer::Take(SpanData span) noexcept {
   span.end = clock_.Now();
   const size_t bytes = BytesOf(span);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     if (closed_ || ended_bytes_ + bytes > bounds_.bytes) return Drop();
     ended_.push_back(std::move(span));
@@ -88,7 +88,7 @@ void Tracer::Take(SpanData span) noexcept {
 
 std::vector<SpanData> Tracer::TakeEnded() {
   std::vector<SpanData> taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken.swap(ended_);
   ended_bytes_ = 0;
   spans_.fetch_sub(taken.size(), std::memory_order_relaxed);
@@ -96,12 +96,12 @@ std::vector<SpanData> Tracer::TakeEnded() {
 }
 
 void Tracer::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
 }
 
 uint64_t Tracer::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_.size();
 }
 

@@ -18,12 +18,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/observe/trace/span.h"
 
 namespace weir {
@@ -82,11 +82,12 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   std::atomic<uint64_t> spans_{0};  // number of spans that are open, or have ended and wait for TakeEnded
   std::atomic<uint64_t> dropped_{0};
 
-  mutable std::mutex mutex_;  // guards the members that follow
-  double allowance_;          // number of requests that may be sampled because of their traceparent
-  std::vector<SpanData> ended_;
-  size_t ended_bytes_ = 0;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  // The number of requests that may be sampled because of their traceparent.
+  double allowance_ WEIR_GUARDED_BY(mutex_);
+  std::vector<SpanData> ended_ WEIR_GUARDED_BY(mutex_);
+  size_t ended_bytes_ WEIR_GUARDED_BY(mutex_) = 0;
+  bool closed_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 // Returns tracer->Begin(args…), or an empty span if `tracer` is null, which means that tracing is off (the default).

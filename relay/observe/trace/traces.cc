@@ -27,8 +27,8 @@ Traces::Traces(double ratio, const TraceTarget& target, SpanExporter::Send send)
 Traces::~Traces() {
   thread_.request_stop();
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLongestFlush, [this] { return flushed_; });
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, kLongestFlush, [this]() WEIR_REQUIRES(mutex_) { return flushed_; });
   }
   hurry_.request_stop();
   thread_.join();
@@ -38,11 +38,11 @@ Traces::~Traces() {
 void Traces::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const TimePoint due = exporter_.Step(hurry_.get_token());
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     changed_.wait_until(lock, stop, due, [] { return false; });
   }
   if (!hurry_.stop_requested()) exporter_.Flush(kLongestFlush, hurry_.get_token());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   flushed_ = true;
   changed_.notify_all();
 }

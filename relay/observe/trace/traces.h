@@ -8,10 +8,10 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/observe/trace/span_exporter.h"
 #include "relay/observe/trace/trace_settings.h"
@@ -47,10 +47,10 @@ class Traces {
   SpanExporter exporter_;
 
   std::stop_source hurry_;  // ends a running call to the collector
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  bool flushed_ = false;  // true when the thread has sent the last spans
-  std::jthread thread_;   // the last member, so that it ends first
+  bool flushed_ WEIR_GUARDED_BY(mutex_) = false;  // true when the thread has sent the last spans
+  std::jthread thread_;                           // the last member, so that it ends first
 };
 
 }  // namespace weir

@@ -96,12 +96,12 @@ void LiveFeed::Start() {
 
 void LiveFeed::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
     wake_up_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   askers_.clear();
 }
 
@@ -114,14 +114,15 @@ void LiveFeed::Run() {
       if (next <= now) next = now + kBeat;
     }
     Serve();
-    std::unique_lock lock(mutex_);
-    wake_up_.wait_for(lock, next - clock_.Now(), [this] { return stopped_ || !joining_.empty() || !askers_.empty(); });
+    MutexLock lock(mutex_);
+    wake_up_.wait_for(lock, next - clock_.Now(),
+                      [this]() WEIR_REQUIRES(mutex_) { return stopped_ || !joining_.empty() || !askers_.empty(); });
     if (stopped_) return;
   }
 }
 
 bool LiveFeed::Join(const std::shared_ptr<LiveListener>& listener) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ForgetThoseWhoLeft(listeners_);
   if (stopped_ || listeners_.size() == kMostListeners) return false;
   listeners_.push_back(listener);
@@ -131,7 +132,7 @@ bool LiveFeed::Join(const std::shared_ptr<LiveListener>& listener) {
 }
 
 bool LiveFeed::Ask(Asker asker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopped_ || askers_.size() == kMostAskers) return false;
   askers_.push_back(std::move(asker));
   wake_up_.notify_all();
@@ -139,12 +140,12 @@ bool LiveFeed::Ask(Asker asker) {
 }
 
 void LiveFeed::Mark(LiveMark mark) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (new_marks_.size() < kMostMarks) new_marks_.push_back(std::move(mark));
 }
 
 size_t LiveFeed::listeners() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<size_t>(std::ranges::count_if(listeners_, [](const auto& one) { return !one.expired(); }));
 }
 
@@ -155,12 +156,12 @@ void LiveFeed::Tick() {
   TakeMarks(std::move(sample.marks));
   Listeners told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TakeMarks(std::exchange(new_marks_, {}));
     ForgetThoseWhoLeft(listeners_);
     ForgetThoseWhoLeft(joining_);
     // Leaves out the listeners in joining_: Serve sends them the state, whose history includes this tick.
-    std::ranges::copy_if(listeners_, std::back_inserter(told), [this](const auto& one) {
+    std::ranges::copy_if(listeners_, std::back_inserter(told), [this](const auto& one) WEIR_REQUIRES(mutex_) {
       return std::ranges::none_of(joining_, [&one](const auto& joining) { return joining.lock() == one.lock(); });
     });
   }
@@ -182,7 +183,7 @@ void LiveFeed::Serve() {
   std::vector<Asker> askers;
   std::vector<LiveMark> marks;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(joining, joining_);
     std::swap(askers, askers_);
     std::swap(marks, new_marks_);

@@ -18,13 +18,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/watch/live/live_history.h"
 #include "relay/watch/live/live_state.h"
 
@@ -112,13 +112,14 @@ class LiveFeed {
   const About about_;
   const Clock& clock_;
 
-  mutable std::mutex mutex_;  // guards the members from here to stopped_
-  std::condition_variable wake_up_;
-  std::vector<std::weak_ptr<LiveListener>> listeners_;
-  std::vector<std::weak_ptr<LiveListener>> joining_;  // the listeners to which Serve has to send the state
-  std::vector<Asker> askers_;
-  std::vector<LiveMark> new_marks_;
-  bool stopped_ = false;
+  mutable Mutex mutex_;
+  std::condition_variable_any wake_up_;
+  std::vector<std::weak_ptr<LiveListener>> listeners_ WEIR_GUARDED_BY(mutex_);
+  // The listeners to which Serve has to send the state.
+  std::vector<std::weak_ptr<LiveListener>> joining_ WEIR_GUARDED_BY(mutex_);
+  std::vector<Asker> askers_ WEIR_GUARDED_BY(mutex_);
+  std::vector<LiveMark> new_marks_ WEIR_GUARDED_BY(mutex_);
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
 
   // Used by the feed's thread only.
   LiveHistory history_;

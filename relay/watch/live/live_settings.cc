@@ -70,7 +70,7 @@ std::vector<LiveSetting> LiveSettings::Now() const {
 }
 
 Result<std::vector<std::string>> LiveSettings::Apply(const std::vector<Change>& changes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Values values = Read();
   const std::vector<SettingRow> before = RowsOf(values);
   // Gives every setting a value. A setting without a value inherits that of another setting, and would change with it.

@@ -7,11 +7,11 @@
 // Threads: all functions may be called from any thread.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/settings.h"
 #include "config/status.h"
 #include "relay/process/logging.h"
@@ -49,7 +49,7 @@ class LiveSettings {
 
   AdaptiveLimiter& limiter_;
   const std::vector<SettingRow> rows_;
-  std::mutex mutex_;  // held during Apply
+  Mutex mutex_;  // held during Apply
 };
 
 }  // namespace weir

@@ -69,7 +69,7 @@ void FeedFollower::Stop() {
 }
 
 Watched FeedFollower::Now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return watched_;
 }
 
@@ -133,7 +133,7 @@ Status FeedFollower::Take(const std::string& json, const Attachment& attachment,
   Result<FeedState> state = ReadFeedState(json);
   if (!state.ok()) return state.status();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Join(watched_.state, state.value(), &watched_.history);
     watched_.state = std::move(state).value();
     watched_.state.history.clear();
@@ -148,7 +148,7 @@ Status FeedFollower::Take(const std::string& json, const Attachment& attachment,
 
 void FeedFollower::Lose(const std::string& problem) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.link = refused_ ? Watched::Link::kRefused : Watched::Link::kLost;
     watched_.problem = problem;
   }
@@ -156,7 +156,7 @@ void FeedFollower::Lose(const std::string& problem) {
 }
 
 void FeedFollower::Wait(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stopped_.wait_for(lock, stop, time, [] { return false; });
 }
 

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,6 +19,7 @@
 #include <thread>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "config/wire/http/http_connection.h"
 #include "relay/watch/top/attachment.h"
@@ -75,9 +75,9 @@ class FeedFollower {
   void Wait(std::chrono::milliseconds time, const std::stop_token& stop);
 
   const Parts parts_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable_any stopped_;
-  Watched watched_;
+  Watched watched_ WEIR_GUARDED_BY(mutex_);
   bool refused_ = false;  // the relay refused the newest call; used only by the thread that makes the calls
   std::jthread thread_;
 };
