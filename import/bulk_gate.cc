@@ -16,7 +16,7 @@ bool BulkGate::Enter(uint64_t bytes, std::optional<Admission>* permit) {
   if (limiter_ == nullptr) return Pause({});
   const TimePoint since = clock_.Now();
   const bool entered = Ask(bytes, permit);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   delay_ = {};
   if (waits_since_) {
     delay_ = std::max(Duration::zero(), clock_.Now() - since);
@@ -44,17 +44,17 @@ bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
 // The limiter calls the callback while it holds its own lock. So no caller may hold mutex_ while it calls the limiter.
 bool BulkGate::WaitFor(Admission* admission) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     settled_ = false;
   }
   admission->OnSettled([this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     settled_ = true;
     changed_.notify_all();
   });
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return settled_ || stopping_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return settled_ || stopping_; });
     if (stopping_) return false;
   }
   admission->Poll();
@@ -62,27 +62,27 @@ bool BulkGate::WaitFor(Admission* admission) {
 }
 
 void BulkGate::BeginWait(TimePoint since) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waits_since_) return;
   waits_since_ = since;
   ++throttled_;
 }
 
 bool BulkGate::Pause(Duration pause) {
-  std::unique_lock lock(mutex_);
-  if (pause > Duration::zero()) changed_.wait_for(lock, pause, [this] { return stopping_; });
+  MutexLock lock(mutex_);
+  if (pause > Duration::zero()) changed_.wait_for(lock, pause, [this]() WEIR_REQUIRES(mutex_) { return stopping_; });
   return !stopping_;
 }
 
 void BulkGate::Stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   changed_.notify_all();
 }
 
 void BulkGate::RecordLatency(Duration latency) {
   if (limiter_ != nullptr) limiter_->RecordLatency(Operation::kWrite, latency);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   latency_ = latency;
 }
 
@@ -92,7 +92,7 @@ void BulkGate::Describe(ImportConditions* conditions) const {
     conditions->level = limiter_->View()[party_.work_class].level;
     reason = limiter_->Reason(Operation::kWrite, party_.work_class);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // The limiter names its highest signal as the reason even if that signal makes no write wait.
   if (waits_since_ || delay_ > Duration::zero()) conditions->limiting = reason;
   conditions->delay = delay_;

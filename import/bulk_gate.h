@@ -5,9 +5,9 @@
 #pragma once
 
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 
+#include "config/mutex.h"
 #include "import/settled.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -41,15 +41,17 @@ class BulkGate {
   const Party party_;
   const Clock& clock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  bool settled_ = false;                  // true if the limiter has decided about the admission WaitFor waits for
-  std::optional<TimePoint> waits_since_;  // when Enter began to wait for the limiter; nullopt: it does not wait
-  Duration delay_{};                      // how long the last Enter waited
-  Duration latency_{};                    // how long the last write took
-  uint64_t throttled_ = 0;                // number of Enter calls that had to wait
-  Duration throttled_time_{};             // sum of their waits
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  // True if the limiter has decided about the admission WaitFor waits for.
+  bool settled_ WEIR_GUARDED_BY(mutex_) = false;
+  // When Enter began to wait for the limiter; nullopt: it does not wait.
+  std::optional<TimePoint> waits_since_ WEIR_GUARDED_BY(mutex_);
+  Duration delay_ WEIR_GUARDED_BY(mutex_) = {};           // how long the last Enter waited
+  Duration latency_ WEIR_GUARDED_BY(mutex_) = {};         // how long the last write took
+  uint64_t throttled_ WEIR_GUARDED_BY(mutex_) = 0;        // number of Enter calls that had to wait
+  Duration throttled_time_ WEIR_GUARDED_BY(mutex_) = {};  // sum of their waits
 };
 
 }  // namespace weir

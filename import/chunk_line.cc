@@ -5,14 +5,14 @@
 namespace weir {
 
 uint64_t ChunkLine::Enter() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   slots_.emplace_back();
   return first_ + slots_.size() - 1;
 }
 
 void ChunkLine::Judged(uint64_t place, JudgedChunk chunk) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return;
     slots_[place - first_] = std::move(chunk);
   }
@@ -21,7 +21,7 @@ void ChunkLine::Judged(uint64_t place, JudgedChunk chunk) {
 
 void ChunkLine::Flush() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     flush_until_ = first_ + slots_.size();
   }
   changed_.notify_one();
@@ -30,7 +30,7 @@ void ChunkLine::Flush() {
 void ChunkLine::Stop() {
   std::deque<std::optional<JudgedChunk>> given_up;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     given_up.swap(slots_);
   }
@@ -60,10 +60,10 @@ ChunkLine::Front ChunkLine::FrontOf(const BatchLimits& limits) const {
 }
 
 std::vector<JudgedChunk> ChunkLine::TakeBatch(const BatchLimits& limits) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopping_ || (!slots_.empty() && slots_.front()); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return stopping_ || (!slots_.empty() && slots_.front()); });
   Front front = FrontOf(limits);
-  changed_.wait_for(lock, limits.linger, [&] {
+  changed_.wait_for(lock, limits.linger, [&]() WEIR_REQUIRES(mutex_) {
     front = FrontOf(limits);
     const bool flushed = flush_until_ > first_ && first_ + front.chunks >= flush_until_;
     return stopping_ || front.events == 0 || front.full || flushed;

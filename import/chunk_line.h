@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "import/line_judge.h"
 
 namespace weir {
@@ -47,14 +47,14 @@ class ChunkLine {
     bool full = false;  // true if the limits are reached
   };
 
-  Front FrontOf(const BatchLimits& limits) const;
+  Front FrontOf(const BatchLimits& limits) const WEIR_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::optional<JudgedChunk>> slots_;  // nullopt: not judged yet
-  uint64_t first_ = 0;                            // place of slots_.front()
-  uint64_t flush_until_ = 0;                      // the last Flush covers the places before this one
-  bool stopping_ = false;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::optional<JudgedChunk>> slots_ WEIR_GUARDED_BY(mutex_);  // nullopt: not judged yet
+  uint64_t first_ WEIR_GUARDED_BY(mutex_) = 0;                            // place of slots_.front()
+  uint64_t flush_until_ WEIR_GUARDED_BY(mutex_) = 0;  // the last Flush covers the places before this one
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace weir

@@ -36,7 +36,7 @@ PipelineParts LocalDestination::PartsOfPipeline() {
           .save = parts_.save,
           .on_failure =
               [this] {
-                const std::lock_guard lock(mutex_);
+                const MutexLock lock(mutex_);
                 failed_ = true;
                 changed_.notify_all();
               },
@@ -46,8 +46,10 @@ PipelineParts LocalDestination::PartsOfPipeline() {
 bool LocalDestination::Push(Chunk chunk) {
   const uint64_t weight = WeightOf(chunk);
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return Ended() || under_way_ == 0 || under_way_ + weight <= parts_.window_bytes; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() WEIR_REQUIRES(mutex_) {
+      return Ended() || under_way_ == 0 || under_way_ + weight <= parts_.window_bytes;
+    });
     if (Ended()) return false;
     under_way_ += weight;
   }
@@ -61,7 +63,7 @@ void LocalDestination::Settle(SettledChunk settled) {
   const int64_t bytes = BytesOf(settled.chunk);
   on_settled_(std::move(settled));
   if (parts_.count_own_bytes) parts_.count_own_bytes(-bytes, OwnUse::kWaiting);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   under_way_ -= weight;
   changed_.notify_all();
 }
@@ -69,8 +71,8 @@ void LocalDestination::Settle(SettledChunk settled) {
 Status LocalDestination::Finish() {
   pipeline_.Flush();
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return Ended() || under_way_ == 0; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return Ended() || under_way_ == 0; });
     if (stopped_ && under_way_ > 0) return Status::Error("stopped");
   }
   if (Status failure = pipeline_.Failure(); !failure.ok()) return failure;
@@ -81,7 +83,7 @@ Status LocalDestination::Finish() {
 
 void LocalDestination::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
     changed_.notify_all();
   }

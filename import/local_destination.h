@@ -5,9 +5,9 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "config/mutex.h"
 #include "import/destination.h"
 #include "monitors/own_bytes.h"
 
@@ -39,17 +39,17 @@ class LocalDestination final : public Destination {
 
  private:
   void Settle(SettledChunk settled);
-  bool Ended() const { return stopped_ || failed_; }
+  bool Ended() const WEIR_REQUIRES(mutex_) { return stopped_ || failed_; }
   PipelineParts PartsOfPipeline();
 
   const LocalParts parts_;
   const OnSettled on_settled_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  uint64_t under_way_ = 0;  // weight (WeightOf) of the chunks that are not settled
-  bool stopped_ = false;
-  bool failed_ = false;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  uint64_t under_way_ WEIR_GUARDED_BY(mutex_) = 0;  // weight (WeightOf) of the chunks that are not settled
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
+  bool failed_ WEIR_GUARDED_BY(mutex_) = false;
 
   WorkPool pool_;
   Pipeline pipeline_;  // last: its thread uses the others

@@ -57,7 +57,7 @@ uint64_t NewBytesOf(const std::vector<JudgedChunk>& batch) {
 }  // namespace
 
 std::unique_ptr<LineJudge> Pipeline::TakeJudge() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return nullptr;
   if (judges_.empty()) return std::make_unique<LineJudge>(options_.judge, parts_.store, parts_.wall_clock);
   std::unique_ptr<LineJudge> judge = std::move(judges_.back());
@@ -66,7 +66,7 @@ std::unique_ptr<LineJudge> Pipeline::TakeJudge() {
 }
 
 void Pipeline::PutBack(std::unique_ptr<LineJudge> judge) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (judge != nullptr) judges_.push_back(std::move(judge));
   if (--tasks_ == 0) idle_.notify_all();
 }
@@ -167,7 +167,7 @@ bool Pipeline::MayTryAgain(const Status& failed, TimePoint trouble_since) {
 // Ends the import: the pipeline settles no further chunk and drops later ones.
 void Pipeline::Fail(const Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_.ok()) return;
     failure_ = status;
   }
@@ -177,7 +177,7 @@ void Pipeline::Fail(const Status& status) {
 }
 
 void Pipeline::SetProblem(const std::string& message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (problem_.empty() != message.empty()) {
     if (message.empty()) {
       spdlog::info("events are imported again");
@@ -200,7 +200,7 @@ Pipeline::~Pipeline() { Stop(); }
 
 void Pipeline::Push(Chunk chunk) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_ || !failure_.ok()) return;
     ++tasks_;
   }
@@ -213,28 +213,28 @@ void Pipeline::Push(Chunk chunk) {
 void Pipeline::Flush() { line_.Flush(); }
 
 void Pipeline::Stop() {
-  const std::lock_guard one(stop_mutex_);
+  const MutexLock one(stop_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   line_.Stop();
   gate_.Stop();
   if (thread_.joinable()) thread_.join();
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return tasks_ == 0; });
+  MutexLock lock(mutex_);
+  idle_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return tasks_ == 0; });
 }
 
 ImportConditions Pipeline::Conditions() const {
   ImportConditions conditions;
   gate_.Describe(&conditions);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   conditions.problem = problem_;
   return conditions;
 }
 
 Status Pipeline::Failure() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failure_;
 }
 

@@ -18,12 +18,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "config/mutex.h"
 #include "import/bulk_gate.h"
 #include "import/chunk_line.h"
 #include "import/line_judge.h"
@@ -104,16 +104,16 @@ class Pipeline {
   BulkGate gate_;
   ChunkLine line_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable idle_;
-  bool stopping_ = false;
-  size_t tasks_ = 0;                                // tasks in the pool
-  std::vector<std::unique_ptr<LineJudge>> judges_;  // judges that no task uses
-  std::string problem_;                             // error of the last save; empty: it succeeded
-  Status failure_;
+  mutable Mutex mutex_;
+  std::condition_variable_any idle_;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  size_t tasks_ WEIR_GUARDED_BY(mutex_) = 0;                                // tasks in the pool
+  std::vector<std::unique_ptr<LineJudge>> judges_ WEIR_GUARDED_BY(mutex_);  // judges that no task uses
+  std::string problem_ WEIR_GUARDED_BY(mutex_);  // error of the last save; empty: it succeeded
+  Status failure_ WEIR_GUARDED_BY(mutex_);
 
-  std::mutex stop_mutex_;  // one Stop at a time
-  std::thread thread_;
+  Mutex stop_mutex_;  // one Stop at a time
+  std::thread thread_ WEIR_GUARDED_BY(stop_mutex_);
 };
 
 }  // namespace weir

@@ -11,13 +11,13 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/text/parse.h"
 #include "import/relay_part.h"
 #include "import/relay_post.h"
@@ -92,8 +92,9 @@ class RelayDestination final : public Destination {
 
   bool Push(Chunk chunk) override {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return weight_ < kWindowBytes || stopped_ || !failure_.ok(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock,
+                    [this]() WEIR_REQUIRES(mutex_) { return weight_ < kWindowBytes || stopped_ || !failure_.ok(); });
       if (stopped_ || !failure_.ok()) return false;
       Add(std::move(chunk));
     }
@@ -102,15 +103,15 @@ class RelayDestination final : public Destination {
   }
 
   Status Finish() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return parts_.empty() || stopped_ || !failure_.ok(); });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return parts_.empty() || stopped_ || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
     return parts_.empty() ? Status() : Status::Error("stopped");
   }
 
   void Stop() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopped_ = true;
       changed_.notify_all();
     }
@@ -118,7 +119,7 @@ class RelayDestination final : public Destination {
   }
 
   ImportConditions Conditions() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return conditions_;
   }
 
@@ -129,8 +130,8 @@ class RelayDestination final : public Destination {
   }
 
  private:
-  // Adds a chunk to the last part if that part is not sent yet, or else to a new part. REQUIRES: mutex_ is locked.
-  void Add(Chunk chunk) {
+  // Adds a chunk to the last part if that part is not sent yet, or else to a new part.
+  void Add(Chunk chunk) WEIR_REQUIRES(mutex_) {
     const uint64_t weight = WeightOf(chunk);
     weight_ += weight;
     if (next_ < parts_.size() && !parts_.back().settled && Join(chunk, &parts_.back().chunk)) {
@@ -169,14 +170,14 @@ class RelayDestination final : public Destination {
   }
 
   bool Ended() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopped_ || !failure_.ok();
   }
 
   // Returns the next part to send, or null. Skips lines that are too long, which are settled without being sent. A part
   // stays in parts_ until it is reported.
   Part* NextPart() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (next_ < parts_.size() && parts_[next_].settled) ++next_;
     return next_ < parts_.size() ? &parts_[next_++] : nullptr;
   }
@@ -224,7 +225,7 @@ class RelayDestination final : public Destination {
     Result<SettledChunk> settled = weir::Settle(&part->chunk, *told->progress, std::move(told->rejects));
     if (!settled.ok()) return Retry(settled.status().message());
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       part->settled = std::move(settled).value();
     }
     NoteThatItGoesOn();
@@ -252,7 +253,7 @@ class RelayDestination final : public Destination {
 
   void Fail(std::string message) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       failure_ = Status::Error(std::move(message));
       changed_.notify_all();
     }
@@ -262,7 +263,7 @@ class RelayDestination final : public Destination {
   // Closes all POSTs. Kick then sends the parts that have no answer again, as another run.
   void GiveUpPosts() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       next_ = 0;
     }
     ++run_;
@@ -276,7 +277,7 @@ class RelayDestination final : public Destination {
     GiveUpPosts();
     const std::string problem = "the relay at " + address_.url + " " + why;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       conditions_.problem = problem;
     }
     if (std::exchange(told_problem_, problem) != problem) spdlog::warn("{}; trying again until it goes on", problem);
@@ -290,7 +291,7 @@ class RelayDestination final : public Destination {
   }
 
   void NoteConditions(const ImportConditions& conditions) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     conditions_ = conditions;
   }
 
@@ -302,7 +303,7 @@ class RelayDestination final : public Destination {
 
   // Reports the parts that are settled, in order.
   void Settle() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stopped_ && !parts_.empty() && parts_.front().settled) {
       SettledChunk settled = *std::move(parts_.front().settled);
       lock.unlock();
@@ -326,14 +327,14 @@ class RelayDestination final : public Destination {
   const std::string run_name_ = std::to_string(std::random_device()()) + "-" + std::to_string(std::random_device()());
   LineJudge judge_;  // used by Push
 
-  mutable std::mutex mutex_;  // guards the members that follow
-  std::condition_variable changed_;
-  std::deque<Part> parts_;  // parts that are not reported yet
-  size_t next_ = 0;         // index of the first part that was not sent
-  uint64_t weight_ = 0;     // the weight of the parts
-  bool stopped_ = false;
-  Status failure_;
-  ImportConditions conditions_;
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Part> parts_ WEIR_GUARDED_BY(mutex_);  // parts that are not reported yet
+  size_t next_ WEIR_GUARDED_BY(mutex_) = 0;         // index of the first part that was not sent
+  uint64_t weight_ WEIR_GUARDED_BY(mutex_) = 0;     // the weight of the parts
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
+  Status failure_ WEIR_GUARDED_BY(mutex_);
+  ImportConditions conditions_ WEIR_GUARDED_BY(mutex_);
 
   // Used by thread_.
   asio::io_context io_;

@@ -22,8 +22,9 @@ ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
 Status ImportRun::Run(Source& source, Destination& destination) {
   // Writes a checkpoint at once, so that an import can be resumed even if it is killed before it settles anything. An
   // import that resumes does not know the tail yet, but it has a checkpoint on disk already.
-  if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
-    TellCheckpoint(WriteCheckpoint());
+  {
+    const MutexLock lock(settling_);
+    if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) TellCheckpoint(WriteCheckpoint());
   }
   Attach(&source, &destination);
   if (stopped()) {
@@ -46,42 +47,49 @@ Status ImportRun::Feed(Source& source, Destination& destination) {
     Result<std::optional<Chunk>> next = source.Next();
     if (!next.ok()) return next.status();
     if (!next.value().has_value()) return {};
-    if (std::exchange(first, false) && next.value()->input == checkpoint_.input)
-      tail_ = open_tail_ = Tail(source.first_tail());
+    if (std::exchange(first, false)) {
+      const MutexLock lock(settling_);
+      if (next.value()->input == checkpoint_.input) tail_ = open_tail_ = Tail(source.first_tail());
+    }
     if (!destination.Push(std::move(*next.value()))) return {};
   }
 }
 
 void ImportRun::Attach(Source* source, Destination* destination) {
-  std::lock_guard lock(feeding_);
+  const MutexLock lock(feeding_);
   source_ = source;
   destination_ = destination;
 }
 
 void ImportRun::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   // Run does not return while feeding_ is held.
-  std::lock_guard lock(feeding_);
+  const MutexLock lock(feeding_);
   if (source_ != nullptr) source_->Stop();
   if (destination_ != nullptr) destination_->Stop();
 }
 
 bool ImportRun::stopped() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_;
 }
 
 ImportRunState ImportRun::State() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_;
 }
 
+std::string ImportRun::checkpoint_problem() const {
+  const MutexLock lock(settling_);
+  return checkpoint_problem_;
+}
+
 void ImportRun::OnSettled(const SettledChunk& settled) {
-  std::lock_guard lock(settling_);
+  const MutexLock lock(settling_);
   if (over_) return;
   if (parts_.rejects != nullptr) {
     parts_.rejects->Add(settled, options_.inputs[settled.chunk.input]);
@@ -106,12 +114,12 @@ Status ImportRun::Insist(const std::function<Status()>& write) {
   Status status = write();
   if (status.ok()) return status;
   for (; !status.ok() && !stopped(); status = write()) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     state_.problem = status.message();
-    changed_.wait_for(lock, options_.retry, [this] { return stop_; });
+    changed_.wait_for(lock, options_.retry, [this]() WEIR_REQUIRES(mutex_) { return stop_; });
   }
   if (!status.ok()) return status;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.problem.clear();
   return status;
 }
@@ -120,7 +128,7 @@ void ImportRun::Count(const SettledChunk& settled) {
   const Chunk& chunk = settled.chunk;
   if (std::exchange(tail_input_, chunk.input) != chunk.input) open_tail_ = Tail();
   open_tail_.Add(chunk.text);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.begun = true;
   state_.tally += settled.tally;
   state_.file_bytes = chunk.file_bytes;
@@ -150,7 +158,7 @@ void ImportRun::TellCheckpoint(const Status& written) {
 }
 
 Status ImportRun::Close(bool whole) {
-  std::lock_guard lock(settling_);
+  const MutexLock lock(settling_);
   over_ = true;
   if (!whole) {
     // If no line was settled, the checkpoint on disk is still right, and the tail may not be known.

@@ -12,11 +12,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "import/destination.h"
 #include "import/input/source.h"
@@ -68,15 +68,15 @@ class ImportRun {
   bool input_failed() const { return input_failed_; }
   // Returns why the last checkpoint could not be written; empty: it was written. If it was not, the checkpoint on disk
   // is an earlier one.
-  const std::string& checkpoint_problem() const { return checkpoint_problem_; }
+  std::string checkpoint_problem() const;
 
  private:
   Status Feed(Source& source, Destination& destination);
-  bool WriteRejects();
+  bool WriteRejects() WEIR_REQUIRES(settling_);
   Status Close(bool whole);
-  void Count(const SettledChunk& settled);
-  Status WriteCheckpoint();
-  void TellCheckpoint(const Status& written);
+  void Count(const SettledChunk& settled) WEIR_REQUIRES(settling_);
+  Status WriteCheckpoint() WEIR_REQUIRES(settling_);
+  void TellCheckpoint(const Status& written) WEIR_REQUIRES(settling_);
   // Calls `write` until it succeeds or the run is stopped.
   Status Insist(const std::function<Status()>& write);
   void Attach(Source* source, Destination* destination);
@@ -85,28 +85,31 @@ class ImportRun {
   const ImportRunParts parts_;
   const ImportRunOptions options_;
 
-  // Guards the members up to input_failed_. OnSettled uses them, and Run uses them before and after the import. A
-  // destination that was stopped may still call OnSettled.
-  std::mutex settling_;
-  Checkpoint checkpoint_;    // the state after the last settled line, except the tail
-  Tail tail_;                // bytes before the place of checkpoint_
-  Tail open_tail_;           // tail_ plus the settled pieces of a long line whose last piece is not settled yet
-  uint32_t tail_input_ = 0;  // index of the input of the tails
-  TimePoint next_checkpoint_;
-  bool over_ = false;  // true if OnSettled ignores further chunks: rejects could not be written, or Run is done
-  std::string checkpoint_problem_;
-  bool input_failed_ = false;
+  bool input_failed_ = false;  // used by the thread that calls Run
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  ImportRunState state_;
-  bool stop_ = false;
+  // OnSettled holds this mutex, and Run does before and after the import. A destination that was stopped may still call
+  // OnSettled.
+  mutable Mutex settling_;
+  // The state after the last settled line, except the tail.
+  Checkpoint checkpoint_ WEIR_GUARDED_BY(settling_);
+  Tail tail_ WEIR_GUARDED_BY(settling_);  // bytes before the place of checkpoint_
+  // tail_ plus the settled pieces of a long line whose last piece is not settled yet.
+  Tail open_tail_ WEIR_GUARDED_BY(settling_);
+  uint32_t tail_input_ WEIR_GUARDED_BY(settling_) = 0;  // index of the input of the tails
+  TimePoint next_checkpoint_ WEIR_GUARDED_BY(settling_);
+  // True if OnSettled ignores further chunks: rejects could not be written, or Run is done.
+  bool over_ WEIR_GUARDED_BY(settling_) = false;
+  std::string checkpoint_problem_ WEIR_GUARDED_BY(settling_);
 
-  // Guards source_ and destination_. It is a lock of its own, because a destination's Stop may wait until OnSettled
-  // returns.
-  std::mutex feeding_;
-  Source* source_ = nullptr;  // null unless Run is reading and pushing
-  Destination* destination_ = nullptr;
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  ImportRunState state_ WEIR_GUARDED_BY(mutex_);
+  bool stop_ WEIR_GUARDED_BY(mutex_) = false;
+
+  // This is a mutex of its own, because a destination's Stop may wait until OnSettled returns.
+  Mutex feeding_;
+  Source* source_ WEIR_GUARDED_BY(feeding_) = nullptr;  // null unless Run is reading and pushing
+  Destination* destination_ WEIR_GUARDED_BY(feeding_) = nullptr;
 };
 
 }  // namespace weir

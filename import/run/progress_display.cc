@@ -31,18 +31,18 @@ ProgressDisplay::ProgressDisplay(ProgressDisplayParts parts)
 void ProgressDisplay::Start() {
   if (parts_.style == Style::kNone) return;
   thread_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     do {
       lock.unlock();
       Tick();
       lock.lock();
-    } while (!changed_.wait_for(lock, kBarInterval, [this] { return stop_; }));
+    } while (!changed_.wait_for(lock, kBarInterval, [this]() WEIR_REQUIRES(mutex_) { return stop_; }));
   });
 }
 
 void ProgressDisplay::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();

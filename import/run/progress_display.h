@@ -4,12 +4,12 @@
 
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "import/run/progress.h"
 
 namespace weir {
@@ -62,9 +62,9 @@ class ProgressDisplay {
   bool problem_ = false;  // true while a problem lasts
   bool drawn_ = false;    // true if the terminal shows a line that has to be erased
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool stop_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

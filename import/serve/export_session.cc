@@ -91,14 +91,14 @@ void ExportSession::OnEnd(std::string_view cause) {
   over_ = true;
   retry_.reset();
   exchange_ = nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   gone_ = true;
   if (!slice_is_out_) Release();
 }
 
 void ExportSession::SubmitSlice() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (gone_) return;
     slice_is_out_ = true;
   }
@@ -116,7 +116,7 @@ void ExportSession::RunSlice() {
     piece.status = Status::Error(e.what());
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     slice_is_out_ = false;
     if (exporter_) CountHeld(exporter_->held_bytes());
     if (gone_ || piece.done || !piece.status.ok()) Release();
@@ -127,7 +127,7 @@ void ExportSession::RunSlice() {
 ExportSession::Piece ExportSession::NextPiece() {
   Piece piece;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (gone_) return piece;
   }
   if (exporter_ == nullptr) exporter_ = Exporter::Make(parts_.context.store, std::move(parts_.plan));
@@ -179,7 +179,7 @@ void ExportSession::Break(const std::string& cause) {
   exchange_->End();
 }
 
-// REQUIRES: mutex_ is locked, and no slice is running.
+// REQUIRES: no slice is running.
 void ExportSession::Release() {
   if (std::exchange(released_, true)) return;
   exporter_.reset();

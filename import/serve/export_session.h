@@ -16,10 +16,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "config/mutex.h"
 #include "import/export/exporter.h"
 #include "import/serve/import_post.h"
 #include "import/serve/running_limit.h"
@@ -75,7 +75,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   void OnPiece(const Piece& piece);
   void SubmitWhenTaken();
   void Break(const std::string& cause);
-  void Release();
+  void Release() WEIR_REQUIRES(mutex_);
 
   ExportSessionParts parts_;
   const HttpPoster post_;
@@ -94,10 +94,10 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   std::optional<Admission> admission_;
   uint64_t counted_bytes_ = 0;
 
-  std::mutex mutex_;
-  bool slice_is_out_ = false;  // true while a slice runs on a worker
-  bool gone_ = false;          // true when the exchange has ended
-  bool released_ = false;      // true when the session no longer uses the store
+  Mutex mutex_;
+  bool slice_is_out_ WEIR_GUARDED_BY(mutex_) = false;  // true while a slice runs on a worker
+  bool gone_ WEIR_GUARDED_BY(mutex_) = false;          // true when the exchange has ended
+  bool released_ WEIR_GUARDED_BY(mutex_) = false;      // true when the session no longer uses the store
 };
 
 }  // namespace weir

@@ -58,30 +58,30 @@ PipelineOptions ImportFlow::OptionsOfPipeline() const {
 }
 
 bool ImportFlow::Expects(uint32_t part) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cause_.empty() && !retired_ && part == next_part_;
 }
 
 bool ImportFlow::has_slot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return slot_ != nullptr;
 }
 
 void ImportFlow::Enter(const std::shared_ptr<ImportPost>& post, std::unique_ptr<RunningLimit::Slot> slot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   posts_.push_back(post);
   ++next_part_;
   if (slot != nullptr) slot_ = std::move(slot);
 }
 
 bool ImportFlow::IsOver() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!cause_.empty()) return true;
   return posts_.empty() && (!parts_.is_run || parts_.services.context.clock.Now() - left_ >= kLongestBreak);
 }
 
 bool ImportFlow::MayFeed(uint32_t part) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   full_ = under_way_ > (full_ ? window_bytes_ / 2 : window_bytes_);
   return !full_ && part == feeding_;
 }
@@ -89,7 +89,7 @@ bool ImportFlow::MayFeed(uint32_t part) {
 void ImportFlow::Push(Chunk chunk) {
   const uint64_t weight = WeightOf(chunk);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (retired_) return;
     under_way_ += weight;
   }
@@ -100,7 +100,7 @@ void ImportFlow::Push(Chunk chunk) {
 void ImportFlow::NoteFed(uint32_t part) {
   std::shared_ptr<ImportPost> next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     feeding_ = part + 1;
     next = PostOf(feeding_);
   }
@@ -122,7 +122,7 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
   std::shared_ptr<ImportPost> post;
   std::shared_ptr<ImportPost> feeding;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     under_way_ -= weight;
     tally_ += tally;
     post = PostOf(settled.chunk.input);
@@ -134,14 +134,14 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
 }
 
 void ImportFlow::OnFailure() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& post : posts_) post->Notify();
 }
 
 void ImportFlow::Leave(const ImportPost& post, const std::string& cause) {
   std::unique_ptr<RunningLimit::Slot> slot;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(posts_, [&post](const auto& one) { return one.get() == &post; });
     left_ = parts_.services.context.clock.Now();
     if (cause_.empty()) cause_ = cause;
@@ -155,12 +155,12 @@ void ImportFlow::Leave(const ImportPost& post, const std::string& cause) {
 
 void ImportFlow::Retire() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     retired_ = true;
   }
   pipeline_.Stop();
   parts_.counters.throttled_ns.fetch_add(Conditions().throttled_time.count(), std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   parts_.services.context.count_own_bytes(-static_cast<int64_t>(std::exchange(under_way_, 0)), OwnUse::kWaiting);
   if (cause_.empty()) {
     spdlog::info("import from {} ended: {}", parts_.address, Summary());
@@ -171,7 +171,7 @@ void ImportFlow::Retire() {
 }
 
 ImportFlow::Progress ImportFlow::SoFar() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.tally = tally_, .took = parts_.services.context.clock.Now() - began_};
 }
 

@@ -16,9 +16,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "config/mutex.h"
 #include "import/pipeline.h"
 #include "import/serve/running_limit.h"
 #include "relay/relay_plugin.h"
@@ -99,24 +99,25 @@ class ImportFlow {
   PipelineOptions OptionsOfPipeline() const;
   void OnSettled(const SettledChunk& settled);
   void OnFailure();
-  std::shared_ptr<ImportPost> PostOf(uint32_t part) const;
-  std::string Summary() const;
+  std::shared_ptr<ImportPost> PostOf(uint32_t part) const WEIR_REQUIRES(mutex_);
+  std::string Summary() const WEIR_REQUIRES(mutex_);
 
   const ImportFlowParts parts_;
   const uint64_t window_bytes_;
   const TimePoint began_;
 
-  mutable std::mutex mutex_;  // guards the members that follow
-  std::deque<std::shared_ptr<ImportPost>> posts_;
-  std::unique_ptr<RunningLimit::Slot> slot_;  // slot for a running import; null: the flow holds none
-  uint32_t next_part_ = 0;                    // the part that Expects accepts
-  uint32_t feeding_ = 0;                      // the part that may pass its lines
-  uint64_t under_way_ = 0;                    // weight of the unsettled chunks
-  bool full_ = false;                         // true while the window has no room
-  bool retired_ = false;
-  std::string cause_;  // why the flow broke off; empty: it did not
-  TimePoint left_;     // when the last POST left
-  Tally tally_;
+  mutable Mutex mutex_;
+  std::deque<std::shared_ptr<ImportPost>> posts_ WEIR_GUARDED_BY(mutex_);
+  // The slot for a running import; null: the flow holds none.
+  std::unique_ptr<RunningLimit::Slot> slot_ WEIR_GUARDED_BY(mutex_);
+  uint32_t next_part_ WEIR_GUARDED_BY(mutex_) = 0;  // the part that Expects accepts
+  uint32_t feeding_ WEIR_GUARDED_BY(mutex_) = 0;    // the part that may pass its lines
+  uint64_t under_way_ WEIR_GUARDED_BY(mutex_) = 0;  // weight of the unsettled chunks
+  bool full_ WEIR_GUARDED_BY(mutex_) = false;       // true while the window has no room
+  bool retired_ WEIR_GUARDED_BY(mutex_) = false;
+  std::string cause_ WEIR_GUARDED_BY(mutex_);  // why the flow broke off; empty: it did not
+  TimePoint left_ WEIR_GUARDED_BY(mutex_);     // when the last POST left
+  Tally tally_ WEIR_GUARDED_BY(mutex_);
 
   Pipeline pipeline_;  // last: its thread uses the others
 };

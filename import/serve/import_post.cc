@@ -78,12 +78,12 @@ void ImportPost::OnEnd(std::string_view cause) {
 
 void ImportPost::Notify() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(notified_, true)) return;
   }
   post_([self = shared_from_this()] {
     {
-      const std::lock_guard lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->notified_ = false;
     }
     self->Advance();
@@ -109,7 +109,7 @@ void ImportPost::Advance() {
 ImportPost::State ImportPost::Now() const {
   State state;
   state.progress.conditions = flow_->Conditions();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state.progress.lines = tally_.read();
   state.progress.tally = tally_;
   state.all_settled = pushed_ == settled_ && !feeding_;
@@ -120,7 +120,7 @@ ImportPost::State ImportPost::Now() const {
 
 void ImportPost::Feed() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (feeding_ || all_fed_ || !error_.ok()) return;
     if (piece_is_done()) {
       if (inbox_.empty() && !body_ended_ && !flush_) return;
@@ -153,7 +153,7 @@ void ImportPost::RunFeed() {
   const bool all_fed = status.ok() && piece_is_last_ && piece_is_done();
   if (all_fed || !status.ok()) flow_->Flush();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     feeding_ = false;
     all_fed_ = all_fed;
     error_ = status;
@@ -205,7 +205,7 @@ Status ImportPost::Decode() {
 void ImportPost::Push(Chunk chunk) {
   pushed_weight_ += WeightOf(chunk);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++pushed_;
   }
   flow_->Push(std::move(chunk));
@@ -213,7 +213,7 @@ void ImportPost::Push(Chunk chunk) {
 
 void ImportPost::OnSettled(const SettledChunk& settled) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++settled_;
     tally_ += settled.tally;
     for (const Reject& reject : settled.rejects) {
@@ -279,7 +279,7 @@ void ImportPost::EndWith(const ImportError& error, int status) {
 void ImportPost::Finish(const std::string& last_lines, int status, const std::string& cause) {
   std::string text;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     text = std::exchange(rejects_, {});
   }
   text += last_lines;

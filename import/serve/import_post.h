@@ -12,10 +12,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "config/mutex.h"
 #include "import/input/decoder.h"
 #include "import/input/line_splitter.h"
 #include "import/serve/import_answer.h"
@@ -106,16 +106,16 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   uint64_t pushed_weight_ = 0;
   bool flush_ = false;
 
-  mutable std::mutex mutex_;  // guards the members that follow
-  bool feeding_ = false;      // true while a task on the workers divides the body
-  bool all_fed_ = false;      // true when all lines of the body were pushed
-  bool notified_ = false;     // true while a call of Advance is posted
-  uint64_t pushed_ = 0;       // number of chunks that were pushed
-  uint64_t settled_ = 0;      // number of chunks that were settled
-  Tally tally_;
-  std::string rejects_;  // lines of JSON
-  size_t named_ = 0;     // number of rejects so far
-  Status error_;
+  mutable Mutex mutex_;
+  bool feeding_ WEIR_GUARDED_BY(mutex_) = false;   // true while a task on the workers divides the body
+  bool all_fed_ WEIR_GUARDED_BY(mutex_) = false;   // true when all lines of the body were pushed
+  bool notified_ WEIR_GUARDED_BY(mutex_) = false;  // true while a call of Advance is posted
+  uint64_t pushed_ WEIR_GUARDED_BY(mutex_) = 0;    // number of chunks that were pushed
+  uint64_t settled_ WEIR_GUARDED_BY(mutex_) = 0;   // number of chunks that were settled
+  Tally tally_ WEIR_GUARDED_BY(mutex_);
+  std::string rejects_ WEIR_GUARDED_BY(mutex_);  // lines of JSON
+  size_t named_ WEIR_GUARDED_BY(mutex_) = 0;     // number of rejects so far
+  Status error_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -69,7 +69,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
   }
   std::shared_ptr<ImportPost> post;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::shared_ptr<ImportFlow> flow = query.value().part > 0 ? FlowOf(query.value()) : nullptr;
     if (query.value().part > 0 && flow == nullptr) {
       return HttpResponse{.status = 409,
@@ -89,7 +89,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
   return post;
 }
 
-// Returns null if the part is not the next one. FlowOf and BeginFlow REQUIRE: mutex_ is locked.
+// Returns null if the part is not the next one.
 std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) const {
   const auto found = std::ranges::find(flows_, query.run, &Flow::run);
   return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
@@ -106,7 +106,7 @@ std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, c
                                                            .whole_bytes = WholeBytesOf(query, head),
                                                            .traceparent = std::string(head.Header("traceparent")),
                                                            .on_idle = [this] {
-                                                             const std::lock_guard lock(mutex_);
+                                                             const MutexLock lock(mutex_);
                                                              look_ = true;
                                                              changed_.notify_all();
                                                            }});
@@ -139,7 +139,7 @@ ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange
                          .slot = std::move(slot)},
       exchange);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(sessions_, [](const auto& one) { return one.expired(); });
     sessions_.push_back(session);
   }
@@ -149,32 +149,34 @@ ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange
 
 // Retires the flows that are over. This waits for their tasks and writes, so it may not run on an I/O thread.
 void ImportService::RunReaper() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_ || !flows_.empty()) {
-    const auto due = [this] { return stopping_ || look_; };
+    const auto due = [this]() WEIR_REQUIRES(mutex_) { return stopping_ || look_; };
     if (flows_.empty()) {
       changed_.wait(lock, due);
     } else {
       changed_.wait_for(lock, kLookEvery, due);
     }
-    RetireThoseThatAreOver(lock);
+    std::vector<Flow> over = TakeThoseThatAreOver();
+    lock.unlock();
+    for (const Flow& one : over) one.flow->Retire();
+    over.clear();
+    lock.lock();
   }
 }
 
-void ImportService::RetireThoseThatAreOver(std::unique_lock<std::mutex>& lock) {
+std::vector<ImportService::Flow> ImportService::TakeThoseThatAreOver() {
   look_ = false;
-  const auto over = std::partition(flows_.begin(), flows_.end(),
-                                   [this](const Flow& one) { return !stopping_ && !one.flow->IsOver(); });
-  std::vector<Flow> retired(std::make_move_iterator(over), std::make_move_iterator(flows_.end()));
+  const auto over = std::partition(flows_.begin(), flows_.end(), [this](const Flow& one) WEIR_REQUIRES(mutex_) {
+    return !stopping_ && !one.flow->IsOver();
+  });
+  std::vector<Flow> taken(std::make_move_iterator(over), std::make_move_iterator(flows_.end()));
   flows_.erase(over, flows_.end());
-  lock.unlock();
-  for (const Flow& one : retired) one.flow->Retire();
-  retired.clear();
-  lock.lock();
+  return taken;
 }
 
 int64_t ImportService::ThrottledNs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   int64_t ns = counters_.throttled_ns.load();
   for (const Flow& one : flows_) ns += one.flow->Conditions().throttled_time.count();
   return ns;
@@ -182,7 +184,7 @@ int64_t ImportService::ThrottledNs() const {
 
 void ImportService::Stop() {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
   }
@@ -201,7 +203,10 @@ void ImportService::AddRoutes(HttpRouter& router) {
 Status ImportService::Start(const RelayServices& services) {
   services_.emplace(services);
   pool_ = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), kNice);
-  stopping_ = false;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = false;
+  }
   reaper_ = std::thread([this] { RunReaper(); });
   return Status();
 }
@@ -226,7 +231,7 @@ void ImportService::AppendLive(LiveTables& tables) const {
   // These pointers may become the last to their sessions. They are destroyed after the lock, so that no session is
   // destroyed while mutex_ is locked.
   std::vector<std::shared_ptr<const ExportSession>> sessions;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",
                                   {{"from"},
                                    {"for", true},

@@ -40,13 +40,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "config/mutex.h"
 #include "import/serve/import_flow.h"
 #include "import/serve/query_string.h"
 #include "import/serve/running_limit.h"
@@ -80,10 +80,10 @@ class ImportService final : public RelayPlugin {
 
   Begun Import(const HttpRequest& head, HttpExchange& exchange);
   Begun Export(const HttpRequest& head, HttpExchange& exchange);
-  std::shared_ptr<ImportFlow> FlowOf(const ImportQuery& query) const;
-  std::shared_ptr<ImportFlow> BeginFlow(const ImportQuery& query, const HttpRequest& head);
+  std::shared_ptr<ImportFlow> FlowOf(const ImportQuery& query) const WEIR_REQUIRES(mutex_);
+  std::shared_ptr<ImportFlow> BeginFlow(const ImportQuery& query, const HttpRequest& head) WEIR_REQUIRES(mutex_);
   void RunReaper();
-  void RetireThoseThatAreOver(std::unique_lock<std::mutex>& lock);
+  std::vector<Flow> TakeThoseThatAreOver() WEIR_REQUIRES(mutex_);
   int64_t ThrottledNs() const;
 
   std::optional<RelayServices> services_;
@@ -93,12 +93,13 @@ class ImportService final : public RelayPlugin {
   RunningLimit exports_{kMostAtOnce};
   std::atomic<uint64_t> last_party_{kFirstParty};
 
-  mutable std::mutex mutex_;  // guards the members that follow
-  std::condition_variable changed_;
-  std::vector<Flow> flows_;
-  std::vector<std::weak_ptr<const ExportSession>> sessions_;  // sessions that run, and some that have ended
-  bool look_ = false;                                         // true if the reaper should look for flows that are over
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<Flow> flows_ WEIR_GUARDED_BY(mutex_);
+  // The sessions that run, and some that have ended.
+  std::vector<std::weak_ptr<const ExportSession>> sessions_ WEIR_GUARDED_BY(mutex_);
+  bool look_ WEIR_GUARDED_BY(mutex_) = false;  // true if the reaper should look for flows that are over
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread reaper_;
 };
 

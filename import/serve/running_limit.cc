@@ -3,7 +3,7 @@
 namespace weir {
 
 std::unique_ptr<RunningLimit::Slot> RunningLimit::Take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (running_ >= most_) return nullptr;
   auto slot = std::make_unique<Slot>(*this);
   ++running_;
@@ -11,18 +11,18 @@ std::unique_ptr<RunningLimit::Slot> RunningLimit::Take() {
 }
 
 uint64_t RunningLimit::running() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return running_;
 }
 
 void RunningLimit::WaitForNone() {
-  std::unique_lock lock(mutex_);
-  none_.wait(lock, [this] { return running_ == 0; });
+  MutexLock lock(mutex_);
+  none_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return running_ == 0; });
 }
 
 // Notifies while mutex_ is locked, because the caller of WaitForNone may destroy this object when it gets the lock.
 void RunningLimit::GiveBack() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --running_;
   none_.notify_all();
 }

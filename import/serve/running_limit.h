@@ -6,7 +6,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -38,9 +39,9 @@ class RunningLimit {
   void GiveBack();
 
   const uint64_t most_;
-  mutable std::mutex mutex_;
-  std::condition_variable none_;
-  uint64_t running_ = 0;
+  mutable Mutex mutex_;
+  std::condition_variable_any none_;
+  uint64_t running_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

@@ -330,7 +330,7 @@ Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint re
 
 std::unique_ptr<EventParser> EventPipeline::TakeParser() {
   {
-    const std::lock_guard lock(parsers_mutex_);
+    const MutexLock lock(parsers_mutex_);
     if (!parsers_.empty()) {
       std::unique_ptr<EventParser> parser = std::move(parsers_.back());
       parsers_.pop_back();
@@ -341,7 +341,7 @@ std::unique_ptr<EventParser> EventPipeline::TakeParser() {
 }
 
 void EventPipeline::PutBack(std::unique_ptr<EventParser> parser) {
-  const std::lock_guard lock(parsers_mutex_);
+  const MutexLock lock(parsers_mutex_);
   parsers_.push_back(std::move(parser));
 }
 

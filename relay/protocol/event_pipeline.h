@@ -17,13 +17,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/protocol/identity.h"
 #include "relay/protocol/relay_context.h"
@@ -125,8 +125,8 @@ class EventPipeline {
   RemovalDebts debts_;
   WriteHealth write_health_;
 
-  std::mutex parsers_mutex_;
-  std::vector<std::unique_ptr<EventParser>> parsers_;
+  Mutex parsers_mutex_;
+  std::vector<std::unique_ptr<EventParser>> parsers_ WEIR_GUARDED_BY(parsers_mutex_);
 
   GroupCommit commit_;  // the last member, because its thread uses the other members
 };

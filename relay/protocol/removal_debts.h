@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
+#include "config/mutex.h"
 #include "relay/account/work.h"
 #include "throttle/admission.h"
 
@@ -21,8 +21,8 @@ class RemovalDebts {
   Work Take(const Party& party);
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, Work> of_groups_;
+  Mutex mutex_;
+  std::unordered_map<uint64_t, Work> of_groups_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

@@ -6,7 +6,7 @@
 namespace weir {
 
 std::unique_ptr<ScanTurns::Place> ScanTurns::TryEnter(uint64_t group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Line& line = lines_[group];
   if (line.running == kMostAtOnce) return nullptr;
   std::unique_ptr<Place> place(new Place(*this, group, nullptr));
@@ -16,7 +16,7 @@ std::unique_ptr<ScanTurns::Place> ScanTurns::TryEnter(uint64_t group) {
 
 std::unique_ptr<ScanTurns::Place> ScanTurns::Enter(uint64_t group, std::function<void()> on_turn) {
   std::unique_ptr<Place> place(new Place(*this, group, std::move(on_turn)));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Line& line = lines_[group];
   if (line.running < kMostAtOnce) {
     ++line.running;
@@ -28,7 +28,7 @@ std::unique_ptr<ScanTurns::Place> ScanTurns::Enter(uint64_t group, std::function
 }
 
 void ScanTurns::Leave(Place& place) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = lines_.find(place.group_);
   Line& line = found->second;
   if (place.on_turn_) {
@@ -44,7 +44,7 @@ void ScanTurns::Leave(Place& place) {
 }
 
 size_t ScanTurns::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t waiting = 0;
   for (const auto& [group, line] : lines_) waiting += line.waiting.size();
   return waiting;

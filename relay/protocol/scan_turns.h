@@ -13,8 +13,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
+
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -37,7 +38,9 @@ class ScanTurns {
 
     ScanTurns& turns_;
     const uint64_t group_;
-    std::function<void()> on_turn_;  // protected by turns_.mutex_; null once the scan has its turn
+    // Null once the scan has its turn. turns_.mutex_ protects it. It is not annotated, because the analysis does not
+    // see that the functions of ScanTurns lock that mutex.
+    std::function<void()> on_turn_;
   };
 
   // Returns a turn of the address `group` (Party::group), or null if other scans of the address have all turns.
@@ -58,8 +61,8 @@ class ScanTurns {
   };
   void Leave(Place& place);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<uint64_t, Line> lines_;
+  mutable Mutex mutex_;
+  std::unordered_map<uint64_t, Line> lines_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

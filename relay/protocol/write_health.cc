@@ -12,7 +12,7 @@ constexpr Duration kFailureLasts = std::chrono::seconds(10);
 }  // namespace
 
 void WriteHealth::Note(const Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!status.ok()) {
     last_failure_ = clock_.Now();
     failure_ = status;
@@ -24,12 +24,12 @@ void WriteHealth::Note(const Status& status) {
 }
 
 Status WriteHealth::LastWrite() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return clock_.Now() - last_failure_ < kFailureLasts ? last_write_ : Status();
 }
 
 std::string WriteHealth::LastFailure() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (failure_.ok()) return "none";
   return InWords(clock_.Now() - last_failure_) + " ago: " + failure_.message();
 }

@@ -3,10 +3,10 @@
 // Threads: any thread may call any function.
 #pragma once
 
-#include <mutex>
 #include <string>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 
 namespace weir {
@@ -27,10 +27,10 @@ class WriteHealth {
 
  private:
   const Clock& clock_;
-  mutable std::mutex mutex_;  // guards the members below
-  Status last_write_;
-  Status failure_;            // the status of the newest write that failed; ok if none has failed
-  TimePoint last_failure_{};  // the time at which it failed
+  mutable Mutex mutex_;
+  Status last_write_ WEIR_GUARDED_BY(mutex_);
+  Status failure_ WEIR_GUARDED_BY(mutex_);  // the status of the newest write that failed; ok if none has failed
+  TimePoint last_failure_ WEIR_GUARDED_BY(mutex_) = {};  // the time at which it failed
 };
 
 }  // namespace weir

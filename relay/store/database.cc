@@ -263,13 +263,13 @@ Status Database::WriteFormat() {
 
 void Database::SetLastSerial(uint64_t serial) {
   const rocksdb::SequenceNumber sequence = db_->GetLatestSequenceNumber();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   told_at_ = sequence;
   last_serial_ = serial;
 }
 
 std::optional<uint64_t> Database::LastSerialAt(rocksdb::SequenceNumber sequence) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return told_at_ == sequence ? last_serial_ : std::nullopt;
 }
 

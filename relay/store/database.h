@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "monitors/rocksdb_options.h"
 #include "relay/process/lock_file.h"
@@ -79,9 +79,9 @@ class Database {
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
 
-  mutable std::mutex mutex_;
-  rocksdb::SequenceNumber told_at_ = 0;  // RocksDB's sequence number when last_serial_ was set
-  std::optional<uint64_t> last_serial_;
+  mutable Mutex mutex_;
+  rocksdb::SequenceNumber told_at_ WEIR_GUARDED_BY(mutex_) = 0;  // RocksDB's sequence number when last_serial_ was set
+  std::optional<uint64_t> last_serial_ WEIR_GUARDED_BY(mutex_);
 };
 
 // A RocksDB snapshot: all reads with its ReadOptions() see the database as it was when the snapshot was made. The

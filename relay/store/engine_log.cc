@@ -43,13 +43,13 @@ EngineLog::~EngineLog() { CloseFile(); }
 
 void EngineLog::Logv(const char* format, va_list arguments) {
   const std::string line = Formatted(format, arguments);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cut_replay_.empty() && line.find(kDropping) != line.npos && !IsOfATornEnd(line)) cut_replay_ = line;
   Append(line);
 }
 
 std::string EngineLog::cut_replay() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cut_replay_;
 }
 

@@ -11,10 +11,10 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <mutex>
 #include <string>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -34,14 +34,14 @@ class EngineLog final : public rocksdb::Logger {
   std::string cut_replay() const;
 
  private:
-  void Append(const std::string& line);
-  bool OpenFile();
-  void CloseFile();
+  void Append(const std::string& line) WEIR_REQUIRES(mutex_);
+  bool OpenFile() WEIR_REQUIRES(mutex_);
+  void CloseFile() WEIR_REQUIRES(mutex_);
 
   const std::string path_;
-  mutable std::mutex mutex_;
-  std::FILE* file_ = nullptr;
-  std::string cut_replay_;
+  mutable Mutex mutex_;
+  std::FILE* file_ WEIR_GUARDED_BY(mutex_) = nullptr;
+  std::string cut_replay_ WEIR_GUARDED_BY(mutex_);
 };
 
 // Returns the newest line in a directory's LOG about a corrupt file. Returns an empty string if there is none from the

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/account/work.h"
 #include "relay/nostr/event.h"
@@ -198,9 +199,9 @@ class EventStore {
 };
 
 // Returns the result of `work()`, or an error if it throws a std::exception, for example because memory runs out. Meant
-// for threads that must not end.
+// for threads that must not end. The locks are not checked here, because `work` may need a mutex that the caller holds.
 template <typename Value, typename Do>
-Result<Value> FaultsAsErrors(Do&& work) {
+Result<Value> FaultsAsErrors(Do&& work) WEIR_UNCHECKED_LOCKS {
   try {
     return work();
   } catch (const std::exception& e) {

@@ -58,9 +58,12 @@ void GroupCommit::Run() {
 // after Stop, when no submission is left.
 bool GroupCommit::SleepUntilThereIsWork() {
   const bool may_remove = removals_.MayGoOn();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (may_remove) ResumeDeletions();
-  const auto has_work = [this] { return !waiting_.empty() || !waiting_bulk_.empty() || stopping_; };
+  const auto has_work = [this]() WEIR_REQUIRES(mutex_) {
+    if (stopping_) return true;
+    return !waiting_.empty() || !waiting_bulk_.empty();
+  };
   const bool wants_to_remove = removals_.owes() || !begun_.empty();
   if (!has_work() && !(wants_to_remove && may_remove)) {
     sleeping_ = true;
@@ -107,7 +110,7 @@ void GroupCommit::Write() {
   const size_t count = saved.ok() ? saved.value() : taken_.size();
   const Submissions settled = Submissions(taken_).first(count);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++stats_.writes;
     if (!saved.ok()) stats_.failed += count;
     EndTurns(settled);
@@ -125,14 +128,13 @@ void GroupCommit::Write() {
   results_.clear();
 }
 
-// REQUIRES: mutex_ is held. Charges the work of removals here, because it was not known before.
+// Charges the work of removals here, because it was not known before.
 void GroupCommit::EndTurns(Submissions over) {
   for (const std::shared_ptr<Submission>& s : over)
     waiting_.End(s->party, s->work, s->work + s->result.removal - std::min(s->result.removal, s->paid));
 }
 
-// REQUIRES: mutex_ is held. A submission that had a write is charged for that write; only then do others come before
-// it.
+// A submission that had a write is charged for that write; only then do others come before it.
 void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) {
   const Work pays = had_a_write ? limits_.max_work : 0;
   waiting_.PutBack(s->party, std::shared_ptr(s), s->work, pays);
@@ -146,7 +148,7 @@ void GroupCommit::PutBack(size_t settled) {
     const bool is_begun = settled < left && results_[settled].tags_done > 0;
     if (is_begun) removals_.Charge(limits_.max_work);
     const bool has_to_wait = is_begun && !removals_.MayGoOn();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (; left > settled; --left) {
       const bool is_first = left == settled + 1;
       if (is_first && is_begun && stopping_) return Status::Error(kShuttingDown);
@@ -162,7 +164,7 @@ void GroupCommit::PutBack(size_t settled) {
   if (all.ok()) return;
   const Submissions refused = Submissions(taken_).subspan(settled, left - settled);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     EndTurns(refused);
   }
   Refuse(refused, all.status());
@@ -180,7 +182,7 @@ void GroupCommit::WriteBulk() {
     write->events = write->events.subspan(saved.value());
     write->results = write->results.subspan(saved.value());
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (saved.ok()) stats_.bulk_events += saved.value();
   if (saved.ok() && !write->events.empty() && !stopping_) return waiting_bulk_.splice(waiting_bulk_.begin(), bulk_);
   bulk_.clear();
@@ -193,16 +195,16 @@ void GroupCommit::WriteBulk() {
   Settle(write, Status());
 }
 
-// REQUIRES: mutex_ is held. Once it is released, SaveBulk may return and destroy `write`.
+// Once mutex_ is released, SaveBulk may return and destroy `write`.
 void GroupCommit::Settle(BulkWrite* write, Status status) {
   write->status = std::move(status);
   write->done = true;
   bulk_settled_.notify_all();
 }
 
-// REQUIRES: mutex_ is held. Deletions for which there is no memory now are resumed later.
+// Deletions for which there is no memory now are resumed later.
 void GroupCommit::ResumeDeletions() {
-  (void)FaultsAsErrors<bool>([this] {
+  (void)FaultsAsErrors<bool>([this]() WEIR_REQUIRES(mutex_) {
     for (; !begun_.empty(); begun_.pop_back()) PutBackOne(begun_.back(), true);
     return true;
   });
@@ -221,7 +223,7 @@ void GroupCommit::Tell(Submissions settled, const Status& status) const {
 
 void GroupCommit::Refuse(Submissions submissions, const Status& why) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stats_.failed += submissions.size();
   }
   Tell(submissions, why);
@@ -229,9 +231,9 @@ void GroupCommit::Refuse(Submissions submissions, const Status& why) {
 
 void GroupCommit::Submit(Submissions submissions) {
   if (submissions.empty()) return;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stats_.events += submissions.size();
-  const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
+  const Result<bool> all = FaultsAsErrors<bool>([&]() WEIR_REQUIRES(mutex_) -> Result<bool> {
     if (stopping_) return Status::Error(kShuttingDown);
     for (; !submissions.empty(); submissions = submissions.subspan(1)) {
       const Submission& next = *submissions.front();
@@ -250,7 +252,7 @@ Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult
   if (events.empty()) return Status();
   std::ranges::fill(results, SaveResult());
   BulkWrite write{.events = events, .results = results, .status = {}};
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return Status::Error(kShuttingDown);
   waiting_bulk_.push_back(&write);
   if (std::exchange(sleeping_, false)) wake_up_.notify_one();
@@ -260,17 +262,17 @@ Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult
 
 void GroupCommit::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (BulkWrite* write : std::exchange(waiting_bulk_, {})) Settle(write, Status::Error(kShuttingDown));
   }
   wake_up_.notify_one();
-  const std::lock_guard lock(join_mutex_);
+  const MutexLock lock(join_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
 GroupCommitStats GroupCommit::Stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   GroupCommitStats stats = stats_;
   stats.bulk_waiting = waiting_bulk_.size();
   removals_.AddTo(&stats);

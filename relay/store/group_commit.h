@@ -22,13 +22,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "relay/account/turns.h"
 #include "relay/store/event_store.h"
@@ -111,15 +111,15 @@ class GroupCommit {
 
   void Run();
   bool SleepUntilThereIsWork();
-  void Take();
-  bool BulkIsNext() const;
+  void Take() WEIR_REQUIRES(mutex_);
+  bool BulkIsNext() const WEIR_REQUIRES(mutex_);
   void Write();
-  void EndTurns(Submissions over);
-  void PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write);
+  void EndTurns(Submissions over) WEIR_REQUIRES(mutex_);
+  void PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) WEIR_REQUIRES(mutex_);
   void PutBack(size_t settled);
   void WriteBulk();
-  void Settle(BulkWrite* write, Status status);
-  void ResumeDeletions();
+  void Settle(BulkWrite* write, Status status) WEIR_REQUIRES(mutex_);
+  void ResumeDeletions() WEIR_REQUIRES(mutex_);
   void Tell(Submissions settled, const Status& status) const;
   void Refuse(Submissions submissions, const Status& why);
 
@@ -128,14 +128,14 @@ class GroupCommit {
   const GroupCommitLimits limits_;
   const WallClock& clock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_up_;
-  std::condition_variable bulk_settled_;
-  Turns<std::shared_ptr<Submission>> waiting_;
-  std::list<BulkWrite*> waiting_bulk_;
-  bool sleeping_ = false;
-  bool stopping_ = false;
-  GroupCommitStats stats_;
+  mutable Mutex mutex_;
+  std::condition_variable_any wake_up_;
+  std::condition_variable_any bulk_settled_;
+  Turns<std::shared_ptr<Submission>> waiting_ WEIR_GUARDED_BY(mutex_);
+  std::list<BulkWrite*> waiting_bulk_ WEIR_GUARDED_BY(mutex_);
+  bool sleeping_ WEIR_GUARDED_BY(mutex_) = false;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  GroupCommitStats stats_ WEIR_GUARDED_BY(mutex_);
 
   // The members below are used on the commit thread only.
   std::vector<std::shared_ptr<Submission>> taken_;
@@ -146,8 +146,8 @@ class GroupCommit {
   PacedRemovals removals_;
   uint32_t writes_since_bulk_ = 0;
 
-  std::mutex join_mutex_;
-  std::thread thread_;  // the last member, because it uses the others
+  Mutex join_mutex_;
+  std::thread thread_ WEIR_GUARDED_BY(join_mutex_);  // the last member, because it uses the others
 };
 
 }  // namespace weir

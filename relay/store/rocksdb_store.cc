@@ -74,7 +74,7 @@ Status RocksDbStore::Failed(const rocksdb::Status& status) {
 }
 
 Status RocksDbStore::Stuck() const {
-  const std::lock_guard lock(stuck_mutex_);
+  const MutexLock lock(stuck_mutex_);
   return stuck_;
 }
 
@@ -100,7 +100,7 @@ Status RocksDbStore::Resume() {
   }
   Status error = DatabaseError("cannot save", status);
   if (NeedsRestart(status)) {
-    const std::lock_guard lock(stuck_mutex_);
+    const MutexLock lock(stuck_mutex_);
     stuck_ = error;
   }
   return error;

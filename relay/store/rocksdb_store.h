@@ -11,10 +11,10 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/settings.h"
 #include "config/status.h"
 #include "monitors/rocksdb_options.h"
@@ -116,8 +116,8 @@ class RocksDbStore final : public EventStore {
   std::unique_ptr<Expiry> expiry_;
   std::unique_ptr<IdleMerge> idle_merge_;
 
-  mutable std::mutex stuck_mutex_;
-  Status stuck_;
+  mutable Mutex stuck_mutex_;
+  Status stuck_ WEIR_GUARDED_BY(stuck_mutex_);
   std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   // The counters that were written last.
   std::atomic<uint64_t> events_;

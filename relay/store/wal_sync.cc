@@ -7,7 +7,7 @@ WalSync::WalSync(rocksdb::DB* db, std::chrono::milliseconds interval)
 
 WalSync::~WalSync() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_one();
@@ -15,17 +15,17 @@ WalSync::~WalSync() {
 }
 
 void WalSync::Written() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!written_) changed_.notify_one();
   written_ = true;
 }
 
 void WalSync::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
-    changed_.wait(lock, [this] { return written_ || stop_; });
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return written_ || stop_; });
     // Writes that are made during this wait share the sync.
-    changed_.wait_for(lock, interval_, [this] { return stop_; });
+    changed_.wait_for(lock, interval_, [this]() WEIR_REQUIRES(mutex_) { return stop_; });
     if (!written_) continue;
     written_ = false;
     lock.unlock();

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "config/mutex.h"
 #include "rocksdb/db.h"
 
 namespace weir {
@@ -29,10 +29,10 @@ class WalSync {
 
   rocksdb::DB* const db_;
   const std::chrono::milliseconds interval_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool written_ = false;  // there are writes that are not synced
-  bool stop_ = false;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool written_ WEIR_GUARDED_BY(mutex_) = false;  // there are writes that are not synced
+  bool stop_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

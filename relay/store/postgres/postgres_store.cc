@@ -147,7 +147,7 @@ void PostgresStore::Count(const PostgresEdit& edit) {
 // was lost.
 void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
   if (edit.serial_before() > origin.serial && &origin == &origin_) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     unknown_news_.emplace_back(origin.serial, edit.serial_before());
   }
   origin.serial = std::max(origin.serial, edit.last_serial());
@@ -329,13 +329,13 @@ Status PostgresStore::ScanAll(const Moment& after, const Moment& until,
 }
 
 std::optional<PostgresStore::Range> PostgresStore::UnknownNews() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (unknown_news_.empty()) return {};
   return unknown_news_.front();
 }
 
 void PostgresStore::LetGoOfUnknownNews(uint64_t until) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Range& oldest = unknown_news_.front();
   oldest.first = until;
   if (until >= oldest.second) unknown_news_.pop_front();

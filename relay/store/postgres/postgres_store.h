@@ -17,12 +17,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/schema.h"
 #include "relay/store/postgres/session_pool.h"
@@ -142,8 +142,8 @@ class PostgresStore final : public EventStore {
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
   bool has_saved_ = false;      // a save has locked all origins since this process last took a name
   std::function<void()> tell_;  // set by OnSaved
-  mutable std::mutex mutex_;    // protects unknown_news_
-  std::deque<Range> unknown_news_;
+  mutable Mutex mutex_;
+  std::deque<Range> unknown_news_ WEIR_GUARDED_BY(mutex_);
   std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
   std::atomic<uint64_t> events_ = 0;

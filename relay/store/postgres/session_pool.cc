@@ -7,9 +7,9 @@ namespace weir {
 Result<SessionPool::Lease> SessionPool::Take() {
   std::unique_ptr<PostgresSession> session;
   {
-    std::unique_lock lock(mutex_);
-    if (!put_back_.wait_for(lock, patience_, [this] { return !idle_.empty() || to_make_ > 0; }))
-      return Status::Error("PostgreSQL: all connections are in use");
+    MutexLock lock(mutex_);
+    const auto is_free = [this]() WEIR_REQUIRES(mutex_) { return !idle_.empty() || to_make_ > 0; };
+    if (!put_back_.wait_for(lock, patience_, is_free)) return Status::Error("PostgreSQL: all connections are in use");
     if (idle_.empty()) {
       session = std::make_unique<PostgresSession>(conninfo_);
       --to_make_;
@@ -28,7 +28,7 @@ Result<SessionPool::Lease> SessionPool::Take() {
 
 void SessionPool::PutBack(std::unique_ptr<PostgresSession> session) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(session));
   }
   put_back_.notify_one();

@@ -6,11 +6,11 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/wire/postgres/postgres_session.h"
 
 namespace weir {
@@ -52,10 +52,10 @@ class SessionPool {
 
   const std::string conninfo_;
   const Duration patience_;
-  std::mutex mutex_;
-  std::condition_variable put_back_;
-  std::vector<std::unique_ptr<PostgresSession>> idle_;
-  size_t to_make_;  // number of sessions that may still be made
+  Mutex mutex_;
+  std::condition_variable_any put_back_;
+  std::vector<std::unique_ptr<PostgresSession>> idle_ WEIR_GUARDED_BY(mutex_);
+  size_t to_make_ WEIR_GUARDED_BY(mutex_);  // number of sessions that may still be made
 };
 
 template <typename Value, typename Do>

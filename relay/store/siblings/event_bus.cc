@@ -47,7 +47,7 @@ EventBus::EventBus(std::unique_ptr<BusWire> wire, BusListener listener, Duration
 
 EventBus::~EventBus() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   Signal();
@@ -62,7 +62,7 @@ void EventBus::Signal() const {
 
 void EventBus::Wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(wakes_, true)) return;
   }
   Signal();
@@ -70,7 +70,7 @@ void EventBus::Wake() {
 
 void EventBus::Share(std::string_view json) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (json.size() + kSenderBytes + 1 > wire_->max_message_bytes()) {
       ++stats_.too_large;
       if (!std::exchange(said_too_large_, true))
@@ -92,7 +92,7 @@ void EventBus::Share(std::string_view json) {
 }
 
 BusStats EventBus::Stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -136,7 +136,7 @@ bool EventBus::SleepUntilThereIsWork() {
     (void)poll(sockets.data(), sockets.size(), std::max(0, static_cast<int>(left.count())));
     uint64_t count = 0;
     (void)!read(wake_up_, &count, sizeof(count));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     if (!failed_ || Clock::System().Now() >= until) return true;
   }
@@ -147,7 +147,7 @@ Status EventBus::SendAll() {
     std::vector<std::string> messages;
     size_t events = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (std::exchange(wakes_, false)) messages.push_back(sender_ + kWakes);
       events = std::min(waiting_.size(), kSentAtOnce);
       const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(events);
@@ -160,7 +160,7 @@ Status EventBus::SendAll() {
     if (messages.empty()) return {};
     Status sent = wire_->Send(messages, patience_);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       (sent.ok() ? stats_.sent : stats_.lost) += events;
     }
     if (sent.ok()) continue;
@@ -184,7 +184,7 @@ Status EventBus::ReceiveAll() {
     listener_.on_event(message.substr(kSenderBytes + 1));
   });
   if (wakes) listener_.on_wake();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stats_.received += events;
   return received;
 }
@@ -197,7 +197,7 @@ void EventBus::NoteStatus(const Status& status) {
         wire_->name(), status.message());
   if (status.ok() && failed_) spdlog::info("relays that share the store are reached by {} again", wire_->name());
   failed_ = !status.ok();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stats_.is_up = !failed_;
   if (!failed_) return;
   stats_.lost += waiting_.size();

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/store/siblings/bus_wire.h"
 
 namespace weir {
@@ -80,13 +80,13 @@ class EventBus {
   const std::string sender_;  // a random token at the start of each message, by which the bus recognises its own
   int wake_up_ = -1;          // an eventfd
 
-  mutable std::mutex mutex_;
-  bool stopping_ = false;
-  bool wakes_ = false;                // true if Wake was called and its message has not been sent
-  std::vector<std::string> waiting_;  // messages with events that have to be sent
-  uint64_t waiting_bytes_ = 0;        // bytes of the events in waiting_
-  BusStats stats_;
-  bool said_too_large_ = false;  // true once the warning was logged
+  mutable Mutex mutex_;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  bool wakes_ WEIR_GUARDED_BY(mutex_) = false;  // true if Wake was called and its message has not been sent
+  std::vector<std::string> waiting_ WEIR_GUARDED_BY(mutex_);  // messages with events that have to be sent
+  uint64_t waiting_bytes_ WEIR_GUARDED_BY(mutex_) = 0;        // bytes of the events in waiting_
+  BusStats stats_ WEIR_GUARDED_BY(mutex_);
+  bool said_too_large_ WEIR_GUARDED_BY(mutex_) = false;  // true once the warning was logged
 
   // Only thread_ uses the members from here to probed_at_.
   bool failed_ = false;                 // true if the last step failed; the next step then connects again

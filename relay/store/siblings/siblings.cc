@@ -54,7 +54,7 @@ Siblings::Siblings(PostgresStore& store, Moment since, const SiblingsSettings& s
     : store_(store), listener_(std::move(listener)), news_(store, std::move(since)), parser_(listener_.limits) {
   BusListener from_bus;
   from_bus.on_wake = [this] {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     inbox_->is_woken = true;
     inbox_->changed.notify_all();
   };
@@ -72,7 +72,7 @@ Siblings::~Siblings() {
 
 void Siblings::Stop() {
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     inbox_->stopping = true;
     inbox_->changed.notify_all();
   }
@@ -81,7 +81,7 @@ void Siblings::Stop() {
 
 SiblingsStats Siblings::Stats() const {
   const BusStats bus = bus_->Stats();
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   SiblingsStats stats = inbox_->stats;
   stats.bus.is_up = bus.is_up;
   stats.bus.sent = bus.sent;
@@ -92,7 +92,7 @@ SiblingsStats Siblings::Stats() const {
 }
 
 void Siblings::OnEvent(std::string_view json) {
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   if (inbox_->ephemeral_bytes + json.size() > EventBus::kMostWaitingBytes) {
     ++inbox_->stats.bus.lost;
     return;
@@ -116,9 +116,11 @@ void Siblings::Run() {
 
 // Waits until there are new events or kLookEvery has passed. Returns false if the thread has to stop.
 bool Siblings::SleepUntilThereIsNews() {
-  std::unique_lock lock(inbox_->mutex);
+  MutexLock lock(inbox_->mutex);
   inbox_->changed.wait_for(lock, news_.more() ? std::chrono::milliseconds(0) : kLookEvery,
-                           [this] { return inbox_->stopping || inbox_->is_woken || !inbox_->ephemeral.empty(); });
+                           [this]() WEIR_REQUIRES(inbox_->mutex) {
+                             return inbox_->stopping || inbox_->is_woken || !inbox_->ephemeral.empty();
+                           });
   inbox_->is_woken = false;
   return !inbox_->stopping;
 }
@@ -126,7 +128,7 @@ bool Siblings::SleepUntilThereIsNews() {
 // Takes only some of the events, so that stored events do not wait until the signatures of all ephemeral events are
 // verified.
 std::vector<std::string> Siblings::TakeEphemeral() {
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   std::vector<std::string> taken;
   uint64_t bytes = 0;
   while (!inbox_->ephemeral.empty() && taken.size() < kEphemeralAtOnce && bytes < kEphemeralBytesAtOnce) {
@@ -161,7 +163,7 @@ Status Siblings::ReadStored() {
         store_.origin().name);
   const size_t count = events.value().size();
   Deliver(std::move(events).value());
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   inbox_->stats.events += count;
   return {};
 }
@@ -169,16 +171,16 @@ Status Siblings::ReadStored() {
 void Siblings::Deliver(std::vector<SharedEvent> events) {
   if (events.empty()) return;
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     inbox_->delivers = true;
   }
   listener_.deliver(std::move(events), [inbox = inbox_] {
-    const std::lock_guard lock(inbox->mutex);
+    const MutexLock lock(inbox->mutex);
     inbox->delivers = false;
     inbox->changed.notify_all();
   });
-  std::unique_lock lock(inbox_->mutex);
-  inbox_->changed.wait(lock, [this] { return inbox_->stopping || !inbox_->delivers; });
+  MutexLock lock(inbox_->mutex);
+  inbox_->changed.wait(lock, [this]() WEIR_REQUIRES(inbox_->mutex) { return inbox_->stopping || !inbox_->delivers; });
 }
 
 void Siblings::ReadSizes() {
@@ -195,7 +197,7 @@ void Siblings::NoteStatus(const Status& status) {
                  status.message());
   if (status.ok() && failed_) spdlog::info("what other relays save is read again");
   failed_ = !status.ok();
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   inbox_->stats.reads = status.ok();
 }
 

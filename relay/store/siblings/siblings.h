@@ -15,11 +15,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "config/mutex.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/store/postgres/postgres_news.h"
 #include "relay/store/siblings/event_bus.h"
@@ -71,14 +71,14 @@ class Siblings {
  private:
   // The data that the threads share. It outlives this object if a delivery has not called `done` yet.
   struct Inbox {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool stopping = false;
-    bool is_woken = false;              // true if the bus has announced saved events
-    bool delivers = false;              // true if a delivery has not called `done` yet
-    std::deque<std::string> ephemeral;  // unchecked JSON from the bus
-    uint64_t ephemeral_bytes = 0;
-    SiblingsStats stats;
+    Mutex mutex;
+    std::condition_variable_any changed;
+    bool stopping WEIR_GUARDED_BY(mutex) = false;
+    bool is_woken WEIR_GUARDED_BY(mutex) = false;              // true if the bus has announced saved events
+    bool delivers WEIR_GUARDED_BY(mutex) = false;              // true if a delivery has not called `done` yet
+    std::deque<std::string> ephemeral WEIR_GUARDED_BY(mutex);  // unchecked JSON from the bus
+    uint64_t ephemeral_bytes WEIR_GUARDED_BY(mutex) = 0;
+    SiblingsStats stats WEIR_GUARDED_BY(mutex);
   };
 
   // Throws if the constructor of EventBus throws.
