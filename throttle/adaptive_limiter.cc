@@ -118,8 +118,7 @@ void AdaptiveLimiter::Run() {
     if (stopping_) return;
     const Duration pause = std::min(next, next_wake_) - clock_.Now();
     if (pause > Duration::zero()) {
-      wake_up_.wait_for(lock, pause,
-                        [&]() WEIR_REQUIRES(thread_mutex_) { return stopping_ || next_wake_ < next; });
+      wake_up_.wait_for(lock, pause, [&]() WEIR_REQUIRES(thread_mutex_) { return stopping_ || next_wake_ < next; });
     }
   }
 }

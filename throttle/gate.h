@@ -117,8 +117,7 @@ class Gate : private AdmissionSource {
   virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
   // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
   // it. Returns at least the longest wait of the class if no prediction is possible.
-  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const
-      WEIR_REQUIRES(mutex_) = 0;
+  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const WEIR_REQUIRES(mutex_) = 0;
   // Updates the limits before the gate admits waiting requests.
   virtual void Refill(TimePoint) WEIR_REQUIRES(mutex_) {}
 
