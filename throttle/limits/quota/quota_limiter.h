@@ -162,7 +162,7 @@ class QuotaLimiter {
   struct Question;
   struct Waiting;
 
-  void Use(QuotaConfig config);
+  void Use(QuotaConfig config) WEIR_REQUIRES(stating_mutex_);
   static ModelQuota CutDown(const ModelQuota& quota);  // reduces the amounts to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
