@@ -62,21 +62,21 @@ LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings
     : probe_(std::move(probe)), settings_(settings), clock_(clock) {}
 
 void LoadMonitor::Start() {
-  std::lock_guard lifecycle(lifecycle_mutex_);
+  const MutexLock lifecycle(lifecycle_mutex_);
   if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 void LoadMonitor::Stop() {
-  std::lock_guard lifecycle(lifecycle_mutex_);
+  const MutexLock lifecycle(lifecycle_mutex_);
   thread_ = std::jthread();
 }
 
 // The interval follows the machine's clock, whichever clock stamps the samples: a manual clock that stands still must
 // not stop the sampling.
 void LoadMonitor::Run(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   auto next = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     (void)SampleOnce();  // LastError keeps the result
@@ -87,7 +87,7 @@ void LoadMonitor::Run(const std::stop_token& stop) {
 }
 
 Status LoadMonitor::SampleOnce() {
-  std::lock_guard probing(probe_mutex_);
+  const MutexLock probing(probe_mutex_);
   LoadSample sample;
   Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
   if (sampled.ok()) sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
@@ -95,13 +95,13 @@ Status LoadMonitor::SampleOnce() {
   // The sample has the time of the answer, because a server may take long to answer.
   sample.time = clock_.Now();
   {
-    std::lock_guard lock(sample_mutex_);
+    const MutexLock lock(sample_mutex_);
     if (sampled.ok()) sample_ = sample;
     last_error_ = sampled;
   }
   if (flush_asked_.exchange(false)) {
     const Status flushed = WithoutThrowing("threw", [&] { return probe_->Flush(); });
-    std::lock_guard lock(sample_mutex_);
+    const MutexLock lock(sample_mutex_);
     if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }
   // This comes before the purge, because the pages of a shrunk cache stay with the allocator until then.
@@ -121,24 +121,24 @@ Status LoadMonitor::SampleProcess(LoadSample* sample) {
   Status sampled = probe_->ProbeProcess(sample);
   if (sampled.ok()) sampled = CheckSample(*sample);
   if (!sampled.ok() || sample->signal_count == 0) return sampled;
-  std::lock_guard lock(sample_mutex_);
+  const MutexLock lock(sample_mutex_);
   process_sample_ = *sample;
   process_sample_.time = clock_.Now();
   return sampled;
 }
 
 LoadSample LoadMonitor::ProcessSample() const {
-  std::lock_guard lock(sample_mutex_);
+  const MutexLock lock(sample_mutex_);
   return process_sample_;
 }
 
 LoadSample LoadMonitor::Sample() const {
-  std::lock_guard lock(sample_mutex_);
+  const MutexLock lock(sample_mutex_);
   return sample_;
 }
 
 Status LoadMonitor::LastError() const {
-  std::lock_guard lock(sample_mutex_);
+  const MutexLock lock(sample_mutex_);
   return last_error_;
 }
 
@@ -152,7 +152,7 @@ double LoadMonitor::LoadLevel() const {
 }
 
 double LoadMonitor::MemoryPressure() const {
-  std::lock_guard lock(sample_mutex_);
+  const MutexLock lock(sample_mutex_);
   return sample_.memory_pressure;
 }
 

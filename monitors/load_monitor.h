@@ -9,10 +9,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "monitors/latency_window.h"
 #include "monitors/load_probe.h"
@@ -100,19 +100,19 @@ class LoadMonitor {
   LatencyWindow read_latencies_;
   LatencyWindow write_latencies_;
 
-  mutable std::mutex sample_mutex_;  // protects the next three members; never held while the probe runs
-  LoadSample sample_;
-  LoadSample process_sample_;
-  Status last_error_;
+  mutable Mutex sample_mutex_;  // never held while the probe runs
+  LoadSample sample_ WEIR_GUARDED_BY(sample_mutex_);
+  LoadSample process_sample_ WEIR_GUARDED_BY(sample_mutex_);
+  Status last_error_ WEIR_GUARDED_BY(sample_mutex_);
 
-  std::mutex probe_mutex_;  // held while the probe runs
+  Mutex probe_mutex_;  // held while the probe runs
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> release_asked_{false};
   std::atomic<double> cache_share_asked_{1};
-  double cache_share_ = 1;  // the share that the probe got last; protected by probe_mutex_
+  double cache_share_ WEIR_GUARDED_BY(probe_mutex_) = 1;  // the share that the probe got last
 
-  std::mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::jthread thread_;
+  Mutex lifecycle_mutex_;  // one Start or Stop at a time
+  std::jthread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };
 
 }  // namespace weir

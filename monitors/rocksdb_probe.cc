@@ -96,13 +96,13 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
 }
 
 void RocksDbProbe::Detach() {
-  std::lock_guard lock(db_mutex_);
+  const MutexLock lock(db_mutex_);
   db_ = nullptr;
   if (std::exchange(cache_share_, 1) < 1) block_cache_->SetCapacity(full_cache_bytes_);
 }
 
 Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
-  std::lock_guard lock(db_mutex_);
+  const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return Status::Error("database closed");
   if (Status status = ReadDatabase(); !status.ok()) return status;
   const Duration age = last_counters_ ? now - *last_counters_ : kCountersInterval;
@@ -344,12 +344,12 @@ void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {
   newest_.memory = use;
   newest_.memory_target_bytes = target_bytes_;
   newest_.own_bytes = own_.bytes();
-  std::lock_guard lock(details_mutex_);
+  const MutexLock lock(details_mutex_);
   details_ = newest_;
 }
 
 RocksDbDetails RocksDbProbe::Details() const {
-  std::lock_guard lock(details_mutex_);
+  const MutexLock lock(details_mutex_);
   return details_;
 }
 
@@ -362,7 +362,7 @@ bool RocksDbProbe::AdvisesToThrottleReads(const LoadSample& sample) const {
 }
 
 void RocksDbProbe::SetCacheShare(double share) {
-  std::lock_guard lock(db_mutex_);
+  const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return;
   cache_share_ = share;
   FitCache();
@@ -378,7 +378,7 @@ void RocksDbProbe::FitCache() {
 }
 
 Status RocksDbProbe::Flush() {
-  std::lock_guard lock(db_mutex_);
+  const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return Status::Error("database closed");
   rocksdb::FlushOptions options;
   options.wait = false;

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "config/mutex.h"
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
@@ -51,19 +51,19 @@ class RocksDbProbe final : public LoadProbe {
   };
 
   // Sets the cache's size to its present share, with room for its pinned bytes.
-  void FitCache();
+  void FitCache() WEIR_REQUIRES(db_mutex_);
   // Reads the cheap properties, at every sample.
-  Status ReadDatabase();
-  Status ReadFamily(Family* family);
-  Status CountRunsBelowL0(const Family& family, uint64_t* runs) const;
+  Status ReadDatabase() WEIR_REQUIRES(db_mutex_);
+  Status ReadFamily(Family* family) WEIR_REQUIRES(db_mutex_);
+  Status CountRunsBelowL0(const Family& family, uint64_t* runs) const WEIR_REQUIRES(db_mutex_);
   // Reads the expensive counters. Probe calls it once a second, or after 300 ms if L0 has changed.
-  Status ReadAllCounters();
-  void ReadMemoryParts(TimePoint now);
+  Status ReadAllCounters() WEIR_REQUIRES(db_mutex_);
+  void ReadMemoryParts(TimePoint now) WEIR_REQUIRES(db_mutex_);
 
-  void AddEngineSignals(TimePoint now, LoadSample* sample);
+  void AddEngineSignals(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
   void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
-  uint64_t Escapes() const;
-  void Publish(const LoadSample& sample, const MemoryUse& use);
+  uint64_t Escapes() const WEIR_REQUIRES(db_mutex_);
+  void Publish(const LoadSample& sample, const MemoryUse& use) WEIR_REQUIRES(db_mutex_);
 
   const RocksDbMonitorSettings settings_;
   const uint64_t target_bytes_;
@@ -71,27 +71,31 @@ class RocksDbProbe final : public LoadProbe {
   const std::shared_ptr<RocksDbListener> listener_;    // null: the database was not prepared
   const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: there is none, or the database was not prepared
   const size_t full_cache_bytes_;
-  double cache_share_ = 1;  // protected by db_mutex_
 
-  std::mutex db_mutex_;  // protects the members from here to details_mutex_; held while the database answers
-  rocksdb::DB* db_;
-  std::vector<Family> families_;
+  Mutex db_mutex_;  // held while the database answers
+  double cache_share_ WEIR_GUARDED_BY(db_mutex_) = 1;
+  rocksdb::DB* db_ WEIR_GUARDED_BY(db_mutex_);
+  std::vector<Family> families_ WEIR_GUARDED_BY(db_mutex_);
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
-  DiskRatio disk_ratio_;
-  LsmFacts sums_;              // sums over the families; the cumulative ones begin with the first sample
-  double left_memtables_ = 0;  // bytes of the program that left the memtables, up to a constant
-  MemoryProbe memory_;
-  WriteBurst burst_;
-  std::optional<TimePoint> last_counters_;
-  std::optional<TimePoint> last_table_readers_;
-  bool l0_changed_ = false;    // true if L0 lost files or got several flushes since the counters were read
-  uint64_t first_brakes_ = 0;  // RocksDB's count of slowdowns and stops at the first sample
-  uint64_t seen_brakes_ = 0;   // how often a sample found that RocksDB had begun to brake
-  bool braking_ = false;       // true if RocksDB braked at the last sample
-  RocksDbDetails newest_;      // becomes details_ when the sample is good
+  DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
+  // Sums over the families; the cumulative ones begin with the first sample.
+  LsmFacts sums_ WEIR_GUARDED_BY(db_mutex_);
+  // The bytes of the program that left the memtables, up to a constant.
+  double left_memtables_ WEIR_GUARDED_BY(db_mutex_) = 0;
+  MemoryProbe memory_ WEIR_GUARDED_BY(db_mutex_);
+  WriteBurst burst_ WEIR_GUARDED_BY(db_mutex_);
+  std::optional<TimePoint> last_counters_ WEIR_GUARDED_BY(db_mutex_);
+  std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);
+  // True if L0 lost files or got several flushes since the counters were read.
+  bool l0_changed_ WEIR_GUARDED_BY(db_mutex_) = false;
+  // RocksDB's count of slowdowns and stops at the first sample.
+  uint64_t first_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;
+  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // how often a sample found that RocksDB had begun to brake
+  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;      // true if RocksDB braked at the last sample
+  RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);     // becomes details_ when the sample is good
 
-  mutable std::mutex details_mutex_;
-  RocksDbDetails details_;
+  mutable Mutex details_mutex_;
+  RocksDbDetails details_ WEIR_GUARDED_BY(details_mutex_);
 };
 
 }  // namespace weir

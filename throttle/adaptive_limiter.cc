@@ -67,19 +67,19 @@ AdaptiveLimiter::AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& se
 AdaptiveLimiter::~AdaptiveLimiter() { Stop(); }
 
 void AdaptiveLimiter::Start() {
-  std::lock_guard lifecycle(lifecycle_mutex_);
+  const MutexLock lifecycle(lifecycle_mutex_);
   if (!settings_.enabled || thread_.joinable()) return;
   {
-    std::lock_guard lock(thread_mutex_);
+    const MutexLock lock(thread_mutex_);
     stopping_ = false;
   }
   thread_ = std::thread([this] { Run(); });
 }
 
 void AdaptiveLimiter::Stop() {
-  std::lock_guard lifecycle(lifecycle_mutex_);
+  const MutexLock lifecycle(lifecycle_mutex_);
   {
-    std::lock_guard lock(thread_mutex_);
+    const MutexLock lock(thread_mutex_);
     stopping_ = true;
     wake_up_.notify_one();
     let_go_.notify_all();
@@ -88,7 +88,7 @@ void AdaptiveLimiter::Stop() {
   write_gate_.RefuseAll("stopped");
   scan_gate_.RefuseAll("stopped");
   {
-    std::lock_guard lock(control_mutex_);
+    const MutexLock lock(control_mutex_);
     OpenGates("stopped");
     buyback_ = MemoryBuyback();
     monitor_.SetCacheShare(1);
@@ -101,7 +101,7 @@ void AdaptiveLimiter::Run() {
   bool sampled = false;
   while (true) {
     {
-      std::lock_guard lock(thread_mutex_);
+      const MutexLock lock(thread_mutex_);
       next_wake_ = TimePoint::max();
     }
     if (const TimePoint now = clock_.Now(); now >= next_tick) {
@@ -114,16 +114,18 @@ void AdaptiveLimiter::Run() {
     }
     const TimePoint next = std::min(next_tick, Pump());
 
-    std::unique_lock lock(thread_mutex_);
+    MutexLock lock(thread_mutex_);
     if (stopping_) return;
     const Duration pause = std::min(next, next_wake_) - clock_.Now();
-    if (pause > Duration::zero()) wake_up_.wait_for(lock, pause, [&] { return stopping_ || next_wake_ < next; });
+    if (pause > Duration::zero()) {
+      wake_up_.wait_for(lock, pause, [&]() WEIR_REQUIRES(thread_mutex_) { return stopping_ || next_wake_ < next; });
+    }
   }
 }
 
 // The gates call this while they hold their lock.
 void AdaptiveLimiter::Wake(TimePoint when) {
-  std::lock_guard lock(thread_mutex_);
+  const MutexLock lock(thread_mutex_);
   if (when >= next_wake_) return;
   next_wake_ = when;
   wake_up_.notify_one();
@@ -153,8 +155,8 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
 }
 
 void AdaptiveLimiter::Sleep(Duration longest) {
-  std::unique_lock lock(thread_mutex_);
-  let_go_.wait_for(lock, longest, [this] { return stopping_; });
+  MutexLock lock(thread_mutex_);
+  let_go_.wait_for(lock, longest, [this]() WEIR_REQUIRES(thread_mutex_) { return stopping_; });
 }
 
 uint64_t AdaptiveLimiter::MinBatch(Operation operation, WorkClass work_class) const {
@@ -175,7 +177,7 @@ void AdaptiveLimiter::Tick() {
   const LoadSample sample = monitor_.Sample();
   const LoadSample process = monitor_.ProcessSample();
   {
-    std::lock_guard lock(control_mutex_);
+    const MutexLock lock(control_mutex_);
     TickLocked(sample, process);
   }
   TellSettled();
@@ -368,17 +370,17 @@ void AdaptiveLimiter::OpenGates(std::string_view reason) {
 }
 
 PidState AdaptiveLimiter::ControllerState(Operation operation, WorkClass work_class) const {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   return operation == Operation::kRead ? read_pid_.GetState() : laws_[work_class].State();
 }
 
 LimiterView AdaptiveLimiter::View() const {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   return view_;
 }
 
 std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   if (operation == Operation::kWrite) return write_gate_.open() ? "" : view_[work_class].reason;
   // While the scan gate is open, only bulk scans wait, and only because of the number of cores.
   if (scan_gate_.open()) return scan_gate_.Stats().waits[work_class].waiting > 0 ? kCores : "";
@@ -386,30 +388,30 @@ std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_cla
 }
 
 void AdaptiveLimiter::ResetControllers() {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   for (RateLaw& law : laws_) law.Reset();
   read_pid_.Reset();
 }
 
 void AdaptiveLimiter::SetWriteGains(const PidGains& gains, WorkClass work_class) {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   laws_[work_class].SetGains(gains);
 }
 
 void AdaptiveLimiter::SetReadGains(const PidGains& gains) {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   read_pid_.SetGains(gains);
 }
 
 void AdaptiveLimiter::SetSetpoint(Operation operation, double setpoint, WorkClass work_class) {
   if (!(setpoint > 0 && setpoint <= 1)) return;
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   if (operation == Operation::kRead) return read_pid_.SetSetpoint(setpoint);
   laws_[work_class].SetSetpoint(setpoint);
 }
 
 Tuning AdaptiveLimiter::TuningOf(Operation operation, WorkClass work_class) const {
-  std::lock_guard lock(control_mutex_);
+  const MutexLock lock(control_mutex_);
   if (operation == Operation::kRead) return {read_pid_.settings().gains, read_pid_.settings().setpoint};
   return {laws_[work_class].gains(), laws_[work_class].setpoint()};
 }

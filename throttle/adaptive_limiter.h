@@ -42,10 +42,10 @@
 #pragma once
 
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "config/mutex.h"
 #include "monitors/load_monitor.h"
 #include "throttle/admission.h"
 #include "throttle/held_limits.h"
@@ -161,21 +161,22 @@ class AdaptiveLimiter {
   }
   uint64_t MinBatch(Operation operation, WorkClass work_class) const;
 
-  Rates MeasureInflow(Duration elapsed);
+  Rates MeasureInflow(Duration elapsed) WEIR_REQUIRES(control_mutex_);
   void Sleep(Duration longest);
   bool IsFresh(const LoadSample& sample, TimePoint now) const;
-  void UpdateEmergency(const LoadSample& sample, TimePoint now);
-  void EndEmergency();
-  void BuyMemoryBack(const LoadSample& sample, TimePoint now);
-  GateLimits Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now);
-  WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
-  ScanLimits DecideReads(const LoadSample& sample, Duration dt);
-  void TickLocked(const LoadSample& sample, const LoadSample& process);
+  void UpdateEmergency(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
+  void EndEmergency() WEIR_REQUIRES(control_mutex_);
+  void BuyMemoryBack(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
+  GateLimits Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now)
+      WEIR_REQUIRES(control_mutex_);
+  WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) WEIR_REQUIRES(control_mutex_);
+  ScanLimits DecideReads(const LoadSample& sample, Duration dt) WEIR_REQUIRES(control_mutex_);
+  void TickLocked(const LoadSample& sample, const LoadSample& process) WEIR_REQUIRES(control_mutex_);
   // Sets the limits of both gates, and the fields of LimiterView that show them.
-  void Give(const GateLimits& limits);
-  Rates HeldRates() const;
+  void Give(const GateLimits& limits) WEIR_REQUIRES(control_mutex_);
+  Rates HeldRates() const WEIR_REQUIRES(control_mutex_);
   void TellSettled();
-  void OpenGates(std::string_view reason);
+  void OpenGates(std::string_view reason) WEIR_REQUIRES(control_mutex_);
   void Run();
   void Wake(TimePoint when);
 
@@ -186,26 +187,28 @@ class AdaptiveLimiter {
   ScanGate scan_gate_;
   std::array<ByClass<ThreadBatches>, 2> batches_;  // by operation; MaybeThrottle uses them
 
-  mutable std::mutex control_mutex_;  // guards the members below, up to demand_
-  ByClass<RateLaw> laws_;
-  PidController read_pid_;
-  GateLimits last_limits_;  // from the last decision on a fresh sample
-  HeldLimits held_limits_;  // in force while the sensor is lost
-  LimiterView view_;
-  std::optional<TimePoint> last_tick_;
-  std::optional<TimePoint> emergency_since_;
-  bool bulk_waits_ = false;  // true if a bulk write waits now or waited during the last tick
-  MemoryBuyback buyback_;
-  ByClass<Flow> last_flow_;  // the work that the write gate had admitted by the last tick
-  Rates demand_{};           // the inflow of each class, averaged over about half a second
+  mutable Mutex control_mutex_;
+  ByClass<RateLaw> laws_ WEIR_GUARDED_BY(control_mutex_);
+  PidController read_pid_ WEIR_GUARDED_BY(control_mutex_);
+  GateLimits last_limits_ WEIR_GUARDED_BY(control_mutex_);  // from the last decision on a fresh sample
+  HeldLimits held_limits_ WEIR_GUARDED_BY(control_mutex_);  // in force while the sensor is lost
+  LimiterView view_ WEIR_GUARDED_BY(control_mutex_);
+  std::optional<TimePoint> last_tick_ WEIR_GUARDED_BY(control_mutex_);
+  std::optional<TimePoint> emergency_since_ WEIR_GUARDED_BY(control_mutex_);
+  // True if a bulk write waits now or waited during the last tick.
+  bool bulk_waits_ WEIR_GUARDED_BY(control_mutex_) = false;
+  MemoryBuyback buyback_ WEIR_GUARDED_BY(control_mutex_);
+  // The work that the write gate had admitted by the last tick.
+  ByClass<Flow> last_flow_ WEIR_GUARDED_BY(control_mutex_);
+  Rates demand_ WEIR_GUARDED_BY(control_mutex_){};  // the inflow of each class, averaged over about half a second
 
-  std::mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::mutex thread_mutex_;     // the innermost mutex: a gate locks it while it holds its own
-  std::condition_variable wake_up_;
-  std::condition_variable let_go_;  // wakes the threads that sleep in MaybeThrottle
-  TimePoint next_wake_ = TimePoint::max();
-  bool stopping_ = false;
-  std::thread thread_;
+  Mutex lifecycle_mutex_;  // one Start or Stop at a time
+  Mutex thread_mutex_;     // the innermost mutex: a gate locks it while it holds its own
+  std::condition_variable_any wake_up_;
+  std::condition_variable_any let_go_;  // wakes the threads that sleep in MaybeThrottle
+  TimePoint next_wake_ WEIR_GUARDED_BY(thread_mutex_) = TimePoint::max();
+  bool stopping_ WEIR_GUARDED_BY(thread_mutex_) = false;
+  std::thread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };
 
 }  // namespace weir

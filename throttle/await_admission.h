@@ -23,11 +23,11 @@
 #include <boost/asio/query.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "config/mutex.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -50,13 +50,13 @@ class PendingWaits final : public boost::asio::execution_context::service {
   explicit PendingWaits(boost::asio::execution_context& context) : service(context) {}
 
   void Add(std::shared_ptr<PendingWait> wait) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     PendingWait* address = wait.get();
     waits_.emplace(address, std::move(wait));
   }
 
   void Remove(PendingWait* wait) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waits_.erase(wait);
   }
 
@@ -64,14 +64,14 @@ class PendingWaits final : public boost::asio::execution_context::service {
   void shutdown() override {
     std::unordered_map<PendingWait*, std::shared_ptr<PendingWait>> waits;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       waits.swap(waits_);
     }
     for (auto& [address, wait] : waits) wait->Abandon();
   }
 
-  std::mutex mutex_;
-  std::unordered_map<PendingWait*, std::shared_ptr<PendingWait>> waits_;
+  Mutex mutex_;
+  std::unordered_map<PendingWait*, std::shared_ptr<PendingWait>> waits_ WEIR_GUARDED_BY(mutex_);
 };
 
 template <typename Handler>

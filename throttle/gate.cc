@@ -30,17 +30,18 @@ bool IsTellingHere(const Gate* gate) {
 
 // Calls `settled` and destroys it, with all that it owns. Returns false if it threw.
 bool CallsWithoutThrowing(std::function<void()> settled) {
-  std::string what;
+  const auto report = [](const char* thrown) {
+    std::fprintf(stderr, "weir: a function that Admission::OnSettled was given threw %s; it must not\n", thrown);
+    return false;
+  };
   try {
     settled();
     return true;
   } catch (const std::exception& e) {
-    what = e.what();
+    return report(e.what());
   } catch (...) {
-    what = "something that is no std::exception";
+    return report("something that is no std::exception");
   }
-  std::fprintf(stderr, "weir: a function that Admission::OnSettled was given threw %s; it must not\n", what.c_str());
-  return false;
 }
 
 // The longest wait that a prediction returns; at a rate of 0, where the wait would be infinite, it returns this.
@@ -53,7 +54,7 @@ Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLonges
 Gate::~Gate() { assert(deadlines_.empty() && to_tell_.empty() && "an Admission outlived its gate"); }
 
 Admission Gate::Admit(Cost cost, Party party) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Decide(party, std::min(cost.bytes, kMostBytes), clock_.Now());
 }
 
@@ -106,13 +107,13 @@ void Gate::RefuseAll(std::string_view reason) {
 }
 
 bool Gate::TakePressed(WorkClass work_class) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Line& line = lines_[work_class];
   return std::exchange(line.pressed, !line.queue.empty());
 }
 
 GateStats Gate::Stats() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   GateStats stats = stats_;
   for (int c = 0; c < kWorkClasses; ++c) {
     stats.admitted[c] = admitted_[c].Sum();
@@ -231,26 +232,26 @@ void Gate::WakeAt(TimePoint when) {
 
 // If a function settles other waiters, the outermost Tell runs their functions, because a recursion could be as deep as
 // the queue is long.
-void Gate::Tell(std::unique_lock<std::mutex>& lock) {
+void Gate::Tell() {
   if (to_tell_.empty() || IsTellingHere(this)) return;
   while (!to_tell_.empty()) {
     const std::shared_ptr<Waiter> waiter = std::move(to_tell_.front());
     to_tell_.pop_front();
-    TellOne(*waiter, lock);
+    TellOne(*waiter);
   }
 }
 
 // Runs the waiter's function with the lock released, unless the function has already run or was removed.
-void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
+void Gate::TellOne(Waiter& waiter) {
   if (!waiter.on_settled) return;
   waiter.teller = std::this_thread::get_id();
   std::function<void()> settled = std::exchange(waiter.on_settled, nullptr);
-  lock.unlock();
+  mutex_.unlock();
   const Telling here{this, telling_here};
   telling_here = &here;
   const bool well = CallsWithoutThrowing(std::move(settled));
   telling_here = here.outer;
-  lock.lock();
+  mutex_.lock();
   if (!well) ++stats_.failed_callbacks;
   waiter.teller = {};
   waiter.changed.notify_all();
@@ -258,13 +259,13 @@ void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
 
 // Runs the settled waiter's function, or waits until the thread that is running it has finished. Does not wait if the
 // calling thread is running it.
-void Gate::FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
-  TellOne(waiter, lock);
+void Gate::FinishTelling(Waiter& waiter) {
+  TellOne(waiter);
   waiter.changed.wait(
-      lock, [&waiter] { return waiter.teller == std::thread::id() || waiter.teller == std::this_thread::get_id(); });
+      mutex_, [&waiter] { return waiter.teller == std::thread::id() || waiter.teller == std::this_thread::get_id(); });
 }
 
-// Gives the admission the waiter's answer, if there is one. The caller holds the lock.
+// Gives the admission the waiter's answer, if there is one.
 Admission::State Gate::GiveAnswer(Admission& admission, Waiter& waiter) {
   const Admission::State state = waiter.answer.state;
   if (!waiter.waits()) Give(admission, waiter.answer, !waiter.is_being_told(), waiter.has_permit);
@@ -278,13 +279,13 @@ Admission::State Gate::Poll(Admission& admission, Waiter& waiter) {
 }
 
 Admission::State Gate::Wait(Admission& admission, Waiter& waiter) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   waiter.changed.wait(lock, [&waiter] { return !waiter.waits(); });
   return GiveAnswer(admission, waiter);
 }
 
 bool Gate::SetOnSettled(Waiter& waiter, std::function<void()>* settled) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!waiter.waits()) return false;
   waiter.on_settled.swap(*settled);
   return true;
@@ -292,9 +293,9 @@ bool Gate::SetOnSettled(Waiter& waiter, std::function<void()>* settled) {
 
 bool Gate::Cancel(Admission& admission, Waiter& waiter) {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
-  SettlingLock lock(*this);
+  const SettlingLock lock(*this);
   if (!waiter.waits()) {
-    FinishTelling(waiter, lock);
+    FinishTelling(waiter);
     GiveAnswer(admission, waiter);
     return false;
   }
@@ -309,10 +310,10 @@ bool Gate::Cancel(Admission& admission, Waiter& waiter) {
 
 void Gate::End(Waiter* waiter) {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
-  SettlingLock lock(*this);
+  const SettlingLock lock(*this);
   if (waiter != nullptr) {
     forgotten.swap(waiter->on_settled);
-    FinishTelling(*waiter, lock);
+    FinishTelling(*waiter);
   }
   Release(waiter);
 }

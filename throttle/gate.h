@@ -22,10 +22,10 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string_view>
 
+#include "config/mutex.h"
 #include "throttle/admission.h"
 #include "throttle/fair_queue.h"
 #include "throttle/flow_counter.h"
@@ -110,48 +110,51 @@ class Gate : private AdmissionSource {
     bool pressed = false;     // the value that TakePressed returns next
   };
 
-  // The derived class implements the next five functions; the gate calls them with its lock held.
+  // The derived class implements the next five functions.
   // Decides on a new request: calls AdmitInTurn, or admits or refuses the request itself.
-  virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) = 0;
+  virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_) = 0;
   // Returns true if the limits let a request of this class and size pass now.
-  virtual bool MayPass(WorkClass c, uint64_t bytes) const = 0;
+  virtual bool MayPass(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) = 0;
   // Charges an admitted request to the limits. Returns true if the request gets a permit.
-  virtual bool Pay(WorkClass c, uint64_t bytes) = 0;
+  virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
   // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
   // it. Returns at least the longest wait of the class if no prediction is possible.
-  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const = 0;
-  virtual void Refill(TimePoint) {}  // brings the limits up to the time before waiting requests are admitted
+  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const WEIR_REQUIRES(mutex_) = 0;
+  // Brings the limits up to the time before waiting requests are admitted.
+  virtual void Refill(TimePoint) WEIR_REQUIRES(mutex_) {}
 
   // Opens or closes the gate. While it is open, PassOpen admits at most `allowance` bytes of each class until the next
   // call of SetOpen.
-  void SetOpen(bool open, uint64_t allowance = kAnyBytes);
+  void SetOpen(bool open, uint64_t allowance = kAnyBytes) WEIR_REQUIRES(mutex_);
   // Makes PassOpen return false for bulk work of at least `bytes` bytes, even while the gate is open.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
   // Admits a request if no other request of its class waits and MayPass returns true. Otherwise refuses it if 10,000
   // requests of the class already wait, or if SecondsUntilTurn exceeds the longest wait of the class. Otherwise makes
   // it wait.
-  Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
+  Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_);
   // Refuses a new request (first form) or a waiting one (second form).
-  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
-  void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
+  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s) WEIR_REQUIRES(mutex_);
+  void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now) WEIR_REQUIRES(mutex_);
   // Admits a waiting request to which no limit applies any more, wherever it is in the queue.
-  void PassOutOfTurn(Waiter& waiter, TimePoint now);
-  void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
+  void PassOutOfTurn(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);
+  void PumpAndWake() WEIR_REQUIRES(mutex_) { WakeAt(PumpLocked(clock_.Now())); }
 
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  ByClass<Line> lines_;
-  std::set<std::pair<TimePoint, Waiter*>> deadlines_;  // the deadlines of all waiting requests
-  int64_t running_ = 0;                                // permits that have not ended
+  mutable Mutex mutex_;
+  ByClass<Line> lines_ WEIR_GUARDED_BY(mutex_);
+  // The deadlines of all waiting requests.
+  std::set<std::pair<TimePoint, Waiter*>> deadlines_ WEIR_GUARDED_BY(mutex_);
+  int64_t running_ WEIR_GUARDED_BY(mutex_) = 0;  // permits that have not ended
 
  private:
   // Holds the gate's lock. The destructor calls the OnSettled functions that are still to be called for settled
   // (admitted or refused) requests, and then releases the lock. It releases the lock during each of these calls. If the
   // calling thread is already running such a function, the destructor leaves them to the SettlingLock that runs it.
-  struct SettlingLock : std::unique_lock<std::mutex> {
-    explicit SettlingLock(Gate& g) : unique_lock(g.mutex_), gate(g) {}
-    ~SettlingLock() { gate.Tell(*this); }
+  struct WEIR_THREAD_ANNOTATION(scoped_lockable) SettlingLock {
+    explicit SettlingLock(Gate& g) WEIR_THREAD_ANNOTATION(acquire_capability(g.mutex_)) : gate(g), lock(g.mutex_) {}
+    ~SettlingLock() WEIR_THREAD_ANNOTATION(release_capability()) { gate.Tell(); }
     Gate& gate;
+    const MutexLock lock;
   };
 
   Admission::State Poll(Admission& admission, Waiter& waiter) override;
@@ -160,30 +163,31 @@ class Gate : private AdmissionSource {
   bool SetOnSettled(Waiter& waiter, std::function<void()>* settled) override;
   void End(Waiter* waiter) override;
 
-  Admission::State GiveAnswer(Admission& admission, Waiter& waiter);
-  bool Charge(WorkClass c, uint64_t bytes);
-  TimePoint PumpLocked(TimePoint now);
-  void Grant(WorkClass c, TimePoint now);
-  void Pass(Waiter& waiter, TimePoint now);
-  void Expire(TimePoint now);
-  void Settle(Waiter& waiter, TimePoint now);
-  Duration EndWait(const Waiter& waiter, TimePoint now);
-  void Detach(Waiter& waiter);
-  void Release(Waiter* waiter);
-  void WakeAt(TimePoint when);
-  void Tell(std::unique_lock<std::mutex>& lock);
-  void TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock);
-  void FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock);
+  Admission::State GiveAnswer(Admission& admission, Waiter& waiter) WEIR_REQUIRES(mutex_);
+  bool Charge(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_);
+  TimePoint PumpLocked(TimePoint now) WEIR_REQUIRES(mutex_);
+  void Grant(WorkClass c, TimePoint now) WEIR_REQUIRES(mutex_);
+  void Pass(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);
+  void Expire(TimePoint now) WEIR_REQUIRES(mutex_);
+  void Settle(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);
+  Duration EndWait(const Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);
+  void Detach(Waiter& waiter) WEIR_REQUIRES(mutex_);
+  void Release(Waiter* waiter) WEIR_REQUIRES(mutex_);
+  void WakeAt(TimePoint when) WEIR_REQUIRES(mutex_);
+  void Tell() WEIR_REQUIRES(mutex_);
+  void TellOne(Waiter& waiter) WEIR_REQUIRES(mutex_);
+  void FinishTelling(Waiter& waiter) WEIR_REQUIRES(mutex_);
 
   const std::function<void(TimePoint)> wake_;
   std::atomic<uint32_t> open_epoch_{1};              // 0: closed; otherwise a new number after each SetOpen(true)
   std::atomic<uint64_t> open_allowance_{kAnyBytes};  // bytes of each class that PassOpen may admit in an epoch
   std::atomic<uint64_t> bulk_asks_from_{kAnyBytes};
   ByClass<FlowCounter> admitted_;
-  uint32_t last_epoch_ = 1;
-  std::deque<std::shared_ptr<Waiter>> to_tell_;  // settled requests whose OnSettled function was not called yet
-  GateStats stats_;
-  TimePoint next_wake_ = TimePoint::max();
+  uint32_t last_epoch_ WEIR_GUARDED_BY(mutex_) = 1;
+  // The settled requests whose OnSettled function was not called yet.
+  std::deque<std::shared_ptr<Waiter>> to_tell_ WEIR_GUARDED_BY(mutex_);
+  GateStats stats_ WEIR_GUARDED_BY(mutex_);
+  TimePoint next_wake_ WEIR_GUARDED_BY(mutex_) = TimePoint::max();
 };
 
 }  // namespace weir

@@ -10,7 +10,7 @@ constexpr int kPermitsPerBulk = 8;
 }  // namespace
 
 void ScanGate::SetLimits(const ScanLimits& limits) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   limits_ = limits;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     lines_[c].longest_wait = limits[c].longest_wait;

@@ -37,22 +37,23 @@ class ScanGate final : public Gate {
   void SetLimits(const ScanLimits& limits);
 
  private:
-  bool IsScan(uint64_t bytes) const { return bytes >= limits_.scan_bytes; }
-  Admission Decide(Party party, uint64_t bytes, TimePoint now) override;
-  bool MayPass(WorkClass c, uint64_t bytes) const override;
-  bool Pay(WorkClass c, uint64_t bytes) override;
-  bool IsTurnOfBulk() const;
-  int64_t AtOnce(WorkClass c) const {
+  bool IsScan(uint64_t bytes) const WEIR_REQUIRES(mutex_) { return bytes >= limits_.scan_bytes; }
+  Admission Decide(Party party, uint64_t bytes, TimePoint now) override WEIR_REQUIRES(mutex_);
+  bool MayPass(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
+  bool Pay(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_);
+  bool IsTurnOfBulk() const WEIR_REQUIRES(mutex_);
+  int64_t AtOnce(WorkClass c) const WEIR_REQUIRES(mutex_) {
     if (c == WorkClass::kBulk) return open() ? limits_.bulk_at_once : std::min(limits_.at_once, limits_.bulk_at_once);
     return open() ? ScanLimits::kAnyNumber : limits_.at_once;
   }
   // Returns 0 if the scan may pass now, else the longest wait, because the end of a permit cannot be predicted.
-  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t) const override {
+  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t) const override WEIR_REQUIRES(mutex_) {
     return MayPass(c, bytes) ? 0 : ToSeconds(limits_[c].longest_wait);
   }
 
-  ScanLimits limits_;
-  int passed_bulk_ = 0;  // interactive permits since the last bulk permit, counted while a bulk scan waits
+  ScanLimits limits_ WEIR_GUARDED_BY(mutex_);
+  // Interactive permits since the last bulk permit, counted while a bulk scan waits.
+  int passed_bulk_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

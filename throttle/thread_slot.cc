@@ -1,7 +1,8 @@
 #include "throttle/thread_slot.h"
 
 #include <bitset>
-#include <mutex>
+
+#include "config/mutex.h"
 
 namespace weir::internal {
 
@@ -12,7 +13,7 @@ namespace {
 class SlotTable {
  public:
   size_t Claim() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t slot = 0; slot < kSharedThreadSlot; ++slot) {
       if (taken_[slot]) continue;
       taken_.set(slot);
@@ -22,13 +23,13 @@ class SlotTable {
   }
 
   void Return(size_t slot) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (slot != kSharedThreadSlot) taken_.reset(slot);
   }
 
  private:
-  std::mutex mutex_;
-  std::bitset<kThreadSlots> taken_;
+  Mutex mutex_;
+  std::bitset<kThreadSlots> taken_ WEIR_GUARDED_BY(mutex_);
 };
 
 // Never destroyed: threads may end after static destructors have run.

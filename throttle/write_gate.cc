@@ -12,7 +12,7 @@ constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class 
 }  // namespace
 
 void WriteGate::SetLimits(const WriteLimits& limits) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   limits_ = limits;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {

@@ -38,16 +38,17 @@ class WriteGate final : public Gate {
   void SetLimits(const WriteLimits& limits);
 
  private:
-  Admission Decide(Party party, uint64_t bytes, TimePoint now) override;
-  void Refill(TimePoint now) override;
-  bool MayPass(WorkClass c, uint64_t bytes) const override;
-  bool Pay(WorkClass c, uint64_t bytes) override;
-  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const override;
-  void Close(TimePoint now);
+  Admission Decide(Party party, uint64_t bytes, TimePoint now) override WEIR_REQUIRES(mutex_);
+  void Refill(TimePoint now) override WEIR_REQUIRES(mutex_);
+  bool MayPass(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
+  bool Pay(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_);
+  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const override WEIR_REQUIRES(mutex_);
+  void Close(TimePoint now) WEIR_REQUIRES(mutex_);
 
-  WriteLimits limits_;
-  ByClass<TokenBucket> buckets_;
-  TokenBucket bulk_floor_;  // a twentieth of the bulk rate, for bulk writes while the bulk bucket is empty
+  WriteLimits limits_ WEIR_GUARDED_BY(mutex_);
+  ByClass<TokenBucket> buckets_ WEIR_GUARDED_BY(mutex_);
+  // A twentieth of the bulk rate, for bulk writes while the bulk bucket is empty.
+  TokenBucket bulk_floor_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

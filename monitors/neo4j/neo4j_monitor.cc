@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "config/mutex.h"
 #include "config/settings.h"
 #include "monitors/memory_only_monitor.h"
 
@@ -74,7 +74,7 @@ class Neo4jProbe final : public LoadProbe {
   void Ended(uint64_t bytes, Duration latency, bool failed) {
     --in_flight_;
     if (failed) return;
-    const std::lock_guard lock(finished_mutex_);
+    const MutexLock lock(finished_mutex_);
     ++finished_.count;
     finished_.bytes += static_cast<double>(bytes);
     finished_.square_bytes += static_cast<double>(bytes) * static_cast<double>(bytes);
@@ -87,7 +87,7 @@ class Neo4jProbe final : public LoadProbe {
     const Duration interval = WithInterval(settings_.monitor).sample_interval;
     sample->Add(own_.Level(interval));
     AddMemory(use.value(), target_bytes_, interval, sample, own_.waiting_bytes());
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     details_.own_bytes = own_.bytes();
     details_.memory = use.value();
     return {};
@@ -105,7 +105,7 @@ class Neo4jProbe final : public LoadProbe {
       return lost_;
     }
     AddSignals(details, sample);
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     details_ = details;
     return {};
   }
@@ -119,7 +119,7 @@ class Neo4jProbe final : public LoadProbe {
   }
 
   Neo4jDetails Details() const {
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     return details_;
   }
 
@@ -157,7 +157,7 @@ class Neo4jProbe final : public LoadProbe {
   void TakeEnded(Neo4jDetails* details) {
     Finished now;
     {
-      const std::lock_guard lock(finished_mutex_);
+      const MutexLock lock(finished_mutex_);
       now = std::exchange(finished_, {});
     }
     const uint64_t count = now.count + before_.count;
@@ -207,10 +207,10 @@ class Neo4jProbe final : public LoadProbe {
   double square_bytes_ = 0;
 
   std::atomic<uint64_t> in_flight_ = 0;
-  std::mutex finished_mutex_;
-  Finished finished_;  // since the last sample
-  mutable std::mutex details_mutex_;
-  Neo4jDetails details_;
+  Mutex finished_mutex_;
+  Finished finished_ WEIR_GUARDED_BY(finished_mutex_);  // since the last sample
+  mutable Mutex details_mutex_;
+  Neo4jDetails details_ WEIR_GUARDED_BY(details_mutex_);
 };
 
 Neo4jMonitor::Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings,

@@ -1,9 +1,9 @@
 #include "monitors/postgres/postgres_monitor.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
+#include "config/mutex.h"
 #include "config/settings.h"
 #include "config/text/parse.h"
 #include "config/wire/postgres/postgres_escapes.h"
@@ -49,7 +49,7 @@ class PostgresProbe final : public LoadProbe {
     if (!use.ok()) return use.status();
     sample->Add(own_.Level(settings_.monitor.sample_interval));
     AddMemory(use.value(), target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     details_.own_bytes = own_.bytes();
     details_.memory = use.value();
     return {};
@@ -71,13 +71,13 @@ class PostgresProbe final : public LoadProbe {
                     .log_is_beyond = details.wal_bytes > details.max_wal_bytes});
     sample->escapes = escapes_.count();
     AddPostgresSignals(details, settings_, sample);
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     details_ = details;
     return {};
   }
 
   PostgresDetails Details() const {
-    const std::lock_guard lock(details_mutex_);
+    const MutexLock lock(details_mutex_);
     return details_;
   }
 
@@ -140,8 +140,8 @@ class PostgresProbe final : public LoadProbe {
   TimePoint end_{};  // end of this sample's time, by Clock::System()
   PostgresEscapes escapes_;
   StandbyWait standby_wait_;
-  mutable std::mutex details_mutex_;
-  PostgresDetails details_;
+  mutable Mutex details_mutex_;
+  PostgresDetails details_ WEIR_GUARDED_BY(details_mutex_);
 };
 
 PostgresMonitor::PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings,

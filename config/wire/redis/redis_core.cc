@@ -87,7 +87,7 @@ void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done, 
   call->done = std::move(done);
   call->late = std::move(late);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inbox_.push_back(std::move(call));
     if (inbox_.size() > 1) return;  // the first call in inbox_ has posted Drain
   }
@@ -97,7 +97,7 @@ void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done, 
 void RedisCore::Drain() {
   std::vector<RedisCallPtr> calls;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     calls.swap(inbox_);
   }
   for (RedisCallPtr& call : calls) Send(std::move(call));
@@ -111,14 +111,14 @@ void RedisCore::Send(RedisCallPtr call) {
 std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
   // The state is shared, because the loop may still be in the task below when the last outcome has let AskAll return.
   struct Asked {
-    std::vector<RedisOutcome> outcomes;
-    std::mutex mutex;
-    std::condition_variable changed;
-    size_t left = 0;
+    explicit Asked(size_t count) : outcomes(count), left(count) {}
+
+    Mutex mutex;
+    std::condition_variable_any changed;
+    std::vector<RedisOutcome> outcomes WEIR_GUARDED_BY(mutex);
+    size_t left WEIR_GUARDED_BY(mutex);
   };
-  auto asked = std::make_shared<Asked>();
-  asked->outcomes.resize(commands.size());
-  asked->left = commands.size();
+  auto asked = std::make_shared<Asked>(commands.size());
   const TimePoint deadline = loop_.Now() + kPatience * timeout_;
   loop_.Post([this, asked, deadline, commands = std::move(commands)] {
     for (size_t i = 0; i < commands.size(); ++i) {
@@ -127,15 +127,15 @@ std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
       call->slot = commands[i].slot;
       call->deadline = deadline;
       call->done = [asked, i](RedisOutcome outcome) {
-        const std::lock_guard lock(asked->mutex);
+        const MutexLock lock(asked->mutex);
         asked->outcomes[i] = std::move(outcome);
         if (--asked->left == 0) asked->changed.notify_one();
       };
       Send(std::move(call));
     }
   });
-  std::unique_lock lock(asked->mutex);
-  asked->changed.wait(lock, [&] { return asked->left == 0; });
+  MutexLock lock(asked->mutex);
+  asked->changed.wait(lock, [&]() WEIR_REQUIRES(asked->mutex) { return asked->left == 0; });
   return std::move(asked->outcomes);
 }
 

@@ -7,12 +7,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/status.h"
 #include "config/wire/redis/redis_client_options.h"
 #include "config/wire/redis/redis_loop.h"
@@ -71,8 +71,8 @@ class RedisCore {
   bool checking_ = false;
   std::optional<RedisLoop::Timer> check_timer_;
   std::unique_ptr<RedisTopology> topology_;
-  std::mutex mutex_;
-  std::vector<RedisCallPtr> inbox_;
+  Mutex mutex_;
+  std::vector<RedisCallPtr> inbox_ WEIR_GUARDED_BY(mutex_);
   mutable RedisLoop loop_;  // the last member, because its thread uses all others
 };
 

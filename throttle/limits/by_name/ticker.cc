@@ -16,7 +16,7 @@ void Ticker::Start() {
 
 void Ticker::Wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
   }
   changed_.notify_one();
@@ -24,7 +24,7 @@ void Ticker::Wake() {
 
 void Ticker::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
   }
   changed_.notify_one();
@@ -34,8 +34,8 @@ void Ticker::Stop() {
 void Ticker::Run() {
   for (;;) {
     const TimePoint next = std::min(tick_(), Clock::System().Now() + kLongestSleep);
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, next, [&] { return woken_ || stopped_; });
+    MutexLock lock(mutex_);
+    changed_.wait_until(lock, next, [&]() WEIR_REQUIRES(mutex_) { return woken_ || stopped_; });
     woken_ = false;
     if (stopped_) return;
   }

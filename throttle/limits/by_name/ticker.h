@@ -4,11 +4,11 @@
 
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -31,10 +31,10 @@ class Ticker {
   void Run();
 
   const std::function<TimePoint()> tick_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-  bool stopped_ = false;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool woken_ WEIR_GUARDED_BY(mutex_) = false;
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

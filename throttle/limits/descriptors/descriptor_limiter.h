@@ -27,7 +27,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +35,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "throttle/limits/descriptors/descriptor_rules.h"
 
 namespace weir {
@@ -130,11 +130,11 @@ class DescriptorLimiter {
 
   // Replaces the rules for all later requests. Hits that were counted before stay counted.
   void SetRules(std::shared_ptr<const DescriptorRules> rules) {
-    const std::lock_guard lock(rules_mutex_);
+    const MutexLock lock(rules_mutex_);
     rules_.swap(rules);
   }
   std::shared_ptr<const DescriptorRules> rules() const {
-    const std::lock_guard lock(rules_mutex_);
+    const MutexLock lock(rules_mutex_);
     return rules_;
   }
 
@@ -154,8 +154,8 @@ class DescriptorLimiter {
   const std::function<void(std::string_view domain, std::string_view rule)> on_crowded_;
   Counters counters_;
   // A std::atomic<std::shared_ptr> would need no mutex, but the one of g++ 12 has a data race.
-  mutable std::mutex rules_mutex_;
-  std::shared_ptr<const DescriptorRules> rules_;
+  mutable Mutex rules_mutex_;
+  std::shared_ptr<const DescriptorRules> rules_ WEIR_GUARDED_BY(rules_mutex_);
   std::unique_ptr<Shards<DescriptorShard>> shards_;  // last, so that it is destroyed before the members that it uses
 };
 

@@ -13,8 +13,8 @@ constexpr size_t kDueAtOnce = 256;     // models that one call of ExpireAcross v
 
 }  // namespace
 
-std::vector<std::unique_lock<std::mutex>> MemoryShards::LockAll() {
-  std::vector<std::unique_lock<std::mutex>> locks;
+std::vector<std::unique_lock<Mutex>> MemoryShards::LockAll() {
+  std::vector<std::unique_lock<Mutex>> locks;
   for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
   return locks;
 }
@@ -49,7 +49,7 @@ void MemoryShards::ForgetAll() {
     for (auto& [name, slot] : shard.slots) ForgetCounts(&slot);
     std::erase_if(shard.slots, [](const auto& item) { return !item.second.stated; });
   }
-  const std::scoped_lock lock(across_mutex_);
+  const MutexLock lock(across_mutex_);
   across_.ForgetMeters();
   due_.clear();
 }
@@ -67,7 +67,7 @@ void MemoryShards::ExpireAcross() {
   for (size_t looked = 0; looked < kDueAtOnce && expired_reservations() < enough; ++looked) {
     std::string model;
     {
-      const std::scoped_lock lock(across_mutex_);
+      const MutexLock lock(across_mutex_);
       if (due_.empty() || due_.begin()->first > Now()) return;
       model = due_.extract(due_.begin()).value().second;
     }
@@ -78,19 +78,19 @@ void MemoryShards::ExpireAcross() {
 void MemoryShards::ExpireModel(const std::string& model) {
   const HashedName name(model);
   Shard& shard = Of(name);
-  const std::scoped_lock lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.slots.find(name);
   if (found == shard.slots.end() || !found->second.counts) return;
   ModelCounts& counts = *found->second.counts;
   Advance(&counts, Now());
-  const std::scoped_lock across_lock(across_mutex_);
+  const MutexLock across_lock(across_mutex_);
   if (counts.noted_due) due_.erase({*counts.noted_due, model});
   counts.noted_due.reset();
   NoteDue(model, counts);
 }
 
 void MemoryShards::SweepAcross(size_t buckets) {
-  const std::scoped_lock lock(across_mutex_);
+  const MutexLock lock(across_mutex_);
   across_.Sweep(Now(), std::min(buckets, across_.buckets()));
 }
 
@@ -130,7 +130,7 @@ size_t MemoryShards::SweepSome(Shard& shard, WallTime now, size_t buckets) {
 void MemoryShards::SweepModel(Shard& shard, const HashedName& name) {
   size_t buckets = 1;
   for (size_t swept = 0; swept < buckets; swept += kSweptAtOnce) {
-    const std::scoped_lock lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     const auto found = shard.slots.find(name);
     if (found == shard.slots.end()) return;
     Slot& slot = found->second;
@@ -146,14 +146,14 @@ void MemoryShards::SweepAll() {
   size_t buckets = 1;
   for (size_t swept = 0; swept < buckets; swept += kSweptAtOnce) {
     SweepAcross(kSweptAtOnce);
-    const std::scoped_lock lock(across_mutex_);
+    const MutexLock lock(across_mutex_);
     buckets = across_.buckets();
   }
   std::vector<std::string> names;
   for (Shard& shard : shards_) {
     names.clear();
     {
-      const std::scoped_lock lock(shard.mutex);
+      const MutexLock lock(shard.mutex);
       for (const auto& [name, slot] : shard.slots)
         if (slot.counts) names.push_back(name);
     }
@@ -166,7 +166,7 @@ void MemoryShards::MakeRoom() {
   size_t left = kSweptForRoom;
   for (size_t i = 0; i < kShards && left > 0; ++i) {
     Shard& shard = shards_[next_for_room_.fetch_add(1, std::memory_order_relaxed) % kShards];
-    const std::scoped_lock lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     left -= std::min(left, SweepSome(shard, Now(), left));
   }
 }

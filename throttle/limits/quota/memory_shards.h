@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "config/bound.h"
+#include "config/mutex.h"
 #include "config/text/name_hash.h"
 #include "throttle/limits/quota/memory_store.h"
 #include "throttle/limits/quota/model_counts.h"
@@ -39,11 +40,11 @@ class MemoryShards {
     bool bounded = false;                 // `counts` takes one of the max_models places
   };
   struct alignas(64) Shard {
-    std::mutex mutex;
-    std::unordered_map<std::string, Slot, HashName, SameName> slots;
-    size_t next_bucket = 0;      // the position of the sweep in `slots`
-    std::vector<Meter*> meters;  // the meters of the current charge
-    ReservationTokens tokens;    // tokens for new reservations
+    Mutex mutex;
+    std::unordered_map<std::string, Slot, HashName, SameName> slots WEIR_GUARDED_BY(mutex);
+    size_t next_bucket WEIR_GUARDED_BY(mutex) = 0;      // the position of the sweep in `slots`
+    std::vector<Meter*> meters WEIR_GUARDED_BY(mutex);  // the meters of the current charge
+    ReservationTokens tokens WEIR_GUARDED_BY(mutex);    // tokens for new reservations
   };
   // Must be less than 64: Import, and Reset of all models, hold the mutexes of all shards and across_mutex_ at the same
   // time, and the thread sanitizer supports at most 64 held mutexes in a thread.
@@ -65,11 +66,11 @@ class MemoryShards {
   Shard& Of(const HashedName& name) { return shards_[name.hash >> 32 & (kShards - 1)]; }
   std::array<Shard, kShards>& all() { return shards_; }
   // Locks the mutexes of all shards. The result's destructor unlocks them.
-  std::vector<std::unique_lock<std::mutex>> LockAll();
+  std::vector<std::unique_lock<Mutex>> LockAll();
   // Returns the "counters across models": those of limits that count all models together (TierCharge::of_all_models).
-  // Only the meters of this object are used. REQUIRES: the caller holds across_mutex().
-  ModelCounts& across() { return across_; }
-  std::mutex& across_mutex() { return across_mutex_; }
+  // Only the meters of this object are used.
+  ModelCounts& across() WEIR_REQUIRES(across_mutex_) { return across_; }
+  Mutex& across_mutex() { return across_mutex_; }
   WallTime Now() const { return clock_.Now(); }
   uint64_t expired_reservations() const { return expired_reservations_.load(std::memory_order_relaxed); }
   // Returns the last time at which the end of a named reservation was forgotten too early (quota_store.h); the epoch if
@@ -88,7 +89,7 @@ class MemoryShards {
 
   // Makes the counters of a model that has none. `bounded` is true if the model has no quota, so that it needs one of
   // the max_models places. Returns null if it needs a place and all are taken.
-  ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now);
+  ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) WEIR_REQUIRES(shard.mutex);
   // Advances the counters to `now` (ModelCounts::Advance). Locks across_mutex() if this expires a reservation that has
   // charged a counter across models.
   void Advance(ModelCounts* counts, WallTime now) {
@@ -105,18 +106,17 @@ class MemoryShards {
   void ForgetCounts(Slot* slot);
   // Deletes the counters and reservations of all models, but not their stated quotas. Locks across_mutex(). REQUIRES:
   // the caller holds the mutexes of all shards.
-  void ForgetAll();
+  void ForgetAll() WEIR_UNCHECKED_LOCKS;  // an annotation cannot name the mutexes of all shards
   // Records for ExpireAcross when the next reservation of a model is due. The store calls it after a charge has made a
-  // reservation with a counter across models. REQUIRES: the caller holds the mutex of the model's shard and
-  // across_mutex().
-  void NoteDue(std::string_view model, ModelCounts& counts);
+  // reservation with a counter across models. REQUIRES: the caller holds the mutex of the model's shard.
+  void NoteDue(std::string_view model, ModelCounts& counts) WEIR_REQUIRES(across_mutex_);
   // Expires reservations that are due in the models that NoteDue has recorded, at most a bounded number of models in
   // one call. Locks the mutexes.
   void ExpireAcross();
 
   // Sweeps a few hash buckets of a shard. The store calls it whenever it has added a name, so that names are deleted as
-  // fast as they are added. REQUIRES: the caller holds the mutex of the shard, but not across_mutex().
-  void SweepInPassing(Shard& shard, WallTime now);
+  // fast as they are added. REQUIRES: the caller does not hold across_mutex().
+  void SweepInPassing(Shard& shard, WallTime now) WEIR_REQUIRES(shard.mutex);
   // Sweeps at most `buckets` hash buckets of the counters across models. Locks across_mutex().
   void SweepAcross(size_t buckets);
   // Sweeps all tier counters of a model in one call if the model's own counters are 0 and it has no open reservation.
@@ -129,17 +129,17 @@ class MemoryShards {
  private:
   void ExpireModel(const std::string& model);
   size_t SweepSlot(Slot* slot, WallTime now, size_t buckets);
-  size_t SweepSome(Shard& shard, WallTime now, size_t buckets);
+  size_t SweepSome(Shard& shard, WallTime now, size_t buckets) WEIR_REQUIRES(shard.mutex);
   void SweepModel(Shard& shard, const HashedName& name);
 
   const WallClock& clock_;
   Bound models_;
   CountBounds counts_;
-  std::mutex across_mutex_;
-  ModelCounts across_;
+  Mutex across_mutex_;
+  ModelCounts across_ WEIR_GUARDED_BY(across_mutex_);
   // The models that have, or had, reservations with a counter across models, each with the earliest deadline of its
-  // reservations. Protected by across_mutex_.
-  std::set<std::pair<WallTime, std::string>> due_;
+  // reservations.
+  std::set<std::pair<WallTime, std::string>> due_ WEIR_GUARDED_BY(across_mutex_);
   // Declared after the bounds and across_, because the destructors of the models use both.
   std::array<Shard, kShards> shards_;
   std::atomic<size_t> next_for_room_{0};  // the shard at which the next MakeRoom begins, modulo kShards

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "config/mutex.h"
 #include "throttle/limits/quota/judge.h"
 #include "throttle/limits/quota/memory_shards.h"
 #include "throttle/limits/quota/model_counts.h"
@@ -62,22 +63,30 @@ class MemoryCounts {
 class ChargeTurn {
  public:
   ChargeTurn(MemoryShards& shards, Shard& shard, const HashedName& name, const Charge& charge)
+      WEIR_REQUIRES(shard.mutex)
       : shards_(shards), shard_(shard), name_(name), charge_(charge), now_(shards.Now()) {}
 
   // Returns false, and charges nothing, if there is no room for a name and this is not the last try. The last try
   // reports the lack of room in `answer`; if the charge is forced, it charges the parts for which there is room.
-  bool Run(bool last, ChargeAnswer* answer);
+  // Unchecked, because the analysis does not know that `shard_` is the shard that the caller has locked.
+  bool Run(bool last, ChargeAnswer* answer) WEIR_UNCHECKED_LOCKS;
   // Returns the number of parts of a forced charge for which there was no room.
   size_t dropped() const { return dropped_; }
 
  private:
-  const std::optional<ModelQuota>& FindCounts();
+  const std::optional<ModelQuota>& FindCounts() WEIR_REQUIRES(shard_.mutex);
   // Returns true, and fills `answer`, if the charge asks for a reservation that was made before.
   bool WasMade(ChargeAnswer* answer);
-  bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer);
-  bool HasRoom() const;
-  bool Enter(ChargeAnswer* answer);
-  void TellUsage(ChargeAnswer* answer) const;
+  bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer) WEIR_REQUIRES(shard_.mutex);
+  bool HasRoom() const WEIR_REQUIRES(shard_.mutex);
+  bool Enter(ChargeAnswer* answer) WEIR_REQUIRES(shard_.mutex);
+  void TellUsage(ChargeAnswer* answer) const WEIR_REQUIRES(shard_.mutex);
+  // These two are unchecked, because the analysis does not see across_lock_, which only some charges lock. The others
+  // do not use what Across returns.
+  ModelCounts& Across() const WEIR_UNCHECKED_LOCKS { return shards_.across(); }
+  void NoteDue() const WEIR_UNCHECKED_LOCKS {
+    if (across_lock_.owns_lock()) shards_.NoteDue(charge_.model, *counts_);
+  }
 
   MemoryShards& shards_;
   Shard& shard_;
@@ -88,7 +97,7 @@ class ChargeTurn {
   bool has_quota_ = false;
   bool has_new_names_ = false;
   size_t dropped_ = 0;
-  std::unique_lock<std::mutex> across_lock_;
+  std::unique_lock<Mutex> across_lock_;
 };
 
 bool ChargeTurn::Run(bool last, ChargeAnswer* answer) {
@@ -136,7 +145,7 @@ const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
     across_lock_ = std::unique_lock(shards_.across_mutex());
   for (const TierCharge& tier : charge_.tiers) {
-    ModelCounts* counts = tier.of_all_models ? &shards_.across() : counts_;
+    ModelCounts* counts = tier.of_all_models ? &Across() : counts_;
     shard_.meters.push_back(counts != nullptr ? counts->FindMeter(tier, now_) : nullptr);
   }
   return found != shard_.slots.end() && found->second.stated ? found->second.stated : charge_.default_quota;
@@ -167,7 +176,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
     const size_t missing = MissingMeters(charge_, shard_.meters);
     dropped = missing;
     if (missing > 0) {
-      if (charge_.may_name) dropped = counts_->MakeMeters(charge_, now_, shards_.across(), &shard_.meters);
+      if (charge_.may_name) dropped = counts_->MakeMeters(charge_, now_, Across(), &shard_.meters);
       answer->new_names += static_cast<uint32_t>(missing - dropped);
       has_new_names_ = true;
     }
@@ -177,7 +186,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
-      if (across_lock_.owns_lock()) shards_.NoteDue(charge_.model, *counts_);
+      NoteDue();
       answer->reservation = FormatReservationId(token, charge_.model);
     } else {
       counts_->Enter(charge_, now_, shard_.meters);
@@ -212,7 +221,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   if (std::ranges::any_of(charge.tiers, &TierCharge::of_all_models)) shards_->ExpireAcross();
   for (bool last : {false, true}) {
     {
-      const std::scoped_lock lock(shard.mutex);
+      const MutexLock lock(shard.mutex);
       ChargeTurn turn(*shards_, shard, name, charge);
       const bool done = turn.Run(last, answer);
       if (turn.dropped() > 0) dropped_entries_.fetch_add(turn.dropped(), std::memory_order_relaxed);
@@ -245,7 +254,7 @@ SettlementAnswer MemoryQuotaStore::Run(const Settlement& settlement) {
 
   const HashedName name(id->model);
   Shard& shard = shards_->Of(name);
-  const std::scoped_lock lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.slots.find(name);
   if (found != shard.slots.end() && found->second.counts)
     shards_->Settle(found->second.counts.get(), id->token, cut_down, &answer);
@@ -268,7 +277,7 @@ Status MemoryQuotaStore::StateQuota(std::string_view model, const ModelQuota& qu
 void MemoryQuotaStore::Set(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) {
   const HashedName name(model);
   Shard& shard = shards_->Of(name);
-  const std::scoped_lock lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   if (quota) {
     Slot& slot = shard.slots[std::string(model)];
     shards_->StateQuota(&slot, *quota);
@@ -283,7 +292,7 @@ void MemoryQuotaStore::Set(std::string_view model, const std::optional<ModelQuot
 Result<std::vector<std::string>> MemoryQuotaStore::StatedByConfiguration() {
   std::vector<std::string> models;
   for (Shard& shard : shards_->all()) {
-    const std::scoped_lock lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     for (const auto& [name, slot] : shard.slots)
       if (slot.by_configuration) models.push_back(name);
   }
@@ -293,13 +302,13 @@ Result<std::vector<std::string>> MemoryQuotaStore::StatedByConfiguration() {
 
 Status MemoryQuotaStore::Reset(std::string_view model) {
   if (model.empty()) {
-    const std::vector<std::unique_lock<std::mutex>> locks = shards_->LockAll();
+    const std::vector<std::unique_lock<Mutex>> locks = shards_->LockAll();
     shards_->ForgetAll();
     return {};
   }
   const HashedName name(model);
   Shard& shard = shards_->Of(name);
-  const std::scoped_lock lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.slots.find(name);
   if (found == shard.slots.end()) return {};
   if (ModelCounts* counts = found->second.counts.get()) {
@@ -314,7 +323,7 @@ Status MemoryQuotaStore::Reset(std::string_view model) {
 Result<std::vector<std::string>> MemoryQuotaStore::Models() {
   std::vector<std::string> models;
   for (Shard& shard : shards_->all()) {
-    const std::scoped_lock lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     const WallTime now = shards_->Now();
     for (auto& [name, slot] : shard.slots) {
       shards_->SweepQuiet(&slot, now);
@@ -328,7 +337,7 @@ Result<std::vector<std::string>> MemoryQuotaStore::Models() {
 Result<QuotaState> MemoryQuotaStore::Export() {
   QuotaState state;
   for (Shard& shard : shards_->all()) {
-    const std::scoped_lock lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     const WallTime now = shards_->Now();
     for (auto& [name, slot] : shard.slots) {
       ModelState model{.quota = slot.stated, .by_configuration = slot.by_configuration};
@@ -342,7 +351,8 @@ Result<QuotaState> MemoryQuotaStore::Export() {
   return state;
 }
 
-Status MemoryQuotaStore::Import(const QuotaState& state) {
+// Unchecked, because the analysis does not see the locks of LockAll.
+Status MemoryQuotaStore::Import(const QuotaState& state) WEIR_UNCHECKED_LOCKS {
   size_t counted = 0;
   for (const auto& [model, saved] : state) {
     if (!saved.quota && saved.has_usage()) ++counted;
@@ -352,7 +362,7 @@ Status MemoryQuotaStore::Import(const QuotaState& state) {
   if (counted > max_models_)
     return Status::Error("usage of " + std::to_string(counted) + " models without a quota, of which " +
                          std::to_string(max_models_) + " may be held; raise max_models");
-  const std::vector<std::unique_lock<std::mutex>> locks = shards_->LockAll();
+  const std::vector<std::unique_lock<Mutex>> locks = shards_->LockAll();
   shards_->ForgetAll();
   for (Shard& shard : shards_->all()) shard.slots.clear();
   const WallTime now = shards_->Now();

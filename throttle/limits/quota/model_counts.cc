@@ -219,9 +219,9 @@ void ModelCounts::Unpin(const Hold& hold) const {
   for (const Hold::Part& part : hold.tiers) part.meter->Unpin();
 }
 
-std::unique_lock<std::mutex> ModelCounts::LockFor(const Hold& hold) const {
+std::unique_lock<Mutex> ModelCounts::LockFor(const Hold& hold) const {
   const bool across = std::ranges::any_of(hold.tiers, &Hold::Part::of_all_models);
-  return across ? std::unique_lock(across_mutex_) : std::unique_lock<std::mutex>();
+  return across ? std::unique_lock(across_mutex_) : std::unique_lock<Mutex>();
 }
 
 void ModelCounts::Restore(const ModelState& state, WallTime now) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/bound.h"
+#include "config/mutex.h"
 #include "throttle/limits/quota/ended_holds.h"
 #include "throttle/limits/quota/meter.h"
 #include "throttle/limits/quota/open_holds.h"
@@ -83,7 +84,7 @@ class ModelCounts {
   // (MemoryShards::across). A function that settles, expires or forgets a reservation locks this mutex if the
   // reservation has charged such a counter. So callers must not hold it, unless the function's comment says that they
   // must. Entries take room from `bounds`, except the entries of the minute if `has_quota` is true.
-  ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
+  ModelCounts(CountBounds& bounds, Mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
         now_(now),
@@ -170,10 +171,10 @@ class ModelCounts {
   void GiveBack(const Hold& hold, const Amounts& amounts);
   void EnterMore(const Hold& hold, const Amounts& amounts);
   void Unpin(const Hold& hold) const;
-  std::unique_lock<std::mutex> LockFor(const Hold& hold) const;
+  std::unique_lock<Mutex> LockFor(const Hold& hold) const;
 
   CountBounds& bounds_;
-  std::mutex& across_mutex_;
+  Mutex& across_mutex_;
   WallTime now_;
   WindowLog requests_;
   WindowLog tokens_;

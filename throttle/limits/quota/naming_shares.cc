@@ -12,7 +12,7 @@ constexpr uint64_t kShare = 10;
 }  // namespace
 
 bool NamingShares::MayName(const std::string& party, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Turn(now);
   Count& count = Of(party);
   if (count.all() * kShare <= names_) return true;
@@ -27,14 +27,14 @@ bool NamingShares::MayName(const std::string& party, TimePoint now) {
 void NamingShares::Learn(const std::string& party, uint32_t new_names, bool nearly_full, TimePoint now) {
   nearly_full_.store(nearly_full, std::memory_order_relaxed);
   if (new_names == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Turn(now);
   Of(party).now += new_names;
   names_ += new_names;
 }
 
 std::vector<std::string> NamingShares::TakeWarnings() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(warnings_, {});
 }
 

@@ -13,12 +13,12 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 
 namespace weir {
 
@@ -42,15 +42,15 @@ class NamingShares {
     uint64_t all() const { return now + before; }
   };
   // Begins the next hour if an hour has passed since hour_began_.
-  void Turn(TimePoint now);
-  Count& Of(const std::string& party);
+  void Turn(TimePoint now) WEIR_REQUIRES(mutex_);
+  Count& Of(const std::string& party) WEIR_REQUIRES(mutex_);
 
   std::atomic<bool> nearly_full_{false};
-  std::mutex mutex_;  // protects the members below
-  TimePoint hour_began_{};
-  std::map<std::string, Count, std::less<>> parties_;
-  uint64_t names_ = 0;  // names of all parties together
-  std::vector<std::string> warnings_;
+  Mutex mutex_;
+  TimePoint hour_began_ WEIR_GUARDED_BY(mutex_){};
+  std::map<std::string, Count, std::less<>> parties_ WEIR_GUARDED_BY(mutex_);
+  uint64_t names_ WEIR_GUARDED_BY(mutex_) = 0;  // names of all parties together
+  std::vector<std::string> warnings_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir

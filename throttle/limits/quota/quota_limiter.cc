@@ -170,14 +170,14 @@ QuotaLimiter::QuotaLimiter(QuotaStore& store, QuotaConfig config, const Clock& c
 }
 
 QuotaLimiter::~QuotaLimiter() {
-  std::unique_lock lock(under_way_mutex_);
-  all_answered_.wait(lock, [&] { return under_way_ == 0; });
+  MutexLock lock(under_way_mutex_);
+  all_answered_.wait(lock, [&]() WEIR_REQUIRES(under_way_mutex_) { return under_way_ == 0; });
 }
 
 void QuotaLimiter::Use(QuotaConfig config) {
   for (auto& [model, quota] : config.quotas) quota = CutDown(quota);
   auto rules = std::make_shared<const Rules>(std::move(config));
-  std::lock_guard lock(rules_mutex_);
+  const MutexLock lock(rules_mutex_);
   rules_ = std::move(rules);
   epoch_.fetch_add(1, std::memory_order_release);
 }
@@ -192,7 +192,7 @@ const std::shared_ptr<const QuotaLimiter::Rules>& QuotaLimiter::rules() const {
   };
   static thread_local Remembered last;
   if (last.limiter != id_ || last.epoch != epoch_.load(std::memory_order_acquire)) {
-    std::lock_guard lock(rules_mutex_);
+    const MutexLock lock(rules_mutex_);
     last = {id_, epoch_.load(std::memory_order_relaxed), rules_};
   }
   return last.rules;
@@ -405,13 +405,13 @@ void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<
 }
 
 void QuotaLimiter::Begin() {
-  std::lock_guard lock(under_way_mutex_);
+  const MutexLock lock(under_way_mutex_);
   ++under_way_;
 }
 
 void QuotaLimiter::End() {
   // Notifies under the lock, because the limiter may be destroyed as soon as the lock is free.
-  std::lock_guard lock(under_way_mutex_);
+  const MutexLock lock(under_way_mutex_);
   if (--under_way_ == 0) all_answered_.notify_all();
 }
 

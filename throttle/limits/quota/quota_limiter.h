@@ -21,7 +21,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -31,6 +30,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "config/status.h"
 #include "throttle/limits/quota/naming_shares.h"
 #include "throttle/limits/quota/quota_config.h"
@@ -167,7 +167,7 @@ class QuotaLimiter {
   struct Question;
   struct Waiting;
 
-  void Use(QuotaConfig config);
+  void Use(QuotaConfig config) WEIR_REQUIRES(stating_mutex_);
   static ModelQuota CutDown(const ModelQuota& quota);  // reduces the amounts to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
@@ -205,10 +205,10 @@ class QuotaLimiter {
 
   Result<std::optional<ModelQuota>> StatedQuota(std::string_view model);
   void AddStats(std::span<const std::string> models, AllModelStats* all);
-  Status StateLost(const QuotaConfig& config);
-  Status StateQuota(const std::string& model, const ModelQuota& quota);
-  Status WithdrawQuota(const std::string& model, const ModelQuota& quota);
-  Status LookAtStore(const QuotaConfig& config);
+  Status StateLost(const QuotaConfig& config) WEIR_REQUIRES(stating_mutex_);
+  Status StateQuota(const std::string& model, const ModelQuota& quota) WEIR_REQUIRES(stating_mutex_);
+  Status WithdrawQuota(const std::string& model, const ModelQuota& quota) WEIR_REQUIRES(stating_mutex_);
+  Status LookAtStore(const QuotaConfig& config) WEIR_REQUIRES(stating_mutex_);
 
   QuotaStore& store_;
   NamingShares naming_;
@@ -219,20 +219,21 @@ class QuotaLimiter {
 
   const uint64_t id_;               // unique among all limiters that ever were in this process
   std::atomic<uint64_t> epoch_{0};  // changes with rules_; a thread's copy of rules_ is valid for one epoch
-  mutable std::mutex rules_mutex_;
-  std::shared_ptr<const Rules> rules_;
+  mutable Mutex rules_mutex_;
+  std::shared_ptr<const Rules> rules_ WEIR_GUARDED_BY(rules_mutex_);
 
-  std::mutex under_way_mutex_;
-  std::condition_variable all_answered_;
-  size_t under_way_ = 0;  // submitted calls without an answer
+  Mutex under_way_mutex_;
+  std::condition_variable_any all_answered_;
+  size_t under_way_ WEIR_GUARDED_BY(under_way_mutex_) = 0;  // submitted calls without an answer
 
-  // Locked while quotas are written or the configuration is replaced; protects the members below.
-  std::mutex stating_mutex_;
+  Mutex stating_mutex_;  // held while quotas are written or the configuration is replaced
   // The quotas that this limiter has written to the store, or that it has to withdraw from the store.
-  std::map<std::string, ModelQuota, std::less<>> stated_;
-  bool looked_at_store_ = false;       // true once LookAtStore has found the quotas of earlier configurations
-  uint64_t reconnects_seen_ = 0;       // StoreHealth::reconnects at the last search for lost quotas
-  std::vector<std::string> warnings_;  // warnings not returned yet
+  std::map<std::string, ModelQuota, std::less<>> stated_ WEIR_GUARDED_BY(stating_mutex_);
+  // True once LookAtStore has found the quotas of earlier configurations.
+  bool looked_at_store_ WEIR_GUARDED_BY(stating_mutex_) = false;
+  // StoreHealth::reconnects at the last search for lost quotas.
+  uint64_t reconnects_seen_ WEIR_GUARDED_BY(stating_mutex_) = 0;
+  std::vector<std::string> warnings_ WEIR_GUARDED_BY(stating_mutex_);  // warnings not returned yet
 };
 
 }  // namespace weir

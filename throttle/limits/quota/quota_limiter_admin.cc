@@ -3,10 +3,10 @@
 #include <condition_variable>
 #include <future>
 #include <iterator>
-#include <mutex>
 #include <span>
 #include <utility>
 
+#include "config/mutex.h"
 #include "config/text/parse.h"
 #include "throttle/limits/quota/begun_anew.h"
 #include "throttle/limits/quota/model_names.h"
@@ -22,9 +22,9 @@ constexpr size_t kAskedAtOnce = 256;  // models that AllStats asks an asynchrono
 class SystemSleeper final : public Sleeper {
  public:
   void Sleep(Duration d, const std::stop_token& stop) override {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any never;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (Duration left = d; left > Duration(0) && !stop.stop_requested(); left -= std::min(left, kDay))
       never.wait_for(lock, stop, std::min(left, kDay), [] { return false; });
   }
@@ -212,7 +212,7 @@ Status QuotaLimiter::UnsetQuota(std::string_view model) {
 }
 
 void QuotaLimiter::AddProvider(Provider provider) {
-  std::lock_guard lock(stating_mutex_);
+  const MutexLock lock(stating_mutex_);
   QuotaConfig changed = *config();
   changed.providers = changed.ProvidersThatHold();
   if (std::ranges::find(changed.providers, provider) != changed.providers.end()) return;
@@ -302,7 +302,7 @@ Status QuotaLimiter::StateLost(const QuotaConfig& config) {
 }
 
 Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
-  std::lock_guard lock(stating_mutex_);
+  const MutexLock lock(stating_mutex_);
   const std::shared_ptr<const QuotaConfig> config = this->config();
   const uint64_t reconnects = store_.Health().reconnects;
   if (reconnects != reconnects_seen_) {
@@ -333,7 +333,7 @@ Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
 
 Result<std::vector<std::string>> QuotaLimiter::Reconfigure(QuotaConfig config) {
   {
-    std::lock_guard lock(stating_mutex_);
+    const MutexLock lock(stating_mutex_);
     if (const std::shared_ptr<const QuotaConfig> before = this->config(); config != *before) {
       std::ranges::move(CountsBegunAnew(*before, config, date_.Now()), std::back_inserter(warnings_));
       Use(std::move(config));

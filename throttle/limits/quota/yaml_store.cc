@@ -87,7 +87,7 @@ Status YamlQuotaStore::Import(const QuotaState& state) {
 }
 
 Status YamlQuotaStore::Persist() {
-  const std::lock_guard lock(writing_);
+  const MutexLock lock(writing_);
   // Resets the flag before it copies the state, so that the next Persist writes changes that come in between.
   changed_.store(false);
   expired_written_.store(MemoryQuotaStore::Health().expired_reservations);
@@ -104,14 +104,14 @@ Status YamlQuotaStore::Persist() {
     status = state.status();
   }
   if (!status.ok()) changed_.store(true);
-  const std::lock_guard problem_lock(problem_mutex_);
+  const MutexLock problem_lock(problem_mutex_);
   problem_ = status.message();
   return status;
 }
 
 void YamlQuotaStore::PersistUntil(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  MutexLock lock(mutex);
   Duration pause = persist_every_;
   while (!stop.stop_requested()) {
     pause_.wait_for(lock, stop, pause, [] { return false; });
@@ -124,7 +124,7 @@ void YamlQuotaStore::PersistUntil(const std::stop_token& stop) {
 
 StoreHealth YamlQuotaStore::Health() const {
   StoreHealth health = MemoryQuotaStore::Health();
-  const std::lock_guard lock(problem_mutex_);
+  const MutexLock lock(problem_mutex_);
   if (!problem_.empty()) health.problem = problem_;
   return health;
 }

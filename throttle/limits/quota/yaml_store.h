@@ -32,12 +32,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "config/mutex.h"
 #include "throttle/limits/quota/memory_store.h"
 
 namespace weir {
@@ -83,9 +83,9 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   std::atomic<bool> changed_{false};
   // The number of reservations that had expired when the file was written. Any call may find that more have expired.
   std::atomic<uint64_t> expired_written_{0};
-  std::mutex writing_;  // one Persist at a time
-  mutable std::mutex problem_mutex_;
-  std::string problem_;
+  Mutex writing_;  // one Persist at a time
+  mutable Mutex problem_mutex_;
+  std::string problem_ WEIR_GUARDED_BY(problem_mutex_);
   std::condition_variable_any pause_;
   std::jthread persister_;
 };

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "config/mutex.h"
 #include "config/text/percent.h"
 #include "config/wire/redis/redis_core.h"
 #include "config/wire/redis/redis_lua.h"
@@ -69,9 +69,9 @@ struct RedisSharedWindows::Rep {
   const std::function<void(const std::string&)> on_change;
   std::atomic<uint64_t> failures{0};
   std::atomic<bool> closing{false};
-  mutable std::mutex mutex;
-  std::string problem;  // protected by mutex
-  RedisCore core;       // last, because its destructor fails the calls that wait, which uses the members above
+  mutable Mutex mutex;
+  std::string problem WEIR_GUARDED_BY(mutex);
+  RedisCore core;  // last, because its destructor fails the calls that wait, which uses the members above
 };
 
 RedisSharedWindows::RedisSharedWindows(const RedisEndpoint& endpoint, RedisSharedWindowsOptions options)
@@ -106,7 +106,7 @@ LeaseAnswer RedisSharedWindows::Rep::OnOutcome(const RedisOutcome& outcome, cons
 void RedisSharedWindows::Rep::Note(const std::string& problem_now) {
   bool changes = false;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     changes = problem.empty() != problem_now.empty();
     problem = problem_now;
   }
@@ -117,7 +117,7 @@ void RedisSharedWindows::Rep::Note(const std::string& problem_now) {
 
 SharedWindowsHealth RedisSharedWindows::Health() const {
   const RedisTopologyHealth servers = rep_->core.ServersHealth();
-  const std::lock_guard lock(rep_->mutex);
+  const MutexLock lock(rep_->mutex);
   return {
       .answers = rep_->problem.empty(), .problem = rep_->problem, .failures = rep_->failures, .writes = servers.writes};
 }

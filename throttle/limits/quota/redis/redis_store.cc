@@ -119,7 +119,7 @@ std::string RedisQuotaStore::Rep::Fail(const RedisOutcome& outcome) {
   ++failures;
   std::string text =
       IsGood(outcome) ? Describe(endpoint) + ": it answers what the script does not say" : outcome.problem;
-  const std::lock_guard lock(problem_mutex);
+  const MutexLock lock(problem_mutex);
   problem = text;
   if (well.exchange(false)) core.CheckSoon();
   return text;
@@ -128,7 +128,7 @@ std::string RedisQuotaStore::Rep::Fail(const RedisOutcome& outcome) {
 void RedisQuotaStore::Rep::Succeed(uint64_t expired_now) {
   if (expired_now > 0) expired += expired_now;
   if (well) return;
-  const std::lock_guard lock(problem_mutex);
+  const MutexLock lock(problem_mutex);
   problem.clear();
   well = true;
 }
@@ -198,7 +198,7 @@ StoreHealth RedisQuotaStore::Health() const {
       .expired_reservations = rep_->expired,
       .dropped_entries = rep_->dropped,
   };
-  const std::lock_guard lock(rep_->problem_mutex);
+  const MutexLock lock(rep_->problem_mutex);
   health.problem = rep_->problem;
   // The problem is empty if no call has asked the server yet, or if other servers have answered since.
   if (health.problem.empty() && servers.breaker != RedisBreaker::State::kClosed) health.problem = servers.problem;

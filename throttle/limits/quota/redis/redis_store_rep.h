@@ -7,13 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "config/wire/redis/redis_core.h"
 #include "throttle/limits/quota/nearly_full.h"
 #include "throttle/limits/quota/redis/redis_messages.h"
@@ -78,8 +78,8 @@ struct RedisQuotaStore::Rep {
   // The time (in ns of the steady clock) until which Health warns that the room for names is nearly taken.
   std::atomic<int64_t> nearly_full_until{0};
   std::atomic<int64_t> name_lost_until{0};  // the same, for the warning that a named end was forgotten too early
-  mutable std::mutex problem_mutex;
-  std::string problem;
+  mutable Mutex problem_mutex;
+  std::string problem WEIR_GUARDED_BY(problem_mutex);
   std::deque<Owed> owed;   // only the thread of the connections uses owed, giving_back, give_back_failed
   size_t giving_back = 0;  // the number of releases that have no answer yet
   bool give_back_failed = false;

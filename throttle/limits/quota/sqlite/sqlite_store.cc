@@ -4,10 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "config/mutex.h"
 #include "throttle/limits/quota/nearly_full.h"
 #include "throttle/limits/quota/reservation_id.h"
 #include "throttle/limits/quota/sqlite/sqlite_charge.h"
@@ -41,13 +41,13 @@ class FileTurn {
   class Hold {
    public:
     Hold(FileTurn& turn, Steady::time_point until) : turn_(turn) {
-      std::unique_lock lock(turn_.mutex_);
-      has_ = turn_.is_free_.wait_until(lock, until, [this] { return !turn_.taken_; });
+      MutexLock lock(turn_.mutex_);
+      has_ = turn_.is_free_.wait_until(lock, until, [this]() WEIR_REQUIRES(turn_.mutex_) { return !turn_.taken_; });
       if (has_) turn_.taken_ = true;
     }
     ~Hold() {
       if (!has_) return;
-      const std::lock_guard lock(turn_.mutex_);
+      const MutexLock lock(turn_.mutex_);
       turn_.taken_ = false;
       turn_.is_free_.notify_one();
     }
@@ -62,9 +62,9 @@ class FileTurn {
   };
 
  private:
-  std::mutex mutex_;
-  std::condition_variable is_free_;
-  bool taken_ = false;
+  Mutex mutex_;
+  std::condition_variable_any is_free_;
+  bool taken_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 class SqliteQuotaStore final : public QuotaStore {
@@ -107,7 +107,7 @@ class SqliteQuotaStore final : public QuotaStore {
 
    private:
     void Set(std::optional<Steady::time_point> since) {
-      const std::lock_guard lock(store_.health_mutex_);
+      const MutexLock lock(store_.health_mutex_);
       store_.busy_since_ = since;
     }
     SqliteQuotaStore& store_;
@@ -142,12 +142,13 @@ class SqliteQuotaStore final : public QuotaStore {
   SqliteContent content_;
 
   // Separate from turn_, so that Health does not wait for the file.
-  mutable std::mutex health_mutex_;
-  StoreHealth health_;
-  WallTime name_lost_{};  // when a named end was last forgotten too early
-  Steady::time_point locked_until_;
-  std::optional<Steady::time_point> busy_since_;  // the start of the call that has the file
-  std::atomic<bool> cannot_write_{false};         // a call failed, not by a lock; a call that only reads keeps it
+  mutable Mutex health_mutex_;
+  StoreHealth health_ WEIR_GUARDED_BY(health_mutex_);
+  WallTime name_lost_ WEIR_GUARDED_BY(health_mutex_){};  // when a named end was last forgotten too early
+  Steady::time_point locked_until_ WEIR_GUARDED_BY(health_mutex_);
+  // The start of the call that has the file.
+  std::optional<Steady::time_point> busy_since_ WEIR_GUARDED_BY(health_mutex_);
+  std::atomic<bool> cannot_write_{false};  // a call failed, not by a lock; a call that only reads keeps it
 };
 
 template <typename Work>
@@ -184,13 +185,13 @@ Result<Answer> SqliteQuotaStore::Ask(Work work) {
 }
 
 milliseconds SqliteQuotaStore::Patience(Steady::time_point now) const {
-  const std::lock_guard lock(health_mutex_);
+  const MutexLock lock(health_mutex_);
   const bool locked = health_.breaker != StoreHealth::Breaker::kClosed && now < locked_until_;
   return locked ? std::min(kShortPatience, busy_timeout_) : busy_timeout_;
 }
 
 Status SqliteQuotaStore::Fail(const std::string& problem, bool busy) {
-  const std::lock_guard lock(health_mutex_);
+  const MutexLock lock(health_mutex_);
   health_.problem = problem;
   health_.decides = StoreHealth::Decides::kNone;
   cannot_write_ = !busy;
@@ -202,7 +203,7 @@ Status SqliteQuotaStore::Fail(const std::string& problem, bool busy) {
 }
 
 void SqliteQuotaStore::TellDone(const Found& found, bool changed) {
-  const std::lock_guard lock(health_mutex_);
+  const MutexLock lock(health_mutex_);
   if (!cannot_write_ || changed) {
     health_.problem.clear();
     health_.decides = StoreHealth::Decides::kAll;
@@ -216,7 +217,7 @@ void SqliteQuotaStore::TellDone(const Found& found, bool changed) {
 }
 
 std::string SqliteQuotaStore::CountFailure(const Status& failed) {
-  const std::lock_guard lock(health_mutex_);
+  const MutexLock lock(health_mutex_);
   ++health_.failures;
   return failed.message();
 }
@@ -300,7 +301,7 @@ void SqliteQuotaStore::Prune() {
 }
 
 StoreHealth SqliteQuotaStore::Health() const {
-  const std::lock_guard lock(health_mutex_);
+  const MutexLock lock(health_mutex_);
   StoreHealth health = health_;
   if (health.warning.empty() && LostNamesOfLate(name_lost_, clock_)) health.warning = kNamesLostWarning;
   if (health.breaker == StoreHealth::Breaker::kOpen && Steady::now() >= locked_until_)
