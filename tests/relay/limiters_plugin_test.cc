@@ -121,12 +121,12 @@ TEST_F(LimitersPluginTest, TheCommandFindsTheTokenInTheDataDirectory) {
   };
   setenv("WEIR_DATA_DIR", (directory_ / "data").c_str(), 1);  // before any thread is there
   ASSERT_EQ(Open(), "open");
-  const Ended done = set();
+  const Ran done = set();
   EXPECT_EQ(done.code, 0) << done.err;
   relay_.reset();
   setenv("WEIR_DATA_DIR", (directory_ / "elsewhere").c_str(), 1);
   ASSERT_EQ(Open(), "open");
-  const Ended refused = set();
+  const Ran refused = set();
   relay_.reset();
   unsetenv("WEIR_DATA_DIR");
   EXPECT_EQ(refused.code, 2);

@@ -92,7 +92,7 @@ TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
   directory.Write("notes.txt", "not a database, and long enough to be looked at as one");
   const struct {
     std::vector<std::string> arguments;
-    std::map<std::string, std::string> settings;
+    Environment settings;
     int code;
     std::string part_of_error;
   } cases[] = {

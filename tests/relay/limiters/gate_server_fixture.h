@@ -13,6 +13,7 @@
 
 #include "relay/limiters/gate_server.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/temp_directory.h"
 
@@ -39,12 +40,7 @@ inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::st
                          const std::string& body = "", const std::string& more = "") {
   RawClient client(port);
   client.Send(HttpText(method, path, body, more));
-  return client.ReadAnswer(method != "HEAD").value_or(RawAnswer());
-}
-
-inline bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-inline bool HasLine(const std::string& text, const std::string& line) {
-  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+  return client.Answer(method != "HEAD");
 }
 
 class GateServerTest : public testing::Test {

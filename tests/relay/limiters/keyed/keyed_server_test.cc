@@ -138,7 +138,7 @@ TEST_F(KeyedServerTest, GrantsAWaiterWhenAnotherClientGivesBack) {
   const auto client = Waiting("a");
   ASSERT_TRUE(EventuallyWaiting(1));
   EXPECT_EQ(Ask("DELETE", "/rate/a/" + id).status, 200);
-  EXPECT_EQ(client->ReadAnswer().value_or(RawAnswer()).status, 200);
+  EXPECT_EQ(client->Answer().status, 200);
 }
 
 TEST_F(KeyedServerTest, AClientThatClosesItsConnectionLeavesTheLine) {
@@ -153,7 +153,7 @@ TEST_F(KeyedServerTest, AClientThatClosesItsConnectionLeavesTheLine) {
   second->Reset();
   ASSERT_TRUE(EventuallyWaiting(1));
   third->HalfClose();
-  const RawAnswer told = third->ReadAnswer().value_or(RawAnswer());
+  const RawAnswer told = third->Answer();
   EXPECT_EQ(told.status, 499);
   EXPECT_TRUE(Has(told.body, "client_left"));
   EXPECT_TRUE(EventuallyInMetrics(R"(weir_keyed_requests_total{code="client_left"} 3)"));
@@ -169,7 +169,7 @@ TEST_F(KeyedServerTest, AnswersWaitingClientsAtShutdown) {
   ASSERT_TRUE(EventuallyWaiting(100));
   server_->Shutdown(minutes(10));
   for (const auto& client : clients) {
-    const RawAnswer answer = client->ReadAnswer().value_or(RawAnswer());
+    const RawAnswer answer = client->Answer();
     EXPECT_EQ(answer.status, 503);
     EXPECT_TRUE(Has(answer.body, R"("code":"closed")")) << answer.body;
     EXPECT_TRUE(client->AtEnd());
@@ -260,7 +260,7 @@ TEST(KeyedGate, TenThousandWait) {
     }
     directory.Write("weir.yaml", "keyed:\n  default: {window_millis: 3600000, max_requests: 20000}\n");
     child.Signal(SIGHUP);
-    for (int n = 0; n < kClients; ++n) ASSERT_EQ(clients[n].ReadAnswer().value_or(RawAnswer()).status, 200) << n;
+    for (int n = 0; n < kClients; ++n) ASSERT_EQ(clients[n].Answer().status, 200) << n;
   }
   setrlimit(RLIMIT_NOFILE, &before);
   child.Signal(SIGTERM);
@@ -281,7 +281,7 @@ TEST(KeyedGate, KeysWithoutNumberStayBounded) {
     for (int k = n; k < n + 100; ++k) requests += HttpText("GET", "/rate/" + std::to_string(k) + std::string(400, 'x'));
     client.Send(requests);
     for (int k = 0; k < 100; ++k) {
-      const int status = client.ReadAnswer().value_or(RawAnswer()).status;
+      const int status = client.Answer().status;
       held += status == 200 ? 1 : 0;
       refused += status == 503 ? 1 : 0;
     }
@@ -291,7 +291,7 @@ TEST(KeyedGate, KeysWithoutNumberStayBounded) {
   EXPECT_LE(Metric(port, "weir_keyed_keys"), 400);
   RawClient other(port, "127.0.0.2");
   other.Send(HttpText("GET", "/rate/another"));
-  EXPECT_EQ(other.ReadAnswer().value_or(RawAnswer()).status, 200) << "one client leaves room for others";
+  EXPECT_EQ(other.Answer().status, 200) << "one client leaves room for others";
   if (!Sanitized()) {
     EXPECT_LT(Metric(port, "process_resident_memory_bytes"), 64 << 20);
   }
@@ -345,7 +345,7 @@ TEST_F(KeyedOnRelayTest, AnswersWaitingClientsAtShutdown) {
   client.Send(HttpText("GET", "/rate/a?canWait"));
   ASSERT_TRUE(Eventually([&] { return Metric(relay_->port(), "weir_keyed_waiting") == 1; }));
   relay_->Shutdown(minutes(10));
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 503);
+  EXPECT_EQ(client.Answer().status, 503);
 }
 
 }  // namespace

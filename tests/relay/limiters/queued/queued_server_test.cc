@@ -91,10 +91,9 @@ TEST_F(QueuedServerTest, KeepsWaitingRequestsWhenTheFileChanges) {
   EXPECT_TRUE(EventuallyInMetrics(R"(weir_queued_config_reads_total{result="error"} 2)")) << "no endpoints: any more";
   EXPECT_TRUE(EventuallyWaiting(1));
   Write(kFast);
-  const auto answer = waiting->ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 200);
-  EXPECT_TRUE(Has(answer->body, R"("rate":1000000)")) << answer->body;
+  const RawAnswer answer = waiting->Answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(Has(answer.body, R"("rate":1000000)")) << answer.body;
 }
 
 TEST_F(QueuedServerTest, ServesPathsThatTheFileNamesLater) {
@@ -122,10 +121,9 @@ TEST_F(QueuedServerTest, AnswersWaitingClientsAtShutdown) {
   ASSERT_TRUE(EventuallyWaiting(2));
   server_->Shutdown(std::chrono::minutes(1));
   for (const auto& client : {first.get(), second.get()}) {
-    const auto answer = client->ReadAnswer();
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 503);
-    EXPECT_TRUE(Has(answer->body, R"("code":"closed")")) << answer->body;
+    const RawAnswer answer = client->Answer();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_TRUE(Has(answer.body, R"("code":"closed")")) << answer.body;
   }
 }
 

@@ -50,12 +50,12 @@ class LivePluginTest : public testing::Test {
   RawAnswer Ask(const std::string& line, const std::string& more = "") const {
     RawClient client(relay_->port());
     client.Send(Head(line, more));
-    return client.ReadAnswer().value_or(RawAnswer{});
+    return client.Answer();
   }
   RawAnswer Post(const std::string& path, const std::string& body, const std::string& more = "") const {
     RawClient client(relay_->port());
     client.Send(Head("POST " + path, more + "Content-Length: " + std::to_string(body.size()) + "\r\n") + body);
-    return client.ReadAnswer().value_or(RawAnswer{});
+    return client.Answer();
   }
   std::string Bearer() const { return "Authorization: Bearer " + Token() + "\r\n"; }
   // Shows the token, and returns "Cookie: weir_live_3334=…\r\n".
@@ -304,11 +304,10 @@ TEST_F(LivePluginTest, ShowsTheHeaviestClients) {
 TEST_F(LivePluginTest, EventsComeUntilTheRelayStops) {
   RawClient client(relay_->port());
   client.Send(Head("GET /live/events", SignIn()));
-  const auto head = client.ReadAnswer(false);
-  ASSERT_TRUE(head);
-  EXPECT_EQ(head->status, 200);
-  EXPECT_EQ(head->headers.at("content-type"), "text/event-stream");
-  EXPECT_EQ(head->headers.at("x-accel-buffering"), "no");
+  const RawAnswer head = client.Answer(false);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(head.headers.at("x-accel-buffering"), "no");
   EXPECT_EQ(client.ReadChunk(), "retry: 1000\n\n");
   EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: state\n"));
   EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: tick\n"));
@@ -322,7 +321,7 @@ TEST_F(LivePluginTest, OneMoreThanMayListenIsToldToComeBack) {
   for (size_t i = 0; i < LiveFeed::kMostListeners; ++i) {
     listeners.emplace_back(relay_->port());
     listeners.back().Send(Head("GET /live/events", Bearer()));
-    ASSERT_EQ(listeners.back().ReadAnswer(false)->status, 200) << i;
+    ASSERT_EQ(listeners.back().Answer(false).status, 200) << i;
   }
   const RawAnswer refused = Ask("GET /live/events", Bearer());
   EXPECT_EQ(refused.status, 503);
