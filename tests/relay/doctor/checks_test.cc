@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "relay/doctor/check.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/doctor/healthy_facts.h"
 
 namespace weir {
@@ -262,12 +263,12 @@ std::vector<Case> AllCases() {
   return all;
 }
 
-TEST(DoctorChecks, SayNothingOfWhatIsWell) {
+TEST(DoctorChecks, AreSilentAboutAHealthyRelay) {
   EXPECT_EQ(Printed(Examine(HealthyFacts())), "");
   EXPECT_EQ(Printed(Examine(HealthyFactsOnPostgres())), "");
 }
 
-TEST(DoctorChecks, SayNothingOfWhatIsNotKnown) {
+TEST(DoctorChecks, AreSilentAboutUnknownFacts) {
   EXPECT_EQ(Printed(Examine(Facts())), "");
   Facts gate;
   gate.has_relay = false;
@@ -284,7 +285,7 @@ TEST(DoctorChecks, EachSaysWhatItSawAndNothingElse) {
     EXPECT_EQ(finding.severity, c.severity) << c.name << ": " << c.part;
     std::string all = finding.saw + "\n" + finding.why + "\n" + finding.act;
     for (const std::string& command : finding.commands) all += "\n" + command;
-    EXPECT_NE(all.find(c.part), std::string::npos) << c.name << ": " << c.part << "\n" << all;
+    EXPECT_TRUE(Has(all, c.part)) << c.name << ": " << c.part << "\n" << all;
   }
 }
 
@@ -297,7 +298,7 @@ TEST(DoctorChecks, EachHasACase) {
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "a name twice";
 }
 
-TEST(DoctorChecks, AreSilentJustBefore) {
+TEST(DoctorChecks, AreSilentJustBelowTheirLimits) {
   const std::vector<std::function<void(Facts&)>> cases = {
       [](Facts& f) { Disk(f).free_bytes = 10'240 * kMebi; },
       [](Facts& f) { Disk(f).free_files = 1000; },
@@ -382,7 +383,7 @@ TEST(DoctorChecks, ReportTheWorstOfSeveralDirectories) {
   const std::vector<Finding> findings = Examine(facts);
   ASSERT_EQ(findings.size(), 1);
   EXPECT_EQ(findings[0].severity, Severity::kBroken);
-  EXPECT_NE(findings[0].saw.find("/var/lib/quotas"), std::string::npos) << findings[0].saw;
+  EXPECT_TRUE(Has(findings[0].saw, "/var/lib/quotas")) << findings[0].saw;
 }
 
 }  // namespace

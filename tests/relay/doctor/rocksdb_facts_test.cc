@@ -19,6 +19,7 @@
 #include "relay/nostr/signature.h"
 #include "relay/store/keys.h"
 #include "relay/store/rocksdb_store.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -64,7 +65,7 @@ class DoctorRocksDb : public testing::Test {
   std::vector<std::string> unseen_;
 };
 
-TEST_F(DoctorRocksDb, ThatIsNotThereIsNoProblem) {
+TEST_F(DoctorRocksDb, AMissingDatabaseIsNoProblem) {
   const RocksDbFacts facts = Look();
   EXPECT_FALSE(facts.exists);
   EXPECT_FALSE(facts.holder);
@@ -72,7 +73,7 @@ TEST_F(DoctorRocksDb, ThatIsNotThereIsNoProblem) {
   EXPECT_TRUE(unseen_.empty());
 }
 
-TEST_F(DoctorRocksDb, ThatIsWholeIsRecognisedAndLeftAsItIs) {
+TEST_F(DoctorRocksDb, AWholeDatabaseIsRecognisedAndLeftAsItIs) {
   Open();
   const auto before = State();
   const RocksDbFacts facts = Look();
@@ -85,7 +86,7 @@ TEST_F(DoctorRocksDb, ThatIsWholeIsRecognisedAndLeftAsItIs) {
   EXPECT_EQ(State(), before);
 }
 
-TEST_F(DoctorRocksDb, ThatAProcessHoldsIsLeftToIt) {
+TEST_F(DoctorRocksDb, ADatabaseInUseIsLeftToItsProcess) {
   const auto store = Open();
   const RocksDbFacts facts = Look();
   ASSERT_TRUE(facts.holder);
@@ -94,7 +95,7 @@ TEST_F(DoctorRocksDb, ThatAProcessHoldsIsLeftToIt) {
   EXPECT_TRUE(NamesFor(facts).empty());
 }
 
-TEST_F(DoctorRocksDb, ThatIsDamagedIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsDamage) {
   Open();
   std::fstream manifest(Manifest(), std::ios::in | std::ios::out | std::ios::binary);
   manifest.seekp(20);
@@ -103,7 +104,7 @@ TEST_F(DoctorRocksDb, ThatIsDamagedIsToldOf) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"database-wrong"});
 }
 
-TEST_F(DoctorRocksDb, ThatLacksAFileIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsAMissingFile) {
   {
     const auto store = Open();
     const std::vector<Event> events = {EventParser().Parse(Signer(1).SignedEvent(1, 1, "[]", "a note")).value()};
@@ -123,17 +124,16 @@ TEST_F(DoctorRocksDb, ThatLacksAFileIsToldOf) {
   }
 }
 
-TEST_F(DoctorRocksDb, ThatIsOfANewerWeirIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsADatabaseOfANewerWeir) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->db()->Put({}, rocksdb::Slice(kFormatKey.data(), kFormatKey.size()), "999").ok());
   }
   const RocksDbFacts facts = Look();
-  EXPECT_NE(facts.recognised.message().find("newer weir (format 999)"), std::string::npos)
-      << facts.recognised.message();
+  EXPECT_TRUE(Has(facts.recognised.message(), "newer weir (format 999)")) << facts.recognised.message();
 }
 
-TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsADatabaseOfAnotherProgram) {
   rocksdb::Options options;
   options.create_if_missing = true;
   OpenedRocksDb opened{};
@@ -141,7 +141,7 @@ TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
   const std::unique_ptr<rocksdb::DB> db = OwnerOf(&opened);
   ASSERT_TRUE(db->Put({}, "a", "b").ok());
   const RocksDbFacts facts = Look();
-  EXPECT_NE(facts.recognised.message().find("not weir's"), std::string::npos) << facts.recognised.message();
+  EXPECT_TRUE(Has(facts.recognised.message(), "not weir's")) << facts.recognised.message();
 }
 
 TEST_F(DoctorRocksDb, CorruptionInItsLogCountsForAMonth) {
@@ -163,13 +163,13 @@ TEST_F(DoctorRocksDb, FilesOfTheFutureSayThatTheClockWentBack) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"clock-went-back"});
 }
 
-TEST_F(DoctorRocksDb, ThatHasALinkToItselfIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsALinkToItself) {
   Open();
   fs::remove(path_ + "/CURRENT");
   fs::create_symlink("CURRENT", path_ + "/CURRENT");
   EXPECT_FALSE(LookAtRocksDb(path_, 0, &unseen_));
   ASSERT_EQ(unseen_.size(), 1);
-  EXPECT_NE(unseen_[0].find("Too many levels"), std::string::npos) << unseen_[0];
+  EXPECT_TRUE(Has(unseen_[0], "Too many levels")) << unseen_[0];
 }
 
 TEST_F(DoctorRocksDb, LogsAreCounted) {
@@ -179,7 +179,7 @@ TEST_F(DoctorRocksDb, LogsAreCounted) {
   const RocksDbFacts facts = Look();
   EXPECT_GE(facts.log_bytes, uint64_t{2} << 30);
   ASSERT_EQ(unseen_.size(), 1) << "it would be read into memory";
-  EXPECT_NE(unseen_[0].find("of log would be read"), std::string::npos) << unseen_[0];
+  EXPECT_TRUE(Has(unseen_[0], "of log would be read")) << unseen_[0];
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class WeirChild : public CommandChild {
   // `command` is "weir relay", "weir gate" or "weir doctor". The child does not get the variables of this process that
   // begin with WEIR_ or ORLY_.
   WeirChild(const std::string& command, std::vector<std::string> arguments, const Environment& settings = {})
-      : CommandChild(Named(command, std::move(arguments)), With(settings)) {}
+      : CommandChild(Named(command, std::move(arguments)), EnvironmentOfChild(kWeirChild, settings)) {}
 
   // Waits until the child listens. Returns its address, "127.0.0.1:4711"; empty if the child has ended.
   std::string Address() const {
@@ -41,15 +41,6 @@ class WeirChild : public CommandChild {
   static std::vector<std::string> Named(const std::string& command, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), command);
     return arguments;
-  }
-  static Environment With(const Environment& settings) {
-    Environment environment = ProcessEnvironment();
-    std::erase_if(environment, [](const auto& variable) {
-      return variable.first.starts_with("WEIR_") || variable.first.starts_with("ORLY_");
-    });
-    environment.insert(settings.begin(), settings.end());
-    environment.emplace(kWeirChild, "1");
-    return environment;
   }
 };
 

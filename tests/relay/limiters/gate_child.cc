@@ -13,20 +13,10 @@ std::vector<std::string> AsGate(std::vector<std::string> arguments) {
   return arguments;
 }
 
-Environment WithSettings(const std::map<std::string, std::string>& settings) {
-  Environment environment = ProcessEnvironment();
-  std::erase_if(environment, [](const auto& variable) {
-    return variable.first.starts_with("WEIR_") || variable.first.starts_with("ORLY_");
-  });
-  environment.insert(settings.begin(), settings.end());
-  environment.emplace(kGateChild, "1");
-  return environment;
-}
-
 }  // namespace
 
-GateChild::GateChild(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& settings)
-    : CommandChild(AsGate(arguments), WithSettings(settings)) {}
+GateChild::GateChild(const std::vector<std::string>& arguments, const Environment& settings)
+    : CommandChild(AsGate(arguments), EnvironmentOfChild(kGateChild, settings)) {}
 
 uint16_t GateChild::Port() const {
   constexpr std::string_view kBegin = "listening on http://127.0.0.1:";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,7 @@ inline constexpr const char* kGateChild = "RUN_WEIR_GATE";
 class GateChild : public CommandChild {
  public:
   // The child does not get the variables of this process that begin with WEIR_ or ORLY_.
-  explicit GateChild(const std::vector<std::string>& arguments,
-                     const std::map<std::string, std::string>& settings = {});
+  explicit GateChild(const std::vector<std::string>& arguments, const Environment& settings = {});
 
   // Waits until the child listens, and returns its port. Returns 0 if it has ended, or does not listen within a minute.
   uint16_t Port() const;

@@ -24,7 +24,7 @@ TEST(GateCommand, RunsUntilItIsToldToStop) {
 }
 
 TEST(GateCommand, AHangUpReadsTheConfigurationAgain) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   GateChild child({"--port", "0", "--config", config});
   const uint16_t port = child.Port();
@@ -65,7 +65,7 @@ TEST(GateCommand, TellsHowItIsWhenItIsAsked) {
 }
 
 TEST(GateCommand, AHangUpNamesModelsThatWereChangedThroughTheApi) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   GateChild child({"--port", "0", "--config", config}, {{"WEIR_ADMIN_TOKEN", "secret"}});
   const uint16_t port = child.Port();
@@ -87,12 +87,12 @@ TEST(GateCommand, SaysHowToUseIt) {
 }
 
 TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string bad = directory.Write("bad.yaml", "quota:\n  models:\n    m: {max_tpm: -1}\n");
   directory.Write("notes.txt", "not a database, and long enough to be looked at as one");
   const struct {
     std::vector<std::string> arguments;
-    std::map<std::string, std::string> settings;
+    Environment settings;
     int code;
     std::string part_of_error;
   } cases[] = {
@@ -115,7 +115,7 @@ TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
   EXPECT_EQ(TextOf(directory / "notes.txt"), "not a database, and long enough to be looked at as one");
 }
 
-TEST(GateCommand, WarnsOfSettingsThatThereAreNot) {
+TEST(GateCommand, WarnsOfUnknownSettings) {
   GateChild child({"--port", "0"}, {{"WEIR_QUOTA_STOER", "memory"},
                                     {"WEIR_RELAY_NAME", "a relay's"},
                                     {"WEIR_GATE", "http://127.0.0.1:3335"},

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,20 +11,11 @@
 
 #include "relay/limiters/gate_server.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
-
-class ConfigDirectory : public TempDirectory {
- public:
-  // Writes a file under another name and renames it, as an editor does.
-  std::string Write(const std::string& name, std::string_view text) const {
-    std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
-    std::filesystem::rename(*this / (name + ".new"), *this / name);
-    return *this / name;
-  }
-};
 
 inline std::string HttpText(const std::string& method, const std::string& path, const std::string& body = "",
                             const std::string& more = "") {
@@ -39,12 +28,7 @@ inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::st
                          const std::string& body = "", const std::string& more = "") {
   RawClient client(port);
   client.Send(HttpText(method, path, body, more));
-  return client.ReadAnswer(method != "HEAD").value_or(RawAnswer());
-}
-
-inline bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-inline bool HasLine(const std::string& text, const std::string& line) {
-  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+  return client.Answer(method != "HEAD");
 }
 
 class GateServerTest : public testing::Test {
@@ -81,7 +65,7 @@ class GateServerTest : public testing::Test {
     return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
   }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
   GateConfiguration configuration_;
   std::unique_ptr<GateServer> server_;  // destroyed first
 };

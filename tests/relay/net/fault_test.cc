@@ -11,10 +11,6 @@ namespace {
 class FaultTest : public ServerTest {
  protected:
   [[noreturn]] static void Fail() { throw std::runtime_error("a fault"); }
-  void ExpectService(RawClient& client) {
-    client.Text("unhurt");
-    EXPECT_EQ(client.ReadText(), "unhurt");
-  }
 };
 
 TEST_F(FaultTest, InOnTextEndsThatConnection) {
@@ -28,7 +24,7 @@ TEST_F(FaultTest, InOnTextEndsThatConnection) {
   client.Text("bad");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_TRUE(record_.Await("end: a fault in the server"));
-  ExpectService(other);
+  ExpectEcho(other);
   EXPECT_TRUE(Eventually([&] { return server_->Stats().connections == 1; }));
 }
 
@@ -37,11 +33,10 @@ TEST_F(FaultTest, InTheFactoryEndsThatConnection) {
     if (record_.Count("open") == 1) Fail();
   };
   Start();
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest());
+  RawClient client = ConnectAndSend(RawClient::HandshakeRequest());
   EXPECT_TRUE(Eventually([&] { return record_.Count("open") == 1; }));
   RawClient other = Open();
-  ExpectService(other);
+  ExpectEcho(other);
   EXPECT_EQ(server_->Stats().connections, 1U);
 }
 
@@ -51,14 +46,13 @@ TEST_F(FaultTest, WhereThereIsNoMemoryForASessionNothingIsLeftOfIt) {
   bool failed = true;
   for (size_t n = 1; failed; ++n) {
     OnIoThread([n] { FailAllocation(n); });
-    RawClient client = Connect();
-    client.Send("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    RawClient client = ConnectAndSend("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     (void)client.ReadAnswer();
     EXPECT_TRUE(client.AtEnd());
     OnIoThread([&failed] { failed = EndFailing(); });
   }
   RawClient other = Open();
-  ExpectService(other);
+  ExpectEcho(other);
   EXPECT_EQ(server_->Stats().connections, 1U);
   server_->Shutdown(std::chrono::minutes(10));
 }
@@ -82,7 +76,7 @@ TEST_F(FaultTest, InACallbackEndsThatConnection) {
   RawClient client = Open();
   client.Text("bad");
   EXPECT_TRUE(record_.Await("end: a fault in the server"));
-  ExpectService(other);
+  ExpectEcho(other);
 }
 
 TEST_F(FaultTest, AFaultInAPostedTaskEndsNoConnection) {
@@ -90,7 +84,7 @@ TEST_F(FaultTest, AFaultInAPostedTaskEndsNoConnection) {
   RawClient client = Open();
   for (int n = 0; n < 3; ++n) boost::asio::post(server_->executor(0), [] { Fail(); });
   boost::asio::post(server_->executor(0), [] { throw 1; });
-  ExpectService(client);
+  ExpectEcho(client);
   EXPECT_EQ(record_.Count("end"), 0U);
 }
 

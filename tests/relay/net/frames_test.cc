@@ -80,27 +80,40 @@ TEST_F(FramesTest, TakesManySmallFramesOfOneSegment) {
 
 TEST_F(FramesTest, ClosesForABrokenProtocol) {
   Start();
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "x", true, 4)), 1002) << "reserved bits";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "x", true, 1)), 1002);
-  EXPECT_EQ(CloseCodeFor(FrameHeader(0x80 | kText, 5, false) + "plain"), 1002) << "not masked";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(3, "x")), 1002) << "no such opcode";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(11, "")), 1002);
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kPing, "x", false)), 1002) << "a control frame in fragments";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kPing, std::string(126, 'x'))), 1002) << "a long control frame";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kContinuation, "x")), 1002) << "a continuation of nothing";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "x", false) + ClientFrame(kText, "y")), 1002) << "a message within another";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kClose, "x")), 1002) << "half a close code";
-  EXPECT_EQ(CloseCodeFor(CloseFrame(1005)), 1002) << "a code that is not sent";
-  EXPECT_EQ(server_->Stats().protocol_errors, 11U);
-  EXPECT_TRUE(record_.Await("end: protocol error", 11));
+  const struct {
+    const char* name;
+    std::string bytes;
+  } cases[] = {
+      {"the first reserved bit", ClientFrame(kText, "x", true, 4)},
+      {"the last reserved bit", ClientFrame(kText, "x", true, 1)},
+      {"a frame without a mask", FrameHeader(0x80 | kText, 5, false) + "plain"},
+      {"an unknown opcode for data", ClientFrame(3, "x")},
+      {"an unknown opcode for control", ClientFrame(11, "")},
+      {"a control frame in fragments", ClientFrame(kPing, "x", false)},
+      {"a long control frame", ClientFrame(kPing, std::string(126, 'x'))},
+      {"a continuation of no message", ClientFrame(kContinuation, "x")},
+      {"a message within another", ClientFrame(kText, "x", false) + ClientFrame(kText, "y")},
+      {"half a close code", ClientFrame(kClose, "x")},
+      {"a close code that is not sent", CloseFrame(1005)},
+  };
+  for (const auto& c : cases) EXPECT_EQ(CloseCodeFor(c.bytes), 1002) << c.name;
+  EXPECT_EQ(server_->Stats().protocol_errors, std::size(cases));
+  EXPECT_TRUE(record_.Await("end: protocol error", std::size(cases)));
 }
 
 TEST_F(FramesTest, ClosesForWhatIsNotUtf8) {
   Start();
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "\xff")), 1007);
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "\xc3")), 1007) << "cut off";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "\xed\xa0\x80")), 1007) << "a surrogate";
-  EXPECT_EQ(CloseCodeFor(ClientFrame(kText, "\xe2\x82", false) + ClientFrame(kContinuation, "x")), 1007);
+  const struct {
+    const char* name;
+    std::string bytes;
+  } cases[] = {
+      {"a byte that no character has", ClientFrame(kText, "\xff")},
+      {"a character that is cut off", ClientFrame(kText, "\xc3")},
+      {"a surrogate", ClientFrame(kText, "\xed\xa0\x80")},
+      {"a character that does not go on in the next fragment",
+       ClientFrame(kText, "\xe2\x82", false) + ClientFrame(kContinuation, "x")},
+  };
+  for (const auto& c : cases) EXPECT_EQ(CloseCodeFor(c.bytes), 1007) << c.name;
   EXPECT_EQ(record_.Count("text"), 0U);
 }
 
@@ -200,9 +213,7 @@ TEST_F(FramesTest, TheCloseFrameArrivesThoughTheClientGoesOnSending) {
 TEST_F(FramesTest, ABombIsNoLongerThanAMessageMayBe) {
   settings_.compression = true;
   Start();
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
-  ASSERT_EQ(client.ReadAnswer()->status, 101);
+  RawClient client = Open(kDeflate);
   // Stored blocks, each of 65535 times x; no compression is needed to be too long.
   std::string bomb;
   for (int n = 0; n < 5; ++n) bomb += std::string("\x00\xff\xff\x00\x00", 5) + std::string(65535, 'x');
@@ -215,9 +226,7 @@ TEST_F(FramesTest, CompressedMessagesOfEveryLengthComeWhole) {
   settings_.compression = true;
   settings_.max_message_bytes = 300'000;
   Start();
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
-  ASSERT_EQ(client.ReadAnswer()->status, 101);
+  RawClient client = Open(kDeflate);
   std::vector<size_t> lengths;
   behaviour_.on_text = [&](Connection& c, std::string_view text) {
     lengths.push_back(text.size());

@@ -32,7 +32,7 @@ TEST_F(GiveUpTest, AConnectionIsClosedWithTheReason) {
   const std::optional<RawFrame> frame = client.ReadFrame();
   ASSERT_TRUE(frame.has_value());
   EXPECT_EQ(frame->close_code(), 1013);
-  EXPECT_NE(frame->payload.find("makes this relay hold most: 1000 bytes"), std::string::npos) << frame->payload;
+  EXPECT_TRUE(Has(frame->payload, "makes this relay hold most: 1000 bytes")) << frame->payload;
   EXPECT_EQ(record_.Count("give up: memory is short"), 1U);
 }
 

@@ -47,28 +47,41 @@ TEST_F(HandshakeTest, AHeaderThatCanBeReadInTwoWaysIsRefused) {
   const auto get = [](const std::string& target, const std::string& more = "") {
     return "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more + "\r\n";
   };
-  EXPECT_EQ(StatusOf(get("/api/export")), 200);
-  EXPECT_EQ(StatusOf(get("http://127.0.0.1/api/export")), 200);
-  EXPECT_EQ(StatusOf(get("http://evil/api/export")), 400);
-  EXPECT_EQ(StatusOf(get("http://127.0.0.1:80@evil/api/export")), 400);
-  EXPECT_EQ(StatusOf(get("/api/export", "X-Thing: one\r\n two\r\n")), 400) << "a folded header";
-  EXPECT_EQ(StatusOf(get("/api/export", "X-Thing:\r\n\tone\r\n")), 400);
-  EXPECT_EQ(StatusOf(get("/api/%65xport")), 404);
+  const struct {
+    const char* name;
+    std::string request;
+    int status;
+  } cases[] = {
+      {"a path", get("/api/export"), 200},
+      {"the address of the Host", get("http://127.0.0.1/api/export"), 200},
+      {"the address of another host", get("http://evil/api/export"), 400},
+      {"the address of another host, with a user", get("http://127.0.0.1:80@evil/api/export"), 400},
+      {"a header folded at a blank", get("/api/export", "X-Thing: one\r\n two\r\n"), 400},
+      {"a header folded at a tab", get("/api/export", "X-Thing:\r\n\tone\r\n"), 400},
+      {"a letter as %65", get("/api/%65xport"), 404},
+  };
+  for (const auto& c : cases) EXPECT_EQ(StatusOf(c.request), c.status) << c.name;
 }
 
 TEST_F(HandshakeTest, RefusesWhatIsNoHandshake) {
   Start();
   const std::string good = RawClient::HandshakeRequest();
-  EXPECT_EQ(StatusOf(Without(good, "Sec-WebSocket-Key")), 400);
-  EXPECT_EQ(StatusOf(With(good, "Sec-WebSocket-Key", "Sec-WebSocket-Key: c2hvcnQ=")), 400);
-  EXPECT_EQ(StatusOf(With(good, "Sec-WebSocket-Key", "Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!==")), 400);
-  EXPECT_EQ(StatusOf(Without(good, "Sec-WebSocket-Version")), 400);
-  EXPECT_EQ(StatusOf(Without(good, "Connection")), 400);
-  EXPECT_EQ(StatusOf(Without(good, "Host")), 400);
-  EXPECT_EQ(StatusOf(With(good, "GET", "POST / HTTP/1.1")), 400);
-  EXPECT_EQ(StatusOf(With(good, "GET", "GET / HTTP/1.0")), 400);
-  EXPECT_EQ(StatusOf("nonsense\r\n\r\n"), 400);
-  EXPECT_EQ(StatusOf(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + "\r\n\r\n"), 400);  // TLS
+  const struct {
+    const char* name;
+    std::string request;
+  } cases[] = {
+      {"no key", Without(good, "Sec-WebSocket-Key")},
+      {"a short key", With(good, "Sec-WebSocket-Key", "Sec-WebSocket-Key: c2hvcnQ=")},
+      {"a key that is not base64", With(good, "Sec-WebSocket-Key", "Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!==")},
+      {"no version", Without(good, "Sec-WebSocket-Version")},
+      {"no Connection", Without(good, "Connection")},
+      {"no Host", Without(good, "Host")},
+      {"POST", With(good, "GET", "POST / HTTP/1.1")},
+      {"HTTP/1.0", With(good, "GET", "GET / HTTP/1.0")},
+      {"not even a request", "nonsense\r\n\r\n"},
+      {"TLS", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + "\r\n\r\n"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(StatusOf(c.request), 400) << c.name;
   EXPECT_EQ(record_.Count("open"), 0U);
   EXPECT_EQ(server_->Stats().handshake_failures, 8U);
   EXPECT_EQ(server_->Stats().http_errors, 2U) << "of what was not even a request";
@@ -78,28 +91,26 @@ TEST_F(HandshakeTest, NamesTheVersionItSpeaks) {
   Start();
   RawClient client = Connect();
   client.Send(With(RawClient::HandshakeRequest(), "Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 426);
-  EXPECT_EQ(answer->headers.at("sec-websocket-version"), "13");
-  EXPECT_NE(answer->body.find("13"), std::string::npos);
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 426);
+  EXPECT_EQ(answer.headers.at("sec-websocket-version"), "13");
+  EXPECT_TRUE(Has(answer.body, "13"));
 }
 
 TEST_F(HandshakeTest, ComesByteByByte) {
   Start();
   RawClient client = Connect();
   for (const char c : RawClient::HandshakeRequest()) ASSERT_TRUE(client.Send({&c, 1}));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 101);
-  EXPECT_EQ(answer->headers.at("server"), "weir");
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 101);
+  EXPECT_EQ(answer.headers.at("server"), "weir");
 }
 
 TEST_F(HandshakeTest, FramesMayFollowInTheSameSegment) {
   Start();
   RawClient client = Connect();
   client.Send(RawClient::HandshakeRequest() + ClientFrame(kText, "one") + ClientFrame(kText, "two"));
-  ASSERT_EQ(client.ReadAnswer()->status, 101);
+  ASSERT_EQ(client.Answer().status, 101);
   EXPECT_EQ(client.ReadText(), "one");
   EXPECT_EQ(client.ReadText(), "two");
 }
@@ -112,30 +123,25 @@ TEST_F(HandshakeTest, AFrameMayComeInHalvesAroundTheAnswer) {
   client.Send(request.substr(0, 30));
   ASSERT_TRUE(Eventually([&] { return server_->Stats().received_bytes == 30; }));
   client.Send(request.substr(30) + frame.substr(0, 3));
-  ASSERT_EQ(client.ReadAnswer()->status, 101);
+  ASSERT_EQ(client.Answer().status, 101);
   client.Send(frame.substr(3));
   EXPECT_EQ(client.ReadText(), "one");
 }
 
 TEST_F(HandshakeTest, AgreesToCompressionOnlyWhenSet) {
   Start();
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->headers.count("sec-websocket-extensions"), 0U);
+  RawClient client = ConnectAndSend(RawClient::HandshakeRequest(kDeflate));
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 101);
+  EXPECT_EQ(answer.headers.count("sec-websocket-extensions"), 0U);
 }
 
 TEST_F(HandshakeTest, CompressesLongMessagesWhenAgreed) {
   settings_.compression = true;
   Start();
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_NE(answer->headers.at("sec-websocket-extensions").find("server_no_context_takeover"), std::string::npos);
-  client.Text("short");
-  EXPECT_EQ(client.ReadText(), "short");
+  RawClient client = ConnectAndSend(RawClient::HandshakeRequest(kDeflate));
+  EXPECT_TRUE(Has(client.Answer().headers.at("sec-websocket-extensions"), "server_no_context_takeover"));
+  ExpectEcho(client, "short");
   client.Text(std::string(10'000, 'x'));
   const auto frame = client.ReadFrame();
   ASSERT_TRUE(frame);
@@ -150,11 +156,10 @@ TEST_F(HandshakeTest, DropsAClientThatDoesNotAskInTime) {
   settings_.handshake_timeout = std::chrono::seconds(1);
   Start();
   RawClient silent = Connect();
-  RawClient slow = Connect();
-  slow.Send("GET / HTTP/1.1\r\nHost");
-  EXPECT_EQ(slow.ReadAnswer()->status, 408);
+  RawClient slow = ConnectAndSend("GET / HTTP/1.1\r\nHost");
+  EXPECT_EQ(slow.Answer().status, 408);
   EXPECT_TRUE(slow.AtEnd());
-  EXPECT_EQ(silent.ReadAnswer()->status, 408);
+  EXPECT_EQ(silent.Answer().status, 408);
   EXPECT_EQ(server_->Stats().http_errors, 2U);
   EXPECT_EQ(server_->Stats().handshake_failures, 0U);
 }

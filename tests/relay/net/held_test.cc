@@ -22,16 +22,11 @@ class HeldTest : public ServerTest {
   const std::string part_ = whole_.substr(0, 249'000);
   static constexpr size_t kBegin = 30'000;  // bytes of a message that is not whole
 
-  RawClient Shaken(const std::string& from) {
-    RawClient client = Connect(from);
-    EXPECT_TRUE(client.Handshake());
-    return client;
-  }
   // Fills an address, so that there is no room for another one in 1 MiB.
   std::vector<RawClient> PartsThatFillAnAddress() {
     std::vector<RawClient> clients;
     for (size_t n = 0; n < kParts; ++n) {
-      clients.push_back(Shaken("127.0.0.2"));
+      clients.push_back(Open("", "127.0.0.2"));
       EXPECT_TRUE(clients.back().Send(part_));
     }
     EXPECT_TRUE(Eventually([&] { return ledger_->bytes() >= kParts * part_.size(); }));
@@ -59,10 +54,10 @@ TEST_F(HeldTest, AMessageForWhichThereIsNoRoomWaitsUntilThereIs) {
   StartWithLedger();
   std::vector<RawClient> clients = PartsThatFillAnAddress();
   for (int n = 0; n < 20; ++n) {
-    clients.push_back(Shaken("127.0.0.2"));
+    clients.push_back(Open("", "127.0.0.2"));
     ASSERT_TRUE(clients.back().Send(whole_.substr(0, kBegin)));
   }
-  RawClient beside = Shaken("127.0.0.2");
+  RawClient beside = Open("", "127.0.0.2");
   beside.Text("small");
   EXPECT_EQ(beside.ReadText(), "5") << "what is small needs no room";
   RawClient other = Open();
@@ -79,7 +74,7 @@ TEST_F(HeldTest, AMessageThatWaitsForRoomTooLongIsRefused) {
   settings_.ping_interval = std::chrono::milliseconds(1500);
   StartWithLedger();
   const std::vector<RawClient> clients = PartsThatFillAnAddress();
-  RawClient late = Shaken("127.0.0.2");
+  RawClient late = Open("", "127.0.0.2");
   ASSERT_TRUE(late.Send(whole_.substr(0, kBegin)));
   EXPECT_EQ(late.ReadCloseCode(), 1013);
 }
@@ -89,17 +84,14 @@ TEST_F(HeldTest, InflatedBytesWaitForRoom) {
   settings_.compression = true;
   StartWithLedger();
   std::vector<RawClient> clients = PartsThatFillAnAddress();
-  RawClient late = Connect("127.0.0.2");
-  late.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
-  ASSERT_EQ(late.ReadAnswer().value_or(RawAnswer()).status, 101);
+  RawClient late = Open(kDeflate, "127.0.0.2");
   // Stored, not compressed: its length is known no sooner than that of any other message.
   constexpr unsigned kBytes = 60'000;
   const std::string head{'\0', static_cast<char>(kBytes & 255), static_cast<char>(kBytes >> 8),
                          static_cast<char>(~kBytes & 255), static_cast<char>(~kBytes >> 8 & 255)};
   ASSERT_TRUE(late.Send(ClientFrame(kText, head + std::string(kBytes, 'x') + std::string(1, '\0'), true, 4)));
-  RawClient beside = Shaken("127.0.0.2");
-  beside.Text("small");
-  EXPECT_EQ(beside.ReadText(), "small");
+  RawClient beside = Open("", "127.0.0.2");
+  ExpectEcho(beside, "small");
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() >= kParts * kWhole + 20'000; }))
       << "it is read as far as there is room";
   EXPECT_EQ(record_.Count("text x"), 0U);
@@ -156,22 +148,17 @@ TEST_F(HeldTest, ABodyThatNoRouteWantsIsAnsweredFromTheHeader) {
                {"GET", "/", 413},
                {"HEAD", "/nowhere", 413}};
   for (const auto& c : cases) {
-    RawClient client = Connect();
-    client.Send(HeadOf(c.target, 1'000'000, c.method));
-    const auto answer = client.ReadAnswer(c.method != "HEAD");
-    ASSERT_TRUE(answer) << c.method << " " << c.target;
-    EXPECT_EQ(answer->status, c.status) << c.method << " " << c.target;
-    EXPECT_EQ(answer->headers.at("connection"), "close");
+    RawClient client = ConnectAndSend(HeadOf(c.target, 1'000'000, c.method));
+    const RawAnswer answer = client.Answer(c.method != "HEAD");
+    EXPECT_EQ(answer.status, c.status) << c.method << " " << c.target;
+    EXPECT_EQ(answer.headers.at("connection"), "close");
   }
-  RawClient worded = Connect();
-  worded.Send(HeadOf("/v1/nowhere", 1'000'000));
-  EXPECT_EQ(worded.ReadAnswer().value_or(RawAnswer()).body, "{nothing is at /v1/nowhere\n}");
-  RawClient chunked = Connect();
-  chunked.Send("POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_EQ(chunked.ReadAnswer().value_or(RawAnswer()).status, 404);
-  RawClient small = Connect();
-  small.Send(HeadOf("/", 5, "GET") + "small");
-  EXPECT_EQ(small.ReadAnswer().value_or(RawAnswer()).body, "landing");
+  RawClient worded = ConnectAndSend(HeadOf("/v1/nowhere", 1'000'000));
+  EXPECT_EQ(worded.Answer().body, "{nothing is at /v1/nowhere\n}");
+  RawClient chunked = ConnectAndSend("POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(chunked.Answer().status, 404);
+  RawClient small = ConnectAndSend(HeadOf("/", 5, "GET") + "small");
+  EXPECT_EQ(small.Answer().body, "landing");
 }
 
 TEST_F(HeldTest, ABodyThatIsWantedCountsAndIsBoundedByAddress) {
@@ -186,13 +173,12 @@ TEST_F(HeldTest, ABodyThatIsWantedCountsAndIsBoundedByAddress) {
   }
   clients.push_back(Connect("127.0.0.2"));
   clients.back().Send(HeadOf("/take", body.size()) + body.substr(0, 400'000));
-  EXPECT_EQ(clients.back().ReadAnswer().value_or(RawAnswer()).status, 503);
-  RawClient other = Connect();
-  other.Send(HeadOf("/take", body.size()) + body);
-  EXPECT_EQ(other.ReadAnswer().value_or(RawAnswer()).body, "500000") << "another address is unhurt";
+  EXPECT_EQ(clients.back().Answer().status, 503);
+  RawClient other = ConnectAndSend(HeadOf("/take", body.size()) + body);
+  EXPECT_EQ(other.Answer().body, "500000") << "another address is unhurt";
   for (int n = 0; n < 2; ++n) {
     clients[static_cast<size_t>(n)].Send(body.substr(400'000));
-    EXPECT_EQ(clients[static_cast<size_t>(n)].ReadAnswer().value_or(RawAnswer()).body, "500000");
+    EXPECT_EQ(clients[static_cast<size_t>(n)].Answer().body, "500000");
   }
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
 }

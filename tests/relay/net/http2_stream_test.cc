@@ -70,9 +70,8 @@ TEST_F(Http2StreamTest, TrailersComeBehindTheLastPiece) {
   Http2Peer peer = Peer();
   EXPECT_EQ(peer.Fetch("POST", "/up", "abc").headers.at("x-sum"), "7");
   EXPECT_EQ(peer.Fetch("POST", "/up").headers.at("x-sum"), "7") << "also where there is no piece";
-  RawClient old = Connect();
-  old.Send(PostOf("abc"));
-  EXPECT_EQ(old.ReadAnswer()->status, 200);
+  RawClient old = ConnectAndSend(PostOf("abc"));
+  EXPECT_EQ(old.Answer().status, 200);
   EXPECT_EQ(old.ReadToEnd(), "3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n");
 }
 
@@ -175,7 +174,7 @@ TEST_F(Http2StreamTest, AHandlerThatWritesTooMuchLosesTheStreamAlone) {
   Sync(peer);
 }
 
-TEST_F(Http2StreamTest, OneThatIsNeverTakenIsResetInTime) {
+TEST_F(Http2StreamTest, AStreamThatIsNeverTakenIsResetInTime) {
   settings_.ping_interval = kShort;
   BeginAtOnce();
   Start();
@@ -193,7 +192,7 @@ TEST_F(Http2StreamTest, AStreamWhoseBodyStopsEndsInTime) {
   ExpectEnd("answered 408");
 }
 
-TEST_F(Http2StreamTest, OneThatSaysNothingForLongIsAskedForLife) {
+TEST_F(Http2StreamTest, ASilentStreamIsAskedForLife) {
   settings_.ping_interval = kShort;
   BeginAtOnce();
   Start();
@@ -283,7 +282,7 @@ TEST_F(Http2StreamTest, AFaultIsAnsweredOrBreaksTheStreamOff) {
   Http2Peer peer = Peer();
   const RawAnswer early = peer.Fetch("POST", "/up", "early");
   EXPECT_EQ(early.status, 500);
-  EXPECT_EQ(early.body.find("secret"), std::string::npos);
+  EXPECT_FALSE(Has(early.body, "secret"));
   EXPECT_EQ(peer.AwaitClose(peer.Ask("POST", "/up", "late")), static_cast<uint32_t>(NGHTTP2_INTERNAL_ERROR));
   EXPECT_EQ(peer.Fetch("GET", "/").body, "landing");
 }

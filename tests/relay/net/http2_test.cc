@@ -183,22 +183,19 @@ TEST_F(Http2Test, ThePrefaceMayComeByteByByte) {
 
 TEST_F(Http2Test, ARequestMayBeginLikeThePreface) {
   Start();
-  RawClient client = Connect();
-  client.Send("P");
+  RawClient client = ConnectAndSend("P");
   OnIoThread([] {});
   client.Send("OST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nok");
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).body, "ok");
-  RawClient almost = Connect();
-  almost.Send("PRI * HTTP/2.0\r\n\r\nSX");
-  EXPECT_EQ(almost.ReadAnswer().value_or(RawAnswer()).status, 505);
+  EXPECT_EQ(client.Answer().body, "ok");
+  RawClient almost = ConnectAndSend("PRI * HTTP/2.0\r\n\r\nSX");
+  EXPECT_EQ(almost.Answer().status, 505);
 }
 
 TEST_F(Http2Test, APrefaceThatIsNotWholeInTimeIsNoRequest) {
   settings_.handshake_timeout = milliseconds(400);
   Start();
-  RawClient client = Connect();
-  client.Send("PRI * HT");
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 408);
+  RawClient client = ConnectAndSend("PRI * HT");
+  EXPECT_EQ(client.Answer().status, 408);
 }
 
 // An upgrade.
@@ -213,9 +210,8 @@ class UpgradeTest : public Http2Test {
 
 TEST_F(UpgradeTest, TheRequestIsTheFirstStream) {
   Start();
-  RawClient client = Connect();
-  client.Send(Request(kGood));
-  EXPECT_EQ(client.ReadAnswer(false).value_or(RawAnswer()).status, 101);
+  RawClient client = ConnectAndSend(Request(kGood));
+  EXPECT_EQ(client.Answer(false).status, 101);
   RawHttp2 raw(std::move(client));
   const auto answer = raw.Next(NGHTTP2_DATA);
   ASSERT_TRUE(answer);
@@ -228,9 +224,8 @@ TEST_F(UpgradeTest, TheRequestIsTheFirstStream) {
 
 TEST_F(UpgradeTest, AHeadHasNoBody) {
   Start();
-  RawClient client = Connect();
-  client.Send(Request(kGood, "HEAD /big HTTP/1.1"));
-  EXPECT_EQ(client.ReadAnswer(false).value_or(RawAnswer()).status, 101);
+  RawClient client = ConnectAndSend(Request(kGood, "HEAD /big HTTP/1.1"));
+  EXPECT_EQ(client.Answer(false).status, 101);
   RawHttp2 raw(std::move(client));
   raw.Send(GetFrame(3));
   const auto data = raw.Next(NGHTTP2_DATA);
@@ -238,23 +233,23 @@ TEST_F(UpgradeTest, AHeadHasNoBody) {
   EXPECT_EQ(data->stream, 3U);
 }
 
-TEST_F(UpgradeTest, AnUploadIsTakenWholeBefore) {
+TEST_F(UpgradeTest, AnUploadIsTakenWholeBeforeTheUpgrade) {
   Start();
   RawClient client = Connect();
   const std::string request =
       Request(std::string(kGood) + "Content-Length: 4\r\n", "POST /take HTTP/1.1") + "body" + kPreface;
   for (const char c : request) ASSERT_TRUE(client.Send({&c, 1}));
-  EXPECT_EQ(client.ReadAnswer(false).value_or(RawAnswer()).status, 101);
+  EXPECT_EQ(client.Answer(false).status, 101);
   client.Send(Http2Frame(NGHTTP2_SETTINGS, 0, 0));
   std::string answer;
-  while (answer.find("body") == std::string::npos) {
+  while (!Has(answer, "body")) {
     const std::string some = client.ReadSome();
     ASSERT_FALSE(some.empty());
     answer += some;
   }
 }
 
-TEST_F(UpgradeTest, OneThatCannotBeIsPassedOver) {
+TEST_F(UpgradeTest, IgnoresAnUpgradeThatCannotBe) {
   router_.AddStream("GET", "/down", [](const HttpRequest&, HttpExchange&) { return HttpResponse{.body = "refused"}; });
   Start();
   const std::string upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
@@ -280,9 +275,8 @@ TEST_F(UpgradeTest, AWebSocketComesFirst) {
 
 TEST_F(UpgradeTest, AnUpgradeWithoutThePrefaceEndsWithAnError) {
   Start();
-  RawClient client = Connect();
-  client.Send(Request(kGood) + "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(client.ReadAnswer(false).value_or(RawAnswer()).status, 101);
+  RawClient client = ConnectAndSend(Request(kGood) + "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.Answer(false).status, 101);
   RawHttp2 raw(std::move(client));
   EXPECT_TRUE(raw.AwaitEnd().code);
 }

@@ -28,9 +28,6 @@ class DeferredTest : public ServerTest {
   }
   ~DeferredTest() override { server_.reset(); }
 
-  static std::string Get(const std::string& target, const std::string& more = "") {
-    return "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
-  }
   static std::string Post(const std::string& body) {
     return "POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
@@ -49,11 +46,10 @@ class DeferredTest : public ServerTest {
 
 TEST_F(DeferredTest, AnAnswerAtOnceIsAsThatOfAPlainHandler) {
   Start();
-  RawClient client = Connect();
-  client.Send(Post("one") + Post("two") + Get("/"));
-  EXPECT_EQ(client.ReadAnswer()->body, "one");
-  EXPECT_EQ(client.ReadAnswer()->body, "two");
-  EXPECT_EQ(client.ReadAnswer()->body, "landing");
+  RawClient client = ConnectAndSend(Post("one") + Post("two") + Get("/"));
+  EXPECT_EQ(client.Answer().body, "one");
+  EXPECT_EQ(client.Answer().body, "two");
+  EXPECT_EQ(client.Answer().body, "landing");
 }
 
 TEST_F(DeferredTest, AnAnswerMayComeLaterFromAnyThreadAndTheConnectionGoesOn) {
@@ -63,96 +59,88 @@ TEST_F(DeferredTest, AnAnswerMayComeLaterFromAnyThreadAndTheConnectionGoesOn) {
     client.Send(Get("/later?" + std::to_string(n)));
     ASSERT_TRUE(record_.Await("asked " + std::to_string(n)));
     std::thread([&] { Reply("answer " + std::to_string(n)); }).join();
-    const auto answer = client.ReadAnswer();
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->body, "answer " + std::to_string(n));
-    EXPECT_EQ(answer->headers.at("connection"), "keep-alive");
+    const RawAnswer answer = client.Answer();
+    EXPECT_EQ(answer.body, "answer " + std::to_string(n));
+    EXPECT_EQ(answer.headers.at("connection"), "keep-alive");
   }
   EXPECT_TRUE(client.Handshake()) << "a WebSocket after it";
 }
 
-TEST_F(DeferredTest, RequestsSentAheadWaitForIt) {
+TEST_F(DeferredTest, RequestsSentAheadWaitForTheAnswer) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/") + Get("/later?a") + Get("/later?b") + Post("last"));
-  EXPECT_EQ(client.ReadAnswer()->body, "landing") << "what was answered goes out meanwhile";
+  RawClient client = ConnectAndSend(Get("/") + Get("/later?a") + Get("/later?b") + Post("last"));
+  EXPECT_EQ(client.Answer().body, "landing") << "what was answered goes out meanwhile";
   ASSERT_TRUE(record_.Await("asked a"));
   OnIoThread([] {});
   EXPECT_EQ(record_.Count("asked b"), 0U);
   Reply("a");
-  EXPECT_EQ(client.ReadAnswer()->body, "a");
+  EXPECT_EQ(client.Answer().body, "a");
   ASSERT_TRUE(record_.Await("asked b"));
   Reply("b");
-  EXPECT_EQ(client.ReadAnswer()->body, "b");
-  EXPECT_EQ(client.ReadAnswer()->body, "last");
+  EXPECT_EQ(client.Answer().body, "b");
+  EXPECT_EQ(client.Answer().body, "last");
 }
 
 TEST_F(DeferredTest, KeepsRequestsThatComeWhileItWaits) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   ASSERT_TRUE(record_.Await("asked"));
   const std::string next = Post(std::string(300'000, 'x'));
   std::thread sender([&] { client.Send(next); });
   OnIoThread([] {});
   Reply("first");
-  EXPECT_EQ(client.ReadAnswer()->body, "first");
-  EXPECT_EQ(client.ReadAnswer()->body.size(), 300'000U);
+  EXPECT_EQ(client.Answer().body, "first");
+  EXPECT_EQ(client.Answer().body.size(), 300'000U);
   sender.join();
 }
 
 TEST_F(DeferredTest, HeadOldVersionsAndContinueAreAsEver) {
   Start();
-  RawClient client = Connect();
-  client.Send("HEAD /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  RawClient client = ConnectAndSend("HEAD /later HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_TRUE(record_.Await("asked", 1));
   Reply("seven b");
-  EXPECT_EQ(client.ReadAnswer(false)->headers.at("content-length"), "7");
+  EXPECT_EQ(client.Answer(false).headers.at("content-length"), "7");
   client.Send("POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_EQ(client.ReadAnswer()->status, 100);
+  EXPECT_EQ(client.Answer().status, 100);
   client.Send("ok");
-  EXPECT_EQ(client.ReadAnswer()->body, "ok");
-  RawClient old = Connect();
-  old.Send("GET /later HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.Answer().body, "ok");
+  RawClient old = ConnectAndSend("GET /later HTTP/1.0\r\n\r\n");
   ASSERT_TRUE(record_.Await("asked", 2));
   Reply("old");
-  EXPECT_EQ(old.ReadAnswer()->body, "old");
+  EXPECT_EQ(old.Answer().body, "old");
   EXPECT_TRUE(old.AtEnd());
-  RawClient closing = Connect();
-  closing.Send(Get("/later", "Connection: close\r\n"));
+  RawClient closing = ConnectAndSend(Get("/later", "Connection: close\r\n"));
   ASSERT_TRUE(record_.Await("asked", 3));
   Reply("closing");
-  EXPECT_EQ(closing.ReadAnswer()->headers.at("connection"), "close");
+  EXPECT_EQ(closing.Answer().headers.at("connection"), "close");
   EXPECT_TRUE(closing.AtEnd());
 }
 
 TEST_F(DeferredTest, AReplyThatIsDroppedIsAFault) {
   router_.AddDeferred("GET", "/drop", [](const HttpRequest&, const HttpReply&) {});
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/drop") + Get("/later"));
-  EXPECT_EQ(client.ReadAnswer()->status, 500);
+  RawClient client = ConnectAndSend(Get("/drop") + Get("/later"));
+  EXPECT_EQ(client.Answer().status, 500);
   ASSERT_TRUE(record_.Await("asked"));
   { const std::vector<HttpReply> copies(2, TakeReply()); }
-  EXPECT_EQ(client.ReadAnswer()->status, 500);
+  EXPECT_EQ(client.Answer().status, 500);
   client.Send(Get("/"));
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  EXPECT_EQ(client.Answer().status, 200);
 }
 
 TEST_F(DeferredTest, OnlyTheFirstCallCounts) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later?1"));
+  RawClient client = ConnectAndSend(Get("/later?1"));
   ASSERT_TRUE(record_.Await("asked 1"));
   const std::vector<HttpReply> copies(2, TakeReply());
   copies[0]({.body = "first"});
   copies[1]({.body = "second"});
-  EXPECT_EQ(client.ReadAnswer()->body, "first");
+  EXPECT_EQ(client.Answer().body, "first");
   client.Send(Get("/later?2"));
   ASSERT_TRUE(record_.Await("asked 2"));
   copies[0]({.body = "third"});
   Reply("its own");
-  EXPECT_EQ(client.ReadAnswer()->body, "its own");
+  EXPECT_EQ(client.Answer().body, "its own");
 }
 
 TEST_F(DeferredTest, AHandlerThatThrowsHasNoReply) {
@@ -162,52 +150,48 @@ TEST_F(DeferredTest, AHandlerThatThrowsHasNoReply) {
     throw std::runtime_error("secret");
   });
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/fault") + Get("/later"));
-  EXPECT_EQ(client.ReadAnswer()->status, 500);
+  RawClient client = ConnectAndSend(Get("/fault") + Get("/later"));
+  EXPECT_EQ(client.Answer().status, 500);
   ASSERT_TRUE(record_.Await("asked"));
   Reply("of the one that failed");
   Reply("good");
-  EXPECT_EQ(client.ReadAnswer()->body, "good");
+  EXPECT_EQ(client.Answer().body, "good");
 }
 
-TEST_F(DeferredTest, ItMayTakeLongerThanAHandshake) {
+TEST_F(DeferredTest, AnAnswerMayTakeLongerThanAHandshake) {
   settings_.handshake_timeout = seconds(1);
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   ASSERT_TRUE(record_.Await("asked"));
   RawClient silent = Connect();
-  ASSERT_EQ(silent.ReadAnswer().value_or(RawAnswer()).status, 408) << "its time, which began later, is over";
+  ASSERT_EQ(silent.Answer().status, 408) << "its time, which began later, is over";
   Reply("at last");
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).body, "at last");
+  EXPECT_EQ(client.Answer().body, "at last");
   EXPECT_TRUE(client.AtEnd()) << "and from then on the silence counts";
   EXPECT_EQ(server_->Stats().http_errors, 1U) << "the silent one's";
 }
 
 TEST_F(DeferredTest, AClientThatHalfClosedGetsItsAnswer) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   client.HalfClose();
   ASSERT_TRUE(record_.Await("asked"));
   OnIoThread([] {});
   Reply("late");
-  EXPECT_EQ(client.ReadAnswer()->body, "late");
+  EXPECT_EQ(client.Answer().body, "late");
   EXPECT_TRUE(client.AtEnd());
 }
 
 TEST_F(DeferredTest, TheHandlerSeesThatTheClientHasHungUp) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later?1"));
+  RawClient client = ConnectAndSend(Get("/later?1"));
   ASSERT_TRUE(record_.Await("asked 1"));
   {
     const HttpReply reply = TakeReply();
     EXPECT_FALSE(reply.abandoned());
     reply({.body = "one"});
   }
-  EXPECT_EQ(client.ReadAnswer()->body, "one");
+  EXPECT_EQ(client.Answer().body, "one");
   client.Send(Get("/later?2"));
   ASSERT_TRUE(record_.Await("asked 2"));
   const HttpReply reply = TakeReply();
@@ -215,9 +199,8 @@ TEST_F(DeferredTest, TheHandlerSeesThatTheClientHasHungUp) {
   client.HalfClose();
   EXPECT_TRUE(Eventually([&] { return reply.abandoned(); }));
   reply({.body = "all the same"});
-  EXPECT_EQ(client.ReadAnswer()->body, "all the same");
-  RawClient lost = Connect();
-  lost.Send(Get("/later?3"));
+  EXPECT_EQ(client.Answer().body, "all the same");
+  RawClient lost = ConnectAndSend(Get("/later?3"));
   ASSERT_TRUE(record_.Await("asked 3"));
   const HttpReply to_nobody = TakeReply();
   lost.Reset();
@@ -237,41 +220,37 @@ TEST_F(DeferredTest, AReplyAfterTheConnectionDoesNothing) {
   ASSERT_TRUE(Eventually([&] {
     RawClient other = Connect("127.0.0.2");
     other.Send(Get("/"));
-    return other.ReadAnswer().value_or(RawAnswer()).status == 200;
+    return other.Answer().status == 200;
   }));
   Reply("to nobody");
 }
 
 TEST_F(DeferredTest, AReplyAfterTheServerDoesNothing) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   ASSERT_TRUE(record_.Await("asked"));
   server_.reset();
   Reply("to nobody");
   EXPECT_TRUE(client.AtEnd());
 }
 
-TEST_F(DeferredTest, AShutdownWaitsForIt) {
+TEST_F(DeferredTest, AShutdownWaitsForTheAnswer) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later") + Get("/"));
+  RawClient client = ConnectAndSend(Get("/later") + Get("/"));
   ASSERT_TRUE(record_.Await("asked"));
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(minutes(10)); });
   EXPECT_EQ(shutdown.wait_for(milliseconds(300)), std::future_status::timeout);
   Reply("the last");
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->body, "the last");
-  EXPECT_EQ(answer->headers.at("connection"), "close");
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.body, "the last");
+  EXPECT_EQ(answer.headers.at("connection"), "close");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(shutdown.wait_for(std::chrono::minutes(1)), std::future_status::ready);
 }
 
 TEST_F(DeferredTest, AShutdownWaitsNoLongerThanItWasTold) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   ASSERT_TRUE(record_.Await("asked"));
   server_->Shutdown(milliseconds(100));
   EXPECT_TRUE(client.AtEnd());
@@ -299,8 +278,7 @@ TEST_F(DeferredTest, RepliesWhileConnectionsComeAndGo) {
   }
   Start();
   for (int round = 0; round < 100; ++round) {
-    RawClient client = Connect();
-    client.Send(Get("/later") + Get("/later") + Post("y"));
+    RawClient client = ConnectAndSend(Get("/later") + Get("/later") + Post("y"));
     if (round % 3 == 0) client.Reset();
     if (round % 3 == 1) {
       EXPECT_TRUE(client.ReadAnswer());
@@ -309,8 +287,7 @@ TEST_F(DeferredTest, RepliesWhileConnectionsComeAndGo) {
       for (int n = 0; n < 3; ++n) EXPECT_TRUE(client.ReadAnswer());
     }
   }
-  RawClient client = Connect();
-  client.Send(Get("/later"));
+  RawClient client = ConnectAndSend(Get("/later"));
   server_.reset();
   stop = true;
   for (std::thread& replier : repliers) replier.join();

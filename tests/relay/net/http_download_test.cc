@@ -46,7 +46,7 @@ TEST_F(DownloadTest, ToASlowReaderIsBoundedAndWhole) {
   Start();
   RawClient client(server_->port(), "127.0.0.1", 4096);
   client.Send(Get("/down"));
-  ASSERT_EQ(client.ReadAnswer()->status, 200);
+  ASSERT_EQ(client.Answer().status, 200);
   for (size_t n = kPieces; n > 0; --n) {
     const auto chunk = client.ReadChunk();
     ASSERT_TRUE(chunk);
@@ -69,7 +69,7 @@ TEST_F(DownloadTest, GoesOnWithinItsShareThoughOthersAreOverTheirs) {
   ASSERT_TRUE(idle.Handshake());
   RawClient client(server_->port(), "127.0.0.1", 4096);
   client.Send(Get("/down"));
-  ASSERT_EQ(client.ReadAnswer()->status, 200);
+  ASSERT_EQ(client.Answer().status, 200);
   EXPECT_EQ(client.ReadChunks().value_or("").size(), 100 * kPiece);
 }
 
@@ -85,7 +85,7 @@ TEST_F(DownloadTest, WithLittleWaitingAPieceOfAnySizeIsTaken) {
   Start();
   RawClient client(server_->port(), "127.0.0.1", 4096);
   client.Send(Get("/down"));
-  ASSERT_EQ(client.ReadAnswer()->status, 200);
+  ASSERT_EQ(client.Answer().status, 200);
   EXPECT_EQ(client.ReadChunks().value_or("").size(), 3 * kLarge);
   EXPECT_EQ(server_->Stats().too_slow, 0U);
 }

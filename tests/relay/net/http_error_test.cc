@@ -67,9 +67,8 @@ TEST_F(HttpErrorTest, IsOfOneFormOverHttp1) {
                {"GET /" + rest + "Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 400, "invalid_request"}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.request.substr(0, 60));
-    RawClient client = Connect();
-    client.Send(c.request);
-    ExpectError(client.ReadAnswer().value_or(RawAnswer()), c.status, c.code);
+    RawClient client = ConnectAndSend(c.request);
+    ExpectError(client.Answer(), c.status, c.code);
   }
 }
 
@@ -85,13 +84,11 @@ TEST_F(HttpErrorTest, IsOfOneFormOverHttp2) {
   ExpectError(peer.Fetch("GET", "/", "", {{"x-long", std::string(17'000, 'x')}}), 431, "headers_too_long");
 }
 
-TEST_F(HttpErrorTest, TellsWhatWasSaidOfItInOneLineAndKeepsItsFields) {
+TEST_F(HttpErrorTest, TellsAPlainErrorInOneLineAndKeepsItsFields) {
   Start();
-  RawClient client = Connect();
-  client.Send("GET /plain HTTP/1.1\r\nHost: x\r\n\r\nGET /later HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).body,
-            "{\"error\":{\"code\":\"conflict\",\"message\":\"it cannot be: not now\"}}\n");
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).headers["retry-after"], "5");
+  RawClient client = ConnectAndSend("GET /plain HTTP/1.1\r\nHost: x\r\n\r\nGET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.Answer().body, "{\"error\":{\"code\":\"conflict\",\"message\":\"it cannot be: not now\"}}\n");
+  EXPECT_EQ(client.Answer().headers["retry-after"], "5");
 }
 
 TEST_F(HttpErrorTest, IsOfOneFormWhereAConnectionGetsNoPlace) {
@@ -100,7 +97,7 @@ TEST_F(HttpErrorTest, IsOfOneFormWhereAConnectionGetsNoPlace) {
   const RawClient first = Connect("127.0.0.9");
   RawClient second = Connect("127.0.0.9");
   second.Send("GET /plain HTTP/1.1\r\nHost: x\r\n\r\n");
-  ExpectError(second.ReadAnswer().value_or(RawAnswer()), 503, "unavailable");
+  ExpectError(second.Answer(), 503, "unavailable");
 }
 
 TEST(HttpError, IsUnchangedIfItHasAFormOfItsOwn) {

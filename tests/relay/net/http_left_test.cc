@@ -37,7 +37,6 @@ class LeftTest : public ServerTest {
   }
   ~LeftTest() override { server_.reset(); }
 
-  static std::string Get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
   HttpReply TakeReply() {
     const std::lock_guard lock(mutex_);
     HttpReply reply = std::move(replies_.front());
@@ -45,8 +44,7 @@ class LeftTest : public ServerTest {
     return reply;
   }
   RawClient Waiting(const std::string& name) {
-    RawClient client = Connect();
-    client.Send(Get("/wait?" + name));
+    RawClient client = ConnectAndSend(Get("/wait?" + name));
     EXPECT_TRUE(record_.Await("asked " + name));
     return client;
   }
@@ -55,13 +53,13 @@ class LeftTest : public ServerTest {
   std::vector<HttpReply> replies_;
 };
 
-TEST_F(LeftTest, AClientThatClosesItsConnection) {
+TEST_F(LeftTest, TellsWhenAClientClosesItsConnection) {
   Start();
   { const RawClient client = Waiting("a"); }
   EXPECT_TRUE(record_.Await("told a client"));
 }
 
-TEST_F(LeftTest, ABrokenConnectionIsTold) {
+TEST_F(LeftTest, TellsWhenTheConnectionBreaks) {
   Start();
   RawClient client = Waiting("a");
   client.Reset();
@@ -72,20 +70,19 @@ TEST_F(LeftTest, AClientThatHalfClosesIsGoneAndIsToldSo) {
   Start();
   RawClient client = Waiting("a");
   client.HalfClose();
-  EXPECT_EQ(client.ReadAnswer()->status, 499);
+  EXPECT_EQ(client.Answer().status, 499);
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(record_.Count("told"), 1U);
 }
 
-TEST_F(LeftTest, AClientThatHasSentMoreAheadAndCloses) {
+TEST_F(LeftTest, TellsWhenAClientSendsMoreAheadAndCloses) {
   settings_.handshake_timeout = std::chrono::seconds(4);  // the beat is a quarter of it
   Start();
   {
     RawClient client = Waiting("a");
     client.Send(Get("/"));
-    RawClient other = Connect();
-    other.Send(Get("/"));
-    EXPECT_EQ(other.ReadAnswer()->status, 200);
+    RawClient other = ConnectAndSend(Get("/"));
+    EXPECT_EQ(other.Answer().status, 200);
     EXPECT_EQ(record_.Count("told"), 0U);
   }
   EXPECT_TRUE(record_.Await("told a client"));
@@ -96,7 +93,7 @@ TEST_F(LeftTest, DoesNotCallBackOnceTheAnswerIsGiven) {
   {
     RawClient client = Waiting("a");
     TakeReply()({.body = "answer"});
-    EXPECT_EQ(client.ReadAnswer()->body, "answer");
+    EXPECT_EQ(client.Answer().body, "answer");
     client.Send(Get("/silent"));
     EXPECT_TRUE(record_.Await("silent"));
   }
@@ -115,8 +112,7 @@ TEST_F(LeftTest, DropsTheCallbackWithTheAnswer) {
     record_.Add("held");
   });
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/held"));
+  RawClient client = ConnectAndSend(Get("/held"));
   ASSERT_TRUE(record_.Await("held"));
   const long before = held.use_count();
   const HttpReply reply = TakeReply();
@@ -129,8 +125,7 @@ TEST_F(LeftTest, DropsTheCallbackWithTheAnswer) {
 TEST_F(LeftTest, CallsALateCallbackAtOnce) {
   Start();
   {
-    RawClient client = Connect();
-    client.Send(Get("/silent"));
+    RawClient client = ConnectAndSend(Get("/silent"));
     ASSERT_TRUE(record_.Await("silent"));
   }
   const HttpReply reply = TakeReply();
@@ -146,9 +141,8 @@ TEST_F(LeftTest, AHandlerThatThrowsIsNotTold) {
     throw std::runtime_error("secret");
   });
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/fault"));
-  EXPECT_EQ(client.ReadAnswer()->status, 500);
+  RawClient client = ConnectAndSend(Get("/fault"));
+  EXPECT_EQ(client.Answer().status, 500);
   client.HalfClose();
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(record_.Count("told"), 0U);
@@ -161,10 +155,9 @@ TEST_F(LeftTest, AServerThatGoesSaysSoAndItsAnswerArrives) {
   for (int n = 0; n < 10; ++n) clients.push_back(Waiting("n" + std::to_string(n) + "."));
   server_->Shutdown(minutes(10));
   for (RawClient& client : clients) {
-    const auto answer = client.ReadAnswer();
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 503);
-    EXPECT_EQ(answer->headers.at("connection"), "close");
+    const RawAnswer answer = client.Answer();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.headers.at("connection"), "close");
     EXPECT_TRUE(client.AtEnd());
   }
   EXPECT_EQ(record_.Count("told"), 10U);
@@ -174,8 +167,7 @@ TEST_F(LeftTest, CallsACallbackSetDuringShutdownAtOnce) {
   Start();
   RawClient late = Connect();
   late.Send("GET /wait?late HTTP/1.1\r\n");  // not the whole of it
-  RawClient client = Connect();
-  client.Send(Get("/silent"));
+  RawClient client = ConnectAndSend(Get("/silent"));
   ASSERT_TRUE(record_.Await("silent"));
   // After a second an unfinished request gets another answer, so no thread's pause may fall between.
   std::promise<void> go;
@@ -183,9 +175,9 @@ TEST_F(LeftTest, CallsACallbackSetDuringShutdownAtOnce) {
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(minutes(10)); });
   late.Send("Host: x\r\n\r\n");
   go.set_value();
-  EXPECT_EQ(late.ReadAnswer().value_or(RawAnswer()).status, 503);
+  EXPECT_EQ(late.Answer().status, 503);
   TakeReply()({});
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  EXPECT_EQ(client.Answer().status, 200);
 }
 
 TEST_F(LeftTest, AConnectionThatTheServerCutsIsToldOnce) {
@@ -196,8 +188,7 @@ TEST_F(LeftTest, AConnectionThatTheServerCutsIsToldOnce) {
     record_.Add("stays");
   });
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/stays"));
+  RawClient client = ConnectAndSend(Get("/stays"));
   ASSERT_TRUE(record_.Await("stays"));
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(minutes(10)); });
   ASSERT_TRUE(record_.Await("told server"));
@@ -239,8 +230,7 @@ TEST_F(LeftTest, CallsNoCallbackTwice) {
     }
   });
   for (int round = 0; round < 200; ++round) {
-    RawClient client = Connect();
-    client.Send(Get("/race") + (round % 4 == 0 ? Get("/race") : ""));
+    RawClient client = ConnectAndSend(Get("/race") + (round % 4 == 0 ? Get("/race") : ""));
     if (round % 3 == 0) client.Reset();
     if (round % 3 == 1) client.HalfClose();
   }

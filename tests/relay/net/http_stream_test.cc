@@ -20,15 +20,13 @@ using HttpStreamTest = StreamTest;
 
 TEST_F(HttpStreamTest, TakesABodyOfAKnownLength) {
   Start();
-  RawClient client = Connect();
-  client.Send("POST /up?a=b HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n0123456789");
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 201);
-  EXPECT_EQ(answer->headers.at("transfer-encoding"), "chunked");
-  EXPECT_EQ(answer->headers.at("connection"), "close");
-  EXPECT_EQ(answer->headers.at("content-type"), "text/plain; charset=utf-8");
-  EXPECT_EQ(answer->headers.count("content-length"), 0U);
+  RawClient client = ConnectAndSend("POST /up?a=b HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n0123456789");
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 201);
+  EXPECT_EQ(answer.headers.at("transfer-encoding"), "chunked");
+  EXPECT_EQ(answer.headers.at("connection"), "close");
+  EXPECT_EQ(answer.headers.at("content-type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(answer.headers.count("content-length"), 0U);
   EXPECT_EQ(client.ReadChunks(), "0123456789");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(record_.Count("POST /up ?a=b 127.0.0.1 127.0.0.1 0"), 1U);
@@ -44,7 +42,7 @@ TEST_F(HttpStreamTest, TakesChunksByteByByte) {
   RawClient client = Connect();
   for (const char c : PostChunks("3\r\nabc\r\n0a;x=y\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n"))
     ASSERT_TRUE(client.Send({&c, 1}));
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  EXPECT_EQ(client.Answer().status, 201);
   EXPECT_EQ(client.ReadChunks(), "abc0123456789");
 }
 
@@ -71,15 +69,14 @@ RC_GTEST_FIXTURE_PROP(HttpStreamTest, TakesTheSameBytesHoweverTheyAreSent, ()) {
     RC_ASSERT(client.Send(std::string_view(request).substr(at, bytes)));
     at += bytes;
   }
-  RC_ASSERT(client.ReadAnswer().value_or(RawAnswer()).status == 201);
+  RC_ASSERT(client.Answer().status == 201);
   RC_ASSERT(client.ReadChunks() == body);
 }
 
 TEST_F(HttpStreamTest, ARequestWithoutABodyEndsAtOnce) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/down"));
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  RawClient client = ConnectAndSend(Get("/down"));
+  EXPECT_EQ(client.Answer().status, 201);
   EXPECT_EQ(client.ReadChunks(), "");
   EXPECT_EQ(record_.Count("body end"), 1U);
 }
@@ -98,16 +95,14 @@ TEST_F(HttpStreamTest, AnUploadSaysWhereItEnds) {
   };
   for (const auto& c : cases) {
     for (const std::string version : {"1.1", "1.0"}) {
-      RawClient client = Connect();
-      client.Send("POST /up HTTP/" + version + "\r\nHost: x\r\n" + c.headers + "\r\nabc");
-      EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, c.status) << version << " " << c.headers;
+      RawClient client = ConnectAndSend("POST /up HTTP/" + version + "\r\nHost: x\r\n" + c.headers + "\r\nabc");
+      EXPECT_EQ(client.Answer().status, c.status) << version << " " << c.headers;
       EXPECT_TRUE(client.AtEnd());
     }
   }
   EXPECT_TRUE(record_.events().empty()) << "no handler has seen one";
-  RawClient empty = Connect();
-  empty.Send(Post("Content-Length: 0\r\n"));
-  EXPECT_EQ(empty.ReadAnswer().value_or(RawAnswer()).status, 201);
+  RawClient empty = ConnectAndSend(Post("Content-Length: 0\r\n"));
+  EXPECT_EQ(empty.Answer().status, 201);
 }
 
 TEST_F(HttpStreamTest, PostedTasksRunInOrderOnLaterTurnsOfTheIoThread) {
@@ -127,9 +122,8 @@ TEST_F(HttpStreamTest, PostedTasksRunInOrderOnLaterTurnsOfTheIoThread) {
     post([&, post] { post([&] { exchange.End(); }); });
   };
   Start();
-  RawClient client = Connect();
-  client.Send(PostOf("x"));
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200);
+  RawClient client = ConnectAndSend(PostOf("x"));
+  EXPECT_EQ(client.Answer().status, 200);
   EXPECT_EQ(client.ReadChunks(), "abc");
   OnIoThread([&] {
     EXPECT_EQ(order, "-abc");
@@ -144,9 +138,8 @@ TEST_F(HttpStreamTest, AnotherThreadWritesThroughAPoster) {
     post = exchange.poster();
   };
   Start();
-  RawClient client = Connect();
-  client.Send(PostOf("x"));
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200);
+  RawClient client = ConnectAndSend(PostOf("x"));
+  EXPECT_EQ(client.Answer().status, 200);
   post([this] {
     exchange_->Write("from afar");
     exchange_->End();
@@ -157,32 +150,28 @@ TEST_F(HttpStreamTest, AnotherThreadWritesThroughAPoster) {
 
 TEST_F(HttpStreamTest, SaysContinueIfAsked) {
   Start();
-  RawClient client = Connect();
-  client.Send(Post("Content-Length: 2\r\nExpect: 100-Continue\r\n"));
-  EXPECT_EQ(client.ReadAnswer()->status, 100);
+  RawClient client = ConnectAndSend(Post("Content-Length: 2\r\nExpect: 100-Continue\r\n"));
+  EXPECT_EQ(client.Answer().status, 100);
   client.Send("ok");
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  EXPECT_EQ(client.Answer().status, 201);
   EXPECT_EQ(client.ReadChunks(), "ok");
 }
 
 TEST_F(HttpStreamTest, ARefusalComesInsteadOfContinue) {
   stream_.refuse = [](const HttpRequest&) { return HttpResponse{.status = 403, .body = "no"}; };
   Start();
-  RawClient client = Connect();
-  client.Send(Post("Content-Length: 2\r\nExpect: 100-continue\r\n"));
-  EXPECT_EQ(client.ReadAnswer()->status, 403);
+  RawClient client = ConnectAndSend(Post("Content-Length: 2\r\nExpect: 100-continue\r\n"));
+  EXPECT_EQ(client.Answer().status, 403);
   EXPECT_TRUE(client.AtEnd());
 }
 
 TEST_F(HttpStreamTest, ARefusalReachesAClientThatSendsOn) {
   stream_.refuse = [](const HttpRequest&) { return HttpResponse{.status = 403, .body = "no"}; };
   Start();
-  RawClient client = Connect();
-  client.Send(PostOf(std::string(3'000'000, 'x')));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 403);
-  EXPECT_EQ(answer->body, "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
+  RawClient client = ConnectAndSend(PostOf(std::string(3'000'000, 'x')));
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_EQ(answer.body, "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
   EXPECT_EQ(record_.Count("body"), 0U);
@@ -197,9 +186,8 @@ TEST_F(HttpStreamTest, AnAnswerMayEndBeforeTheBody) {
     exchange.End();
   };
   Start();
-  RawClient client = Connect();
-  client.Send(PostOf(std::string(3'000'000, 'x')));
-  EXPECT_EQ(client.ReadAnswer()->status, 400);
+  RawClient client = ConnectAndSend(PostOf(std::string(3'000'000, 'x')));
+  EXPECT_EQ(client.Answer().status, 400);
   EXPECT_EQ(client.ReadChunks(), "enough");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
@@ -212,9 +200,8 @@ TEST_F(HttpStreamTest, AnAnswerMayBeginBeforeTheBodyEnds) {
   stream_.on_body = [](HttpExchange& exchange, std::string_view piece) { exchange.Write(piece); };
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) { exchange.End(); };
   Start();
-  RawClient client = Connect();
-  client.Send(PostChunks(""));
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  RawClient client = ConnectAndSend(PostChunks(""));
+  EXPECT_EQ(client.Answer().status, 200);
   for (const std::string word : {"a", "bc", "def"}) {
     client.Send(std::to_string(word.size()) + "\r\n" + word + "\r\n");
     EXPECT_EQ(client.ReadChunk(), word);
@@ -226,12 +213,10 @@ TEST_F(HttpStreamTest, AnAnswerMayBeginBeforeTheBodyEnds) {
 
 TEST_F(HttpStreamTest, OldHttpIsAnsweredUntilTheConnectionCloses) {
   Start();
-  RawClient client = Connect();
-  client.Send("POST /up HTTP/1.0\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello");
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->headers.count("transfer-encoding"), 0U);
-  EXPECT_EQ(answer->headers.at("connection"), "close");
+  RawClient client = ConnectAndSend("POST /up HTTP/1.0\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello");
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.headers.count("transfer-encoding"), 0U);
+  EXPECT_EQ(answer.headers.at("connection"), "close");
   EXPECT_EQ(client.ReadToEnd(), "hello");
   EXPECT_FALSE(client.was_reset());
 }
@@ -267,7 +252,7 @@ TEST_F(HttpStreamTest, APauseHoldsTheSenderBackUntilAllAreResumed) {
   expect_held();
   OnIoThread([&] { exchange_->ResumeBody(); });
   sender.join();
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  EXPECT_EQ(client.Answer().status, 200);
   EXPECT_EQ(client.ReadChunks(), std::to_string(kBytes));
 }
 
@@ -278,8 +263,7 @@ TEST_F(HttpStreamTest, APauseTakesEffectBetweenChunks) {
     exchange.PauseBody();
   };
   Start();
-  RawClient client = Connect();
-  client.Send(PostChunks("1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n"));
+  RawClient client = ConnectAndSend(PostChunks("1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n"));
   for (size_t n = 1; n <= 3; ++n) {
     ASSERT_TRUE(record_.Await("body", n));
     OnIoThread([&] {
@@ -287,7 +271,7 @@ TEST_F(HttpStreamTest, APauseTakesEffectBetweenChunks) {
       exchange_->ResumeBody();
     });
   }
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  EXPECT_EQ(client.Answer().status, 201);
 }
 
 TEST_F(HttpStreamTest, HeadIsTheHeadOfGet) {
@@ -297,9 +281,8 @@ TEST_F(HttpStreamTest, HeadIsTheHeadOfGet) {
     exchange.End();
   };
   Start();
-  RawClient client = Connect();
-  client.Send("HEAD /down HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  RawClient client = ConnectAndSend("HEAD /down HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.Answer().status, 200);
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(record_.Count("HEAD /down"), 1U);
   ExpectEnd("answered 200");
@@ -311,23 +294,21 @@ TEST_F(HttpStreamTest, OtherMethodsAreAnsweredAsOnAnyPath) {
   RawClient client = Connect();
   client.Send("DELETE /up HTTP/1.1\r\nHost: x\r\n\r\n" + Get("/up") + "PUT /down HTTP/1.1\r\nHost: x\r\n\r\n" +
               "OPTIONS /down HTTP/1.1\r\nHost: x\r\n\r\n" + Get("/downs"));
-  const auto wrong = client.ReadAnswer();
-  ASSERT_TRUE(wrong);
-  EXPECT_EQ(wrong->status, 405);
-  EXPECT_EQ(wrong->headers.at("allow"), "GET, HEAD, POST, OPTIONS");
-  EXPECT_EQ(client.ReadAnswer()->body, "a form");
-  EXPECT_EQ(client.ReadAnswer()->headers.at("allow"), "GET, HEAD, OPTIONS");
-  EXPECT_EQ(client.ReadAnswer()->status, 204);
-  EXPECT_EQ(client.ReadAnswer()->status, 404);
+  const RawAnswer wrong = client.Answer();
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.headers.at("allow"), "GET, HEAD, POST, OPTIONS");
+  EXPECT_EQ(client.Answer().body, "a form");
+  EXPECT_EQ(client.Answer().headers.at("allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(client.Answer().status, 204);
+  EXPECT_EQ(client.Answer().status, 404);
   EXPECT_TRUE(record_.events().empty());
 }
 
 TEST_F(HttpStreamTest, FollowsPlainRequestsAndIsTheLast) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/") + PostOf("abc") + Get("/"));
-  EXPECT_EQ(client.ReadAnswer()->body, "landing");
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  RawClient client = ConnectAndSend(Get("/") + PostOf("abc") + Get("/"));
+  EXPECT_EQ(client.Answer().body, "landing");
+  EXPECT_EQ(client.Answer().status, 201);
   EXPECT_EQ(client.ReadChunks(), "abc");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
@@ -339,28 +320,25 @@ TEST_F(HttpStreamTest, PlainBodiesAreBoundedAndStreamsAreNot) {
   Start();
   const std::string body(5'000'000, 'x');
   for (const std::string& request : {PostOf(body), PostChunks("4c4b40\r\n" + body + "\r\n0\r\n\r\n")}) {
-    RawClient client = Connect();
-    client.Send(request);
-    EXPECT_EQ(client.ReadAnswer()->status, 201);
+    RawClient client = ConnectAndSend(request);
+    EXPECT_EQ(client.Answer().status, 201);
     EXPECT_EQ(client.ReadChunks(), body);
   }
   for (const std::string more : {"Content-Length: 1001\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n3e9\r\n"}) {
-    RawClient client = Connect();
-    client.Send("POST /take HTTP/1.1\r\nHost: x\r\n" + more);
-    EXPECT_EQ(client.ReadAnswer()->status, 413);
+    RawClient client = ConnectAndSend("POST /take HTTP/1.1\r\nHost: x\r\n" + more);
+    EXPECT_EQ(client.Answer().status, 413);
   }
 }
 
 TEST_F(HttpStreamTest, MayTakeLongerThanAHandshake) {
   settings_.handshake_timeout = std::chrono::seconds(1);
   Start();
-  RawClient client = Connect();
-  client.Send(Post("Content-Length: 2\r\n") + "a");
+  RawClient client = ConnectAndSend(Post("Content-Length: 2\r\n") + "a");
   ASSERT_TRUE(record_.Await("body"));
   RawClient silent = Connect();
-  EXPECT_EQ(silent.ReadAnswer()->status, 408);
+  EXPECT_EQ(silent.Answer().status, 408);
   client.Send("b");
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  EXPECT_EQ(client.Answer().status, 201);
 }
 
 }  // namespace

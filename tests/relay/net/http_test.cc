@@ -21,13 +21,8 @@ class HttpTest : public ServerTest {
     });
   }
 
-  static std::string Get(const std::string& target, const std::string& more = "") {
-    return "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
-  }
-  RawAnswer Ask(const std::string& request, bool with_body = true) {
-    RawClient client = Connect();
-    client.Send(request);
-    return client.ReadAnswer(with_body).value_or(RawAnswer());
+  static std::string Post(const std::string& fields, const std::string& body = "") {
+    return "POST /take HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n" + body;
   }
 };
 
@@ -44,53 +39,45 @@ TEST_F(HttpTest, AnswersARoute) {
 
 TEST_F(HttpTest, KeepsTheConnectionAndAnswersInOrder) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/") + Get("/nowhere") + Get("/"));
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
-  EXPECT_EQ(client.ReadAnswer()->status, 404);
-  EXPECT_EQ(client.ReadAnswer()->headers.at("connection"), "keep-alive");
+  RawClient client = ConnectAndSend(Get("/") + Get("/nowhere") + Get("/"));
+  EXPECT_EQ(client.Answer().status, 200);
+  EXPECT_EQ(client.Answer().status, 404);
+  EXPECT_EQ(client.Answer().headers.at("connection"), "keep-alive");
   client.Send(Get("/", "Connection: close\r\n"));
-  EXPECT_EQ(client.ReadAnswer()->headers.at("connection"), "close");
+  EXPECT_EQ(client.Answer().headers.at("connection"), "close");
   EXPECT_TRUE(client.AtEnd());
-  RawClient old = Connect();
-  old.Send("GET / HTTP/1.0\r\n\r\n");
-  EXPECT_EQ(old.ReadAnswer()->body, "landing");
+  RawClient old = ConnectAndSend("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.Answer().body, "landing");
   EXPECT_TRUE(old.AtEnd());
 }
 
 TEST_F(HttpTest, ARequestMayComeByteByByteAndAWebSocketAfterIt) {
   Start();
   RawClient client = Connect();
-  for (const char c : Get("/") + "POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+  for (const char c : Get("/") + Post("Content-Length: 5\r\n", "hello"))
     ASSERT_TRUE(client.Send({&c, 1}));
-  EXPECT_EQ(client.ReadAnswer()->body, "landing");
-  EXPECT_EQ(client.ReadAnswer()->body, "hello");
+  EXPECT_EQ(client.Answer().body, "landing");
+  EXPECT_EQ(client.Answer().body, "hello");
   EXPECT_TRUE(client.Handshake());
-  client.Text("x");
-  EXPECT_EQ(client.ReadText(), "x");
+  ExpectEcho(client, "x");
 }
 
 TEST_F(HttpTest, TakesABodyInChunksAndAfterContinue) {
   Start();
-  EXPECT_EQ(
-      Ask("POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").body,
-      "abcde");
-  RawClient client = Connect();
-  client.Send("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_EQ(client.ReadAnswer()->status, 100);
+  EXPECT_EQ(Ask(Post("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")).body, "abcde");
+  RawClient client = ConnectAndSend(Post("Content-Length: 2\r\nExpect: 100-continue\r\n"));
+  EXPECT_EQ(client.Answer().status, 100);
   client.Send("ok");
-  EXPECT_EQ(client.ReadAnswer()->status, 201);
+  EXPECT_EQ(client.Answer().status, 201);
 }
 
 TEST_F(HttpTest, HeadHasTheLengthAndNoBody) {
   Start();
-  RawClient client = Connect();
-  client.Send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n" + Get("/nowhere"));
-  const auto head = client.ReadAnswer(false);
-  ASSERT_TRUE(head);
-  EXPECT_EQ(head->status, 200);
-  EXPECT_EQ(head->headers.at("content-length"), "7");
-  EXPECT_EQ(client.ReadAnswer()->status, 404);
+  RawClient client = ConnectAndSend("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n" + Get("/nowhere"));
+  const RawAnswer head = client.Answer(false);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-length"), "7");
+  EXPECT_EQ(client.Answer().status, 404);
 }
 
 TEST_F(HttpTest, SaysWhatAPathTakes) {
@@ -122,34 +109,44 @@ TEST_F(HttpTest, TheDocumentForAnAcceptIsOnAnyPathAndReadableByAnyPage) {
 TEST_F(HttpTest, RefusesWhatIsTooLong) {
   settings_.max_http_body_bytes = 1000;
   Start();
-  EXPECT_EQ(Ask(Get("/", "X-Long: " + std::string(17'000, 'x') + "\r\n")).status, 431);
-  EXPECT_EQ(Ask(Get("/" + std::string(17'000, 'x'))).status, 431);
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n").status, 413);
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" + std::string(1001, 'x'))
-                .status,
-            413);
-  const RawAnswer whole =
-      Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x'));
-  EXPECT_EQ(whole.body.size(), 1000U);
+  const std::string long_text(17'000, 'x');
+  const struct {
+    const char* name;
+    std::string request;
+    int status;
+  } cases[] = {
+      {"a header", Get("/", "X-Long: " + long_text + "\r\n"), 431},
+      {"a path", Get("/" + long_text), 431},
+      {"a body, from its length", Post("Content-Length: 1001\r\n"), 413},
+      {"a body, from a chunk", Post("Transfer-Encoding: chunked\r\n", "3e9\r\n" + std::string(1001, 'x')), 413},
+  };
+  for (const auto& c : cases) EXPECT_EQ(StatusOf(c.request), c.status) << c.name;
+  EXPECT_EQ(Ask(Post("Content-Length: 1000\r\n", std::string(1000, 'x'))).body.size(), 1000U);
 }
 
 TEST_F(HttpTest, RefusesWhatIsNoRequest) {
   Start();
-  EXPECT_EQ(Ask("GET\r\n\r\n").status, 400);
-  EXPECT_EQ(Ask("GET / HTTP/1.1\r\n\r\n").status, 400) << "no Host";
-  EXPECT_EQ(Ask("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n").status, 400);
-  EXPECT_EQ(Ask(Get("nowhere")).status, 400);
-  EXPECT_EQ(Ask(Get("/%zz")).status, 400);
-  EXPECT_EQ(Ask(Get("/%00")).status, 400);
-  EXPECT_EQ(server_->Stats().http_errors, 6U);
+  const struct {
+    const char* name;
+    std::string request;
+  } cases[] = {
+      {"no path", "GET\r\n\r\n"},
+      {"no Host", "GET / HTTP/1.1\r\n\r\n"},
+      {"two Hosts", Get("/", "Host: y\r\n")},
+      {"a path that does not begin with /", Get("nowhere")},
+      {"an escape of no hexadecimal digits", Get("/%zz")},
+      {"an escaped zero", Get("/%00")},
+      {"half an escape", Get("/%2")},
+      {"a negative length", Post("Content-Length: -1\r\n")},
+      {"two lengths", Post("Content-Length: 1\r\nContent-Length: 2\r\n", "x")},
+      {"a length and chunks", Post("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")},
+  };
+  for (const auto& c : cases) EXPECT_EQ(StatusOf(c.request), 400) << c.name;
+  EXPECT_EQ(server_->Stats().http_errors, std::size(cases));
   EXPECT_EQ(server_->Stats().handshake_failures, 0U);
-  EXPECT_EQ(Ask(Get("/%2")).status, 400);
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n").status, 400);
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx").status, 400);
-  EXPECT_EQ(
-      Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n").status,
-      400);
-  EXPECT_NE(Ask("GET / HTTP/1.1\r\nbad header\r\n\r\n").body.find("not a request"), std::string::npos);
+  const RawAnswer told = Ask("GET / HTTP/1.1\r\nbad header\r\n\r\n");
+  EXPECT_EQ(told.status, 400);
+  EXPECT_TRUE(Has(told.body, "not a request")) << told.body;
 }
 
 // If it were taken for no body, the body would be lost, or be the next request.
@@ -170,13 +167,13 @@ TEST_F(HttpTest, ACodingOfTheBodyThatIsUnknownIsNotImplemented) {
         std::string text = request;
         text.append(" HTTP/").append(version).append("\r\nHost: x\r\n").append(coding).append("\r\n");
         client.Send(text + Get("/"));
-        EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 501) << request << " " << version << " " << coding;
+        EXPECT_EQ(client.Answer().status, 501) << request << " " << version << " " << coding;
         EXPECT_TRUE(client.AtEnd());
       }
     }
   }
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:  CHUNKED \r\n\r\n1\r\na\r\n0\r\n\r\n").body, "a");
-  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\n\r\n").status, 201) << "no body is one of no bytes";
+  EXPECT_EQ(Ask(Post("Transfer-Encoding:  CHUNKED \r\n", "1\r\na\r\n0\r\n\r\n")).body, "a");
+  EXPECT_EQ(Ask(Post("")).status, 201) << "no body is one of no bytes";
 }
 
 TEST_F(HttpTest, ChunksOverAnOldVersionEndTheConnection) {
@@ -184,19 +181,17 @@ TEST_F(HttpTest, ChunksOverAnOldVersionEndTheConnection) {
   RawClient client = Connect();
   client.Send("POST /take HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n" +
               Get("/"));
-  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).body, "a");
+  EXPECT_EQ(client.Answer().body, "a");
   EXPECT_TRUE(client.AtEnd());
 }
 
 TEST_F(HttpTest, AFaultInAHandlerIsItsRequestsOwn) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/fault") + Get("/"));
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 500);
-  EXPECT_EQ(answer->body.find("secret"), std::string::npos) << "what went wrong is for the log";
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  RawClient client = ConnectAndSend(Get("/fault") + Get("/"));
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_FALSE(Has(answer.body, "secret")) << "what went wrong is for the log";
+  EXPECT_EQ(client.Answer().status, 200);
 }
 
 TEST_F(HttpTest, APathCannotBeginALineOfTheLog) {
@@ -205,7 +200,7 @@ TEST_F(HttpTest, APathCannotBeginALineOfTheLog) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Ask(Get("/a%0ab")).status, 500);
   const std::string log = testing::internal::GetCapturedStdout();
-  EXPECT_NE(log.find("GET /a\\x0ab failed: c\\x0ad\n"), std::string::npos) << log;
+  EXPECT_TRUE(Has(log, "GET /a\\x0ab failed: c\\x0ad\n")) << log;
 }
 
 TEST_F(HttpTest, RequestsSentAheadLeaveTurnsToOthers) {
@@ -224,21 +219,19 @@ TEST_F(HttpTest, RequestsSentAheadLeaveTurnsToOthers) {
   Start();
   std::string requests;
   for (int n = 0; n < 100; ++n) requests += Get("/count");
-  RawClient client = Connect();
-  client.Send(requests);
+  RawClient client = ConnectAndSend(requests);
   client.HalfClose();
   ASSERT_EQ(asked.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
   EXPECT_LE(before_the_other, 16U);
-  for (int n = 0; n < 100; ++n) ASSERT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200) << n;
+  for (int n = 0; n < 100; ++n) ASSERT_EQ(client.Answer().status, 200) << n;
   EXPECT_TRUE(client.AtEnd());
 }
 
 TEST_F(HttpTest, AnIdleConnectionIsClosedWithoutAWord) {
   settings_.handshake_timeout = std::chrono::seconds(1);
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/"));
-  EXPECT_EQ(client.ReadAnswer()->status, 200);
+  RawClient client = ConnectAndSend(Get("/"));
+  EXPECT_EQ(client.Answer().status, 200);
   EXPECT_TRUE(client.AtEnd());
   EXPECT_EQ(server_->Stats().http_errors, 0U);
 }
@@ -252,7 +245,7 @@ TEST_F(HttpTest, AnswersThatAreNotTakenHoldTheRequestsBack) {
   client.Send(requests);
   ASSERT_TRUE(Eventually([&] { return server_->Stats().http_requests > 0; }));
   EXPECT_LT(server_->Stats().http_requests, 30U);
-  for (int n = 0; n < 30; ++n) ASSERT_EQ(client.ReadAnswer()->body.size(), 1U << 20) << n;
+  for (int n = 0; n < 30; ++n) ASSERT_EQ(client.Answer().body.size(), 1U << 20) << n;
 }
 
 TEST_F(HttpTest, AHalfClosedClientThatReadsSlowlyGetsAllOfItsAnswer) {
@@ -261,7 +254,7 @@ TEST_F(HttpTest, AHalfClosedClientThatReadsSlowlyGetsAllOfItsAnswer) {
   RawClient client(server_->port(), "127.0.0.1", 4096);
   client.Send(Get("/big", "Connection: close\r\n"));
   client.HalfClose();
-  EXPECT_EQ(client.ReadAnswer()->body.size(), 20U << 20);
+  EXPECT_EQ(client.Answer().body.size(), 20U << 20);
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
 }
@@ -269,19 +262,17 @@ TEST_F(HttpTest, AHalfClosedClientThatReadsSlowlyGetsAllOfItsAnswer) {
 TEST_F(HttpTest, ARefusedBodyDoesNotCostTheClientTheAnswer) {
   settings_.max_http_body_bytes = 1000;
   Start();
-  RawClient client = Connect();
-  client.Send("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + std::string(3'000'000, 'x'));
-  EXPECT_EQ(client.ReadAnswer()->status, 413);
+  RawClient client = ConnectAndSend(Post("Content-Length: 3000000\r\n", std::string(3'000'000, 'x')));
+  EXPECT_EQ(client.Answer().status, 413);
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
 }
 
 TEST_F(HttpTest, AHalfClosedClientGetsItsAnswer) {
   Start();
-  RawClient client = Connect();
-  client.Send(Get("/"));
+  RawClient client = ConnectAndSend(Get("/"));
   client.HalfClose();
-  EXPECT_EQ(client.ReadAnswer()->body, "landing");
+  EXPECT_EQ(client.Answer().body, "landing");
   EXPECT_TRUE(client.AtEnd());
 }
 

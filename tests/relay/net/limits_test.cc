@@ -1,4 +1,7 @@
 #include "relay/net/places.h"
+
+#include <optional>
+
 #include "tests/relay/net/server_fixture.h"
 
 namespace weir {
@@ -6,10 +9,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using LimitsTest = ServerTest;
-
 // Enough for a client on a busy machine.
 constexpr milliseconds kTimeToAnswer{1000};
+
+class LimitsTest : public ServerTest {
+ protected:
+  RawAnswer AskToOpen(std::string_view more = "") { return Ask(RawClient::HandshakeRequest(more)); }
+  static void AnswerPings(RawClient& client, int pings) {
+    for (int n = 0; n < pings; ++n) {
+      const auto ping = client.ReadFrame();
+      ASSERT_TRUE(ping);
+      ASSERT_EQ(ping->opcode, kPing);
+      client.Send(ClientFrame(kPong, ping->payload));
+    }
+  }
+};
 
 TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
   settings_.max_connections = 2;
@@ -17,39 +31,28 @@ TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
   RawClient one = Open();
   {
     RawClient two = Open();
-    RawClient three = Connect();
-    three.Send(RawClient::HandshakeRequest());
-    const auto answer = three.ReadAnswer();
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 503);
-    EXPECT_NE(answer->body.find("all the 2 connections"), std::string::npos) << answer->body;
+    RawClient three = ConnectAndSend(RawClient::HandshakeRequest());
+    const RawAnswer answer = three.Answer();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_TRUE(Has(answer.body, "all the 2 connections")) << answer.body;
     EXPECT_TRUE(three.AtEnd());
     EXPECT_EQ(server_->Stats().refused_limit, 1U);
   }
   // A place that was given back can be taken.
   EXPECT_TRUE(Eventually([&] { return Connect().Handshake(); }));
-  one.Text("unhurt");
-  EXPECT_EQ(one.ReadText(), "unhurt");
+  ExpectEcho(one);
 }
 
 TEST_F(LimitsTest, IfAllIsFullANewcomerDisplacesTheMostSilentConnection) {
   settings_.max_connections = 4;
   Start();
   std::vector<RawClient> full;
-  for (int n = 0; n < 4; ++n) {
-    full.push_back(Connect(n < 3 ? "127.0.0.2" : "127.0.0.3"));
-    ASSERT_TRUE(full.back().Handshake());
-  }
-  full[0].Text("not silent");
-  ASSERT_EQ(full[0].ReadText(), "not silent");
-  RawClient newcomer = Connect("127.0.0.4");
-  ASSERT_TRUE(newcomer.Handshake());
+  for (int n = 0; n < 4; ++n) full.push_back(Open("", n < 3 ? "127.0.0.2" : "127.0.0.3"));
+  ExpectEcho(full[0], "not silent");
+  RawClient newcomer = Open("", "127.0.0.4");
   EXPECT_TRUE(full[1].AtEnd());
   EXPECT_TRUE(record_.Await("end: its place was needed"));
-  for (RawClient* client : {&full[0], &full[2], &full[3], &newcomer}) {
-    client->Text("unhurt");
-    EXPECT_EQ(client->ReadText(), "unhurt");
-  }
+  for (RawClient* client : {&full[0], &full[2], &full[3], &newcomer}) ExpectEcho(*client);
   EXPECT_EQ(server_->Stats().gave_way, 1U);
 }
 
@@ -57,12 +60,11 @@ TEST_F(LimitsTest, IfAllIsFullThisMachineIsStillAnswered) {
   settings_.max_connections = 1;
   router_.Add("GET", "/healthz", [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
   Start();
-  RawClient full = Connect("127.0.0.2");
-  ASSERT_TRUE(full.Handshake());
+  const RawClient full = Open("", "127.0.0.2");
   const auto ask = [this](const std::string& from) {
     RawClient client = Connect(from);
     client.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    return client.ReadAnswer().value_or(RawAnswer()).status;
+    return client.Answer().status;
   };
   EXPECT_EQ(ask("127.0.0.3"), 503);
   std::vector<RawClient> silent;
@@ -70,9 +72,7 @@ TEST_F(LimitsTest, IfAllIsFullThisMachineIsStillAnswered) {
     silent.push_back(Connect());
     EXPECT_EQ(ask("127.0.0.1"), 200) << n;
   }
-  RawClient talker = Connect();
-  talker.Send(RawClient::HandshakeRequest());
-  EXPECT_EQ(talker.ReadAnswer().value_or(RawAnswer()).status, 503) << "these places are for requests";
+  EXPECT_EQ(AskToOpen().status, 503) << "these places are for requests";
 }
 
 TEST_F(LimitsTest, BehindAProxyAClientWithMostGivesWayToOneWithNone) {
@@ -83,8 +83,7 @@ TEST_F(LimitsTest, BehindAProxyAClientWithMostGivesWayToOneWithNone) {
   for (int n = 0; n < 3; ++n) full.push_back(Open("X-Forwarded-For: 192.0.2.1\r\n"));
   RawClient newcomer = Open("X-Forwarded-For: 192.0.2.2\r\n");
   EXPECT_TRUE(record_.Await("end: its place was needed"));
-  newcomer.Text("a word");
-  EXPECT_EQ(newcomer.ReadText(), "a word");
+  ExpectEcho(newcomer);
 }
 
 TEST_F(LimitsTest, OneOfAnAddressTooManyIsToldSo) {
@@ -92,12 +91,9 @@ TEST_F(LimitsTest, OneOfAnAddressTooManyIsToldSo) {
   Start();
   RawClient one = Open();
   RawClient two = Open();
-  RawClient three = Connect();
-  three.Send(RawClient::HandshakeRequest());
-  const auto answer = three.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 503) << "the address's connections are no quota of requests";
-  EXPECT_NE(answer->body.find("your address"), std::string::npos);
+  const RawAnswer answer = AskToOpen();
+  EXPECT_EQ(answer.status, 503) << "the address's connections are no quota of requests";
+  EXPECT_TRUE(Has(answer.body, "your address")) << answer.body;
   EXPECT_EQ(server_->Stats().refused_address_limit, 1U);
   EXPECT_TRUE(Connect("127.0.0.2").Handshake());
 }
@@ -108,45 +104,43 @@ TEST_F(LimitsTest, BehindAProxyTheClientsAreCountedNotTheProxy) {
   Start();
   RawClient one = Open("X-Forwarded-For: 192.0.2.1\r\n");
   RawClient two = Open("X-Forwarded-For: 192.0.2.2\r\n");
-  RawClient again = Connect();
-  again.Send(RawClient::HandshakeRequest("X-Forwarded-For: 192.0.2.1\r\n"));
-  EXPECT_EQ(again.ReadAnswer()->status, 503);
+  EXPECT_EQ(AskToOpen("X-Forwarded-For: 192.0.2.1\r\n").status, 503);
 }
 
-TEST_F(LimitsTest, ATrustedProxyNamesTheClient) {
-  settings_.trusted_proxies = "127.0.0.1, 10.0.0.0/8";
-  bool secure = false;
-  behaviour_.on_open = [&](Connection& c) { secure = c.secure(); };
-  Start();
-  RawClient client = Open("X-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.1.2.3\r\nX-Forwarded-Proto: https\r\n");
-  ASSERT_TRUE(record_.Await("open 192.0.2.7"));
-  EXPECT_TRUE(secure);
-  RawClient real = Open("X-Real-IP: 2001:db8::5\r\n");
-  EXPECT_TRUE(record_.Await("open 2001:db8::5"));
-}
-
-TEST_F(LimitsTest, AStrangerIsNotBelieved) {
-  settings_.trusted_proxies = "10.0.0.0/8";
-  bool secure = true;
-  behaviour_.on_open = [&](Connection& c) { secure = c.secure(); };
-  Start();
-  RawClient client = Open("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n");
-  ASSERT_TRUE(record_.Await("open 127.0.0.1"));
-  EXPECT_FALSE(secure);
+TEST_F(LimitsTest, OnlyATrustedProxyNamesTheClient) {
+  const struct {
+    const char* name;
+    const char* trusted;
+    const char* fields;
+    const char* address;
+    bool secure;
+  } cases[] = {
+      {"the rightmost client that is no trusted proxy", "127.0.0.1, 10.0.0.0/8",
+       "X-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.1.2.3\r\nX-Forwarded-Proto: https\r\n", "192.0.2.7", true},
+      {"X-Real-IP", "127.0.0.1, 10.0.0.0/8", "X-Real-IP: 2001:db8::5\r\n", "2001:db8::5", false},
+      {"a stranger is not believed", "10.0.0.0/8", "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n",
+       "127.0.0.1", false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    settings_.trusted_proxies = c.trusted;
+    std::optional<bool> secure;
+    behaviour_.on_open = [&](Connection& connection) { secure = connection.secure(); };
+    Start();
+    const RawClient client = Open(c.fields);
+    ASSERT_TRUE(record_.Await("open " + std::string(c.address)));
+    OnIoThread([] {});
+    EXPECT_EQ(secure, c.secure);
+    server_.reset();
+  }
 }
 
 TEST_F(LimitsTest, ASilentClientIsPingedAndStaysWhenItAnswers) {
   settings_.ping_interval = kTimeToAnswer;
   Start();
   RawClient client = Open();
-  for (int n = 0; n < 2; ++n) {
-    const auto ping = client.ReadFrame();
-    ASSERT_TRUE(ping);
-    ASSERT_EQ(ping->opcode, kPing);
-    client.Send(ClientFrame(kPong, ping->payload));
-  }
-  client.Text("alive");
-  EXPECT_EQ(client.ReadText(), "alive");
+  AnswerPings(client, 2);
+  ExpectEcho(client);
 }
 
 TEST_F(LimitsTest, AHalfOpenConnectionIsDropped) {
@@ -191,14 +185,8 @@ TEST_F(LimitsTest, AClientThatAnswersPingsNeedNotSendMessages) {
   settings_.ping_interval = kTimeToAnswer;
   Start();
   RawClient client = Open();
-  client.Text("whole");
-  EXPECT_EQ(client.ReadText(), "whole");
-  for (int n = 0; n < 3; ++n) {
-    const auto ping = client.ReadFrame();
-    ASSERT_TRUE(ping);
-    ASSERT_EQ(ping->opcode, kPing);
-    client.Send(ClientFrame(kPong, ping->payload));
-  }
+  ExpectEcho(client);
+  AnswerPings(client, 3);
   EXPECT_EQ(server_->Stats().policy_closes, 0U);
 }
 
@@ -246,10 +234,8 @@ TEST_F(LimitsTest, ManyConnectionsComeAndGo) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int n = 0; n < 50; ++n) {
-        RawClient client = Connect();
-        ASSERT_TRUE(client.Handshake());
-        client.Text("x");
-        ASSERT_EQ(client.ReadText(), "x");
+        RawClient client = Open();
+        ExpectEcho(client);
         if (n % 2 == 0) client.Send(CloseFrame(1000));
       }
     });

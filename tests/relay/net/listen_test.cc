@@ -33,9 +33,9 @@ TEST_F(ListenTest, SaysWhatIsWrongWithAnAddress) {
       ListenError("relay.example", 0),
       "WEIR_LISTEN=relay.example is not an address; set it to 127.0.0.1, 0.0.0.0, [::], localhost or an address of "
       "this machine");
-  EXPECT_NE(ListenError("192.0.2.1", 0).find("no such address; set WEIR_LISTEN"), std::string::npos);
+  EXPECT_TRUE(Has(ListenError("192.0.2.1", 0), "no such address; set WEIR_LISTEN"));
   settings_.trusted_proxies = "localhost";
-  EXPECT_NE(ListenError("127.0.0.1", 0).find("WEIR_TRUSTED_PROXIES: localhost"), std::string::npos);
+  EXPECT_TRUE(Has(ListenError("127.0.0.1", 0), "WEIR_TRUSTED_PROXIES: localhost"));
 }
 
 TEST_F(ListenTest, SaysThatAPortIsForRootOnly) {
@@ -46,7 +46,7 @@ TEST_F(ListenTest, SaysThatAPortIsForRootOnly) {
     constexpr uid_t kNobody = 65534;
     if (geteuid() == 0 && setuid(kNobody) != 0) std::exit(2);
     const std::string error = ListenError("127.0.0.1", 1);
-    std::exit(error.find("WEIR_PORT to 1024 or more") == std::string::npos ? 1 : 0);
+    std::exit(Has(error, "WEIR_PORT to 1024 or more") ? 0 : 1);
   };
   EXPECT_EXIT(try_as_nobody(), testing::ExitedWithCode(0), "");
 }
@@ -56,7 +56,7 @@ TEST_F(ListenTest, ListensOnNamesAndOnIpv6) {
     settings_.listen = address;
     server_ = MakeServer();
     const Status status = server_->Listen();
-    if (!status.ok() && status.message().find("no IPv6") != std::string::npos) continue;
+    if (!status.ok() && Has(status.message(), "no IPv6")) continue;
     ASSERT_TRUE(status.ok()) << status.message();
     server_->Accept();
     EXPECT_TRUE(Connect().Handshake()) << address;
@@ -71,10 +71,10 @@ TEST_F(ListenTest, ConnectionsWaitUntilItAccepts) {
   ASSERT_TRUE(client.connected());
   client.Send(RawClient::HandshakeRequest());
   server_->Accept();
-  EXPECT_EQ(client.ReadAnswer()->status, 101);
+  EXPECT_EQ(client.Answer().status, 101);
 }
 
-TEST_F(ListenTest, TakesMoreThanItTakesInATurn) {
+TEST_F(ListenTest, TakesMoreConnectionsThanATurnTakes) {
   server_ = MakeServer();
   ASSERT_TRUE(server_->Listen().ok());
   std::vector<RawClient> clients;
@@ -83,7 +83,7 @@ TEST_F(ListenTest, TakesMoreThanItTakesInATurn) {
     ASSERT_TRUE(clients.back().Send(RawClient::HandshakeRequest()));
   }
   server_->Accept();
-  for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 101);
+  for (RawClient& client : clients) EXPECT_EQ(client.Answer().status, 101);
 }
 
 TEST_F(ListenTest, NoClientIsRefusedWhileServersTakeOver) {
@@ -127,7 +127,7 @@ TEST_F(ListenTest, AServerThatIsNotReadyYetKeepsItsClientsWaitingNotRefused) {
   ASSERT_TRUE(client.connected());
   client.Send(RawClient::HandshakeRequest());
   successor->Accept();
-  EXPECT_EQ(client.ReadAnswer()->status, 101);
+  EXPECT_EQ(client.Answer().status, 101);
   server_ = std::move(successor);
 }
 
@@ -151,11 +151,10 @@ TEST_F(ListenTest, OutOfFilesItWaitsAndAcceptsLater) {
   }();
   ASSERT_TRUE(waiting.connected());
   waiting.Send(RawClient::HandshakeRequest());
-  early.Text("unhurt");
-  EXPECT_EQ(early.ReadText(), "unhurt");
+  ExpectEcho(early);
   for (const int file : files) close(file);
   setrlimit(RLIMIT_NOFILE, &old);
-  EXPECT_EQ(waiting.ReadAnswer()->status, 101);
+  EXPECT_EQ(waiting.Answer().status, 101);
 }
 
 }  // namespace

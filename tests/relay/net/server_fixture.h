@@ -18,6 +18,7 @@
 
 #include "relay/net/server.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/raw_client.h"
 
 namespace weir {
@@ -126,17 +127,27 @@ class ServerTest : public testing::Test {
   }
 
   RawClient Connect(const std::string& from = "127.0.0.1") { return RawClient(server_->port(), from); }
-  RawClient Open(std::string_view more = "") {
-    RawClient client = Connect();
+  RawClient Open(std::string_view more = "", const std::string& from = "127.0.0.1") {
+    RawClient client = Connect(from);
     EXPECT_TRUE(client.Handshake(more));
     return client;
   }
-  // Returns the status of a handshake with this request.
-  int StatusOf(const std::string& request) {
+  static constexpr std::string_view kDeflate = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
+  // Checks that a client is served. REQUIRES: the handler echoes.
+  static void ExpectEcho(RawClient& client, const std::string& text = "unhurt") {
+    client.Text(text);
+    EXPECT_EQ(client.ReadText(), text);
+  }
+  RawClient ConnectAndSend(std::string_view bytes) {
     RawClient client = Connect();
-    client.Send(request);
-    const auto answer = client.ReadAnswer();
-    return answer ? answer->status : 0;
+    client.Send(bytes);
+    return client;
+  }
+  // Sends a request on a connection of its own.
+  RawAnswer Ask(std::string_view request, bool with_body = true) { return ConnectAndSend(request).Answer(with_body); }
+  int StatusOf(std::string_view request) { return Ask(request).status; }
+  static std::string Get(const std::string& target, const std::string& more = "") {
+    return "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
   }
 
   ServerSettings settings_;

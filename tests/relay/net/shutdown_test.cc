@@ -33,7 +33,7 @@ TEST_F(ShutdownTest, EachConnectionFinishesAndIsClosedWith1001) {
   EXPECT_FALSE(Connect().connected());
 }
 
-TEST_F(ShutdownTest, NobodysAnswerToTheCloseIsWaitedFor) {
+TEST_F(ShutdownTest, WaitsForNoAnswerToItsClose) {
   behaviour_.on_text = [](Connection& c, std::string_view) { c.Close(CloseCode::kPolicy, "not this"); };
   Start();
   RawClient silent = Open();
@@ -85,7 +85,7 @@ TEST_F(ShutdownTest, DoneMayComeFromAnotherThread) {
   worker.join();
 }
 
-TEST_F(ShutdownTest, AForcedOneEndsTheWait) {
+TEST_F(ShutdownTest, AForcedShutdownEndsTheWait) {
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};
   Start();
   RawClient client = Open();
@@ -98,7 +98,7 @@ TEST_F(ShutdownTest, AForcedOneEndsTheWait) {
   EXPECT_EQ(record_.Count("end: the server ended"), 1U);
 }
 
-TEST_F(ShutdownTest, ASecondCallIsAtOnce) {
+TEST_F(ShutdownTest, ASecondShutdownReturnsAtOnce) {
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};
   Start();
   RawClient client = Open();
@@ -112,10 +112,9 @@ TEST_F(ShutdownTest, ASecondCallIsAtOnce) {
 TEST_F(ShutdownTest, ServesClientsInTheBacklogFirst) {
   server_ = MakeServer();
   ASSERT_TRUE(server_->Listen().ok());
-  RawClient client = Connect();
-  client.Send(RawClient::HandshakeRequest());
+  RawClient client = ConnectAndSend(RawClient::HandshakeRequest());
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(seconds(10)); });
-  EXPECT_EQ(client.ReadAnswer()->status, 101);
+  EXPECT_EQ(client.Answer().status, 101);
   EXPECT_EQ(client.ReadCloseCode(), 1001);
   client.Send(CloseFrame(1001));
   shutdown.wait();
@@ -125,9 +124,8 @@ TEST_F(ShutdownTest, ServesClientsInTheBacklogFirst) {
 TEST_F(ShutdownTest, IdleHttpDoesNotHoldItUp) {
   router_.Add("GET", "/", [](const HttpRequest&) { return HttpResponse(); });
   Start();
-  RawClient asked = Connect();
-  asked.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(asked.ReadAnswer()->status, 200);
+  RawClient asked = ConnectAndSend("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(asked.Answer().status, 200);
   RawClient silent = Connect();
   ASSERT_TRUE(Eventually([&] { return server_->Stats().accepted == 2; }));
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(seconds(30)); });

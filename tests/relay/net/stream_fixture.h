@@ -86,7 +86,6 @@ class StreamTest : public ServerTest {
     return Post("Content-Length: " + std::to_string(body.size()) + "\r\n") + body;
   }
   static std::string PostChunks(const std::string& chunks) { return Post("Transfer-Encoding: chunked\r\n") + chunks; }
-  static std::string Get(const std::string& path) { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 
   // Expects exactly one call of OnEnd, as the last recorded call.
   void ExpectEnd(std::string_view cause) {
@@ -96,9 +95,8 @@ class StreamTest : public ServerTest {
   }
   // Checks that the server still serves other connections.
   void ExpectService() {
-    RawClient other = Connect();
-    other.Send(Get("/"));
-    EXPECT_EQ(other.ReadAnswer().value_or(RawAnswer()).body, "landing");
+    RawClient other = ConnectAndSend(Get("/"));
+    EXPECT_EQ(other.Answer().body, "landing");
   }
 
   StreamBehaviour stream_;

@@ -21,8 +21,6 @@ namespace {
 constexpr std::string_view kAsk = "GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n";
 constexpr std::string_view kAskLast = "GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
 class TlsTest : public ServerTest {
  protected:
   TlsTest() {
@@ -61,8 +59,8 @@ class TlsTest : public ServerTest {
 
 TEST_F(TlsTest, AnswersByTls12AndTls13) {
   Start();
-  EXPECT_TRUE(Contains(Ask(), "by TLS"));
-  EXPECT_TRUE(Contains(Ask({.only_1_2 = true}), "by TLS"));
+  EXPECT_TRUE(Has(Ask(), "by TLS"));
+  EXPECT_TRUE(Has(Ask({.only_1_2 = true}), "by TLS"));
   EXPECT_EQ(Stats().handshakes, 2U);
   EXPECT_EQ(Stats().handshake_failures, 0U);
   EXPECT_GT(Stats().certificate_expires_at, 0);
@@ -80,7 +78,7 @@ TEST_F(TlsTest, AgreesOnHttp2OrHttp1) {
   EXPECT_EQ(agreed({}), "");
   EXPECT_EQ(agreed({.protocols = "h2 http/1.1", .only_1_2 = true}), "h2");
   EXPECT_EQ(agreed({.protocols = "h2 http/1.1", .only_1_2 = true, .ciphers = "ECDHE-ECDSA-AES128-SHA"}), "http/1.1");
-  EXPECT_TRUE(Contains(agreed({.protocols = "spdy/3"}), "no application protocol"));
+  EXPECT_TRUE(Has(agreed({.protocols = "spdy/3"}), "no application protocol"));
 }
 
 TEST_F(TlsTest, Http2SendsItsSettingsFirstAndTakesNoOtherProtocol) {
@@ -90,7 +88,7 @@ TEST_F(TlsTest, Http2SendsItsSettingsFirstAndTakesNoOtherProtocol) {
   constexpr char kSettings = 4;
   EXPECT_EQ(client.Read(9)[3], kSettings) << "before a word of the client's";
   ASSERT_TRUE(client.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-  EXPECT_FALSE(Contains(client.ReadToEnd(), "HTTP/1.1"));
+  EXPECT_FALSE(Has(client.ReadToEnd(), "HTTP/1.1"));
   EXPECT_TRUE(client.ended_cleanly());
 }
 
@@ -110,7 +108,7 @@ TEST_F(TlsTest, AWebSocketIsSecure) {
   EXPECT_TRUE(secure);
 }
 
-TEST_F(TlsTest, AnEndThatWasToldIsNotOneThatWasCutOff) {
+TEST_F(TlsTest, TellsAnEndFromAConnectionThatWasCut) {
   Start();
   for (const bool told : {true, false}) {
     TlsClient client(server_->port());
@@ -125,12 +123,10 @@ TEST_F(TlsTest, AnEndThatWasToldIsNotOneThatWasCutOff) {
 
 TEST_F(TlsTest, HttpInClearIsToldWhatThePortSpeaks) {
   Start();
-  RawClient client = Connect();
-  client.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  const auto answer = client.ReadAnswer();
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 400);
-  EXPECT_TRUE(Contains(answer->body, "https://"));
+  RawClient client = ConnectAndSend("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_TRUE(Has(answer.body, "https://"));
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
 }
@@ -150,37 +146,36 @@ TEST_F(TlsTest, ABadHelloEndsTheConnection) {
     EXPECT_TRUE(Eventually([&] { return Stats().handshake_failures == failures; })) << failures;
   }
   { RawClient silent = Connect(); }
-  EXPECT_TRUE(Contains(Ask(), "by TLS"));
+  EXPECT_TRUE(Has(Ask(), "by TLS"));
   EXPECT_EQ(Stats().handshake_failures, failures) << "who says nothing fails at nothing";
 }
 
 TEST_F(TlsTest, AHandshakeHasItsTime) {
   settings_.handshake_timeout = std::chrono::milliseconds(400);
   Start();
-  RawClient half = Connect();
-  half.Send(std::string("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03", 11));
+  RawClient half = ConnectAndSend(std::string("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03", 11));
   RawClient silent = Connect();
   TlsClient idle(server_->port());
   ASSERT_TRUE(idle.ShakeHands());
   EXPECT_TRUE(half.AtEnd());
   EXPECT_TRUE(silent.AtEnd()) << "nothing can be said to it";
-  EXPECT_TRUE(Contains(idle.ReadToEnd(), "408"));
+  EXPECT_TRUE(Has(idle.ReadToEnd(), "408"));
   EXPECT_TRUE(idle.ended_cleanly());
 }
 
-TEST_F(TlsTest, KeysThatAreRenewedForNothingEndTheConnection) {
+TEST_F(TlsTest, EndlessKeyUpdatesEndTheConnection) {
   Start();
   TlsClient client(server_->port());
   ASSERT_TRUE(client.ShakeHands());
   for (int round = 0; round < 20; ++round) {
     for (int n = 0; n < 8; ++n) ASSERT_TRUE(client.UpdateKey());
     ASSERT_TRUE(client.Send(kAsk));
-    ASSERT_TRUE(Contains(client.ReadSome(), "HTTP/1.1 200"));
+    ASSERT_TRUE(Has(client.ReadSome(), "HTTP/1.1 200"));
   }
   for (int n = 0; n < 1000; ++n) client.UpdateKey();
   client.ReadToEnd();
   EXPECT_FALSE(client.ended_cleanly());
-  EXPECT_TRUE(Contains(Ask(), "by TLS"));
+  EXPECT_TRUE(Has(Ask(), "by TLS"));
 }
 
 TEST_F(TlsTest, ASessionIsResumed) {
@@ -216,7 +211,7 @@ TEST_F(TlsTest, AClientThatLeavesAmidAnAnswerHarmsNoOther) {
     client.Read(size_t{1} << (n % 16));
     client.raw().Reset();
   }
-  EXPECT_TRUE(Contains(Ask(), "by TLS"));
+  EXPECT_TRUE(Has(Ask(), "by TLS"));
 }
 
 // The configuration of the system's OpenSSL may allow anything.
@@ -233,7 +228,7 @@ TEST_F(TlsTest, RefusesOverTlsInHttp1) {
   Start();
   TlsClient first(server_->port());
   ASSERT_TRUE(first.ShakeHands());
-  EXPECT_TRUE(Contains(Ask({.from = "127.0.0.2", .protocols = "h2 http/1.1"}), "HTTP/1.1 503"));
+  EXPECT_TRUE(Has(Ask({.from = "127.0.0.2", .protocols = "h2 http/1.1"}), "HTTP/1.1 503"));
 }
 
 TEST_F(TlsTest, AShutdownEndsWhatIsIdleAndAnswersWhatWasAsked) {
@@ -280,7 +275,7 @@ TEST_F(TlsTest, ARenewedPairIsTakenAndABadOneIsNot) {
   EXPECT_TRUE(Eventually([&] { return Stats().reload_failures == 2; }));
   EXPECT_EQ(name(), "a gate");
   ASSERT_TRUE(open.Send(kAskLast));
-  EXPECT_TRUE(Contains(open.ReadToEnd(), "by TLS")) << "a connection keeps what it began with";
+  EXPECT_TRUE(Has(open.ReadToEnd(), "by TLS")) << "a connection keeps what it began with";
 }
 
 TEST_F(TlsTest, SaysWhatIsWrongWithThePair) {
@@ -288,14 +283,14 @@ TEST_F(TlsTest, SaysWhatIsWrongWithThePair) {
   const TlsFiles good = FilesOf("server");
   EXPECT_EQ(problem(good), "");
   EXPECT_EQ(problem({}), "");
-  EXPECT_TRUE(Contains(problem({.certificate = good.certificate}), "WEIR_TLS_CERT is set without WEIR_TLS_KEY"));
-  EXPECT_TRUE(Contains(problem({.key = good.key}), "WEIR_TLS_KEY is set without WEIR_TLS_CERT"));
-  EXPECT_TRUE(Contains(problem({directory_ / "none", good.key}), "none: cannot be read: No such file"));
-  EXPECT_TRUE(Contains(problem({good.certificate, directory_ / "none"}), "WEIR_TLS_KEY=" + (directory_ / "none")));
-  EXPECT_TRUE(Contains(problem({good.key, good.key}), "no good certificate in PEM form"));
-  EXPECT_TRUE(Contains(problem({good.certificate, good.certificate}), "no key in PEM form"));
+  EXPECT_TRUE(Has(problem({.certificate = good.certificate}), "WEIR_TLS_CERT is set without WEIR_TLS_KEY"));
+  EXPECT_TRUE(Has(problem({.key = good.key}), "WEIR_TLS_KEY is set without WEIR_TLS_CERT"));
+  EXPECT_TRUE(Has(problem({directory_ / "none", good.key}), "none: cannot be read: No such file"));
+  EXPECT_TRUE(Has(problem({good.certificate, directory_ / "none"}), "WEIR_TLS_KEY=" + (directory_ / "none")));
+  EXPECT_TRUE(Has(problem({good.key, good.key}), "no good certificate in PEM form"));
+  EXPECT_TRUE(Has(problem({good.certificate, good.certificate}), "no key in PEM form"));
   const std::string other = problem({good.certificate, FilesOf("client").key});
-  EXPECT_TRUE(Contains(other, "not the key of the certificate in " + good.certificate)) << other;
+  EXPECT_TRUE(Has(other, "not the key of the certificate in " + good.certificate)) << other;
   settings_.tls.key = FilesOf("client").key;
   server_ = MakeServer();
   EXPECT_EQ(server_->Listen().message(), other);

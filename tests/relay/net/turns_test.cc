@@ -184,7 +184,7 @@ TEST_F(TurnsTest, InflatingAMessageGivesWayInBetween) {
   std::string flood;
   for (int n = 0; n < 20; ++n) flood += message;
   // One of them takes four turns.
-  EXPECT_EQ(MessagesBefore(flood, 8, "Sec-WebSocket-Extensions: permessage-deflate\r\n"), 0U);
+  EXPECT_EQ(MessagesBefore(flood, 8, kDeflate), 0U);
   EXPECT_TRUE(record_.Await("text xxx", size_t{8} * 20)) << "all are delivered";
 }
 

@@ -11,6 +11,7 @@
 #include "relay/store/store_check.h"
 #include "rocksdb/db.h"
 #include "tests/fixtures/as_nobody.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/saving_child.h"
 #include "tests/relay/store/store_fixture.h"
 
@@ -79,7 +80,7 @@ TEST_F(Opening, MakesADatabaseWithItsDirectories) {
   EXPECT_EQ(store->Sizes().events, 0U);
 }
 
-TEST_F(Opening, AMissingOneIsNotMadeIfThatIsNotWanted) {
+TEST_F(Opening, DoesNotMakeADatabaseUnlessAskedTo) {
   StoreOptions options = SmallStore(path_);
   options.create = false;
   EXPECT_TRUE(Says(Refusal(options), {path_}));
@@ -87,7 +88,7 @@ TEST_F(Opening, AMissingOneIsNotMadeIfThatIsNotWanted) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
-TEST_F(Opening, OneThatAnotherProcessHasIsRefusedWithItsName) {
+TEST_F(Opening, ADatabaseInUseIsRefusedWithItsProcess) {
   ChildProcess child({}, AsChild("hold", path_));
   std::string line;
   ASSERT_TRUE(child.ReadLine(&line));
@@ -106,7 +107,7 @@ TEST_F(Opening, AStoreIsFreeOnceItsProcessWasKilled) {
   EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
 }
 
-TEST_F(Opening, OneThatThisProcessHasIsRefused) {
+TEST_F(Opening, ADatabaseThatThisProcessHasIsRefused) {
   const auto store = MustOpen(SmallStore(path_));
   EXPECT_TRUE(Says(Refusal(), {path_, "in use", std::to_string(getpid())}));
 }
@@ -155,7 +156,7 @@ TEST_F(Opening, ADamagedDatabaseIsRefused) {
   EXPECT_TRUE(Says(Refusal(), {path_}));
 }
 
-TEST_F(Opening, OneThatWasNotFinishedIsFinished) {
+TEST_F(Opening, FinishesADatabaseThatWasNotFinished) {
   fs::create_directories(path_);
   Raw();  // the state after a kill before it wrote the format
   const auto store = MustOpen(SmallStore(path_));
@@ -211,7 +212,7 @@ TEST_F(Opening, EventsWithoutTheirCountersAreNotWrittenOver) {
         ASSERT_TRUE((gone ? store->db()->Delete({}, family, key) : store->db()->Put({}, family, key, "?")).ok());
       }
     }
-    EXPECT_NE(Refusal().find("what counts them is damaged"), std::string::npos);
+    EXPECT_TRUE(Has(Refusal(), "what counts them is damaged"));
     fs::remove_all(path_);
   }
 }

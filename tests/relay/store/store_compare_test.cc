@@ -8,6 +8,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/store/keys.h"
 #include "rocksdb/db.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -93,7 +94,7 @@ TEST_F(StoreCompareTest, TheOrderOfArrivalDoesNotCount) {
             std::to_string(report.events) + " events, " + std::to_string(report.marks) + " marks: the same in both\n");
 }
 
-TEST_F(StoreCompareTest, EmptyOnesAreTheSame) {
+TEST_F(StoreCompareTest, EmptyStoresAreTheSame) {
   const auto a = MustOpen(SmallStore(directory_ / "a"));
   const auto b = MustOpen(SmallStore(directory_ / "b"));
   const CheckReport report = CompareStores(*a, *b).value();
@@ -111,7 +112,7 @@ TEST_F(StoreCompareTest, FindsEventsThatOnlyOneHas) {
   EXPECT_EQ(Findings(),
             "event only in the first: 1 (" + first.id + "), event only in the second: 1 (" + second.id + ")");
   EXPECT_EQ(Compare().events, first_->Sizes().events) << "those of the first";
-  EXPECT_NE(ComparisonText(Compare()).find("not the same\n"), std::string::npos);
+  EXPECT_TRUE(Has(ComparisonText(Compare()), "not the same\n"));
 }
 
 // With the fields in another order it is the same event; a client that gets it sees a difference all the same.
@@ -177,7 +178,7 @@ TEST_F(StoreCompareTest, ExamplesAreFew) {
   EXPECT_EQ(report.findings[0].examples.size(), 2U);
 }
 
-TEST_F(StoreCompareTest, ADamagedOneCannotBeCompared) {
+TEST_F(StoreCompareTest, ADamagedStoreCannotBeCompared) {
   const std::string key = KeyUnder(*first_, 'i');
   Put(*first_, key, std::string(14, '\xff'));
   const auto report = CompareStores(*first_, *second_);

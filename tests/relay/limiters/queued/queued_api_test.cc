@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/text/rfc3339.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/limiters/keyed/keyed_api_fixture.h"
 #include "tests/relay/limiters/quota/openapi_document.h"
 
@@ -78,8 +79,7 @@ TEST_F(QueuedApiTest, SaysWhatIsLeftOfAWindowOfTokens) {
             R"("window_capacity":10000,"waiting_for_next_window":0})"
             "\n");
   const Client large = Ask("/llm", "tokens=10001");
-  EXPECT_EQ(large->status(), 429);
-  EXPECT_EQ(large->Member("code"), "too_large");
+  EXPECT_EQ(large->Refusal(), "429 too_large");
   EXPECT_EQ(large->Header("Retry-After"), "") << "waiting does not help";
   EXPECT_EQ(large->Header("RateLimit"), R"("tokens";r=9500;t=60)");
   EXPECT_EQ(large->Header("RateLimit-Policy"), R"("tokens";q=10000;w=60;qu="tokens")");
@@ -112,8 +112,7 @@ TEST_F(QueuedApiTest, RefusesAtOnceRequestsItCannotServeInTime) {
   EXPECT_EQ(late->Member("scheduler"), "fifo");
   EXPECT_EQ(Ask("/api", "timeout=999")->status(), 0);
   const Client full = Ask("/api");
-  EXPECT_EQ(full->status(), 429);
-  EXPECT_EQ(full->Member("code"), "queue_full");
+  EXPECT_EQ(full->Refusal(), "429 queue_full");
   EXPECT_EQ(full->Member("queue_depth"), "2");
 }
 
@@ -160,7 +159,7 @@ TEST_F(QueuedApiTest, SaysWhatItCannotRead) {
   for (const auto& c : cases) {
     const Client client = Ask("/api", c.query, c.fields);
     EXPECT_EQ(client->status(), 400) << c.query;
-    EXPECT_NE(client->body().find(c.message), std::string::npos) << client->body();
+    EXPECT_TRUE(Has(client->body(), c.message)) << client->body();
   }
   EXPECT_EQ(limiter_->Counts().served, 0u);
 }
@@ -185,16 +184,14 @@ TEST_F(QueuedApiTest, AnswersWaitingClientsWhenTheServerGoes) {
   waiting->Leave(HttpLeft::kServer);
   EXPECT_EQ(waiting->status(), 503);
   limiter_->Close();
-  EXPECT_EQ(closed->status(), 503);
-  EXPECT_EQ(closed->Member("code"), "closed");
+  EXPECT_EQ(closed->Refusal(), "503 closed");
   EXPECT_EQ(closed->Header("Retry-After"), "1");
 }
 
 TEST_F(QueuedApiTest, KnowsNoEndpointWithoutAnAncestor) {
   Open({{.path = "/api", .rate = 1}});
   const Client unknown = Ask("/other");
-  EXPECT_EQ(unknown->status(), 404);
-  EXPECT_EQ(unknown->Member("code"), "unknown_path");
+  EXPECT_EQ(unknown->Refusal(), "404 unknown_path");
   EXPECT_EQ(Ask("/api/" + std::string(600, 'x'))->status(), 400);
 }
 
@@ -205,8 +202,8 @@ TEST_F(QueuedApiTest, ShowsWhatIsHeld) {
   EXPECT_EQ(client->status(), 200);
   EXPECT_EQ(client->body().substr(0, 94),
             R"({"endpoints":3,"dynamic":1,"waiting":1,"served":1,"rejected":0,"waited":1,"left":0,"shown":[{")");
-  EXPECT_NE(client->body().find(R"({"endpoint":"/b/x","queue_depth":1,"waiting_before_queue":0,"left":0,"served":1,)"),
-            std::string::npos)
+  EXPECT_TRUE(
+      Has(client->body(), R"({"endpoint":"/b/x","queue_depth":1,"waiting_before_queue":0,"left":0,"served":1,)"))
       << client->body();
 }
 
@@ -248,7 +245,7 @@ TEST_F(QueuedApiTest, CountsItsAnswers) {
         R"(weir_queued_requests_total{code="client_left"} 1)",
         R"(weir_queued_requests_total{code="invalid_request"} 1)", "weir_queued_waiting 0",
         "weir_queued_waited_total 2", "weir_queued_wait_seconds_count 1"})
-    EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+    EXPECT_TRUE(Has(text, std::string(line) + "\n")) << line << "\n" << text;
 }
 
 struct DocumentedRoute {

@@ -3,32 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "relay/limiters/quota/quota_command.h"
+#include "tests/fixtures/command_here.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 
 namespace weir {
 
-struct Ended {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-inline Ended Command(std::vector<std::string> arguments) {
+inline Ran Command(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "weir quota");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int code = QuotaCommand(static_cast<int>(argv.size()), argv.data());
-  std::fflush(stdout);
-  return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+  return RunHere(QuotaCommand, std::move(arguments));
 }
 
 class QuotaCommandTest : public GateServerTest {

@@ -20,7 +20,7 @@ TEST_F(QuotaCommandTest, NamesTheUrlThatDoesNotAnswer) {
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"stats"}, {"watch"}}) {
     std::vector<std::string> arguments = verb;
     arguments.insert(arguments.end(), {"--gate", url});
-    const Ended ended = Command(arguments);
+    const Ran ended = Command(arguments);
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "");
     EXPECT_TRUE(ended.err.starts_with("weir quota: nothing answers at " + url + " (")) << ended.err;
@@ -31,7 +31,7 @@ TEST_F(QuotaCommandTest, NamesTheUrlThatDoesNotAnswer) {
 TEST_F(QuotaCommandTest, SaysThatAGateIsTooSlow) {
   const TlsServer server({.tls = false, .silent = true});
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-  const Ended ended = Command({"stats", "--gate", url, "--timeout", "0.2"});
+  const Ran ended = Command({"stats", "--gate", url, "--timeout", "0.2"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "weir quota: no answer from " + url + " within 0.2 s\n");
 }
@@ -42,7 +42,7 @@ TEST_F(QuotaCommandTest, SaysThatAnotherServerIsThere) {
     const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
     for (const std::vector<std::string>& arguments :
          std::vector<std::vector<std::string>>{{"stats", "--gate", url}, {"decide", "m", "1", "--gate", url}}) {
-      const Ended ended = Command(arguments);
+      const Ran ended = Command(arguments);
       EXPECT_EQ(ended.code, 2) << status;
       EXPECT_TRUE(ended.err.starts_with("weir quota: " + url)) << ended.err;
     }
@@ -55,7 +55,7 @@ TEST_F(QuotaCommandTest, AdministratorsShowTheirToken) {
   for (const bool right : {false, true}) {
     Set("WEIR_ADMIN_TOKEN", right ? "the-token-of-the-test" : "another");
     Open();
-    const Ended ended = Command({"set", "m", "--rpm", "1", "--gate", "http://" + server_->host_and_port()});
+    const Ran ended = Command({"set", "m", "--rpm", "1", "--gate", "http://" + server_->host_and_port()});
     EXPECT_EQ(ended.code, right ? 0 : 2) << ended.err;
     EXPECT_EQ(Has(ended.err, "is WEIR_ADMIN_TOKEN set to the gate's token?"), !right) << ended.err;
     EXPECT_FALSE(Has(ended.err, "another")) << ended.err;
@@ -74,7 +74,7 @@ TEST_F(QuotaCommandTest, TheTokenGoesOnlyWithWhatIsForAdministrators) {
   EXPECT_FALSE(Has(requests[0].all, "the-token-of-the-test"));
   EXPECT_FALSE(Has(requests[1].all, "the-token-of-the-test"));
   EXPECT_TRUE(Has(requests[2].all, "Authorization: Bearer the-token-of-the-test"));
-  const Ended ended = Command({"unset", "gpt-4o", "--gate", "http://gate.invalid"});
+  const Ran ended = Command({"unset", "gpt-4o", "--gate", "http://gate.invalid"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(Has(ended.err, "WEIR_ADMIN_TOKEN is not sent to http://gate.invalid")) << ended.err;
 }
@@ -97,7 +97,7 @@ TEST_F(QuotaCommandTest, TheVariablesNameTheGate) {
   Set("WEIR_PORT", "1");
   Set("WEIR_GATE", "http://127.0.0.1:" + std::to_string(server.port()));
   EXPECT_TRUE(Has(Command({"models"}).out, "of-the-gate"));
-  const Ended memory = Command({"models", "--store", "memory"});
+  const Ran memory = Command({"models", "--store", "memory"});
   EXPECT_EQ(memory.code, 2);
   EXPECT_TRUE(Has(memory.err, "memory is gone with this process")) << memory.err;
 }
@@ -109,16 +109,16 @@ TEST_F(QuotaCommandTest, AKeyNeedNotStandOnTheCommandLine) {
   EXPECT_TRUE(Has(server.requests().at(0).body, "\"sk-of-the-test\"")) << server.requests().at(0).body;
 }
 
-TEST_F(QuotaCommandTest, ASettingThatIsWrongIsTold) {
+TEST_F(QuotaCommandTest, NamesAWrongSetting) {
   Set("WEIR_PORT", "a-port");
   for (const char* verb : {"models", "watch"}) {
-    const Ended ended = Command({verb});
+    const Ran ended = Command({verb});
     EXPECT_EQ(ended.code, 2);
     EXPECT_TRUE(ended.err.starts_with("weir quota: WEIR_PORT=a-port: ")) << ended.err;
   }
 }
 
-TEST_F(QuotaCommandTest, AStoreThatIsAwayIsTwo) {
+TEST_F(QuotaCommandTest, AStoreThatIsAwayEndsWithTwo) {
   for (const char* body :
        {R"({"allowed":false,"code":"store_unavailable","model":"m","tokens":1,"usage":{}})",
         R"({"error":{"code":"store_unavailable","message":"the store of the quotas does not answer"}})"}) {
@@ -133,7 +133,7 @@ TEST_F(QuotaCommandTest, CountsTokensAsTheProviderDoes) {
   const TlsServer server({.tls = false, .body = R"({"totalTokens": 31})"});
   Set("WEIR_COUNT_TOKENS_URL", "http://127.0.0.1:" + std::to_string(server.port()));
   Set("WEIR_COUNT_TOKENS_KEY", "a-key");
-  const Ended ended = Command({"count", "gemini-2.5-pro", "some text"});
+  const Ran ended = Command({"count", "gemini-2.5-pro", "some text"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out, "31\n");
   EXPECT_EQ(Command({"count", "gemini-2.5-pro", "some text", "--json"}).out, R"({"model":"gemini-2.5-pro","tokens":31})"

@@ -39,7 +39,7 @@ class EitherWayTest : public QuotaCommandTest, public testing::WithParamInterfac
     where_ = {"--gate", "http://" + server_->host_and_port()};
   }
 
-  Ended Ask(std::vector<std::string> arguments) {
+  Ran Ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin() + 1, where_.begin(), where_.end());
     return Command(std::move(arguments));
   }
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(, EitherWayTest, testing::Bool(),
 
 TEST_P(EitherWayTest, DecidesAndCountsNothing) {
   for (int i = 0; i < 2; ++i) {
-    const Ended ended = Ask({"decide", "gpt-4o", "900"});
+    const Ran ended = Ask({"decide", "gpt-4o", "900"});
     EXPECT_EQ(ended.code, 0) << ended.err;
     EXPECT_EQ(ended.out,
               "allowed: gpt-4o, 900 tokens\n"
@@ -61,12 +61,12 @@ TEST_P(EitherWayTest, DecidesAndCountsNothing) {
   }
 }
 
-TEST_P(EitherWayTest, ARefusalIsOne) {
+TEST_P(EitherWayTest, ARefusalEndsWithOne) {
   ASSERT_EQ(Ask({"set", "gpt-4o", "--rpm", "1"}).code, 0);
-  const Ended first = Ask({"decide", "gpt-4o", "900", "--charge"});
+  const Ran first = Ask({"decide", "gpt-4o", "900", "--charge"});
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_TRUE(first.out.starts_with("allowed and counted: gpt-4o, 900 tokens\n")) << first.out;
-  const Ended second = Ask({"decide", "gpt-4o", "900"});
+  const Ran second = Ask({"decide", "gpt-4o", "900"});
   EXPECT_EQ(second.code, 1) << second.err;
   EXPECT_TRUE(second.out.starts_with("refused: gpt-4o, 900 tokens: rpm_exceeded\n")) << second.out;
   EXPECT_TRUE(Has(second.out, "; try again in ")) << second.out;
@@ -74,25 +74,25 @@ TEST_P(EitherWayTest, ARefusalIsOne) {
 }
 
 TEST_P(EitherWayTest, ReservesAndSettles) {
-  const Ended reserved = Ask({"reserve", "gpt-4o", "900", "--ttl", "60", "--json"});
+  const Ran reserved = Ask({"reserve", "gpt-4o", "900", "--ttl", "60", "--json"});
   ASSERT_EQ(reserved.code, 0) << reserved.err;
   const std::string id = Text(reserved.out, "reservation");
-  const Ended so_far = Ask({"commit", id, "--prompt", "400", "--output", "100", "--partial", "--ttl", "5"});
+  const Ran so_far = Ask({"commit", id, "--prompt", "400", "--output", "100", "--partial", "--ttl", "5"});
   EXPECT_EQ(so_far.code, 0) << so_far.err;
   EXPECT_TRUE(so_far.out.starts_with("committed: gpt-4o, 900 tokens were reserved, 500 used so far; it has "))
       << so_far.out;
-  const Ended committed = Ask({"commit", id, "--prompt", "400", "--output", "313"});
+  const Ran committed = Ask({"commit", id, "--prompt", "400", "--output", "313"});
   EXPECT_EQ(committed.code, 0) << committed.err;
   EXPECT_EQ(committed.out, "committed: gpt-4o, 900 tokens were reserved, 713 used\n");
-  const Ended again = Ask({"commit", id, "713"});
+  const Ran again = Ask({"commit", id, "713"});
   EXPECT_EQ(again.code, 0) << "the same once more: " << again.err;
   EXPECT_EQ(again.out, committed.out);
-  const Ended other_figure = Ask({"commit", id, "714"});
+  const Ran other_figure = Ask({"commit", id, "714"});
   EXPECT_EQ(other_figure.code, 1) << other_figure.out;
   EXPECT_TRUE(other_figure.err.starts_with("weir quota: ")) << other_figure.err;
 
   const std::string other = Text(Ask({"reserve", "gpt-4o", "100", "--json"}).out, "reservation");
-  const Ended refunded = Ask({"refund", other});
+  const Ran refunded = Ask({"refund", other});
   EXPECT_EQ(refunded.code, 0) << refunded.err;
   EXPECT_EQ(refunded.out, "refunded: gpt-4o, 100 tokens were reserved, 0 used\n");
   EXPECT_TRUE(Has(Ask({"stats", "gpt-4o"}).out, "713/30000")) << Ask({"stats", "gpt-4o"}).out;
@@ -102,27 +102,27 @@ TEST_P(EitherWayTest, RecordsAndShowsAndForgets) {
   EXPECT_TRUE(Ask({"record", "gpt-4o", "600", "300"}).out.starts_with("recorded: gpt-4o, 900 tokens\n"));
   const std::string name = "a/b c%2F?ü";
   EXPECT_EQ(Ask({"record", name, "5", "0"}).code, 0);
-  const Ended one = Ask({"stats", name});
+  const Ran one = Ask({"stats", name});
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_TRUE(one.out.starts_with("model ")) << one.out;
   EXPECT_TRUE(Has(one.out, name)) << one.out;
   EXPECT_TRUE(Has(Ask({"stats"}).out, "900/30000"));
   EXPECT_TRUE(Has(Ask({"models"}).out, "gpt-4o"));
 
-  const Ended reset = Ask({"reset", "gpt-4o"});
+  const Ran reset = Ask({"reset", "gpt-4o"});
   EXPECT_EQ(reset.code, 0) << reset.err;
   EXPECT_EQ(reset.out, "gpt-4o: nothing is used, nothing is reserved\n");
   EXPECT_TRUE(Has(Ask({"stats", "gpt-4o"}).out, " 0/30000"));
   EXPECT_EQ(Ask({"stats", name}).code, 0);
   EXPECT_EQ(Ask({"reset", "--all"}).code, 0);
-  const Ended gone = Ask({"stats", name});
+  const Ran gone = Ask({"stats", name});
   EXPECT_EQ(gone.code, 1) << gone.out;
   EXPECT_NE(gone.err, "");
 }
 
 TEST_P(EitherWayTest, SetKeepsTheLimitsThatItDoesNotName) {
   ASSERT_EQ(Ask({"set", "my-model", "--rpm", "10", "--tpm", "1000"}).code, 0);
-  const Ended set = Ask({"set", "my-model", "--rpm", "20"});
+  const Ran set = Ask({"set", "my-model", "--rpm", "20"});
   EXPECT_EQ(set.code, 0) << set.err;
   EXPECT_EQ(set.out,
             "model     requests/min  tokens/min  requests/day\n"
@@ -131,7 +131,7 @@ TEST_P(EitherWayTest, SetKeepsTheLimitsThatItDoesNotName) {
 
 TEST_P(EitherWayTest, UnsetGoesBackToTheProfile) {
   ASSERT_EQ(Ask({"set", "gpt-4o", "--rpm", "1", "--tpm", "2", "--rpd", "3"}).code, 0);
-  const Ended unset = Ask({"unset", "gpt-4o"});
+  const Ran unset = Ask({"unset", "gpt-4o"});
   EXPECT_EQ(unset.code, 0) << unset.err;
   EXPECT_EQ(unset.out,
             "model   requests/min  tokens/min  requests/day\n"
@@ -139,13 +139,13 @@ TEST_P(EitherWayTest, UnsetGoesBackToTheProfile) {
 }
 
 TEST_P(EitherWayTest, JsonIsWhatTheApiSays) {
-  const Ended decided = Ask({"decide", "gpt-4o", "900", "--json"});
+  const Ran decided = Ask({"decide", "gpt-4o", "900", "--json"});
   EXPECT_TRUE(decided.out.starts_with(R"({"allowed":true,"code":"ok")")) << decided.out;
   EXPECT_TRUE(decided.out.ends_with("}\n"));
-  const Ended refused = Ask({"decide", "gpt-4o", "999999", "--json"});
+  const Ran refused = Ask({"decide", "gpt-4o", "999999", "--json"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_TRUE(refused.out.starts_with(R"({"allowed":false,"code":"too_large")")) << refused.out;
-  const Ended wrong = Ask({"decide", "gpt-4o", "900", "--qos", "gold", "--json"});
+  const Ran wrong = Ask({"decide", "gpt-4o", "900", "--qos", "gold", "--json"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_TRUE(wrong.out.starts_with(R"({"error":)")) << wrong.out;
 }
@@ -158,7 +158,7 @@ TEST_P(EitherWayTest, ARefusalByTheApiIsWrongUse) {
                                              {"decide", "\xff", "1"},
                                              {"decide", "gpt-4o", "1", "--qos", "gold"},
                                              {"set", "a\x01", "--rpm", "1"}}) {
-    const Ended ended = Ask(arguments);
+    const Ran ended = Ask(arguments);
     EXPECT_EQ(ended.code, 2) << arguments[1];
     EXPECT_TRUE(ended.err.starts_with("weir quota: ")) << ended.err;
     EXPECT_EQ(ended.out, "");
@@ -167,10 +167,10 @@ TEST_P(EitherWayTest, ARefusalByTheApiIsWrongUse) {
 
 TEST_P(EitherWayTest, WatchesAsOftenAsItIsTold) {
   ASSERT_EQ(Ask({"record", "gpt-4o", "600", "300"}).code, 0);
-  const Ended ended = Ask({"watch", "--times", "1"});
+  const Ran ended = Ask({"watch", "--times", "1"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(Has(ended.out, "Z gpt-4o rpm 1/500 tpm 900/30000 rpd 1 reserved 0\n")) << ended.out;
-  const Ended json = Ask({"watch", "--times", "1", "--json"});
+  const Ran json = Ask({"watch", "--times", "1", "--json"});
   EXPECT_TRUE(json.out.starts_with(R"({"models":[)")) << json.out;
 }
 
@@ -203,7 +203,7 @@ TEST_F(QuotaCommandTest, LookingMakesNoStore) {
                                                                                       {"reset", "--all"}}) {
       std::vector<std::string> arguments = verb;
       arguments.insert(arguments.end(), {"--store", store});
-      const Ended ended = Command(arguments);
+      const Ran ended = Command(arguments);
       EXPECT_EQ(ended.code, 2) << verb[0];
       EXPECT_TRUE(Has(ended.err, "there is no such file")) << ended.err;
       EXPECT_FALSE(std::filesystem::exists(store.substr(store.find(':') + 1))) << verb[0];
@@ -212,7 +212,7 @@ TEST_F(QuotaCommandTest, LookingMakesNoStore) {
   }
 }
 
-TEST_F(QuotaCommandTest, WrongUseIsTwo) {
+TEST_F(QuotaCommandTest, WrongUseEndsWithTwo) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
                                              {"nonsense"},
@@ -234,14 +234,14 @@ TEST_F(QuotaCommandTest, WrongUseIsTwo) {
                                              {"reset", "gpt-4o", "--all", "--store", "memory"},
                                              {"watch", "--interval", "0"},
                                              {"migrate", "memory"}}) {
-    const Ended ended = Command(arguments);
+    const Ran ended = Command(arguments);
     EXPECT_EQ(ended.code, 2) << testing::PrintToString(arguments);
     EXPECT_EQ(ended.out, "") << testing::PrintToString(arguments);
     EXPECT_NE(ended.err, "") << testing::PrintToString(arguments);
   }
 }
 
-TEST_F(QuotaCommandTest, AVerbThatThereIsNotIsNamedWithTheNearest) {
+TEST_F(QuotaCommandTest, NamesAnUnknownVerbAndTheNearest) {
   EXPECT_EQ(Command({"stat"}).err, "weir quota: there is no verb \"stat\"; did you mean stats?\n");
   EXPECT_TRUE(Command({"frobnicate"}).err.starts_with("weir quota: there is no verb \"frobnicate\"; "));
   EXPECT_EQ(Command({"frobnicate"}).code, 2);
@@ -250,7 +250,7 @@ TEST_F(QuotaCommandTest, AVerbThatThereIsNotIsNamedWithTheNearest) {
 TEST_F(QuotaCommandTest, EveryVerbHelps) {
   EXPECT_EQ(Command({"--help"}).code, 0);
   for (const QuotaVerb& verb : QuotaVerbs()) {
-    const Ended ended = Command({std::string(verb.name), "--help"});
+    const Ran ended = Command({std::string(verb.name), "--help"});
     EXPECT_EQ(ended.code, 0) << verb.name;
     EXPECT_TRUE(Has(ended.out, "weir quota " + std::string(verb.name))) << ended.out;
     EXPECT_TRUE(Has(ended.out, "Example")) << ended.out;

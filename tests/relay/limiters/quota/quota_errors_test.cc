@@ -39,6 +39,12 @@ TEST_F(GateServerTest, RequestsThatNoHandlerTakesGetErrorsOfTheApisForm) {
       {HttpText("POST", "/v1/models/gpt-4o/quota", "{}"), 405, "method_not_allowed"},
       {HttpText("POST", "/v1/decide", long_body), 413, "body_too_long"},
       {HttpText("PUT", "/v1/models/gpt-4o/quota", long_body), 413, "body_too_long"},
+      {HttpText("GET", "/rate/"), 404, "not_found"},
+      {HttpText("GET", "/rate/a/b/c"), 404, "not_found"},
+      {HttpText("GET", "/rate/a/b"), 405, "method_not_allowed"},
+      {HttpText("PUT", "/rate/a"), 405, "method_not_allowed"},
+      {HttpText("POST", "/debug"), 405, "method_not_allowed"},
+      {HttpText("DELETE", "/debug/a"), 405, "method_not_allowed"},
       {HttpText("GET", "/v1/models/%zz"), 400, "invalid_request"},
       {"GET /v1/models HTTP/1.1\r\n\r\n", 400, "invalid_request"},
       {"POST /v1/decide HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "invalid_request"},
@@ -46,7 +52,7 @@ TEST_F(GateServerTest, RequestsThatNoHandlerTakesGetErrorsOfTheApisForm) {
   for (const auto& c : cases) {
     RawClient client(server_->port());
     client.Send(c.request);
-    const RawAnswer answer = client.ReadAnswer().value_or(RawAnswer());
+    const RawAnswer answer = client.Answer();
     EXPECT_EQ(answer.status, c.status) << c.request.substr(0, 80);
     EXPECT_EQ(CodeOf(answer), c.code) << c.request.substr(0, 80);
   }
@@ -68,7 +74,7 @@ TEST_F(GateServerTest, HasNoLimitOfConnectionsForOneAddressAlone) {
   for (int n = 0; n < 250; ++n) {
     clients.emplace_back(server_->port());
     clients.back().Send(HttpText("GET", "/v1/health"));
-    ASSERT_EQ(clients.back().ReadAnswer().value_or(RawAnswer()).status, 200) << n;
+    ASSERT_EQ(clients.back().Answer().status, 200) << n;
   }
   EXPECT_GE(configuration_.server.max_connections_per_address, configuration_.server.max_connections);
   EXPECT_GE(configuration_.server.handshake_timeout, std::chrono::seconds(75)) << "as others keep them";
@@ -80,7 +86,7 @@ TEST_F(GateServerTest, SaysThatItHasNoConnectionLeftAndNotThatAQuotaIsUsedUp) {
   // 127.0.0.1 has places of its own.
   const auto ask = [](RawClient& client) {
     client.Send(HttpText("GET", "/v1/health"));
-    return client.ReadAnswer().value_or(RawAnswer());
+    return client.Answer();
   };
   RawClient first(server_->port(), "127.0.0.2");
   EXPECT_EQ(ask(first).status, 200);

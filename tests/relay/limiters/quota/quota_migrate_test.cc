@@ -19,7 +19,7 @@ TEST_F(QuotaCommandTest, MigratesFromStoreToStore) {
   ASSERT_EQ(Command({"record", "other", "1", "2", "--store", yaml}).code, 0);
   const std::string moved = yaml + " → " + sqlite + ": 1 quotas, usage of 2 models\n";
   for (int i = 0; i < 2; ++i) {
-    const Ended ended = Command({"migrate", yaml, sqlite});
+    const Ran ended = Command({"migrate", yaml, sqlite});
     EXPECT_EQ(ended.code, 0) << ended.err;
     EXPECT_EQ(ended.out, moved);
   }
@@ -47,7 +47,7 @@ TEST_F(QuotaCommandTest, MigratesOnlyWhatStays) {
            {"yaml:" + directory_ / "missing.yaml", yaml, "there is no such file"},
            {"quota.yaml", yaml, "quota.yaml"},
            {yaml, "sqlite:" + directory_ / "no-directory/quota.db", "no-directory"}}) {
-    const Ended ended = Command({"migrate", from, to});
+    const Ran ended = Command({"migrate", from, to});
     EXPECT_EQ(ended.code, 2) << from << " " << to;
     EXPECT_TRUE(Has(ended.err, problem)) << ended.err;
   }
@@ -60,7 +60,7 @@ TEST_F(QuotaCommandTest, AnEmptyStoreReplacesAnotherOnlyByForce) {
   ASSERT_EQ(Command({"record", "mine", "1", "2", "--store", empty}).code, 0);
   ASSERT_EQ(Command({"reset", "--all", "--store", empty}).code, 0);
   ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
-  const Ended refused = Command({"migrate", empty, yaml});
+  const Ran refused = Command({"migrate", empty, yaml});
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(Has(refused.err, "holds nothing")) << refused.err;
   EXPECT_TRUE(Has(Command({"models", "--store", yaml}).out, "17"));

@@ -60,11 +60,9 @@ TEST_F(QuotaTraceTest, TracesNoCallThatItsCallerDidNotSample) {
 
 TEST_F(QuotaTraceTest, CallsOfGrpcAreTracedTheSame) {
   Open();
-  v1::DecideRequest request;
-  request.set_model("gpt-4o");
-  request.set_tokens(7);
   Http2Peer peer(RawClient(server_->port()));
-  CallGrpc(peer, "/weir.v1.Quota/Decide", request, {{"traceparent", TraceParent("01")}});
+  CallGrpc(peer, "/weir.v1.Quota/Decide", Written<v1::DecideRequest>("model: 'gpt-4o' tokens: 7"),
+           {{"traceparent", TraceParent("01")}});
   const auto decided = collector_.Await("quota decide");
   ASSERT_TRUE(decided);
   EXPECT_EQ(decided->parent, kParent);
@@ -78,10 +76,8 @@ TEST_F(QuotaTraceTest, AStoreThatBlocksIsWaitedForInSight) {
   const auto decided = collector_.Await("quota decide");
   ASSERT_TRUE(decided);
   EXPECT_EQ(NamesOf(collector_.ChildrenOf(*decided)), (Names{"wait"}));
-  v1::DecideRequest request;
-  request.set_model("gpt-4o");
   Http2Peer peer(RawClient(server_->port()));
-  CallGrpc(peer, "/weir.v1.Quota/Decide", request, {});
+  CallGrpc(peer, "/weir.v1.Quota/Decide", Written<v1::DecideRequest>("model: 'gpt-4o'"));
   server_.reset();
   EXPECT_EQ(collector_.spans().size(), 4U);
 }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <google/protobuf/message_lite.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/text/percent.h"
+#include "relay/net/grpc/grpc_message.h"
 #include "relay/net/grpc/grpc_status.h"
 #include "tests/relay/net/http2_fixture.h"
 
@@ -42,6 +45,27 @@ Message MessageIn(const RawAnswer& answer) {
   return message;
 }
 
+// Returns the whole messages of an answer that may go on.
+template <typename Message>
+std::vector<Message> MessagesIn(std::string_view body) {
+  std::vector<Message> messages;
+  for (size_t bytes = 0; FindGrpcMessage(body, SIZE_MAX, &bytes).ok() && bytes > 0; body.remove_prefix(bytes))
+    EXPECT_TRUE(ReadGrpcMessage(body.substr(0, bytes), &messages.emplace_back()).ok());
+  return messages;
+}
+// Returns the message that stands in the text format of Protocol Buffers: `name: "ann" times: 2`.
+template <typename Message>
+Message Written(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+// Returns a call over HTTP/1.1, which has no trailers.
+inline std::string GrpcOverHttp1(const std::string& path, const std::string& content_type) {
+  return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Type: " + content_type + "\r\n\r\n" +
+         GrpcFrame("");
+}
 inline RawAnswer CallGrpc(Http2Peer& peer, const std::string& path, const google::protobuf::MessageLite& message,
                           Http2Fields more = {}) {
   more.insert(more.end(), kGrpcFields.begin(), kGrpcFields.end());

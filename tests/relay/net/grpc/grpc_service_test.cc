@@ -1,7 +1,6 @@
 // Unary calls of gRPC, by frames that keep to the rules and by frames that do not.
 #include "relay/net/grpc/grpc_service.h"
 
-#include "relay/net/grpc/grpc_message.h"
 #include "test/greeter.pb.h"
 #include "tests/relay/net/grpc/grpc_fixture.h"
 
@@ -39,7 +38,7 @@ class GrpcServiceTest : public ServerTest {
   }
 };
 
-TEST_F(GrpcServiceTest, AMessageAndItsTrailers) {
+TEST_F(GrpcServiceTest, AnswersWithAMessageAndTrailers) {
   Start();
   const RawAnswer answer = Greet("ann");
   EXPECT_EQ(MessageIn<test::Greeting>(answer).text(), "ann");
@@ -88,10 +87,10 @@ TEST_F(GrpcServiceTest, AFaultIsInternalAndTellsNothing) {
   Start();
   const RawAnswer answer = Greet("fault");
   EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInternal);
-  EXPECT_EQ(MessageOf(answer).find("secret"), std::string::npos);
+  EXPECT_FALSE(Has(MessageOf(answer), "secret"));
 }
 
-TEST_F(GrpcServiceTest, MethodsThatAreNotThere) {
+TEST_F(GrpcServiceTest, SaysWhichMethodIsNotThere) {
   Start();
   const RawAnswer answer = Send(GrpcFrame(""), kGrpcFields, "/test.Greeter/Insult");
   EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnimplemented);
@@ -105,12 +104,8 @@ TEST_F(GrpcServiceTest, RefusesOtherContentTypesAndHttp1) {
   EXPECT_EQ(Send("{}", {}).status, 415);
   EXPECT_EQ(Send(GrpcFrame(""), {{"content-type", "application/grpc-web"}}).status, 415);
   EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame(""), {{"content-type", "application/grpc+proto"}})), GrpcCode::kOk);
-  for (const auto& [type, status] : {std::pair("application/grpc", 505), std::pair("text/plain", 415)}) {
-    RawClient client = Connect();
-    client.Send("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Type: " +
-                std::string(type) + "\r\n\r\n" + GrpcFrame(""));
-    EXPECT_EQ(client.ReadAnswer()->status, status);
-  }
+  EXPECT_EQ(StatusOf(GrpcOverHttp1("/test.Greeter/Greet", "application/grpc")), 505);
+  EXPECT_EQ(StatusOf(GrpcOverHttp1("/test.Greeter/Greet", "text/plain")), 415);
 }
 
 TEST_F(GrpcServiceTest, MalformedMessagesAreInternalErrors) {
@@ -141,16 +136,15 @@ TEST(GrpcTrailers, EncodeOnlyPercentSignsAndUnprintableBytes) {
             std::pair(std::string("grpc-message"), std::string("invalid_request: a, b; \"c\"/d%0A100 %25 %C3%A9~%7F")));
 }
 
-TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
+TEST_F(GrpcServiceTest, RefusesMessagesThatAreTooLong) {
   settings_.max_http_body_bytes = 4096;
   Start();
   EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame("", 0xffffffff))), GrpcCode::kResourceExhausted) << "what it says";
   EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame(std::string(5000, 'x')))), GrpcCode::kResourceExhausted) << "what it is";
-  RawClient client = Connect();
-  client.Send("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n");
-  const auto plain = client.ReadAnswer();
-  EXPECT_EQ(plain->status, 413) << "over HTTP/1.1 it is said in its own form";
-  EXPECT_EQ(plain->headers.count("grpc-status"), 0U);
+  RawClient client = ConnectAndSend("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n");
+  const RawAnswer plain = client.Answer();
+  EXPECT_EQ(plain.status, 413) << "over HTTP/1.1 it is said in its own form";
+  EXPECT_EQ(plain.headers.count("grpc-status"), 0U);
 }
 
 TEST_F(GrpcServiceTest, RefusalsByTheServerItselfHaveAGrpcCode) {
@@ -176,7 +170,7 @@ TEST_F(GrpcServiceTest, RefusesCompressedMessages) {
   EXPECT_EQ(GrpcCodeOf(Greet("ann", {{"grpc-encoding", "identity"}})), GrpcCode::kOk);
 }
 
-TEST_F(GrpcServiceTest, Deadlines) {
+TEST_F(GrpcServiceTest, KeepsTheDeadlineOfTheCall) {
   Start();
   for (const char* timeout : {"1H", "99999999H", "99999999M", "9S", "99999999m", "99999999u", "99999999n"})
     EXPECT_EQ(MessageIn<test::Greeting>(Greet("ann", {{"grpc-timeout", timeout}})).text(), "ann in time") << timeout;

@@ -26,11 +26,7 @@ std::string NameFrame(const std::string& name) {
 // Returns the texts of the messages that are whole.
 std::vector<std::string> GreetingsIn(std::string_view body) {
   std::vector<std::string> texts;
-  for (size_t bytes = 0; FindGrpcMessage(body, SIZE_MAX, &bytes).ok() && bytes > 0; body.remove_prefix(bytes)) {
-    test::Greeting greeting;
-    EXPECT_TRUE(ReadGrpcMessage(body.substr(0, bytes), &greeting).ok());
-    texts.push_back(greeting.text());
-  }
+  for (const auto& greeting : MessagesIn<test::Greeting>(body)) texts.push_back(greeting.text());
   return texts;
 }
 
@@ -158,7 +154,7 @@ TEST_F(GrpcStreamTest, AFaultEndsItAndTellsNothing) {
   Http2Peer peer(Connect());
   const RawAnswer first = peer.Await(Begin(peer, "GreetEach", NameFrame("fault")));
   EXPECT_EQ(GrpcCodeOf(first), GrpcCode::kInternal);
-  EXPECT_EQ(MessageOf(first).find("secret"), std::string::npos);
+  EXPECT_FALSE(Has(MessageOf(first), "secret"));
   const int32_t id = Begin(peer, "GreetEach", NameFrame("ann") + NameFrame("fault"));
   EXPECT_EQ(peer.AwaitClose(id), static_cast<uint32_t>(NGHTTP2_INTERNAL_ERROR)) << "an answer that has begun is cut";
   EXPECT_TRUE(Eventually([&] { return ended_ == 2; }));
@@ -180,12 +176,8 @@ TEST_F(GrpcStreamTest, StopsReadingFromAClientThatDoesNotRead) {
 
 TEST_F(GrpcStreamTest, OverHttp1ItIsRefused) {
   Start();
-  for (const auto& [type, status] : {std::pair("application/grpc", 505), std::pair("text/plain", 415)}) {
-    RawClient client = Connect();
-    client.Send("POST /test.Greeter/GreetEach HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Type: " +
-                std::string(type) + "\r\n\r\n" + GrpcFrame(""));
-    EXPECT_EQ(client.ReadAnswer()->status, status);
-  }
+  EXPECT_EQ(StatusOf(GrpcOverHttp1("/test.Greeter/GreetEach", "application/grpc")), 505);
+  EXPECT_EQ(StatusOf(GrpcOverHttp1("/test.Greeter/GreetEach", "text/plain")), 415);
 }
 
 TEST_F(GrpcStreamTest, AtTheServersEndItIsUnavailable) {

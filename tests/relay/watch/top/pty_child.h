@@ -27,18 +27,14 @@ namespace weir {
 
 class PtyChild {
  public:
-  PtyChild(std::vector<std::string> arguments, uint16_t columns, uint16_t lines, const Environment& settings = {}) {
+  PtyChild(std::vector<std::string> arguments, uint16_t columns, uint16_t lines, Environment settings = {}) {
     terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (terminal_ < 0 || grantpt(terminal_) != 0 || unlockpt(terminal_) != 0) throw std::runtime_error("no terminal");
     Resize(columns, lines);
     tcgetattr(terminal_, &before_);
     arguments.insert(arguments.begin(), "weir top");
-    Environment environment = ProcessEnvironment();
-    std::erase_if(environment, [](const auto& variable) { return variable.first.starts_with("WEIR_"); });
-    for (const auto& [name, value] : Environment{{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}, {kWeirChild, "1"}})
-      environment[name] = value;
-    for (const auto& [name, value] : settings) environment[name] = value;
-    Spawn(arguments, environment);
+    settings.insert({{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}});
+    Spawn(arguments, EnvironmentOfChild(kWeirChild, settings));
   }
   ~PtyChild() {
     if (pid_ > 0) {
