@@ -93,7 +93,7 @@ TEST_F(CommandLineTest, WrongArgumentsAreReportedAndExitWith2) {
   }
 }
 
-TEST_F(CommandLineTest, AllOfItCanBeChecked) {
+TEST_F(CommandLineTest, ChecksAllValuesTogether) {
   line_.Check([this] { return place_ == "house" ? Status::Error("PLACE: not there") : Status(); });
   EXPECT_EQ(ParseWords(line_, {"garden"}).code, std::nullopt);
   const Parsed outcome = ParseWords(line_, {"house"});
@@ -101,7 +101,7 @@ TEST_F(CommandLineTest, AllOfItCanBeChecked) {
   EXPECT_EQ(outcome.err, "PLACE: not there\nRun with --help for more information.\n");
 }
 
-TEST_F(CommandLineTest, OneSubcommandIsNamed) {
+TEST_F(CommandLineTest, NeedsASubcommandAndNamesIt) {
   CommandLine line("weir", "Does this and that.");
   int depth = 0;
   line.AddSubcommand("dig", "digs").Add("--depth", &depth, "metres");

@@ -217,7 +217,7 @@ TEST(LsmSignals, ADeletionFromL1DistortsTheDrainOnlyBriefly) {
   EXPECT_NEAR(run(20), 16e6 / 4, 0.2e6);
 }
 
-TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
+TEST(LsmSignals, ASlowerDiskLowersTheDrainDuringACompaction) {
   SampledEngine engine;
   engine.facts.total_background_bytes = 1;
   const auto run = [&](int samples, uint64_t written_per_sample, bool ends) {
@@ -251,7 +251,7 @@ TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
 }
 
 // A cloud disk with burst credits.
-TEST(LsmSignals, ADiskThatWasFastForAWhileIsNotTakenForAFastOneForGood) {
+TEST(LsmSignals, ADiskIsNotTakenForFastLongAfterItWasFast) {
   LsmGeometry geometry = Recipe();
   geometry.background_bytes_per_second = 1024.0 * kMiB;
   SampledEngine engine(geometry);

@@ -101,7 +101,7 @@ TEST(PlanMemory, SizesTheCacheAndBuffersThatAreNotSet) {
   }
 }
 
-TEST(PlanMemory, ATargetThatCannotHoldTheCachesIsAnErrorWithTheNumbers) {
+TEST(PlanMemory, ATargetTooSmallForTheCachesIsAnErrorWithNumbers) {
   const Result<MemoryBudget> plan = PlanMemory(
       512 * kMiB,
       {.block_cache_bytes = 480 * kMiB, .least_write_buffer_bytes = 128 * kMiB, .most_write_buffer_bytes = 128 * kMiB});

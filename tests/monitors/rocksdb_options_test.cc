@@ -213,7 +213,7 @@ TEST(PrepareRocksDb, RespectsThatAProgramWantsNoCache) {
   EXPECT_FALSE(options.write_buffer_manager->cost_to_cache());
 }
 
-TEST(PrepareRocksDb, ATargetThatCannotHoldTheCachesLeavesTheOptionsAlone) {
+TEST(PrepareRocksDb, ATargetTooSmallForTheCachesChangesNoOption) {
   rocksdb::Options options;
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(100 * kMiB, &options);
   ASSERT_FALSE(prepared.ok());
