@@ -144,7 +144,7 @@ TEST_F(ExportServiceTest, ImportedElsewhereItIsTheSameDatabase) {
   const std::string all = Stored();
   Close();
   const std::string first = configuration_.data_dir;
-  configuration_.data_dir = directory_ + "/second";
+  configuration_.data_dir = directory_ / "second";
   Open();
   EXPECT_TRUE(PostImport(port(), all).done);
   Close();

@@ -59,7 +59,7 @@ TEST_F(ForwarderTest, TrustsThisMachineIfTheOperatorSaysSo) {
 TEST_F(ForwarderTest, TheDataDirectoryIsMadeForItsOwnerAlone) {
   namespace fs = std::filesystem;
   const auto mode = [this] { return fs::status(configuration_.data_dir).permissions() & fs::perms(0777); };
-  configuration_.data_dir = directory_ + "/new/data/";
+  configuration_.data_dir = directory_ / "new/data/";
   service_ = std::make_unique<ImportService>();
   const mode_t before = umask(0);
   auto made = Relay::Open(configuration_, false, {service_.get()});
