@@ -131,7 +131,7 @@ TEST(Encoder, TellsThatTheDiskIsFull) {
   EXPECT_FALSE(encoder->reader_gone());
 }
 
-TEST(Encoder, LeavesNothingWhereItCouldNotWriteAll) {
+TEST(Encoder, LeavesNoFileWhenItCannotWriteAll) {
   const TempDirectory directory;
   for (const std::string name : {"a.jsonl", "a.jsonl.gz", "a.jsonl.zst"}) {
     Status status;
@@ -171,7 +171,7 @@ TEST(Encoder, TellsWhereItCannotWrite) {
 }
 
 // Two encoders at once write to the same name: neither takes the other's half for its whole.
-TEST(Encoder, DoesNotTakeAnotherOnesPartForItsOwn) {
+TEST(Encoder, TwoEncodersDoNotMixTheirParts) {
   const TempDirectory directory;
   const std::string path = directory / "a.jsonl";
   const auto first = MustCreate(path);

@@ -134,7 +134,7 @@ TEST_F(ExportCommandTest, FailsWhereTheOutputCannotBeMade) {
   EXPECT_EQ(run.err, "weir export: cannot write /nowhere/a.jsonl.part: No such file or directory\n");
 }
 
-TEST_F(ExportCommandTest, SaysNothingWhereItsReaderHasGone) {
+TEST_F(ExportCommandTest, IsSilentWhenItsReaderHasGone) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   close(ends[0]);
@@ -151,7 +151,7 @@ TEST_F(ExportCommandTest, SaysNothingWhereItsReaderHasGone) {
   EXPECT_EQ(code, 1);
 }
 
-TEST_F(ExportCommandTest, SaysWhatIsAskedForWrongly) {
+TEST_F(ExportCommandTest, RefusesWrongArgumentsWithAReason) {
   const struct {
     std::vector<std::string> arguments;
     std::string_view error;

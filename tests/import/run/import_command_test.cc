@@ -113,7 +113,7 @@ TEST_F(ImportCommandTest, BadLinesGoToTheRejectsFileAndTheRestIsStored) {
   EXPECT_EQ(std::string_view(summary["rejects"]), rejects());
 }
 
-TEST_F(ImportCommandTest, WithoutSignaturesIsSaidAndTakesForgedOnes) {
+TEST_F(ImportCommandTest, NoVerifyIsSaidAndTakesForgedEvents) {
   const std::string forged = Forged(3);
   WriteText(file("forged.jsonl"), forged + "\n");
   const Ran run = Import({"--no-verify", file("forged.jsonl")});

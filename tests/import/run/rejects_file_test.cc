@@ -94,7 +94,7 @@ TEST_F(RejectsFileTest, AppendsToWhatIsThereAndEndsAPartOfALine) {
   EXPECT_EQ(file.bytes(), contents().size());
 }
 
-TEST_F(RejectsFileTest, TwoDoNotWriteAtOnce) {
+TEST_F(RejectsFileTest, TwoImportsDoNotWriteAtOnce) {
   RejectsFile first(path());
   first.Add(Lines({"x"}, 1), "a");
   ASSERT_TRUE(first.Write().ok());
@@ -116,7 +116,7 @@ TEST_F(RejectsFileTest, SeveralProgramsMayWriteToADevice) {
   EXPECT_TRUE(second.Open().ok());
 }
 
-TEST_F(RejectsFileTest, WaitsForTheOneBeforeIt) {
+TEST_F(RejectsFileTest, WritesOnceTheImportBeforeItHasEnded) {
   RejectsFile second(path());
   {
     RejectsFile first(path());

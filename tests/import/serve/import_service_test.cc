@@ -106,7 +106,7 @@ TEST_F(ImportServiceTest, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(Stored(), "");
 }
 
-TEST_F(ImportServiceTest, SaysThatCompressedDataIsDamagedAndKeepsWhatCameBefore) {
+TEST_F(ImportServiceTest, KeepsTheLinesBeforeDamageInCompressedData) {
   Open();
   EXPECT_EQ(PostImport(port(), "no gzip at all", {{"Content-Encoding", "gzip"}}).status, 400);
   const KnownLines lines = SomeOfEverything(0, 200);

@@ -104,7 +104,7 @@ TEST_F(RelayDestinationTest, WaitsForARelayThatIsNotThere) {
   EXPECT_EQ(Stored(), Lines(lines.stored));
 }
 
-TEST_F(RelayDestinationTest, GoesOnWithTheNextRelayWhereTheOneBeforeWentDown) {
+TEST_F(RelayDestinationTest, GoesOnWithTheNextRelayAfterOneWentDown) {
   const KnownLines lines = SomeOfEverything(0, 1500);
   std::vector<Chunk> chunks = ChunksOf(lines.text, 20'000);
   const auto destination = [&] {
@@ -173,7 +173,7 @@ TEST_F(RelayDestinationTest, ShowsTheTokenOfTheRelayThatIsThere) {
   told_.Expect(lines, true);
 }
 
-TEST_F(RelayDestinationTest, ARefusalIsTheEnd) {
+TEST_F(RelayDestinationTest, ARefusalEndsTheImport) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
   Open();
   std::filesystem::remove(AdminTokenPath(configuration_.data_dir));

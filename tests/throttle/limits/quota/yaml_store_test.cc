@@ -373,7 +373,7 @@ int PersistWithoutRoom(YamlQuotaStore& store, const std::string& path) {
   return told && stands && later ? 0 : 1;
 }
 
-TEST_F(YamlStore, WithoutRoomTheFileFromBeforeStandsAndItIsTriedAgain) {
+TEST_F(YamlStore, WithoutRoomTheFormerFileStandsAndIsReplacedLater) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

@@ -59,7 +59,7 @@ TEST(RedisBackoff, EachAttemptWaitsTwiceAsLongAsTheOneBefore) {
 }
 
 // The search for a map is repeated again and again, but the node is only connected to when its breaker allows it.
-TEST(RedisBackoff, ANodeOfAClusterThatIsAwayIsNotConnectedToForEachMap) {
+TEST(RedisBackoff, AClusterNodeThatIsAwayIsNotTriedForEachMap) {
   ClosingServer server;
   const RedisEndpoint endpoint = ParseRedisUrl("redis-cluster://" + server.address()).value();
   RedisServerOptions options;

@@ -224,7 +224,7 @@ TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
 }
 
 // The full node's problem is not forgotten because the others answer.
-TEST(RedisCluster, OneMasterThatIsOutOfMemoryIsSaidUntilItTakesAgain) {
+TEST(RedisCluster, AMasterWithoutMemoryIsSaidUntilItTakesWritesAgain) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20),
