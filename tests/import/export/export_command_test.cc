@@ -226,8 +226,8 @@ TEST(ExportCommand, ExportThenImportIsTheSameDatabase) {
 
 TEST(ExportCommand, NeedsADatabase) {
   const TempDirectory directory;
-  const Ran run = CallCommand(
-      ExportCommand, {"weir export", "--data-dir", directory / "none", "-o", directory / "a.jsonl"});
+  const Ran run =
+      CallCommand(ExportCommand, {"weir export", "--data-dir", directory / "none", "-o", directory / "a.jsonl"});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find(directory / "none"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));

@@ -146,9 +146,8 @@ TEST(RedisStore, NoWindowThatSlidesHasMoreThanItsLimit) {
 
 TEST(RedisStore, ReservationsOfAKilledProcessEndAtTheirDeadline) {
   RedisProcess server;
-  CheckThatKilledHoldersGiveBack(server.url(), [&server](const WallClock& clock) {
-    return OpenRedis(server.url(), clock);
-  });
+  CheckThatKilledHoldersGiveBack(server.url(),
+                                 [&server](const WallClock& clock) { return OpenRedis(server.url(), clock); });
 }
 
 TEST(RedisStore, ADecisionIsOneCommandThatIsReadAtOnce) {
