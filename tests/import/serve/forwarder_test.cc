@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "import/serve/import_service.h"
 #include "relay/admin/admin.h"
+#include "relay/relay.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/tcp_forwarder.h"
 #include "tests/import/serve/service_fixture.h"
