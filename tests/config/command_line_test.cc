@@ -93,7 +93,7 @@ TEST_F(CommandLineTest, WrongArgumentsAreReportedAndExitWith2) {
   }
 }
 
-TEST_F(CommandLineTest, AllOfItCanBeChecked) {
+TEST_F(CommandLineTest, ChecksAllValuesTogether) {
   line_.Check([this] { return place_ == "house" ? Status::Error("PLACE: not there") : Status(); });
   EXPECT_EQ(ParseWords(line_, {"garden"}).code, std::nullopt);
   const Parsed outcome = ParseWords(line_, {"house"});
@@ -101,16 +101,24 @@ TEST_F(CommandLineTest, AllOfItCanBeChecked) {
   EXPECT_EQ(outcome.err, "PLACE: not there\nRun with --help for more information.\n");
 }
 
-TEST_F(CommandLineTest, OneSubcommandIsNamed) {
-  CommandLine line("weir", "Does this and that.");
-  int depth = 0;
-  line.AddSubcommand("dig", "digs").Add("--depth", &depth, "metres");
-  line.AddSubcommand("fill", "fills");
-  EXPECT_EQ(ParseWords(line, {}).code, 2);
-  EXPECT_EQ(line.subcommand(), "");
-  EXPECT_EQ(ParseWords(line, {"dig", "--depth", "4"}).code, std::nullopt);
-  EXPECT_EQ(line.subcommand(), "dig");
-  EXPECT_EQ(depth, 4);
+// A program with two subcommands.
+class SubcommandTest : public testing::Test {
+ protected:
+  SubcommandTest() {
+    line_.AddSubcommand("dig", "digs").Add("--depth", &depth_, "metres");
+    line_.AddSubcommand("fill", "fills");
+  }
+
+  CommandLine line_{"weir", "Does this and that."};
+  int depth_ = 0;
+};
+
+TEST_F(SubcommandTest, IsNeededAndNamed) {
+  EXPECT_EQ(ParseWords(line_, {}).code, 2);
+  EXPECT_EQ(line_.subcommand(), "");
+  EXPECT_EQ(ParseWords(line_, {"dig", "--depth", "4"}).code, std::nullopt);
+  EXPECT_EQ(line_.subcommand(), "dig");
+  EXPECT_EQ(depth_, 4);
 }
 
 // Returns the choices that a shell is told, without their meanings.
@@ -135,15 +143,11 @@ TEST_F(CommandLineTest, ListsCompletionsForAShell) {
   EXPECT_EQ(Choices(line_, {"--tool", "hand", ""}), "/ ");
 }
 
-TEST_F(CommandLineTest, AShellIsToldTheSubcommandsAndTheirFlags) {
-  CommandLine line("weir", "Does this and that.");
-  int depth = 0;
-  line.AddSubcommand("dig", "digs").Add("--depth", &depth, "metres");
-  line.AddSubcommand("fill", "fills");
-  EXPECT_EQ(Choices(line, {""}), "dig fill ");
-  EXPECT_EQ(Choices(line, {"f"}), "fill ");
-  EXPECT_EQ(Choices(line, {"dig", "--"}), "--help --depth ");
-  EXPECT_EQ(Choices(line, {"dig", ""}), "");
+TEST_F(SubcommandTest, AndItsFlagsAreListedForAShell) {
+  EXPECT_EQ(Choices(line_, {""}), "dig fill ");
+  EXPECT_EQ(Choices(line_, {"f"}), "fill ");
+  EXPECT_EQ(Choices(line_, {"dig", "--"}), "--help --depth ");
+  EXPECT_EQ(Choices(line_, {"dig", ""}), "");
 }
 
 TEST(RunGuardedTest, ExceptionsAreReportedAndTheStatusIsOne) {

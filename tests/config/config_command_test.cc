@@ -1,14 +1,13 @@
 #include "config/config_command.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include "config/settings_format.h"
+#include "tests/fixtures/temp_directory.h"
 
 namespace weir {
 namespace {
@@ -26,13 +25,7 @@ struct Outcome {
   std::string err;
 };
 
-Outcome RunConfig(std::vector<std::string> flags, const Environment& environment) {
-  Sample sample;
-  SettingTable table;
-  table.Add("SETPOINT", &sample.setpoint, {0.05, 1, "fraction"}, "level to hold");
-  table.Add("PORT", &sample.port, {1, 65535}, "port to listen on");
-  table.Add("ENABLED", &sample.enabled, "whether it acts");
-  table.Add("DATA_DIR", &sample.data_dir, "where the data is");
+Outcome RunConfig(SettingTable& table, std::vector<std::string> flags, const Environment& environment) {
   flags.insert(flags.begin(), "weir config");
   std::vector<char*> argv;
   for (std::string& flag : flags) argv.push_back(flag.data());
@@ -40,6 +33,16 @@ Outcome RunConfig(std::vector<std::string> flags, const Environment& environment
   std::ostringstream out, err;
   const int code = ConfigCommand(static_cast<int>(flags.size()), argv.data(), table, environment, out, err);
   return {code, out.str(), err.str()};
+}
+
+Outcome RunConfig(const std::vector<std::string>& flags, const Environment& environment) {
+  Sample sample;
+  SettingTable table;
+  table.Add("SETPOINT", &sample.setpoint, {0.05, 1, "fraction"}, "level to hold");
+  table.Add("PORT", &sample.port, {1, 65535}, "port to listen on");
+  table.Add("ENABLED", &sample.enabled, "whether it acts");
+  table.Add("DATA_DIR", &sample.data_dir, "where the data is");
+  return RunConfig(table, flags, environment);
 }
 
 TEST(ConfigCommand, Table) {
@@ -78,17 +81,13 @@ TEST(ConfigCommand, SecretsAreNotShown) {
   table.AddSecret("UNSET", &unset, "none");
   const Environment environment = {{"WEIR_TOKEN", "hush"}, {"WEIR_STORE", "a:pw@b"}};
   for (const char* format : {"table", "env", "json", "markdown"}) {
-    std::vector<std::string> flags = {"weir config", "--format", format};
-    std::vector<char*> argv;
-    for (std::string& flag : flags) argv.push_back(flag.data());
-    argv.push_back(nullptr);
-    std::ostringstream out, err;
-    ASSERT_EQ(ConfigCommand(3, argv.data(), table, environment, out, err), 0) << err.str();
-    EXPECT_EQ(out.str().find("hush"), std::string::npos) << out.str();
-    EXPECT_EQ(out.str().find("pw"), std::string::npos) << out.str();
+    const Outcome shown = RunConfig(table, {"--format", format}, environment);
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    EXPECT_EQ(shown.out.find("hush"), std::string::npos) << shown.out;
+    EXPECT_EQ(shown.out.find("pw"), std::string::npos) << shown.out;
     if (std::string(format) != "env") continue;
-    EXPECT_NE(out.str().find("\n# WEIR_TOKEN=\"***\"\n"), std::string::npos) << out.str() << "not to be set to that";
-    EXPECT_NE(out.str().find("\nWEIR_UNSET=\n"), std::string::npos) << out.str();
+    EXPECT_NE(shown.out.find("\n# WEIR_TOKEN=\"***\"\n"), std::string::npos) << shown.out << "not to be set to that";
+    EXPECT_NE(shown.out.find("\nWEIR_UNSET=\n"), std::string::npos) << shown.out;
   }
   EXPECT_EQ(token, "hush");
   EXPECT_EQ(store, "a:pw@b");
@@ -96,14 +95,14 @@ TEST(ConfigCommand, SecretsAreNotShown) {
 
 TEST(ConfigCommand, EnvIsReadBackByTheShell) {
   const std::string awkward = "it's \"$HOME\" `id` \\n \\\nsecond line # ; & * ~ é";
-  const std::string path = testing::TempDir() + "weir_config_env_" + std::to_string(getpid());
-  std::ofstream(path) << RunConfig({"--format=env"}, {{"WEIR_DATA_DIR", awkward}}).out;
+  const TempDirectory directory;
+  const std::string path = directory / "env";
+  WriteText(path, RunConfig({"--format=env"}, {{"WEIR_DATA_DIR", awkward}}).out);
   std::FILE* shell = popen(("sh -c '. " + path + "; printf %s \"$WEIR_DATA_DIR\"'").c_str(), "r");
   ASSERT_NE(shell, nullptr);
   std::string said(1000, '\0');
   said.resize(fread(said.data(), 1, said.size(), shell));
   EXPECT_EQ(pclose(shell), 0);
-  EXPECT_EQ(std::remove(path.c_str()), 0);
   EXPECT_EQ(said, awkward);
 }
 

@@ -18,7 +18,7 @@ class HeldFileTest : public testing::Test {
   const std::string path_ = directory_ / "file";
 };
 
-TEST_F(HeldFileTest, OneHoldsItUntilItIsClosed) {
+TEST_F(HeldFileTest, IsHeldByOneUntilItIsClosed) {
   HeldFile first;
   HeldFile second;
   ASSERT_EQ(first.Open(path_), Outcome::kHeld);

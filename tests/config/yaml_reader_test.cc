@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "config/yaml_tree.h"
 #include "tests/config/yaml_check.h"
+#include "tests/fixtures/temp_directory.h"
 
 namespace weir {
 namespace {
@@ -244,12 +243,12 @@ TEST(YamlReader, Files) {
   EXPECT_EQ(ReadYamlFile("/", nothing).message(), "/: cannot be read: Is a directory");
   EXPECT_EQ(ReadYamlFile("/dev/zero", nothing).message(),
             "/dev/zero:1:1: found more than 4194304 bytes, expected fewer");
-  const std::string path = testing::TempDir() + "weir_yaml_" + std::to_string(getpid()) + ".yaml";
-  std::ofstream(path) << "port: 80\n";
+  const TempDirectory directory;
+  const std::string path = directory / "w.yaml";
+  WriteText(path, "port: 80\n");
   uint64_t port = 0;
   EXPECT_TRUE(ReadYamlFile(path, [&](YamlMap& root) { root.Required("port").Read(&port, {1, 65535}); }).ok());
   EXPECT_EQ(port, 80U);
-  EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
 // Any bytes give a value or an error, never an exception or a crash.

@@ -76,7 +76,7 @@ bool Includes(const std::set<std::string>& all, const std::set<std::string>& som
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-TEST_F(Durability, ABatchSyncedRelayKeepsAcknowledgedEventsOverAPowerCut) {
+TEST_F(Durability, BatchSyncKeepsAcknowledgedEventsOverAPowerCut) {
   std::set<std::string> acknowledged;
   for (uint64_t round = 0; round < 4; ++round) {
     StartRelay("batch");
@@ -89,7 +89,7 @@ TEST_F(Durability, ABatchSyncedRelayKeepsAcknowledgedEventsOverAPowerCut) {
   }
 }
 
-TEST_F(Durability, AnIntervalSyncedRelaySoonHasAcknowledgedEventsOnDisk) {
+TEST_F(Durability, IntervalSyncSoonPutsAcknowledgedEventsOnDisk) {
   StartRelay("interval");
   const std::set<std::string> acknowledged = Publish(0, 50, 50);
   EXPECT_TRUE(Eventually([&] { return Includes(StoredIn(power.Image()), acknowledged); }));
@@ -99,7 +99,7 @@ TEST_F(Durability, AnIntervalSyncedRelaySoonHasAcknowledgedEventsOnDisk) {
   ExpectSound(power.data());
 }
 
-TEST_F(Durability, AnUnsyncedRelayIsSoundAfterAPowerCutAndWholeAfterAStop) {
+TEST_F(Durability, WithoutSyncItIsSoundAfterACutAndWholeAfterAStop) {
   StartRelay("off");
   Publish(0, 50, 50);
   Kill();

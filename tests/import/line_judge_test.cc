@@ -38,7 +38,7 @@ std::string Forged(std::string line) {
   return line;
 }
 
-TEST_F(LineJudgeTest, SaysOfEachKindOfLineWhatItIs) {
+TEST_F(LineJudgeTest, JudgesEachKindOfLine) {
   struct Case {
     std::string line;
     LineOutcome outcome;

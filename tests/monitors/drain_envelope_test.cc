@@ -106,7 +106,7 @@ TEST(DrainEnvelope, CyclesHaveLimits) {
   EXPECT_EQ(quick.cycle(), milliseconds(500));
 }
 
-TEST(DrainEnvelope, AGulpAfterALongPauseStartsANewCycleOfTheAssumedLength) {
+TEST(DrainEnvelope, AGulpAfterALongPauseBeginsAnAssumedCycle) {
   DrainEnvelope envelope({.gulp_bytes = kFile, .first_cycle = seconds(4)});
   TimePoint now{};
   envelope.Update(now, 40e6);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "monitors/smoothed.h"
 
 namespace weir {
@@ -29,24 +32,37 @@ TEST(DrainMeter, SaysThePriorUntilTheFirstGulp) {
 }
 
 TEST(DrainMeter, ComesToTheRateOfTheWork) {
+  struct Work {
+    int jobs;
+    int busy_s;
+    double mb;
+  };
+  const struct {
+    const char* name;
+    double prior_mb;
+    std::vector<Work> work;
+    double mb_per_second;
+    double tolerance;
+  } cases[] = {
+      {"steady work", 50, {{10, 4, 24}}, 6, 0.1},
+      {"a prior that is a hundred times too high", 600, {{4, 4, 24}}, 6, 0.1},
+      {"the meter is not told of idle time, which does not lower the rate", 6, {{20, 2, 16}}, 8, 0.1},
+      {"a change, within about twenty busy seconds", 6, {{10, 4, 24}, {5, 4, 9}}, 2.25, 0.4},
+  };
+  for (const auto& c : cases) {
+    DrainMeter meter(c.prior_mb * kMB);
+    for (const Work& w : c.work) {
+      for (int i = 0; i < w.jobs; ++i) Job(&meter, seconds(w.busy_s), w.mb * kMB);
+    }
+    EXPECT_NEAR(meter.BytesPerSecond() / kMB, c.mb_per_second, c.tolerance) << c.name;
+  }
+}
+
+TEST(DrainMeter, APriorThatComesAfterTheFirstGulpIsTooLate) {
   DrainMeter meter(50 * kMB);
   for (int i = 0; i < 10; ++i) Job(&meter, seconds(4), 24 * kMB);
+  meter.SetPrior(1 * kMB);
   EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 0.1);
-  meter.SetPrior(1 * kMB);  // too late
-  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 0.1);
-}
-
-TEST(DrainMeter, AWrongPriorIsSoonForgotten) {
-  DrainMeter meter(600 * kMB);
-  for (int i = 0; i < 4; ++i) Job(&meter, seconds(4), 24 * kMB);
-  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 0.1);
-}
-
-TEST(DrainMeter, IdleTimeDoesNotLowerIt) {
-  DrainMeter meter(6 * kMB);
-  // One gulp of 16 MB in 2 s, then idle, again and again, like a throttled engine. The meter is not told of idle time.
-  for (int i = 0; i < 20; ++i) Job(&meter, seconds(2), 16 * kMB);
-  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 8, 0.1);
 }
 
 TEST(DrainMeter, StandsStillBetweenGulps) {
@@ -67,13 +83,6 @@ TEST(DrainMeter, FallsWhenAGulpIsOverdue) {
   meter.Busy(std::chrono::hours(1));
   EXPECT_LT(meter.BytesPerSecond(), 0.1 * kMB);
   EXPECT_GT(meter.BytesPerSecond(), 0);
-}
-
-TEST(DrainMeter, FollowsAChangeWithinAboutTwentyBusySeconds) {
-  DrainMeter meter(6 * kMB);
-  for (int i = 0; i < 10; ++i) Job(&meter, seconds(4), 24 * kMB);
-  for (int i = 0; i < 5; ++i) Job(&meter, seconds(4), 9 * kMB);
-  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 2.25, 0.4);
 }
 
 TEST(DrainMeter, LooksBackOverTwoGulpsHoweverLongTheyAre) {

@@ -91,7 +91,7 @@ TEST(LoadMonitor, SamplesCarryTheirTime) {
 }
 
 // The limiter would not see the ninth signal, which might be the one that limits.
-TEST(LoadMonitor, ASampleWithMoreSignalsThanFitIsNoGood) {
+TEST(LoadMonitor, ASampleWithTooManySignalsIsAnError) {
   ScriptedMonitor monitor([](LoadSample* sample) {
     for (size_t i = 0; i <= kMaxSignals; ++i) sample->Add({.name = "x", .level = 0.1});
     return Status();

@@ -20,21 +20,21 @@ LsmGeometry Recipe() {
           .hard_pending_bytes = 2048 * kMiB};
 }
 
-TEST(LsmGeometry, OneIsWhereTheEngineBeginsToBrake) {
+TEST(LsmGeometry, LevelOneIsWhereTheEngineBeginsToBrake) {
   EXPECT_EQ(Recipe().L0FilesAtOne(), 12);
   EXPECT_EQ(Recipe().DebtAtOne(), 512.0 * kMiB);
 }
 
-TEST(LsmGeometry, MovedBrakesPutOneOfL0BetweenTheOldSlowdownAndStop) {
+TEST(LsmGeometry, LevelOneOfL0IsBetweenTheFormerSlowdownAndStop) {
   EXPECT_EQ(PreparedGeometry(Recipe()).L0FilesAtOne(), 16);
 }
 
-TEST(LsmGeometry, OneOfDebtIsWhereTheEngineReallyBrakes) {
+TEST(LsmGeometry, LevelOneOfDebtIsWhereMovedBrakesBegin) {
   EXPECT_EQ(PreparedGeometry(Recipe()).DebtAtOne(), 4096.0 * kMiB);
 }
 
 // A program that set its stop far out, or has none, does not push the scale beyond the brakes.
-TEST(LsmGeometry, OneOfL0IsAlwaysBelowTheMovedBrakes) {
+TEST(LsmGeometry, LevelOneOfL0IsAlwaysBelowTheMovedBrakes) {
   for (const int stop : {12, 20, 100, 1 << 30}) {
     LsmGeometry given = Recipe();
     given.l0_stop = stop;

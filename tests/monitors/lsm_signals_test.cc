@@ -31,6 +31,27 @@ Signal Sense(const LsmGeometry& geometry, const LsmFacts& facts, std::string_vie
   return *sample.Find(name);
 }
 
+// An engine whose facts the test changes between two samples.
+class SampledEngine {
+ public:
+  explicit SampledEngine(const LsmGeometry& geometry = Recipe()) : signals_(geometry, kInterval) {}
+
+  void Sample() {
+    sample_ = LoadSample();
+    signals_.Update(now_ += kInterval, facts, &sample_);
+  }
+  const Signal& Of(std::string_view name) const { return *sample_.Find(name); }
+  double drain() const { return Of("l0").drain_bytes_per_second; }
+  double background() const { return signals_.BackgroundBytesPerSecond(); }
+
+  LsmFacts facts{.compacting = true};
+
+ private:
+  LsmSignals signals_;
+  TimePoint now_{};
+  LoadSample sample_;
+};
+
 TEST(LsmSignals, TheRecipesL0LoopIsAsInThePrototype) {
   const Signal l0 = Sense(Recipe(), {}, "l0");
   EXPECT_NEAR(l0.bytes_per_level, 33.5e6, 0.1e6);
@@ -46,24 +67,23 @@ TEST(LsmSignals, RocksDbsDefaultGeometryHasTenSecondsOfDeadTime) {
 }
 
 TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
-  struct Case {
-    uint64_t files;
-    uint64_t memtable_bytes;
+  const struct {
+    const char* name;
+    LsmFacts facts;
     double level;
+  } cases[] = {
+      {"empty", {}, 0},
+      {"at the trigger", {.l0_files = 4}, 0},
+      {"halfway", {.l0_files = 8}, 0.5},
+      {"where the engine brakes", {.l0_files = 12}, 1},
+      {"beyond", {.l0_files = 16}, 1.5},
+      {"a full memtable counts as a file", {.memtable_bytes = 4 * kMiB, .l0_files = 11}, 1},
+      {"half a memtable counts as half a file", {.memtable_bytes = 2 * kMiB, .l0_files = 11}, 0.9375},
+      {"a memtable below the trigger", {.memtable_bytes = 2 * kMiB, .l0_files = 3}, 0},
+      {"small files count as the engine counts them", {.l0_files = 12, .l0_bytes = uint64_t{12} * 1024}, 1},
+      {"files merged within L0 count by their bytes", {.l0_files = 2, .l0_bytes = 48 * kMiB}, 1},
   };
-  for (const Case& c : {Case{0, 0, 0}, Case{4, 0, 0}, Case{8, 0, 0.5}, Case{12, 0, 1.0}, Case{16, 0, 1.5},
-                        Case{11, 4 * kMiB, 1.0}, Case{11, 2 * kMiB, 0.9375}, Case{3, 2 * kMiB, 0}}) {
-    const Signal l0 = Sense(Recipe(), {.memtable_bytes = c.memtable_bytes, .l0_files = c.files}, "l0");
-    EXPECT_NEAR(l0.level, c.level, 1e-9) << c.files << " files, " << c.memtable_bytes;
-  }
-}
-
-TEST(LsmSignals, SmallFilesCountAsTheEngineCountsThem) {
-  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 12, .l0_bytes = uint64_t{12} * 1024}, "l0").level, 1.0, 1e-9);
-}
-
-TEST(LsmSignals, FilesMergedWithinL0CountByTheirBytes) {
-  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 2, .l0_bytes = 48 * kMiB}, "l0").level, 1.0, 1e-9);
+  for (const auto& c : cases) EXPECT_NEAR(Sense(Recipe(), c.facts, "l0").level, c.level, 1e-9) << c.name;
 }
 
 TEST(LsmSignals, AFlushDoesNotMoveL0) {
@@ -103,36 +123,27 @@ TEST(LsmSignals, DebtWithoutALimitIsNoLoad) {
 TEST(LsmSignals, TheMoreAByteOwesTheFewerRaiseTheDebt) {
   // 32 MB/s of background I/O against a drain of 6.4 and of 1.6.
   const auto per_level = [](uint64_t drained) {
-    LsmSignals signals(Recipe(), kInterval);
-    LsmFacts facts{.compacting = true};
-    LoadSample sample;
+    SampledEngine engine;
     for (int i = 1; i <= 600; ++i) {
-      if (i % 40 == 0) facts.total_drained_bytes += drained;
-      sample = LoadSample();
-      signals.Update(TimePoint{} + i * kInterval, facts, &sample);
+      if (i % 40 == 0) engine.facts.total_drained_bytes += drained;
+      engine.Sample();
     }
-    return sample.Find("debt")->bytes_per_level;
+    return engine.Of("debt").bytes_per_level;
   };
   EXPECT_NEAR(per_level(25'600'000) / per_level(6'400'000), 4, 0.1);
 }
 
-TEST(LsmSignals, DebtIsFilteredOverTenSeconds) {
-  LsmSignals signals(Recipe(), kInterval);
-  LoadSample sample;
-  signals.Update(TimePoint{}, {}, &sample);
-  LoadSample later;
-  signals.Update(TimePoint{} + seconds(10), {.pending_compaction_bytes = 512 * kMiB}, &later);
-  EXPECT_NEAR(later.Find("debt")->level, 1 - std::exp(-1.0), 1e-9);
+TEST(LsmSignals, ScoreIsAgainstItsThreshold) {
+  EXPECT_NEAR(Sense(Recipe(), {.deepest_score = 3.0}, "score").level, 2.0, 1e-9);
 }
 
-TEST(LsmSignals, ScoreIsAgainstItsThresholdAndFilteredOverTenSeconds) {
-  EXPECT_NEAR(Sense(Recipe(), {.deepest_score = 3.0}, "score").level, 2.0, 1e-9);
+TEST(LsmSignals, DebtAndScoreAreFilteredOverTenSeconds) {
   LsmSignals signals(Recipe(), kInterval);
-  LoadSample sample;
-  signals.Update(TimePoint{}, {}, &sample);
+  LoadSample before;
+  signals.Update(TimePoint{}, {}, &before);
   LoadSample later;
-  signals.Update(TimePoint{} + seconds(10), {.deepest_score = 1.5}, &later);
-  EXPECT_NEAR(later.Find("score")->level, 1 - std::exp(-1.0), 1e-9);
+  signals.Update(TimePoint{} + seconds(10), {.pending_compaction_bytes = 512 * kMiB, .deepest_score = 1.5}, &later);
+  for (const char* name : {"debt", "score"}) EXPECT_NEAR(later.Find(name)->level, 1 - std::exp(-1.0), 1e-9) << name;
 }
 
 TEST(LsmSignals, MemtablesAreOneWhereTheEngineBrakes) {
@@ -160,35 +171,28 @@ TEST(LsmSignals, MemtablesThatWaitToBeFlushedTogetherAreNoBacklog) {
 }
 
 TEST(LsmSignals, TheDrainIsUserBytesLeavingL0PerBusySecond) {
-  LsmSignals signals(Recipe(), kInterval);
-  TimePoint now{};
-  LsmFacts facts{.disk_bytes_per_user_byte = 1, .table_bytes_per_user_byte = 0.5};
-  LoadSample sample;
+  SampledEngine engine;
+  engine.facts.table_bytes_per_user_byte = 0.5;
   // For two seconds a compaction takes 8 MB of files (16 MB as the user wrote them), then two seconds are idle.
   for (int i = 0; i < 800; ++i) {
-    facts.compacting = i % 40 < 20;
-    if (i % 40 == 20) facts.total_drained_bytes += 8'000'000;
-    sample = LoadSample();
-    signals.Update(now += kInterval, facts, &sample);
+    engine.facts.compacting = i % 40 < 20;
+    if (i % 40 == 20) engine.facts.total_drained_bytes += 8'000'000;
+    engine.Sample();
   }
-  EXPECT_NEAR(sample.Find("l0")->drain_bytes_per_second, 8e6, 0.3e6);
-  EXPECT_EQ(sample.Find("l0")->drain_bytes_per_second, sample.Find("debt")->drain_bytes_per_second);
+  EXPECT_NEAR(engine.drain(), 8e6, 0.3e6);
+  EXPECT_EQ(engine.Of("debt").drain_bytes_per_second, engine.drain());
 }
 
 // Compactions of L0 take 16 MB each. Half of them leave it in L1; in a steady state the other half take it out again.
 double DrainAfter(int cycles, bool l1_is_emptied) {
-  LsmSignals signals(Recipe(), kInterval);
-  TimePoint now{};
-  LsmFacts facts{.compacting = true};
-  LoadSample sample;
+  SampledEngine engine;
   for (int i = 0; i < 40 * cycles; ++i) {
-    if (i % 40 == 20) facts.total_drained_bytes += 16'000'000;
-    if (i % 40 == 20) facts.l1_bytes += 16'000'000;
-    if (l1_is_emptied && i % 40 == 39) facts.l1_bytes -= 16'000'000;
-    sample = LoadSample();
-    signals.Update(now += kInterval, facts, &sample);
+    if (i % 40 == 20) engine.facts.total_drained_bytes += 16'000'000;
+    if (i % 40 == 20) engine.facts.l1_bytes += 16'000'000;
+    if (l1_is_emptied && i % 40 == 39) engine.facts.l1_bytes -= 16'000'000;
+    engine.Sample();
   }
-  return sample.Find("l0")->drain_bytes_per_second;
+  return engine.drain();
 }
 
 TEST(LsmSignals, BytesLeftInL1CountAsOwedWork) {
@@ -199,41 +203,35 @@ TEST(LsmSignals, BytesLeftInL1CountAsOwedWork) {
 
 // Without a bound, the 10 GB would count as ten minutes of work that the drain was told in advance.
 TEST(LsmSignals, ADeletionFromL1DistortsTheDrainOnlyBriefly) {
-  LsmSignals signals(Recipe(), kInterval);
-  TimePoint now{};
-  LsmFacts facts{.compacting = true, .l1_bytes = 20'000'000'000};
-  LoadSample sample;
+  SampledEngine engine;
+  engine.facts.l1_bytes = 20'000'000'000;
   const auto run = [&](int cycles) {
     for (int i = 0; i < 40 * cycles; ++i) {
-      if (i % 40 == 20) facts.total_drained_bytes += 16'000'000;
-      sample = LoadSample();
-      signals.Update(now += kInterval, facts, &sample);
+      if (i % 40 == 20) engine.facts.total_drained_bytes += 16'000'000;
+      engine.Sample();
     }
-    return sample.Find("l0")->drain_bytes_per_second;
+    return engine.drain();
   };
   ASSERT_NEAR(run(20), 16e6 / 4, 0.1e6);
-  facts.l1_bytes -= 10'000'000'000;
+  engine.facts.l1_bytes -= 10'000'000'000;
   EXPECT_NEAR(run(20), 16e6 / 4, 0.2e6);
 }
 
-TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
-  LsmSignals signals(Recipe(), kInterval);
-  TimePoint now{};
-  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
-  LoadSample sample;
+TEST(LsmSignals, ASlowerDiskLowersTheDrainDuringACompaction) {
+  SampledEngine engine;
+  engine.facts.total_background_bytes = 1;
   const auto run = [&](int samples, uint64_t written_per_sample, bool ends) {
     for (int i = 1; i <= samples; ++i) {
-      facts.total_background_bytes += written_per_sample;
-      if (ends && i % 40 == 0) facts.total_drained_bytes += 24'000'000;
-      sample = LoadSample();
-      signals.Update(now += kInterval, facts, &sample);
+      engine.facts.total_background_bytes += written_per_sample;
+      if (ends && i % 40 == 0) engine.facts.total_drained_bytes += 24'000'000;
+      engine.Sample();
     }
-    return sample.Find("l0")->drain_bytes_per_second;
+    return engine.drain();
   };
   EXPECT_NEAR(run(800, 3'200'000, true), 6e6, 0.1e6);
   EXPECT_NEAR(run(60, 1'200'000, false), 6e6 * 12 / 32, 0.3e6);
-  facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, so nothing changes
-  const double before = sample.Find("l0")->drain_bytes_per_second;
+  engine.facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, so nothing changes
+  const double before = engine.drain();
   EXPECT_NEAR(run(1, 0, false), before, 0.2e6);
 }
 
@@ -241,34 +239,29 @@ TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
 TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
   LsmGeometry geometry = Recipe();
   geometry.background_bytes_per_second = 1024.0 * kMiB;
-  LsmSignals signals(geometry, kInterval);
-  TimePoint now{};
-  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
-  LoadSample sample;
-  signals.Update(now, facts, &sample);
-  EXPECT_LE(signals.BackgroundBytesPerSecond(), 200e6) << "before anything was seen";
+  SampledEngine engine(geometry);
+  engine.facts.total_background_bytes = 1;
+  engine.Sample();
+  EXPECT_LE(engine.background(), 200e6) << "before anything was seen";
   for (int i = 0; i < 100; ++i) {
-    facts.total_background_bytes += 2'000'000;
-    sample = LoadSample();
-    signals.Update(now += kInterval, facts, &sample);
+    engine.facts.total_background_bytes += 2'000'000;
+    engine.Sample();
   }
-  EXPECT_NEAR(signals.BackgroundBytesPerSecond(), 20e6, 1e6);
+  EXPECT_NEAR(engine.background(), 20e6, 1e6);
 }
 
 // A cloud disk with burst credits.
-TEST(LsmSignals, ADiskThatWasFastForAWhileIsNotTakenForAFastOneForGood) {
+TEST(LsmSignals, ADiskIsNotTakenForFastLongAfterItWasFast) {
   LsmGeometry geometry = Recipe();
   geometry.background_bytes_per_second = 1024.0 * kMiB;
-  LsmSignals signals(geometry, kInterval);
-  TimePoint now{};
-  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
+  SampledEngine engine(geometry);
+  engine.facts.total_background_bytes = 1;
   const auto run = [&](int for_seconds, uint64_t bytes_per_second) {
     for (int i = 0; i < 10 * for_seconds; ++i) {
-      facts.total_background_bytes += bytes_per_second / 10;
-      LoadSample sample;
-      signals.Update(now += kInterval, facts, &sample);
+      engine.facts.total_background_bytes += bytes_per_second / 10;
+      engine.Sample();
     }
-    return signals.BackgroundBytesPerSecond();
+    return engine.background();
   };
   ASSERT_NEAR(run(30, 400'000'000), 400e6, 10e6);
   EXPECT_GT(run(60, 100'000'000), 300e6) << "nor is it slow for a slow minute";

@@ -4,44 +4,26 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "config/manual_clock.h"
 #include "monitors/memory_only_monitor.h"
+#include "tests/fixtures/system_files.h"
 
 namespace weir {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kMiB = 1 << 20;
 
-// A fake tree of /proc and /sys/fs/cgroup.
-class FakeFiles {
+class FakeFiles : public SystemFiles {
  public:
   FakeFiles() {
-    std::string name = (fs::temp_directory_path() / "weir-memory-XXXXXX").string();
-    root_ = mkdtemp(name.data());
     Put("proc/meminfo", "MemTotal:  8000000 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
     Put("proc/self/statm", "10000 2500 500 1 0 900 0\n");
   }
-  ~FakeFiles() { fs::remove_all(root_); }
-
-  void Put(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  MemoryFiles files() const { return {.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}; }
-  MemoryRoom Room() const {
-    const Result<MemoryRoom> room = MemoryProbe(files()).ReadRoom();
-    EXPECT_TRUE(room.ok()) << room.status().message();
-    return room.ok() ? room.value() : MemoryRoom{};
-  }
-
- private:
-  fs::path root_;
+  MemoryFiles files() const { return {.proc = proc(), .cgroup = cgroup()}; }
 };
 
 std::string Bytes(uint64_t mebibytes) { return std::to_string(mebibytes * kMiB) + "\n"; }
@@ -77,99 +59,94 @@ TEST(MemoryProbe, SaysWhichFileItCannotRead) {
   EXPECT_FALSE(MemoryProbe(fake.files()).ReadUse().ok());
 }
 
-TEST(MemoryProbe, WithoutACgroupTheHostIsTheLimit) {
-  const FakeFiles fake;
-  const MemoryRoom room = fake.Room();
-  EXPECT_FALSE(room.cgroup_limit_bytes.has_value());
-  EXPECT_EQ(room.host_available_bytes, 4096 * kMiB);
-  EXPECT_EQ(room.free_bytes(), 4096 * kMiB);
-}
-
-TEST(MemoryProbe, ReadsCgroupV2) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/service\n");
-  fake.Put("cgroup/service/memory.max", Bytes(1024));
-  fake.Put("cgroup/service/memory.current", Bytes(700));
-  fake.Put("cgroup/service/memory.stat", "anon 1\nfile 5\ninactive_file " + Bytes(150) + "active_file " + Bytes(50));
-  const MemoryRoom room = fake.Room();
-  EXPECT_EQ(room.cgroup_limit_bytes, 1024 * kMiB);
-  EXPECT_EQ(room.cgroup_used_bytes, 500 * kMiB);  // page cache does not count
-  EXPECT_EQ(room.free_bytes(), 524 * kMiB);
-}
-
-TEST(MemoryProbe, MaxIsNoLimit) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/service\n");
-  fake.Put("cgroup/service/memory.max", "max\n");
-  fake.Put("cgroup/service/memory.current", Bytes(700));
-  EXPECT_FALSE(fake.Room().cgroup_limit_bytes.has_value());
-}
-
-TEST(MemoryProbe, TheTightestOfNestedCgroupsCounts) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/slice/pod/container\n");
-  fake.Put("cgroup/slice/memory.max", Bytes(4000));
-  fake.Put("cgroup/slice/memory.current", Bytes(10));
-  fake.Put("cgroup/slice/pod/memory.max", Bytes(512));
-  fake.Put("cgroup/slice/pod/memory.current", Bytes(100));
-  fake.Put("cgroup/slice/pod/container/memory.max", "max\n");
-  const MemoryRoom room = fake.Room();
-  EXPECT_EQ(room.cgroup_limit_bytes, 512 * kMiB);
-  EXPECT_EQ(room.cgroup_used_bytes, 100 * kMiB);
-}
-
-TEST(MemoryProbe, InAContainerTheMountsRootIsItsOwnGroup) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/system.slice/docker-0123.scope\n");  // the host's path, not visible here
-  fake.Put("cgroup/memory.max", Bytes(256));
-  fake.Put("cgroup/memory.current", Bytes(64));
-  EXPECT_EQ(fake.Room().cgroup_limit_bytes, 256 * kMiB);
-}
-
-TEST(MemoryProbe, ReadsCgroupV1) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "5:cpu,cpuacct:/other\n4:memory:/docker/abc\n1:name=systemd:/\n0::/\n");
-  fake.Put("cgroup/memory/docker/abc/memory.limit_in_bytes", Bytes(2048));
-  fake.Put("cgroup/memory/docker/abc/memory.usage_in_bytes", Bytes(300));
-  fake.Put("cgroup/memory/docker/abc/memory.stat",
-           "inactive_file 1\ntotal_inactive_file " + Bytes(60) + "total_active_file " + Bytes(40));
-  fake.Put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-  const MemoryRoom room = fake.Room();
-  EXPECT_EQ(room.cgroup_limit_bytes, 2048 * kMiB);
-  EXPECT_EQ(room.cgroup_used_bytes, 200 * kMiB);
-}
-
-// The tree of cgroups v2 is then mounted below that of v1.
-TEST(MemoryProbe, ReadsHybridCgroups) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "5:cpu,cpuacct:/other\n0::/service\n");
-  fake.Put("cgroup/unified/service/memory.max", Bytes(300));
-  fake.Put("cgroup/unified/service/memory.current", Bytes(100));
-  EXPECT_EQ(fake.Room().cgroup_limit_bytes, 300 * kMiB);
-  EXPECT_EQ(fake.Room().cgroup_used_bytes, 100 * kMiB);
-}
-
-TEST(MemoryProbe, V1sLargestNumberIsNoLimit) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "4:memory:/\n");
-  fake.Put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_FALSE(fake.Room().cgroup_limit_bytes.has_value());
-}
-
-TEST(MemoryProbe, FreeIsTheLesserOfHostAndCgroup) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/\n");
-  fake.Put("cgroup/memory.max", Bytes(100'000));
-  fake.Put("cgroup/memory.current", Bytes(1));
-  EXPECT_EQ(fake.Room().free_bytes(), 4096 * kMiB);
-}
-
-TEST(MemoryProbe, AGroupOverItsLimitHasNothingFree) {
-  const FakeFiles fake;
-  fake.Put("proc/self/cgroup", "0::/\n");
-  fake.Put("cgroup/memory.max", Bytes(100));
-  fake.Put("cgroup/memory.current", Bytes(120));
-  EXPECT_EQ(fake.Room().free_bytes(), 0u);
+TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
+  const std::string no_limit = "9223372036854771712\n";  // the largest number of v1
+  const struct {
+    const char* name;
+    SystemFiles::Texts files;
+    std::optional<uint64_t> limit;  // in MiB
+    uint64_t used;                  // in MiB
+    uint64_t free;                  // in MiB; the host has 4096
+  } cases[] = {
+      {"without a cgroup the host is the limit", {}, {}, 0, 4096},
+      {"v2: page cache does not count as used",
+       {{"proc/self/cgroup", "0::/service\n"},
+        {"cgroup/service/memory.max", Bytes(1024)},
+        {"cgroup/service/memory.current", Bytes(700)},
+        {"cgroup/service/memory.stat", "anon 1\nfile 5\ninactive_file " + Bytes(150) + "active_file " + Bytes(50)}},
+       1024,
+       500,
+       524},
+      {"v2: max is no limit",
+       {{"proc/self/cgroup", "0::/service\n"},
+        {"cgroup/service/memory.max", "max\n"},
+        {"cgroup/service/memory.current", Bytes(700)}},
+       {},
+       0,
+       4096},
+      {"v2: the tightest of nested groups counts",
+       {{"proc/self/cgroup", "0::/slice/pod/container\n"},
+        {"cgroup/slice/memory.max", Bytes(4000)},
+        {"cgroup/slice/memory.current", Bytes(10)},
+        {"cgroup/slice/pod/memory.max", Bytes(512)},
+        {"cgroup/slice/pod/memory.current", Bytes(100)},
+        {"cgroup/slice/pod/container/memory.max", "max\n"}},
+       512,
+       100,
+       412},
+      {"v2: a container sees its own group at the mount's root, and not the host's path",
+       {{"proc/self/cgroup", "0::/system.slice/docker-0123.scope\n"},
+        {"cgroup/memory.max", Bytes(256)},
+        {"cgroup/memory.current", Bytes(64)}},
+       256,
+       64,
+       192},
+      {"v1: page cache does not count as used",
+       {{"proc/self/cgroup", "5:cpu,cpuacct:/other\n4:memory:/docker/abc\n1:name=systemd:/\n0::/\n"},
+        {"cgroup/memory/docker/abc/memory.limit_in_bytes", Bytes(2048)},
+        {"cgroup/memory/docker/abc/memory.usage_in_bytes", Bytes(300)},
+        {"cgroup/memory/docker/abc/memory.stat",
+         "inactive_file 1\ntotal_inactive_file " + Bytes(60) + "total_active_file " + Bytes(40)},
+        {"cgroup/memory/memory.limit_in_bytes", no_limit}},
+       2048,
+       200,
+       1848},
+      {"v1: the largest number is no limit",
+       {{"proc/self/cgroup", "4:memory:/\n"}, {"cgroup/memory/memory.limit_in_bytes", no_limit}},
+       {},
+       0,
+       4096},
+      {"hybrid: the tree of v2 is mounted below that of v1",
+       {{"proc/self/cgroup", "5:cpu,cpuacct:/other\n0::/service\n"},
+        {"cgroup/unified/service/memory.max", Bytes(300)},
+        {"cgroup/unified/service/memory.current", Bytes(100)}},
+       300,
+       100,
+       200},
+      {"free is the lesser of host and cgroup",
+       {{"proc/self/cgroup", "0::/\n"}, {"cgroup/memory.max", Bytes(100'000)}, {"cgroup/memory.current", Bytes(1)}},
+       100'000,
+       1,
+       4096},
+      {"a group over its limit has nothing free",
+       {{"proc/self/cgroup", "0::/\n"}, {"cgroup/memory.max", Bytes(100)}, {"cgroup/memory.current", Bytes(120)}},
+       100,
+       120,
+       0},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const FakeFiles fake;
+    fake.Put(c.files);
+    const Result<MemoryRoom> room = MemoryProbe(fake.files()).ReadRoom();
+    ASSERT_TRUE(room.ok()) << room.status().message();
+    EXPECT_EQ(room.value().host_available_bytes, 4096 * kMiB);
+    EXPECT_EQ(room.value().cgroup_limit_bytes, c.limit ? std::optional(*c.limit * kMiB) : std::nullopt);
+    if (c.limit) {
+      EXPECT_EQ(room.value().cgroup_used_bytes, c.used * kMiB);
+    }
+    EXPECT_EQ(room.value().free_bytes(), c.free * kMiB);
+  }
 }
 
 TEST(MemoryProbe, ReadsThisMachine) {

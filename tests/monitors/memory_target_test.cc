@@ -2,37 +2,30 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string>
+
+#include "tests/fixtures/system_files.h"
 
 namespace weir {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr uint64_t kMiB = 1 << 20;
 
 class MemoryTargetTest : public testing::Test {
  protected:
-  MemoryTargetTest() {
-    std::string name = (fs::temp_directory_path() / "weir-target-XXXXXX").string();
-    root_ = mkdtemp(name.data());
-    Put("proc/meminfo", "MemAvailable: 1024000 kB\n");  // 1000 MiB
-  }
-  ~MemoryTargetTest() override { fs::remove_all(root_); }
+  MemoryTargetTest() { system_.Put("proc/meminfo", "MemAvailable: 1024000 kB\n"); }  // 1000 MiB
 
-  void Put(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
+  void PutCgroup(uint64_t limit_mib, std::optional<uint64_t> used_mib = {}) {
+    system_.Put({{"proc/self/cgroup", "0::/\n"}, {"cgroup/memory.max", std::to_string(limit_mib * kMiB)}});
+    if (used_mib) system_.Put("cgroup/memory.current", std::to_string(*used_mib * kMiB));
   }
   Result<uint64_t> Resolve(uint64_t mebibytes, double emergency = kEmergencyOfTarget) const {
     return ResolveMemoryTarget({.target_memory_mb = mebibytes},
-                               MemoryProbe({.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}),
-                               emergency);
+                               MemoryProbe({.proc = system_.proc(), .cgroup = system_.cgroup()}), emergency);
   }
 
- private:
-  fs::path root_;
+  SystemFiles system_;
 };
 
 TEST_F(MemoryTargetTest, ANumberIsTaken) { EXPECT_EQ(Resolve(1400).value(), 1400 * kMiB); }
@@ -40,16 +33,13 @@ TEST_F(MemoryTargetTest, ANumberIsTaken) { EXPECT_EQ(Resolve(1400).value(), 1400
 TEST_F(MemoryTargetTest, ZeroIsTwoThirdsOfFreeMemory) { EXPECT_EQ(Resolve(0).value(), 660 * kMiB); }
 
 TEST_F(MemoryTargetTest, ZeroLooksAtTheCgroupToo) {
-  Put("proc/self/cgroup", "0::/\n");
-  Put("cgroup/memory.max", std::to_string(500 * kMiB));
-  Put("cgroup/memory.current", std::to_string(100 * kMiB));
+  PutCgroup(500, 100);
   EXPECT_EQ(Resolve(0).value(), 264 * kMiB);
 }
 
 // The kernel also counts memory that the allocator keeps.
 TEST_F(MemoryTargetTest, AnEmergencyBeginsATenthBelowTheCgroupsLimit) {
-  Put("proc/self/cgroup", "0::/\n");
-  Put("cgroup/memory.max", std::to_string(512 * kMiB));
+  PutCgroup(512);
   for (const double emergency : {kEmergencyOfTarget, 2.0}) {
     for (const uint64_t asked : {1400U, 512U, 420U}) {
       const auto mark = emergency * static_cast<double>(Resolve(asked, emergency).value());
@@ -62,7 +52,7 @@ TEST_F(MemoryTargetTest, AnEmergencyBeginsATenthBelowTheCgroupsLimit) {
 }
 
 TEST_F(MemoryTargetTest, ZeroFailsIfFreeMemoryIsUnknown) {
-  Put("proc/meminfo", "nothing\n");
+  system_.Put("proc/meminfo", "nothing\n");
   EXPECT_NE(Resolve(0).status().message().find("WEIR_RATE_LIMIT_TARGET_MEMORY_MB=0"), std::string::npos);
   EXPECT_EQ(Resolve(100).value(), 100 * kMiB);
 }
@@ -111,7 +101,7 @@ TEST(PlanMemory, SizesTheCacheAndBuffersThatAreNotSet) {
   }
 }
 
-TEST(PlanMemory, ATargetThatCannotHoldTheCachesIsAnErrorWithTheNumbers) {
+TEST(PlanMemory, ATargetTooSmallForTheCachesIsAnErrorWithNumbers) {
   const Result<MemoryBudget> plan = PlanMemory(
       512 * kMiB,
       {.block_cache_bytes = 480 * kMiB, .least_write_buffer_bytes = 128 * kMiB, .most_write_buffer_bytes = 128 * kMiB});

@@ -46,7 +46,7 @@ TEST(RocksDbCounters, TellFlushesFromCompactions) {
   EXPECT_EQ(counters.l0_bytes, 3974470);
 }
 
-TEST(RocksDbCounters, BlobFilesCountAsTheWorkThatTheyAre) {
+TEST(RocksDbCounters, BlobFilesCountAsFlushesAndCompactions) {
   std::map<std::string, std::string> stats = kStats;
   stats["compaction.L0.WblobGB"] = "0.2";
   stats["compaction.Sum.WblobGB"] = "0.5";

@@ -89,8 +89,7 @@ TEST_F(RocksDbFamilies, AFlushGoesOnAfterAFamilyThatRefuses) {
   monitor.ForceFlush();
   ASSERT_TRUE(monitor.SampleOnce().ok());
   EXPECT_EQ(monitor.LastError().message(), "flush: refusing: Operation failed. Try again.: its writes are stopped");
-  std::string files;
-  while (files != "1") ASSERT_TRUE(test_.db()->GetProperty(test_.handles()[2], "rocksdb.num-files-at-level0", &files));
+  test_.AwaitFileInL0(2);
 }
 
 }  // namespace

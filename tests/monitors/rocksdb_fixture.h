@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,6 +11,7 @@
 #include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
+#include "tests/fixtures/temp_directory.h"
 
 namespace weir {
 
@@ -37,14 +37,7 @@ inline rocksdb::Options SmallEngine() {
 
 class TestDb {
  public:
-  TestDb() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-monitors-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TestDb() {
-    Close();
-    std::filesystem::remove_all(path_);
-  }
+  ~TestDb() { Close(); }
 
   void Open(const rocksdb::Options& options, const std::vector<std::string>& more_families = {}) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, options}};
@@ -53,7 +46,7 @@ class TestDb {
   }
   void Open(const rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
     OpenedRocksDb opened{};
-    const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles_, &opened);
+    const rocksdb::Status status = rocksdb::DB::Open(options, path(), families, &handles_, &opened);
     ASSERT_TRUE(status.ok()) << status.ToString();
     db_ = OwnerOf(&opened);
   }
@@ -79,12 +72,26 @@ class TestDb {
     ASSERT_TRUE(db_->Flush({}, handles_[family]).ok());
   }
 
+  // Returns the names of all tables.
+  std::vector<std::string> Tables() {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    std::vector<std::string> names;
+    for (const rocksdb::LiveFileMetaData& file : files) names.push_back(file.name);
+    return names;
+  }
+  // Waits until the family has one file in L0. A flush, which runs in the background, makes it.
+  void AwaitFileInL0(size_t family) {
+    std::string files;
+    while (files != "1") ASSERT_TRUE(db_->GetProperty(handles_[family], "rocksdb.num-files-at-level0", &files));
+  }
+
   rocksdb::DB* db() { return db_.get(); }
   const std::vector<rocksdb::ColumnFamilyHandle*>& handles() const { return handles_; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return directory_.path(); }
 
  private:
-  std::string path_;
+  TempDirectory directory_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::mt19937_64 random_{7};

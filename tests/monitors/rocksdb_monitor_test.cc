@@ -150,11 +150,7 @@ TEST_F(RocksDbMonitorTest, FilesThatAreMergedWithinL0AreNoDrain) {
     Sense(monitor, seconds(1));
   }
   const double before = Sense(monitor).Find("l0")->level;
-  std::vector<rocksdb::LiveFileMetaData> live;
-  test_.db()->GetLiveFilesMetaData(&live);
-  std::vector<std::string> names;
-  for (const rocksdb::LiveFileMetaData& file : live) names.push_back(file.name);
-  ASSERT_TRUE(test_.db()->CompactFiles({}, names, 0).ok());
+  ASSERT_TRUE(test_.db()->CompactFiles({}, test_.Tables(), 0).ok());
   for (int samples = 0; samples < 20; ++samples) EXPECT_LE(Sense(monitor).Find("l0")->level, before) << samples;
   EXPECT_EQ(monitor.Details().l0_files, 1u);
   const double full_files = 8 * 180.0 / 256;
@@ -405,11 +401,8 @@ TEST_F(RocksDbMonitorTest, ForceFlushFlushesAllColumnFamilies) {
   test_.Write(10'000, 1);
   monitor.ForceFlush();
   Sense(monitor);
-  for (auto* handle : test_.handles()) {
-    // The flush runs in the background; without it this loop never ends.
-    std::string files;
-    while (files != "1") ASSERT_TRUE(test_.db()->GetProperty(handle, "rocksdb.num-files-at-level0", &files));
-  }
+  test_.AwaitFileInL0(0);
+  test_.AwaitFileInL0(1);
 }
 
 TEST_F(RocksDbMonitorTest, ADetachedMonitorLeavesTheDatabaseAlone) {

@@ -104,16 +104,11 @@ TEST(PrepareRocksDb, CompactionsYieldTheProcessorAndTheProgramsThreadsDoNot) {
   TestDb test;
   test.Open(options);
   for (int n = 0; n < 2; ++n) test.WriteFile();
-  std::vector<rocksdb::LiveFileMetaData> files;
-  test.db()->GetLiveFilesMetaData(&files);
-  std::vector<std::string> names;
-  for (const auto& file : files) names.push_back(file.name);
-  ASSERT_TRUE(test.db()->CompactFiles({}, names, 1).ok()) << "in this thread";
+  ASSERT_TRUE(test.db()->CompactFiles({}, test.Tables(), 1).ok()) << "in this thread";
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own);
   for (int n = 0; n < 2; ++n) test.WriteFile();
   ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok()) << "in one of RocksDB's";
-  const std::vector<int> nice = NiceOfCompactors();
-  EXPECT_NE(std::find(nice.begin(), nice.end(), std::max(own, RocksDbListener::kCompactionNice)), nice.end());
+  EXPECT_GT(std::ranges::count(NiceOfCompactors(), std::max(own, RocksDbListener::kCompactionNice)), 0);
 }
 
 TEST(PrepareRocksDb, AProgramMayLetCompactionsYieldFurther) {
@@ -125,8 +120,7 @@ TEST(PrepareRocksDb, AProgramMayLetCompactionsYieldFurther) {
   test.Open(options);
   test.WriteFile();
   ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok());
-  const std::vector<int> nice = NiceOfCompactors();
-  EXPECT_NE(std::find(nice.begin(), nice.end(), 19), nice.end());
+  EXPECT_GT(std::ranges::count(NiceOfCompactors(), 19), 0);
 }
 
 TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
@@ -213,7 +207,7 @@ TEST(PrepareRocksDb, RespectsThatAProgramWantsNoCache) {
   EXPECT_FALSE(options.write_buffer_manager->cost_to_cache());
 }
 
-TEST(PrepareRocksDb, ATargetThatCannotHoldTheCachesLeavesTheOptionsAlone) {
+TEST(PrepareRocksDb, ATargetTooSmallForTheCachesChangesNoOption) {
   rocksdb::Options options;
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(100 * kMiB, &options);
   ASSERT_FALSE(prepared.ok());

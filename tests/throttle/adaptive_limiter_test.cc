@@ -102,12 +102,7 @@ TEST_F(LimiterTest, ABatchOfCheapReadsIsNoScan) {
 
 TEST_F(LimiterTest, ALongPauseBetweenTicksIsNotTakenForASecond) {
   AdaptiveLimiter& limiter = Build();
-  monitor_.Say([](LoadSample* sample) {
-    Signal signal = Engine("l0", 0.9);
-    signal.drain_bytes_per_second = 0;
-    sample->Add(signal);
-    return Status();
-  });
+  Say(OfUnknownDrain("l0", 0.9));
   Tick();
   limiter.Stop();  // opens the gates
   (void)Write(100'000'000);
@@ -145,7 +140,7 @@ TEST_F(LimiterTest, EmergencyHasHysteresisAndNeedsNoTraffic) {
   }
 }
 
-TEST_F(LimiterTest, InAnEmergencyBulkIsHeldScansAreRefusedAndCheapWorkGoesOn) {
+TEST_F(LimiterTest, AnEmergencyHoldsBulkAndRefusesScansAndNothingElse) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 1.5);
   Tick();
@@ -181,11 +176,7 @@ TEST_F(LimiterTest, TheViewShowsTheFloorOfAnEmergencyThatLasts) {
 // By then all memory that can be given back was given back; waiting longer frees nothing.
 TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
   AdaptiveLimiter& limiter = Build();
-  monitor_.Say([](LoadSample* sample) {
-    sample->Add(Engine("memory", 1.5));
-    sample->memory_pressure = 1.5;
-    return Status();
-  });
+  Say(Engine("memory", 1.5), 1.5);
   Ticks(95);
   Admission bulk = Write(1000, WorkClass::kBulk);
   ASSERT_TRUE(bulk.waiting());
@@ -193,10 +184,7 @@ TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
   EXPECT_EQ(bulk.Poll(), State::kAdmitted);
   EXPECT_TRUE(limiter.View().emergency);
   EXPECT_EQ(limiter.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
-  uint64_t passed = 0;
-  for (int n = 0; n < 1000; ++n)
-    if (Write(10'000, WorkClass::kBulk).admitted()) passed += 10'000;
-  EXPECT_LE(passed, 1'000'000U) << "a twentieth of 10 MB/s";
+  EXPECT_LE(PassedOfBulk(), 1'000'000U) << "a twentieth of 10 MB/s";
   Say(0.1, 0.5);
   Tick();
   Say(0.1, 1.5);
@@ -209,10 +197,7 @@ TEST_F(LimiterTest, ShrinksTheCacheWhenMemoryHoldsBulkWorkBack) {
   Say(0.1, 0.80);
   Ticks(100);
   EXPECT_EQ(monitor_.cache_share(), 1) << "nobody brings bulk work";
-  for (int n = 0; n < 100; ++n) {
-    (void)Write(1000, WorkClass::kBulk);
-    Tick();
-  }
+  TicksWithBulkWork(100);
   EXPECT_EQ(monitor_.cache_share(), 0.25);
   Say(0.1, 0.5);
   Ticks(1000);
@@ -225,23 +210,14 @@ TEST_F(LimiterTest, ALowSetpointDoesNotTakeTheCache) {
   settings.bulk.setpoint = 0.05;
   Build(settings);
   Say(0.1, 0.69);
-  for (int n = 0; n < 100; ++n) {
-    (void)Write(1000, WorkClass::kBulk);
-    Tick();
-  }
+  TicksWithBulkWork(100);
   EXPECT_EQ(monitor_.cache_share(), 1);
 }
 
 // A large batch that waits for its turn counts as incoming work, although nothing was admitted for a while.
 TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
   Build();
-  monitor_.Say([](LoadSample* sample) {
-    Signal memory = Engine("memory", 0.73);
-    memory.drain_bytes_per_second = 0;
-    sample->Add(memory);
-    sample->memory_pressure = 0.73;
-    return Status();
-  });
+  Say(OfUnknownDrain("memory", 0.73), 0.73);
   Ticks(20);
   const Admission batch = Write(1 << 20, WorkClass::kBulk);
   const Admission next = Write(1 << 20, WorkClass::kBulk);
@@ -290,21 +266,14 @@ TEST_F(LimiterTest, AnEmergencyThatNoLawSeesLeavesBulkItsFloor) {
     say(0.9);
     Ticks(200);
     ASSERT_TRUE(limiter_->View().emergency);
-    uint64_t passed = 0;
-    for (int n = 0; n < 1000; ++n)
-      if (Write(10'000, WorkClass::kBulk).admitted()) passed += 10'000;
-    EXPECT_LE(passed, 1'000'000U) << weighted;
+    EXPECT_LE(PassedOfBulk(), 1'000'000U) << weighted;
   }
 }
 
 TEST_F(LimiterTest, AnEmergencyAlwaysAdmitsCheapReads) {
   for (double own : {0.0, 0.5, 3.0}) {
     Build();
-    monitor_.Say([=](LoadSample* sample) {
-      sample->Add(Own(own));
-      sample->memory_pressure = 1.5;
-      return Status();
-    });
+    Say(Own(own), 1.5);
     Ticks(5);
     std::vector<Admission> reads;
     for (int n = 0; n < 100; ++n) reads.push_back(Read(1000));
@@ -353,10 +322,7 @@ TEST_F(LimiterTest, FewerScansRunAtOnceAsPressureGrows) {
   AdaptiveLimiter& limiter = Build();
   int64_t last = 9;
   for (double level : {0.9, 1.0, 1.2, 1.6}) {
-    monitor_.Say([=](LoadSample* sample) {
-      sample->Add(ForReads("memory", level));
-      return Status();
-    });
+    Say(ForReads("memory", level));
     Ticks(5);
     const int64_t now = limiter.View().scans_at_once;
     EXPECT_GE(now, 1);
@@ -375,19 +341,13 @@ TEST_F(LimiterTest, FewerScansRunAtOnceAsPressureGrows) {
 
 TEST_F(LimiterTest, OwnMemoryLimitsAllReadsAndOnlyWhileItIsHigh) {
   Build();
-  const auto say = [&](double own) {
-    monitor_.Say([=](LoadSample* sample) {
-      sample->Add(Own(own));
-      return Status();
-    });
-  };
-  say(3.0);
+  Say(Own(3.0));
   Ticks(5);
   const Admission one = Read(10);
   Admission two = Read(10);
   EXPECT_TRUE(one.admitted());
   EXPECT_TRUE(two.waiting());
-  say(0.2);
+  Say(Own(0.2));
   Ticks(100);
   EXPECT_TRUE(Read(10).admitted());
   EXPECT_NE(two.Poll(), State::kWaiting);

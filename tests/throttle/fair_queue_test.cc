@@ -117,7 +117,7 @@ struct Owned {
   }
 };
 
-TEST(FairQueue, HasNobodysTurnWhenEmpty) {
+TEST(FairQueue, HasNoTurnWhenEmpty) {
   FairQueue queue;
   EXPECT_EQ(queue.Front(), nullptr);
   EXPECT_TRUE(queue.empty());

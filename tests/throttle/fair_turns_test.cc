@@ -101,7 +101,7 @@ TEST(FairTurns, LittleGoesBeforeMuchAndEqualsInTheOrderOfAsking) {
   EXPECT_EQ(server.ServeAll(), "612345");
 }
 
-TEST(FairTurns, OneThatAsksForLittleIsServedAsMuchAsOneThatAsksForMuch) {
+TEST(FairTurns, SmallAndLargeRequestsGetEqualPartsOfTheWork) {
   Server server;
   for (int n = 0; n < 10; ++n) server.Ask(1, 4);
   for (int n = 0; n < 40; ++n) server.Ask(2, 1);
@@ -118,7 +118,7 @@ TEST(FairTurns, ATurnIsChargedItsActualCostNotTheAskedOne) {
 }
 
 // Otherwise a line that asks for one thing at a time would always be first.
-TEST(FairTurns, OneThatWasAwayIsAsFarAsItWas) {
+TEST(FairTurns, ALineThatWasAwayKeepsItsPlace) {
   Server server;
   server.Ask(1, 40);
   for (int n = 0; n < 9; ++n) server.Ask(2, 10);

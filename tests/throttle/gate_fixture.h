@@ -70,6 +70,13 @@ class GateFixture : public testing::Test {
     return most;
   }
 
+  // Asks for the same again and again. Returns all answers.
+  std::vector<Admission> Ask(int times, uint64_t bytes, Party party) {
+    std::vector<Admission> asked;
+    for (int n = 0; n < times; ++n) asked.push_back(gate_.Admit({bytes}, party));
+    return asked;
+  }
+
   double Passed(WorkClass c) const { return static_cast<double>(gate_.Admitted(c).bytes); }
 
   ManualClock clock_{TimePoint{hours(1)}};
@@ -78,10 +85,13 @@ class GateFixture : public testing::Test {
   AnyGate gate_{clock_, [this](TimePoint when) { wakes_.push_back(when); }};
 };
 
-using WriteGateTest = GateFixture<WriteGate>;
-using ScanGateTest = GateFixture<ScanGate>;
+class ScanGateTest : public GateFixture<ScanGate> {
+ protected:
+  Admission Scan(Party party = Interactive()) { return gate_.Admit({5000}, party); }
+  Admission CheapRead(Party party = Interactive()) { return gate_.Admit({999}, party); }
+};
 
-class GateWaitTest : public WriteGateTest {
+class WriteGateTest : public GateFixture<WriteGate> {
  protected:
   // Uses up the tokens, so that every further request has to wait.
   void Exhaust(const WriteLimits& limits = Pacing()) {
@@ -90,5 +100,7 @@ class GateWaitTest : public WriteGateTest {
     gate_.TakePressed(WorkClass::kInteractive);
   }
 };
+
+using GateWaitTest = WriteGateTest;
 
 }  // namespace weir

@@ -97,7 +97,7 @@ TEST_F(GateTellingTest, ACallbackThatRunsInPollMayDestroyTheAdmission) {
 }
 
 // The cancelled request makes room for the other one.
-TEST_F(GateTellingTest, ACallbackThatRunsInCancelMayDestroyTheCancelledAdmission) {
+TEST_F(GateTellingTest, ACallbackInCancelMayDestroyTheCancelledAdmission) {
   Exhaust();
   const uint64_t before = gate_.Stats().cancelled;
   auto cancelled = std::make_unique<Admission>(gate_.Admit({1000}, Interactive(1)));
@@ -113,12 +113,12 @@ TEST_F(GateTellingTest, ACallbackThatRunsInCancelMayDestroyTheCancelledAdmission
 // Each ends its permit, so that the next has its turn. If they called each other, the stack would grow with the queue.
 TEST_F(ScanGateTellingTest, AChainOfTurnsDoesNotGrowTheStack) {
   gate_.SetLimits(Slots(1));
-  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  std::optional<Admission> holder = Scan();
   std::vector<std::optional<Admission>> waiting(9000);
   size_t told = 0;
   char* outermost = nullptr;
   for (std::optional<Admission>& admission : waiting) {
-    admission.emplace(gate_.Admit({5000}, Interactive()));
+    admission.emplace(Scan());
     ASSERT_TRUE(admission->waiting());
     admission->OnSettled([&] {
       char here = 0;
@@ -187,8 +187,8 @@ TEST_F(GateTellingTest, CancelNotifiesASettledWaiterAndDestructionForgetsIt) {
 // The callback may use anything that lives as long as the admission.
 TEST_F(ScanGateTellingTest, DestructionWaitsForARunningCallback) {
   gate_.SetLimits(Slots(1));
-  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
-  std::optional<Admission> waiting = gate_.Admit({5000}, Interactive());
+  std::optional<Admission> holder = Scan();
+  std::optional<Admission> waiting = Scan();
   std::latch begun(1);
   std::atomic<bool> returned = false;
   waiting->OnSettled([&] {

@@ -15,8 +15,7 @@ using State = Admission::State;
 
 TEST_F(GateWaitTest, IsRefusedAtOnceWhenTheTurnCannotComeInTime) {
   Exhaust();
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 100; ++n) waiting.push_back(gate_.Admit({10'000}, Interactive()));
+  std::vector<Admission> waiting = Ask(100, 10'000, Interactive());
   const Admission late = gate_.Admit({10'000}, Interactive());
   ASSERT_TRUE(late.refused());
   EXPECT_EQ(late.reason(), "l0");
@@ -27,8 +26,7 @@ TEST_F(GateWaitTest, IsRefusedAtOnceWhenTheTurnCannotComeInTime) {
 
 TEST_F(GateWaitTest, TheLongestWaitEndsInARefusalWithReasonAndTime) {
   Exhaust();
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 90; ++n) waiting.push_back(gate_.Admit({10'000}, Interactive()));
+  std::vector<Admission> waiting = Ask(90, 10'000, Interactive());
   WriteLimits slower = Pacing(1e5);
   slower[WorkClass::kInteractive].reason = "memtables";
   gate_.SetLimits(slower);

@@ -25,6 +25,11 @@ class LimiterTest : public testing::Test {
             .dead_time = std::chrono::seconds(1),
             .drain_bytes_per_second = 10e6};
   }
+  static Signal OfUnknownDrain(std::string_view name, double level) {
+    Signal signal = Engine(name, level);
+    signal.drain_bytes_per_second = 0;
+    return signal;
+  }
   static Signal ForReads(std::string_view name, double level) {
     return {.name = name, .level = level, .acts_on_writes = false, .acts_on_reads = true};
   }
@@ -52,12 +57,17 @@ class LimiterTest : public testing::Test {
   }
 
   // Sets the engine's signals from now on.
-  void Say(double level, double memory_pressure = 0) {
+  void Say(double level, double memory_pressure = 0) { Say(Engine("l0", level), memory_pressure); }
+  void Say(const Signal& signal, double memory_pressure = 0) {
     monitor_.Say([=](LoadSample* sample) {
-      sample->Add(Engine("l0", level));
+      sample->Add(signal);
       sample->memory_pressure = memory_pressure;
       return Status();
     });
+  }
+  // From now on the engine cannot be read.
+  void LoseSensor() {
+    monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
   }
 
   Admission Write(uint64_t bytes, WorkClass c = WorkClass::kInteractive) {
@@ -67,6 +77,20 @@ class LimiterTest : public testing::Test {
     return limiter_->Admit(Operation::kRead, {bytes}, {.id = 1, .work_class = c});
   }
 
+  // Lets bulk work ask for a little in each of these ticks.
+  void TicksWithBulkWork(int n) {
+    while (n-- > 0) {
+      (void)Write(1000, WorkClass::kBulk);
+      Tick();
+    }
+  }
+  // Returns how many of 10 MB of bulk work pass at this moment.
+  uint64_t PassedOfBulk() {
+    uint64_t passed = 0;
+    for (int n = 0; n < 1000; ++n)
+      if (Write(10'000, WorkClass::kBulk).admitted()) passed += 10'000;
+    return passed;
+  }
   // Returns true if bulk work has no limit: tries two writes that together are larger than any limit admits at once.
   bool BulkPasses() {
     return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted();

@@ -46,7 +46,7 @@ TEST_F(LimiterTest, AfterStopTheViewSaysStoppedThoughTheSensorIsLost) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);
   Tick();
-  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  LoseSensor();
   Ticks(25);
   ASSERT_TRUE(limiter.View().sensor_lost);
   limiter.Stop();
@@ -60,7 +60,7 @@ TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
   Say(0.95);
   Tick();
   ASSERT_LT(limiter.View()[WorkClass::kInteractive].bytes_per_second, 1e6);
-  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  LoseSensor();
   Ticks(25);
   ASSERT_TRUE(limiter.View().sensor_lost);
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1e6);
@@ -69,10 +69,7 @@ TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
 // An engine behind a network does not report its drain, and while it is at rest the drain cannot be observed.
 TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsTheRecentRate) {
   AdaptiveLimiter& limiter = Build();
-  monitor_.Say([](LoadSample* sample) {
-    sample->Add({.name = "wal", .level = 0.1, .bytes_per_level = 40e6, .dead_time = std::chrono::seconds(1)});
-    return Status();
-  });
+  Say(OfUnknownDrain("wal", 0.1));
   const auto write = [&](uint64_t bytes) {
     uint64_t admitted = 0;
     for (int tick = 0; tick < 100; ++tick) {
@@ -82,7 +79,7 @@ TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsTheRecentRate) {
     return admitted;
   };
   EXPECT_EQ(write(500'000), 100U);
-  monitor_.Say([](LoadSample*) { return Status::Error("no answer in time"); });
+  LoseSensor();
   EXPECT_EQ(write(300'000), 100U) << "less than before, with or without the sensor";
   EXPECT_TRUE(limiter.View().sensor_lost);
 }
@@ -112,14 +109,11 @@ class LimiterOfAProcessTest : public LimiterTest {
       return Status();
     });
   }
-  void Lose() {
-    monitor_.Say([](LoadSample*) { return Status::Error("its figures cannot be read"); });
-  }
 };
 
 TEST_F(LimiterOfAProcessTest, HoldsInAnEmergencyAlthoughTheEngineWasNeverRead) {
   AdaptiveLimiter& limiter = Build();
-  Lose();
+  LoseSensor();
   Feel(0.3);
   Ticks(5);
   EXPECT_TRUE(limiter.View().sensor_lost);
@@ -145,7 +139,7 @@ TEST_F(LimiterOfAProcessTest, TheLowerOfTheHeldAndTheFeltLimitApplies) {
   Say(0.85);
   Feel(0.3);
   Ticks(2);
-  Lose();
+  LoseSensor();
   Ticks(25);
   ASSERT_TRUE(limiter.View().sensor_lost);
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
@@ -169,7 +163,7 @@ TEST_F(LimiterOfAProcessTest, OpensBySettingAllTheSame) {
   LimiterSettings settings;
   settings.on_sensor_loss = SensorLoss::kOpen;
   AdaptiveLimiter& limiter = Build(settings);
-  Lose();
+  LoseSensor();
   Feel(1.5);
   Ticks(2);
   EXPECT_FALSE(limiter.View().emergency);
@@ -180,11 +174,7 @@ TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);
   Tick();
-  monitor_.Say([](LoadSample* sample) {
-    sample->Add(Engine("l0", kNan));
-    sample->memory_pressure = kNan;
-    return Status();
-  });
+  Say(kNan, kNan);
   Ticks(50);
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
   EXPECT_FALSE(limiter.View().emergency);
@@ -211,22 +201,14 @@ TEST_F(LimiterTest, BytesPassedWithoutTheSensorAreNoDemandOfTheNextTick) {
   LimiterSettings settings;
   settings.on_sensor_loss = SensorLoss::kOpen;
   AdaptiveLimiter& limiter = Build(settings);
-  const auto say = [&](double level) {
-    monitor_.Say([=](LoadSample* sample) {
-      Signal signal = Engine("l0", level);
-      signal.drain_bytes_per_second = 0;  // the drain is found by balance
-      sample->Add(signal);
-      return Status();
-    });
-  };
-  say(0.9);
+  Say(OfUnknownDrain("l0", 0.9));  // the drain is found by balance
   Tick();
   for (int n = 0; n < 100; ++n) {
     (void)Write(1'000'000);  // 10 MB/s for ten seconds
     TickUnsampled();
   }
   ASSERT_TRUE(limiter.View().sensor_lost);
-  say(0.9);
+  Say(OfUnknownDrain("l0", 0.9));
   Tick();
   EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 10e6);
 }
@@ -267,7 +249,7 @@ TEST_F(LimiterTest, ALostSensorEndsAnEmergencyAtNineTenthsOfTheDrain) {
   Admission bulk = Write(1000, WorkClass::kBulk);
   ASSERT_TRUE(bulk.waiting());
   ASSERT_TRUE(Read(kScan).refused());
-  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  LoseSensor();
   Ticks(25);
   const LimiterView view = limiter.View();
   ASSERT_TRUE(view.sensor_lost);
@@ -284,7 +266,7 @@ TEST_F(LimiterTest, ALostSensorEndsAnEmergencyAtNineTenthsOfTheDrain) {
   EXPECT_TRUE(limiter.View().emergency) << "the sensor is back and sees it";
 }
 
-TEST_F(LimiterTest, AnEmergencyWithoutADrainToGoByOpensWithTheSensorsLoss) {
+TEST_F(LimiterTest, ALostSensorOpensAnEmergencyOfUnknownDrain) {
   AdaptiveLimiter& limiter = Build();
   monitor_.Say([](LoadSample* sample) {
     sample->memory_pressure = 1.5;

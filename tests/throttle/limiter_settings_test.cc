@@ -54,7 +54,7 @@ TEST(LimiterSettings, TheTableShowsTheGainsOfBulkAndTheirSource) {
   EXPECT_EQ(s.bulk.gains, (PidGains{.kp = 2, .ki = 0.15, .kd = 0.5}));
 }
 
-TEST(LimiterSettings, OnlyALimiterThatNeverOpensTakesThePlaceOfTheEnginesBrakes) {
+TEST(LimiterSettings, OnlyALimiterThatNeverOpensReplacesTheEnginesBrakes) {
   EXPECT_TRUE(LimiterSettings().ReplacesBrakes());
   EXPECT_FALSE(LimiterSettings{.enabled = false}.ReplacesBrakes());
   EXPECT_FALSE(LimiterSettings{.on_sensor_loss = SensorLoss::kOpen}.ReplacesBrakes());

@@ -66,7 +66,7 @@ TEST_F(MemoryBuybackTest, FlushesAndPurgesEveryTenSecondsAtMost) {
   EXPECT_EQ(flushes_, 3);
 }
 
-TEST_F(MemoryBuybackTest, BelowTheTargetOnceAMinute) {
+TEST_F(MemoryBuybackTest, FlushesOnceAMinuteBelowTheTarget) {
   Hold(0.9, 59);
   EXPECT_EQ(flushes_, 1);
   Hold(0.9, 60);

@@ -197,7 +197,7 @@ TEST(PidController, BeforeItHasMeasuredANewSetpointHoldsAtOnce) {
   EXPECT_DOUBLE_EQ(pid.Update(0.9, kTick), 0.6);
 }
 
-TEST(PidController, TheDerivativeOfARampIsItsSlopeOnceTheFilterHasSettled) {
+TEST(PidController, TheDerivativeOfALongRampIsItsSlope) {
   PidSettings settings = Plain({.kp = 0, .ki = 0, .kd = 0.5});
   settings.output_min = -10;
   PidController pid(settings);

@@ -30,6 +30,12 @@ Signal Engine(std::string_view name, double level) {
           .drain_bytes_per_second = 10 * kMb};
 }
 
+Signal OfUnknownDrain(std::string_view name, double level) {
+  Signal signal = Engine(name, level);
+  signal.drain_bytes_per_second = 0;
+  return signal;
+}
+
 LoadSample Sample(const std::vector<Signal>& signals, double memory_pressure = 0) {
   LoadSample sample;
   sample.time = TimePoint{seconds(1)};
@@ -114,7 +120,7 @@ TEST(RateLaw, TheGeometrySetsTheStrengthOfTheAnswer) {
 }
 
 // Waiting does not empty a cache, so a low setpoint for the engine must not hold the memory down.
-TEST(RateLaw, ASignalIsHeldAtItsLeastSetpointIfTheCommonOneIsLower) {
+TEST(RateLaw, ALowSetpointLeavesASignalAtItsLeastSetpoint) {
   Signal memory = Engine("memory", 0.5);
   memory.least_setpoint = 0.7;
   ControlSettings settings;
@@ -148,11 +154,7 @@ TEST(RateLaw, WithoutGainsItIsOff) {
 
 // Such a loop takes the inflow for the drain, so without P the limit could only go down.
 TEST(RateLaw, WithoutPAnUnknownDrainMakesNoLimitBelowTheSetpoint) {
-  const auto unknown = [](double level) {
-    Signal signal = Engine("memory", level);
-    signal.drain_bytes_per_second = 0;
-    return signal;
-  };
+  const auto unknown = [](double level) { return OfUnknownDrain("memory", level); };
   for (const double ki : {0.0, 0.1}) {
     for (const double level : {0.1, 0.4, 0.79}) {
       RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0, .ki = ki, .kd = 0.05});
@@ -166,7 +168,7 @@ TEST(RateLaw, WithoutPAnUnknownDrainMakesNoLimitBelowTheSetpoint) {
 
 // The plant itself: 40 MB of room, drained at 10 MB/s, fed at the limit. The drain is either reported or found by
 // balance.
-TEST(RateLaw, HoldsAnIntegratorAtTheSetpointWhetherOrNotItsDrainIsKnown) {
+TEST(RateLaw, HoldsAnIntegratorOfAnyToldDrainAtTheSetpoint) {
   for (double told : {10 * kMb, 5 * kMb, 20 * kMb, 0.0}) {
     RateLaw law = MakeLaw();
     double level = 0.5;
@@ -188,10 +190,8 @@ TEST(RateLaw, HoldsAnIntegratorAtTheSetpointWhetherOrNotItsDrainIsKnown) {
 TEST(RateLaw, TheLimitHasAFloor) {
   RateLaw law = MakeLaw();
   EXPECT_NEAR(Repeat(law, Sample({Engine("l0", 50)}), kPressing, seconds(60)).bytes_per_second, 0.05 * 10 * kMb, 1);
-  Signal unknown = Engine("l0", 50);
-  unknown.drain_bytes_per_second = 0;
   RateLaw other = MakeLaw();
-  EXPECT_EQ(Repeat(other, Sample({unknown}), kIdle, seconds(60)).bytes_per_second, kLowestLimit);
+  EXPECT_EQ(Repeat(other, Sample({OfUnknownDrain("l0", 50)}), kIdle, seconds(60)).bytes_per_second, kLowestLimit);
 }
 
 TEST(RateLaw, DemandBelowTheLimitDoesNotRaiseIt) {
@@ -207,7 +207,7 @@ TEST(RateLaw, DemandBelowTheLimitDoesNotRaiseIt) {
   EXPECT_LT(law.State().i, before) << "pressed against, the limit rises";
 }
 
-TEST(RateLaw, ALoopThatTakesOverHasStoredNothingFromBeforeItsTurn) {
+TEST(RateLaw, ALoopThatTakesOverHasStoredNoIntegral) {
   RateLaw law = MakeLaw();
   // l0 limits for half a minute; memtables are far below the setpoint, where their own loop would let more in.
   const RateDecision before =
@@ -264,8 +264,7 @@ TEST(RateLaw, ALevelThatIsNoNumberIsIgnored) {
 }
 
 TEST(RateLaw, AnAbsurdLevelIsForgottenOnceItIsOver) {
-  Signal signal = Engine("l0", 0.9);
-  signal.drain_bytes_per_second = 0;
+  Signal signal = OfUnknownDrain("l0", 0.9);
   RateLaw law = MakeLaw();
   Repeat(law, Sample({signal}), kPressing, seconds(20));
   signal.level = 1e308;
@@ -300,8 +299,7 @@ TEST(RateLaw, ASignalWithoutGeometryOrForReadsOnlyDoesNotAct) {
 }
 
 TEST(RateLaw, ASignalThatAppearsHighIsNoMovement) {
-  Signal signal = Engine("l0", 0.75);
-  signal.drain_bytes_per_second = 0;
+  const Signal signal = OfUnknownDrain("l0", 0.75);
   RateLaw law = MakeLaw();
   Repeat(law, Sample({}), kPressing, seconds(1));
   const RateDecision decision = Repeat(law, Sample({signal}), kPressing, seconds(8));
@@ -386,11 +384,7 @@ TEST(RateLaw, WeightedWithoutAMemoryFigureDoesNotAct) {
 
 // The drain of a log that only grows until the next checkpoint is unknown.
 TEST(RateLaw, TheHeldLimitOfAnUnknownDrainIsTheLastOrRecentRate) {
-  const auto unknown = [](double level) {
-    Signal signal = Engine("wal", level);
-    signal.drain_bytes_per_second = 0;
-    return Sample({signal});
-  };
+  const auto unknown = [](double level) { return Sample({OfUnknownDrain("wal", level)}); };
   RateLaw idle = MakeLaw();
   for (const double level : {0.1, 0.6}) {
     const double limit = Repeat(idle, unknown(level), kIdle, seconds(60)).bytes_per_second;

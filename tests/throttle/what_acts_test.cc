@@ -60,10 +60,7 @@ class WhatActsTest : public LimiterTest {
   // there is.
   LimiterView ViewOf(const Signal& signal) {
     Build();
-    monitor_.Say([signal](LoadSample* sample) {
-      sample->Add(signal);
-      return Status();
-    });
+    Say(signal);
     for (int tick = 0; tick < 30; ++tick) {
       for (const WorkClass c : kClasses) {
         (void)Write(10 * kMb, c);

@@ -52,8 +52,7 @@ TEST_F(WriteGateTest, ManyThreadsTogetherPassNoMoreOfAnOpenGateThanOne) {
 }
 
 TEST_F(WriteGateTest, ANewcomerDoesNotOvertakeAWaiter) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+  Exhaust();
   Admission large = gate_.Admit({50'000}, Interactive());
   ASSERT_TRUE(large.waiting());
   clock_.Advance(milliseconds(20));  // 20 kB have come in, for which the first in line waits
@@ -101,8 +100,7 @@ TEST_F(WriteGateTest, ClosingGivesInteractiveItsBurstAndBulkNothing) {
 }
 
 TEST_F(WriteGateTest, PacesAClosedLoopAtItsRate) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+  Exhaust();
   const double before = Passed(WorkClass::kInteractive);
   for (int n = 0; n < 5000; ++n) {
     Admission admission = gate_.Admit({1000}, Interactive());
@@ -117,8 +115,7 @@ TEST_F(WriteGateTest, PacesAClosedLoopAtItsRate) {
 }
 
 TEST_F(WriteGateTest, NoWaitHasAMinimum) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+  Exhaust();
   const Admission admission = gate_.Admit({100}, Interactive());
   ASSERT_TRUE(admission.waiting());
   EXPECT_EQ(admission.wait_until() - clock_.Now(), microseconds(100));
@@ -153,7 +150,7 @@ TEST_F(WriteGateTest, BulkKeepsItsFloorWhileInteractiveTakesEverything) {
   EXPECT_LE(longest_gap_s, 0.1);
 }
 
-TEST_F(WriteGateTest, TheFloorIsThereWhenInteractiveComesAfterALongBulkRun) {
+TEST_F(WriteGateTest, BulkKeepsItsFloorAfterALongBulkRunToo) {
   gate_.SetLimits(Pacing(2 * kMillion, kMillion, /*burst=*/kMillion));
   for (int tick = 0; tick < 10'000; ++tick) {
     Run(milliseconds(1));
@@ -161,8 +158,7 @@ TEST_F(WriteGateTest, TheFloorIsThereWhenInteractiveComesAfterALongBulkRun) {
   }
   Run(milliseconds(100));
   AdmittedNow(Interactive(), 1000);
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 100; ++n) waiting.push_back(gate_.Admit({1000}, Bulk()));
+  std::vector<Admission> waiting = Ask(100, 1000, Bulk());
   for (int tick = 0; tick < 1000; ++tick) {
     Run(milliseconds(1));
     AdmittedNow(Interactive(), 1000);
@@ -191,8 +187,7 @@ TEST_F(WriteGateTest, BulkPaysForInteractiveNotMuchLongerThanASecond) {
 
 TEST_F(WriteGateTest, ABulkRequestLargerThanTheBurstIsPaidInFull) {
   gate_.SetLimits(Pacing());
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 5; ++n) waiting.push_back(gate_.Admit({10'000'000}, Bulk()));
+  std::vector<Admission> waiting = Ask(5, 10'000'000, Bulk());
   Run(seconds(25));
   // The first passes after the burst's 0.1 s, then one every 10 s.
   EXPECT_LE(Passed(WorkClass::kBulk), 3e7);
@@ -212,8 +207,7 @@ TEST_F(WriteGateTest, InteractiveNeverWaitsBehindBulk) {
 
 TEST_F(WriteGateTest, AFlooderWaitsBehindItself) {
   gate_.SetLimits(Pacing(kMillion, kMillion, 1e4));
-  std::vector<Admission> flood;
-  for (int n = 0; n < 200; ++n) flood.push_back(gate_.Admit({4096}, Interactive(1)));
+  std::vector<Admission> flood = Ask(200, 4096, Interactive(1));
   Admission other = gate_.Admit({4096}, Interactive(2));
   ASSERT_TRUE(other.waiting());
   Run(milliseconds(20));
@@ -231,8 +225,7 @@ TEST_F(WriteGateTest, OpeningGrantsAllThatWait) {
 }
 
 TEST_F(WriteGateTest, AHigherRateWakesAWaiter) {
-  gate_.SetLimits(Pacing(1000));
-  AdmittedNow(Interactive(), 1000);
+  Exhaust(Pacing(1000));
   Admission admission = gate_.Admit({500}, Interactive());
   ASSERT_TRUE(admission.waiting());
   wakes_.clear();
@@ -242,33 +235,27 @@ TEST_F(WriteGateTest, AHigherRateWakesAWaiter) {
 }
 
 TEST_F(WriteGateTest, WakesOnlyForAnEarlierTurn) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 100; ++n) waiting.push_back(gate_.Admit({1000}, Interactive()));
+  Exhaust();
+  std::vector<Admission> waiting = Ask(100, 1000, Interactive());
   EXPECT_EQ(wakes_.size(), 1U);
 }
 
 TEST_F(WriteGateTest, GrantsInAsManyPumpsAsThereAreTurns) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
-  std::vector<Admission> waiting;
-  for (int n = 0; n < 500; ++n) waiting.push_back(gate_.Admit({1000}, Interactive()));
+  Exhaust();
+  std::vector<Admission> waiting = Ask(500, 1000, Interactive());
   Run(seconds(1));
   for (Admission& a : waiting) EXPECT_EQ(a.Poll(), Admission::State::kAdmitted);
   EXPECT_LE(pumps_, 510);
 }
 
 TEST_F(WriteGateTest, AClockThatLeapsGrantsNoMoreThanABurst) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+  Exhaust();
   clock_.Advance(hours(24));
   EXPECT_EQ(AdmittedNow(Interactive(), 1000), 100);
 }
 
 TEST_F(WriteGateTest, AClockThatStepsBackDoesNotStopTheRefill) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+  Exhaust();
   clock_.Advance(-seconds(1800));
   EXPECT_EQ(AdmittedNow(Interactive(), 1000), 0);
   Admission admission = gate_.Admit({1000}, Interactive());
@@ -277,9 +264,8 @@ TEST_F(WriteGateTest, AClockThatStepsBackDoesNotStopTheRefill) {
   EXPECT_GE(admission.waited(), Duration::zero());
 }
 
-TEST_F(WriteGateTest, AWaiterThatOutlivesAStepBackHasNotWaitedANegativeTime) {
-  gate_.SetLimits(Pacing());
-  AdmittedNow(Interactive(), 1000);
+TEST_F(WriteGateTest, AClockThatStepsBackMakesNoWaitNegative) {
+  Exhaust();
   Admission granted = gate_.Admit({1000}, Interactive());
   {
     const Admission cancelled = gate_.Admit({1000}, Interactive());

@@ -79,7 +79,7 @@ TEST(EventMaker, SameRecipeSameEventsAndOtherPurposeOtherIds) {
   EXPECT_TRUE(set.ok()) << set.status().message();  // no id occurs twice
 }
 
-TEST(EventMaker, OneAuthorIsOneAuthor) {
+TEST(EventMaker, MakesNotesOfASingleAuthor) {
   std::set<std::string_view> authors, kinds;
   const EventSet set = SetOf({.purpose = "live", .count = 50, .day = kDay, .one_author = true});
   for (size_t i = 0; i < set.size(); ++i) {

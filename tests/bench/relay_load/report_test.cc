@@ -40,7 +40,7 @@ TEST(Report, MedianOfOddEvenAndNoFigures) {
   EXPECT_TRUE(std::isnan(SpreadOf({}).median));
 }
 
-TEST(Report, TableHasMediansRangesAndTheRatioOfTheSecondToTheFirst) {
+TEST(Report, TableHasMediansRangesAndARatio) {
   const std::string table = ResultTables(Rates("peer", {2000, 1000, 3000}) + Rates("weir", {5000}));
   EXPECT_NE(table.find("| figure | peer | weir | weir : peer |"), std::string::npos) << table;
   EXPECT_NE(table.find("| ingest: rate, events/s | 2000 (1000–3000) | 5000 | 2.50 |"), std::string::npos) << table;

@@ -2,27 +2,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <random>
 
+#include "tests/fixtures/file_size_limit.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Returns the text of a gzip file.
 std::string Gunzip(const std::string& path) {
@@ -40,7 +33,7 @@ std::string Gunzip(const std::string& path) {
 }
 
 std::string Unzstd(const std::string& path, size_t size) {
-  const std::string bytes = Contents(path);
+  const std::string bytes = TextOf(path);
   std::string text(size + 1, '\0');
   const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   const size_t got = ZSTD_decompressDCtx(context.get(), text.data(), text.size(), bytes.data(), bytes.size());
@@ -90,7 +83,7 @@ TEST(Encoder, WritesWhatItsReaderGetsBack) {
       EXPECT_EQ(encoder->bytes_taken(), size);
       const std::string read = name.ends_with(".gz")    ? Gunzip(path)
                                : name.ends_with(".zst") ? Unzstd(path, size)
-                                                        : Contents(path);
+                                                        : TextOf(path);
       EXPECT_TRUE(read == text) << name << " of " << size << " bytes has " << read.size();
       EXPECT_FALSE(std::filesystem::exists(path + ".part"));
     }
@@ -100,27 +93,27 @@ TEST(Encoder, WritesWhatItsReaderGetsBack) {
 TEST(Encoder, LeavesTheFileAsItWasUntilItIsFinished) {
   const TempDirectory directory;
   const std::string path = directory / "a.jsonl";
-  std::ofstream(path) << "before";
-  std::ofstream(path + ".part") << "of a run that was killed";
+  WriteText(path, "before");
+  WriteText(path + ".part", "of a run that was killed");
   {
     const auto encoder = MustCreate(path);
     ASSERT_TRUE(WriteAll(*encoder, Noise(1'000'000), 1000).ok());
-    EXPECT_EQ(Contents(path), "before");
+    EXPECT_EQ(TextOf(path), "before");
     EXPECT_TRUE(std::filesystem::exists(path + ".part"));
   }
-  EXPECT_EQ(Contents(path), "before");
+  EXPECT_EQ(TextOf(path), "before");
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
 TEST(Encoder, FollowsALink) {
   const TempDirectory directory;
-  std::ofstream(directory / "real") << "before";
+  WriteText(directory / "real", "before");
   std::filesystem::create_symlink("real", directory / "link");
   const auto encoder = MustCreate(directory / "link");
   ASSERT_TRUE(encoder->Write("after").ok());
   ASSERT_TRUE(encoder->Finish().ok());
   EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
-  EXPECT_EQ(Contents(directory / "real"), "after");
+  EXPECT_EQ(TextOf(directory / "real"), "after");
 }
 
 TEST(Encoder, LeavesADeviceWhatItIs) {
@@ -138,27 +131,18 @@ TEST(Encoder, TellsThatTheDiskIsFull) {
   EXPECT_FALSE(encoder->reader_gone());
 }
 
-TEST(Encoder, LeavesNothingWhereItCouldNotWriteAll) {
+TEST(Encoder, LeavesNoFileWhenItCannotWriteAll) {
   const TempDirectory directory;
-  struct sigaction ignore {};
-  struct sigaction signal_before {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGXFSZ, &ignore, &signal_before);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
   for (const std::string name : {"a.jsonl", "a.jsonl.gz", "a.jsonl.zst"}) {
-    const rlimit little{1 << 20, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &little);
     Status status;
     {
+      const FileSizeLimit limit(1 << 20);
       const auto encoder = MustCreate(directory / name);
       status = WriteAll(*encoder, Noise(5'000'000), 1000);
       if (status.ok()) status = encoder->Finish();
     }
-    setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(status.message(), "cannot write " + (directory / name) + ".part: File too large");
   }
-  sigaction(SIGXFSZ, &signal_before, nullptr);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
@@ -187,7 +171,7 @@ TEST(Encoder, TellsWhereItCannotWrite) {
 }
 
 // Two encoders at once write to the same name: neither takes the other's half for its whole.
-TEST(Encoder, DoesNotTakeAnotherOnesPartForItsOwn) {
+TEST(Encoder, TwoEncodersDoNotMixTheirParts) {
   const TempDirectory directory;
   const std::string path = directory / "a.jsonl";
   const auto first = MustCreate(path);
@@ -197,7 +181,7 @@ TEST(Encoder, DoesNotTakeAnotherOnesPartForItsOwn) {
   EXPECT_NE(first->Finish().message().find("another program"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(second->Finish().ok());
-  EXPECT_EQ(Contents(path), "second");
+  EXPECT_EQ(TextOf(path), "second");
 }
 
 }  // namespace

@@ -8,10 +8,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "config/clock.h"
@@ -19,17 +17,12 @@
 #include "import/export/exporter.h"
 #include "import/run/import_command.h"
 #include "relay/store/store_compare.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/fixtures/random_nostr.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {
-
-struct Ran {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
 
 class ExportCommandTest : public testing::Test {
  protected:
@@ -51,16 +44,7 @@ class ExportCommandTest : public testing::Test {
 
   Ran Export(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"weir export", "--data-dir", data_dir()});
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Ran run;
-    run.code = ExportCommand(static_cast<int>(argv.size()) - 1, argv.data());
-    run.out = testing::internal::GetCapturedStdout();
-    run.err = testing::internal::GetCapturedStderr();
-    return run;
+    return CallCommand(ExportCommand, std::move(arguments));
   }
 
   // Returns the lines of the wanted events, in this order.
@@ -82,12 +66,6 @@ class ExportCommandTest : public testing::Test {
   TempDirectory directory_;
   std::vector<PlainEvent> events_;
 };
-
-std::string Contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 TEST_F(ExportCommandTest, WritesEverythingToStandardOutput) {
   const Ran run = Export({});
@@ -128,7 +106,7 @@ TEST_F(ExportCommandTest, WritesAFileWhenItIsWhole) {
   const Ran run = Export({"-o", path, "--quiet"});
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.out + run.err, "");
-  EXPECT_EQ(Contents(path), Lines(All));
+  EXPECT_EQ(TextOf(path), Lines(All));
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
@@ -156,7 +134,7 @@ TEST_F(ExportCommandTest, FailsWhereTheOutputCannotBeMade) {
   EXPECT_EQ(run.err, "weir export: cannot write /nowhere/a.jsonl.part: No such file or directory\n");
 }
 
-TEST_F(ExportCommandTest, SaysNothingWhereItsReaderHasGone) {
+TEST_F(ExportCommandTest, IsSilentWhenItsReaderHasGone) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   close(ends[0]);
@@ -173,7 +151,7 @@ TEST_F(ExportCommandTest, SaysNothingWhereItsReaderHasGone) {
   EXPECT_EQ(code, 1);
 }
 
-TEST_F(ExportCommandTest, SaysWhatIsAskedForWrongly) {
+TEST_F(ExportCommandTest, RefusesWrongArgumentsWithAReason) {
   const struct {
     std::vector<std::string> arguments;
     std::string_view error;
@@ -201,16 +179,9 @@ TEST_F(ExportCommandTest, HelpsWithExamples) {
   EXPECT_NE(run.out.find("Examples:"), std::string::npos);
 }
 
-int Call(int (*command)(int, char**), std::vector<std::string> arguments) {
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int code = command(static_cast<int>(argv.size()) - 1, argv.data());
-  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
-  EXPECT_EQ(code, 0) << said;
-  return code;
+void MustRun(int (*command)(int, char**), std::vector<std::string> words) {
+  const Ran ran = CallCommand(command, std::move(words));
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
 // The databases have deletions and replaced events. In the order of arrival: a mark of deletion depends on what came
@@ -242,8 +213,8 @@ TEST(ExportCommand, ExportThenImportIsTheSameDatabase) {
     });
     SaveAll(*open(from), events, now);
     const std::string file = directory / name;
-    Call(ExportCommand, {"weir export", "--data-dir", from, "-o", file});
-    Call(ImportCommand, {"weir import", "--quiet", "--no-verify", "--data-dir", to, file});
+    MustRun(ExportCommand, {"weir export", "--data-dir", from, "-o", file});
+    MustRun(ImportCommand, {"weir import", "--quiet", "--no-verify", "--data-dir", to, file});
     const auto first = open(from);
     const auto second = open(to);
     const Result<CheckReport> report = CompareStores(*first, *second);
@@ -255,12 +226,10 @@ TEST(ExportCommand, ExportThenImportIsTheSameDatabase) {
 
 TEST(ExportCommand, NeedsADatabase) {
   const TempDirectory directory;
-  std::string arguments[] = {"weir export", "--data-dir", directory / "none", "-o", directory / "a.jsonl"};
-  char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(),
-                  arguments[3].data(), arguments[4].data(), nullptr};
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(ExportCommand(5, argv), 2);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find(directory / "none"), std::string::npos);
+  const Ran run =
+      CallCommand(ExportCommand, {"weir export", "--data-dir", directory / "none", "-o", directory / "a.jsonl"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find(directory / "none"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 

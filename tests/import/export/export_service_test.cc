@@ -1,6 +1,11 @@
 // GET /api/export of a real relay, over real sockets.
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "config/text/percent.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/filter.h"
 #include "relay/process/http_error_words.h"
@@ -32,93 +37,85 @@ class ExportServiceTest : public ServiceTest {
   }
 };
 
-std::string Encoded(const std::string& text) {
-  std::ostringstream out;
-  for (const unsigned char c : text) {
-    if (std::isalnum(c) != 0) {
-      out << c;
-    } else {
-      out << '%' << std::hex << std::uppercase << (c >> 4) << (c & 15);
-    }
+struct ExportCase {
+  std::vector<std::string> filters;
+  std::string query;
+  uint64_t since = 0;
+  uint64_t until = UINT64_MAX;
+  std::string order = "arrival";
+};
+
+// Returns those of the events that the case asks for, in its order.
+std::vector<std::string> Wanted(const std::vector<std::string>& events, const ExportCase& c) {
+  EventParser parser;
+  std::vector<Filter> filters;
+  for (const std::string& filter : c.filters) filters.push_back(ParseFilter(filter).value());
+  std::vector<std::pair<Event, std::string>> wanted;
+  for (const std::string& json : events) {
+    Event event = parser.Parse(json).value();
+    const EventView view = event.view();
+    const bool matches =
+        filters.empty() || std::ranges::any_of(filters, [&](const Filter& f) { return f.Matches(view); });
+    if (matches && view.created_at() >= c.since && view.created_at() <= c.until)
+      wanted.emplace_back(std::move(event), json);
   }
-  return out.str();
+  if (c.order != "arrival") {
+    std::ranges::sort(wanted, [](const auto& a, const auto& b) {
+      const EventView first = a.first.view();
+      const EventView second = b.first.view();
+      return first.created_at() != second.created_at() ? first.created_at() > second.created_at()
+                                                       : first.id() < second.id();
+    });
+  }
+  if (c.order == "oldest") std::ranges::reverse(wanted);
+  std::vector<std::string> lines;
+  for (const auto& [event, json] : wanted) lines.push_back(json);
+  return lines;
 }
 
 TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
   Open();
   const std::vector<std::string> events = Fill(500);
-  EventParser parser;
-  struct Known {
-    std::string json;
-    Event event;
-  };
-  const struct {
-    std::vector<std::string> filters;
-    std::string query;
-    uint64_t since = 0;
-    uint64_t until = UINT64_MAX;
-    std::string order;
-  } cases[] = {
-      {{}, "", 0, UINT64_MAX, "arrival"},
-      {{}, "?order=arrival", 0, UINT64_MAX, "arrival"},
+  const ExportCase cases[] = {
+      {{}, ""},
+      {{}, "?order=arrival"},
       {{}, "?order=newest", 0, UINT64_MAX, "newest"},
       {{}, "?order=oldest&since=1700000100&until=1700000800", kLineTime + 100, kLineTime + 800, "oldest"},
-      {{R"({"kinds":[7]})"}, "", 0, UINT64_MAX, "arrival"},
+      {{R"({"kinds":[7]})"}, ""},
       {{R"({"kinds":[7],"since":1700000500})", R"({"#t":["every & fourth+"]})"},
        "?order=newest",
        0,
        UINT64_MAX,
        "newest"},
-      {{R"({"kinds":[30000]})"}, "", 0, UINT64_MAX, "arrival"},
+      {{R"({"kinds":[30000]})"}, ""},
   };
-  for (const auto& c : cases) {
+  for (const ExportCase& c : cases) {
     std::string target = "/api/export" + c.query;
-    std::vector<Filter> filters;
-    for (const std::string& filter : c.filters) {
-      target += (target.find('?') == std::string::npos ? "?filter=" : "&filter=") + Encoded(filter);
-      filters.push_back(ParseFilter(filter).value());
-    }
+    for (const std::string& filter : c.filters)
+      target += (target.find('?') == std::string::npos ? "?filter=" : "&filter=") + EncodePercent(filter);
     SCOPED_TRACE(target);
-    std::vector<Known> expected;
-    for (const std::string& json : events) {
-      Event event = parser.Parse(json).value();
-      const EventView view = event.view();
-      const bool matches =
-          filters.empty() || std::ranges::any_of(filters, [&](const Filter& f) { return f.Matches(view); });
-      if (matches && view.created_at() >= c.since && view.created_at() <= c.until)
-        expected.push_back({json, std::move(event)});
-    }
-    if (c.order != "arrival") {
-      std::ranges::sort(expected, [](const Known& a, const Known& b) {
-        if (a.event.view().created_at() != b.event.view().created_at())
-          return a.event.view().created_at() > b.event.view().created_at();
-        return a.event.view().id() < b.event.view().id();
-      });
-    }
-    if (c.order == "oldest") std::ranges::reverse(expected);
-    std::string lines;
-    for (const Known& known : expected) lines += known.json + "\n";
+    const std::vector<std::string> wanted = Wanted(events, c);
     SlowCall call(port(), "GET", target, {});
     EXPECT_EQ(call.Status(), 200);
     EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
-    EXPECT_EQ(call.Rest(), lines);
+    EXPECT_EQ(call.Rest(), Lines(wanted));
     EXPECT_TRUE(call.whole());
     EXPECT_EQ(call.Header("Trailer"), "Weir-Exported-Events");
-    EXPECT_EQ(call.Header("Weir-Exported-Events"), std::to_string(expected.size()));
+    EXPECT_EQ(call.Header("Weir-Exported-Events"), std::to_string(wanted.size()));
   }
 }
 
 TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
   Open();
   const std::pair<std::string, std::string> cases[] = {
-      {"filter=" + Encoded("{\"kind\":[1]}"), "filter="},
+      {"filter=" + EncodePercent("{\"kind\":[1]}"), "filter="},
       {"filter=%7", "the query is not well-formed"},
       {"since=yesterday", "since=yesterday: "},
       {"until=-1", "until=-1: "},
       {"since=1&since=2", "since=2: given twice"},
       {"order=random", "order=random: "},
       {"limit=5", "unknown parameter limit; this takes filter, since, until and order"},
-      {"filter=" + Encoded("{\"limit\":5}"), "limit"},
+      {"filter=" + EncodePercent("{\"limit\":5}"), "limit"},
       {"since=9&until=3", ""},
   };
   for (const auto& [query, words] : cases) {
@@ -147,7 +144,7 @@ TEST_F(ExportServiceTest, ImportedElsewhereItIsTheSameDatabase) {
   const std::string all = Stored();
   Close();
   const std::string first = configuration_.data_dir;
-  configuration_.data_dir = directory_ + "/second";
+  configuration_.data_dir = directory_ / "second";
   Open();
   EXPECT_TRUE(PostImport(port(), all).done);
   Close();

@@ -117,7 +117,7 @@ TEST(Exporter, HoldsWhatStayedWhileMuchChanged) {
 }
 
 // A backup has every author's profile, the one before or the one after.
-TEST(Exporter, HoldsOneVersionAtLeastOfWhatIsReplacedMeanwhile) {
+TEST(Exporter, HoldsAVersionOfEventsThatAreReplacedMeanwhile) {
   constexpr int kAuthors = 60;
   for (const ExportOrder order : kOrders) {
     const TempDirectory directory;
@@ -205,7 +205,7 @@ TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
 
 // A client that does not take its export makes the relay hold neither a snapshot nor much memory. When it goes on it
 // gets everything all the same.
-TEST(Exporter, SuspendedItHoldsNextToNothingAndGoesOn) {
+TEST(Exporter, ASuspendedExportHoldsLittleAndGoesOn) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));
   ASSERT_NE(store, nullptr);
@@ -245,7 +245,7 @@ TEST(Exporter, ExportsNothingFromAnEmptyStore) {
   }
 }
 
-TEST(Exporter, KnowsWhatCannotBe) {
+TEST(Exporter, RefusesPlansThatContradictThemselves) {
   const Filter limited{.limit = 3};
   const struct {
     ExportPlan plan;

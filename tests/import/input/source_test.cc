@@ -80,7 +80,7 @@ TEST_F(SourceTest, ReadsPlainAndCompressedInputsOneAfterTheOther) {
   EXPECT_EQ(read.chunks.back().end.lines, 1U);
 }
 
-TEST_F(SourceTest, ReadsWhatIsShorterThanTheBytesThatTellTheCompression) {
+TEST_F(SourceTest, ReadsFilesThatAreTooShortToTellTheirCompression) {
   for (const std::string text : {"", "\n", "x", "x\n", "abc"})
     EXPECT_EQ(ReadAll(Small({File("a", text)})).text(), text);
 }

@@ -110,7 +110,7 @@ TEST_F(MigrationTest, FindsWhatIsMissingAndBringsItFromTheBeginning) {
   EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
 }
 
-TEST_F(MigrationTest, AMarkTakesWhatItNamesThoughItsDeletionIsGone) {
+TEST_F(MigrationTest, AMarkDeletesEventsThoughItsDeletionIsGone) {
   const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
   const PlainEvent article = Plain(Author(1), RandomNostr::kStart, 30023, {{"d", "a"}});
   const PlainEvent later_article = Plain(Author(1), RandomNostr::kStart + 4, 30023, {{"d", "b"}});
@@ -150,7 +150,7 @@ TEST_F(MigrationTest, AMarkMakesRoomForAnOlderVersion) {
 }
 
 // The replacement was deleted by its id, or expired: neither leaves a mark of the address.
-TEST_F(MigrationTest, AVersionThatWasReplacedIsGoneThoughWhatReplacedItIs) {
+TEST_F(MigrationTest, AReplacedVersionGoesThoughItsReplacementIsGone) {
   SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 0), Plain(Author(2), RandomNostr::kStart + 1, 0)});
   Copy();
   const PlainEvent newer = Plain(Author(1), RandomNostr::kStart + 2, 0);
@@ -162,7 +162,7 @@ TEST_F(MigrationTest, AVersionThatWasReplacedIsGoneThoughWhatReplacedItIs) {
   ExpectInBoth({deletion, older});
 }
 
-TEST_F(MigrationTest, HoweverManyAreGone) {
+TEST_F(MigrationTest, RemovesThousandsThatAreGone) {
   std::vector<PlainEvent> events;
   std::vector<EventId> versions;
   std::vector<Tag> notes;

@@ -57,7 +57,7 @@ TEST(Checkpoint, AFileThatIsNotThereIsNoError) {
   EXPECT_TRUE(file.Remove().ok());
 }
 
-TEST(Checkpoint, TheOneBeforeStaysWhereTheNextCannotBeWritten) {
+TEST(Checkpoint, TheFormerStaysIfTheNextCannotBeWritten) {
   const TempDirectory directory;
   const CheckpointFile file(directory / "c.json");
   ASSERT_TRUE(file.Write(Example()).ok());

@@ -99,7 +99,7 @@ TEST_F(ImportDiskFull, WaitsForRoomForTheRejects) {
   EXPECT_EQ(Stored().size(), 600U);
 }
 
-TEST_F(ImportDiskFull, StoppedWhileItWaitsItDoesNotSayThatItGoesOn) {
+TEST_F(ImportDiskFull, AnImportStoppedWhileItWaitsDoesNotSayItGoesOn) {
   if (!OnPrivateDisk()) return;
   FillTheDisk(8 << 10);
   std::string lines;
@@ -143,7 +143,7 @@ class ImportCheckpointDiskFull : public ImportDiskFull {
   size_t written_ = 0;
 };
 
-TEST_F(ImportCheckpointDiskFull, GoesOnWithoutOneAndEndsWell) {
+TEST_F(ImportCheckpointDiskFull, GoesOnWithoutACheckpointAndEndsWell) {
   if (!OnPrivateDisk()) return;
   ASSERT_NO_FATAL_FAILURE(Begin());
   ASSERT_TRUE(child_->Write(Note(1'000'000) + "\n"));
@@ -154,7 +154,7 @@ TEST_F(ImportCheckpointDiskFull, GoesOnWithoutOneAndEndsWell) {
   EXPECT_FALSE(HasCheckpoint());
 }
 
-TEST_F(ImportCheckpointDiskFull, StoppedItSaysThatItWillGoOnEarlierAndDoes) {
+TEST_F(ImportCheckpointDiskFull, AStoppedImportSaysThatItGoesOnEarlierAndDoes) {
   if (!OnPrivateDisk()) return;
   ASSERT_NO_FATAL_FAILURE(Begin());
   child_->Signal(SIGINT);
@@ -164,11 +164,7 @@ TEST_F(ImportCheckpointDiskFull, StoppedItSaysThatItWillGoOnEarlierAndDoes) {
   EXPECT_NE(std::string_view(Summary(stopped)["checkpoint_problem"]).find("No space left"), std::string::npos);
   std::filesystem::remove(disk_ + "/ballast");
   const std::string kept = TextOf(file("rejects.tsv"));
-  ImportChild again({"--data-dir", data_dir(), "--rejects", file("rejects.tsv"), "--resume", "-"},
-                    ImportChild::Input::kPipe);
-  ASSERT_TRUE(again.Write(sent_));
-  again.EndInput();
-  const Ran run = again.Wait();
+  const Ran run = ImportPiped(sent_, {"--rejects", file("rejects.tsv"), "--resume", "-"});
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_EQ(TextOf(file("rejects.tsv")), kept);
   EXPECT_EQ(Stored().size(), static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n')) * 50);

@@ -31,6 +31,18 @@ class ImportFixture : public testing::Test {
     arguments.insert(arguments.begin(), {"--data-dir", data_dir(name)});
     return ImportChild(arguments).Wait();
   }
+  // Does the same with this standard input.
+  Ran ImportPiped(const std::string& input, std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"--data-dir", data_dir()});
+    ImportChild child(arguments, ImportChild::Input::kPipe);
+    child.Write(input);  // fails if the import ends before it has read everything
+    child.EndInput();
+    return child.Wait();
+  }
+  // Returns the number of lines in the rejects file.
+  size_t Rejected(const std::string& name = "data") const {
+    return static_cast<size_t>(std::ranges::count(TextOf(rejects(name)), '\n'));
+  }
   // Reads the summary of --summary=json.
   simdjson::dom::element Summary(const Ran& run) {
     EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out << run.err;

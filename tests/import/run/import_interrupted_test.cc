@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <random>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/import/run/import_fixture.h"
 
@@ -17,6 +18,15 @@ namespace {
 
 class ImportInterrupted : public ImportFixture {
  protected:
+  // Interrupts an import when it has settled this much of its standard input. The last line before that is "bad one".
+  Ran Interrupt(std::vector<std::string> arguments, const std::string& input, int signal = SIGINT) const {
+    arguments.insert(arguments.begin(), {"--data-dir", data_dir()});
+    ImportChild child(arguments, ImportChild::Input::kPipe);
+    EXPECT_TRUE(child.Write(input));
+    EXPECT_TRUE(Eventually([&] { return TextOf(rejects()).ends_with("bad one\n"); })) << child.err();
+    child.Signal(signal);
+    return child.Wait();
+  }
   uint64_t LineOfCheckpoint() {
     const std::string text = Checkpoint();
     simdjson::dom::element json;
@@ -30,23 +40,14 @@ class ImportInterrupted : public ImportFixture {
 TEST_F(ImportInterrupted, CtrlCLeavesACheckpointAndResumeGoesOn) {
   const std::string begin = Notes(0, 300) + "bad one\n";
   const std::string rest = Notes(300, 300) + "bad two\n";
-  const std::vector<std::string> arguments = {"--data-dir", data_dir(), "--summary=json", "-"};
-  ImportChild first(arguments, ImportChild::Input::kPipe);
-  ASSERT_TRUE(first.Write(begin));
-  ASSERT_TRUE(Eventually([&] { return TextOf(rejects()).ends_with("bad one\n"); }));
-  first.Signal(SIGINT);
-  const Ran stopped = first.Wait();
+  const Ran stopped = Interrupt({"--summary=json", "-"}, begin);
   EXPECT_EQ(stopped.code, 2) << stopped.err;
   auto summary = Summary(stopped);
-  const uint64_t line = Count(summary, "line");
-  EXPECT_EQ(line, 301U);
+  EXPECT_EQ(Count(summary, "line"), 301U);
   EXPECT_EQ(std::string_view(summary["go_on"]), "weir import --resume --data-dir " + data_dir() + " --summary=json -");
-  EXPECT_EQ(LineOfCheckpoint(), line);
+  EXPECT_EQ(LineOfCheckpoint(), 301U);
 
-  ImportChild second({"--data-dir", data_dir(), "--summary=json", "--resume", "-"}, ImportChild::Input::kPipe);
-  ASSERT_TRUE(second.Write(begin + rest));
-  second.EndInput();
-  const Ran finished = second.Wait();
+  const Ran finished = ImportPiped(begin + rest, {"--summary=json", "--resume", "-"});
   EXPECT_EQ(finished.code, 1) << finished.err;
   EXPECT_NE(finished.err.find("going on after line 301 of standard input"), std::string::npos) << finished.err;
   summary = Summary(finished);
@@ -54,32 +55,21 @@ TEST_F(ImportInterrupted, CtrlCLeavesACheckpointAndResumeGoesOn) {
   EXPECT_EQ(Count(summary, "read_before"), 301U);
   EXPECT_EQ(Count(summary, "imported"), 600U);
   EXPECT_EQ(Stored().size(), 600U);
-  const std::string text = TextOf(rejects());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(Rejected(), 2U) << TextOf(rejects());
   EXPECT_FALSE(HasCheckpoint());
 }
 
 TEST_F(ImportInterrupted, AStreamThatIsAnotherOneIsRefused) {
-  ImportChild first({"--data-dir", data_dir(), "-"}, ImportChild::Input::kPipe);
-  ASSERT_TRUE(first.Write(Notes(0, 100) + "bad\n"));
-  ASSERT_TRUE(Eventually([&] { return !TextOf(rejects()).empty(); }));
-  first.Signal(SIGTERM);
-  EXPECT_EQ(first.Wait().code, 2);
-  ImportChild second({"--data-dir", data_dir(), "--resume", "-"}, ImportChild::Input::kPipe);
-  second.Write(Notes(1000, 200));
-  second.EndInput();
-  const Ran run = second.Wait();
-  EXPECT_EQ(run.code, 2);
-  EXPECT_NE(run.err.find("is not what it was when the import stopped"), std::string::npos) << run.err;
+  EXPECT_EQ(Interrupt({"-"}, Notes(0, 100) + "bad one\n", SIGTERM).code, 2);
+  const Ran resumed = ImportPiped(Notes(1000, 200), {"--resume", "-"});
+  EXPECT_EQ(resumed.code, 2);
+  EXPECT_NE(resumed.err.find("is not what it was when the import stopped"), std::string::npos) << resumed.err;
   EXPECT_TRUE(HasCheckpoint());
 
-  ImportChild anew({"--data-dir", data_dir(), "-"}, ImportChild::Input::kPipe);
-  ASSERT_TRUE(anew.Write(Notes(1000, 200)));
-  anew.EndInput();
-  const Ran third = anew.Wait();
-  EXPECT_EQ(third.code, 0) << third.err;
-  EXPECT_NE(third.err.find("stopped after line 101 of standard input; --resume would go on there"), std::string::npos)
-      << third.err;
+  const Ran anew = ImportPiped(Notes(1000, 200), {"-"});
+  EXPECT_EQ(anew.code, 0) << anew.err;
+  EXPECT_NE(anew.err.find("stopped after line 101 of standard input; --resume would go on there"), std::string::npos)
+      << anew.err;
   EXPECT_EQ(Stored().size(), 300U);
 }
 
@@ -88,21 +78,14 @@ class ImportBetweenTwo : public ImportInterrupted {
  protected:
   void StopBetween() {
     WriteText(file("a.jsonl"), Notes(0, 50) + "bad one\n");
-    ImportChild first({"--data-dir", data_dir(), file("a.jsonl"), "-"}, ImportChild::Input::kPipe);
-    ASSERT_TRUE(Eventually([&] { return TextOf(rejects()).ends_with("bad one\n"); })) << first.err();
-    first.Signal(SIGINT);
-    const Ran stopped = first.Wait();
+    const Ran stopped = Interrupt({file("a.jsonl"), "-"}, "");
     ASSERT_EQ(stopped.code, 2) << stopped.err;
     EXPECT_NE(stopped.out.find("not begun: standard input\nstopped after line 51 of "), std::string::npos)
         << stopped.out;
     ASSERT_EQ(LineOfCheckpoint(), 51U);
   }
-  Ran Resume(const std::string& standard_input) {
-    ImportChild second({"--data-dir", data_dir(), "--resume", "--summary=json", file("a.jsonl"), "-"},
-                       ImportChild::Input::kPipe);
-    EXPECT_TRUE(second.Write(standard_input));
-    second.EndInput();
-    return second.Wait();
+  Ran Resume(const std::string& input) const {
+    return ImportPiped(input, {"--resume", "--summary=json", file("a.jsonl"), "-"});
   }
 };
 
@@ -114,8 +97,7 @@ TEST_F(ImportBetweenTwo, GoesOnWithTheSecond) {
   EXPECT_EQ(Count(summary, "read"), 102U);
   EXPECT_EQ(Count(summary, "read_before"), 51U);
   EXPECT_EQ(Stored().size(), 100U);
-  const std::string text = TextOf(rejects());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(Rejected(), 2U) << TextOf(rejects());
 }
 
 TEST_F(ImportBetweenTwo, AnotherDatabaseIsRefused) {
@@ -160,65 +142,76 @@ int Rounds() {
   return rounds != nullptr ? std::atoi(rounds) : 6;
 }
 
-// The events are in three files of all kinds, so that the place may be in any of them.
-TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
+// Imports events of three files of all kinds, so that a kill may come in any of them.
+class ImportTorture : public ImportInterrupted {
+ protected:
+  void MakeInputs(uint64_t seed) {
+    random_.seed(seed);
+    std::string lines[3];
+    for (uint64_t i = 0; i < 30'000; ++i) {
+      std::string& text = lines[i / 10'000];
+      text += Note(random_() % 20'000, random_() % 2000) + "\n";
+      if (i % 97 == 0) text += "bad " + std::to_string(i) + "\n";
+      if (i % 9973 == 0) text.append(500'000, 'x').append("\n");
+    }
+    WriteText(file("a.jsonl"), lines[0]);
+    WriteText(file("b.gz"), Packed(Compression::kGzip, lines[1]));
+    WriteText(file("c.zst"), Packed(Compression::kZstd, lines[2]));
+  }
+  ImportChild Begin(const std::string& data, bool resume = false) const {
+    std::vector<std::string> arguments = {"--data-dir", data_dir(data), "--no-verify", "--summary=json",
+                                          "--checkpoint-every=20"};
+    if (resume) arguments.emplace_back("--resume");
+    for (const char* input : {"a.jsonl", "b.gz", "c.zst"}) arguments.push_back(file(input));
+    return ImportChild(arguments);
+  }
+  // Kills the import into "killed" and resumes it, until it comes to an end. A kill may also come when all but the exit
+  // is done. Returns the last run.
+  Ran KillUntilItEnds(Duration usual) {
+    for (bool resume = false;; resume = true) {
+      ++kills_;
+      ImportChild child = Begin("killed", resume);
+      // Waits up to as long as the whole takes, and now and then longer.
+      std::this_thread::sleep_for(usual * (random_() % 100) / 60);
+      child.Signal(SIGKILL);
+      Ran run = child.Wait();
+      const size_t place = run.err.find("going on after line ");
+      if (place != run.err.npos && !run.err.substr(place).starts_with("going on after line 0 ")) ++within_a_file_;
+      const bool done = !HasCheckpoint("killed") && !TextOf(rejects("killed")).empty();
+      if (run.code != -SIGKILL || done) return run;
+    }
+  }
+
+  std::mt19937_64 random_;
+  int kills_ = 0;
+  int within_a_file_ = 0;  // runs that were resumed within a file
+};
+
+TEST_F(ImportTorture, AKilledAndResumedImportIsLikeOneThatWasNotKilled) {
   const uint64_t seed = Seed();
   std::cout << "WEIR_TORTURE_SEED=" << seed << std::endl;
-  std::mt19937_64 random(seed);
-  std::string lines[3];
-  for (uint64_t i = 0; i < 30'000; ++i) {
-    std::string& text = lines[i / 10'000];
-    text += Note(random() % 20'000, random() % 2000) + "\n";
-    if (i % 97 == 0) text += "bad " + std::to_string(i) + "\n";
-    if (i % 9973 == 0) text.append(500'000, 'x').append("\n");
-  }
-  WriteText(file("a.jsonl"), lines[0]);
-  WriteText(file("b.gz"), Packed(Compression::kGzip, lines[1]));
-  WriteText(file("c.zst"), Packed(Compression::kZstd, lines[2]));
-  const std::vector<std::string> inputs = {file("a.jsonl"), file("b.gz"), file("c.zst")};
-  const auto arguments = [&](const std::string& data, bool resume) {
-    std::vector<std::string> all = {"--data-dir", data_dir(data), "--no-verify", "--summary=json",
-                                    "--checkpoint-every=20"};
-    if (resume) all.emplace_back("--resume");
-    all.insert(all.end(), inputs.begin(), inputs.end());
-    return all;
-  };
-  // Its start counts too: under a sanitizer that is most of it.
+  MakeInputs(seed);
+  // The time includes the start: under a sanitizer that is most of it.
   const auto begun = std::chrono::steady_clock::now();
-  const Ran clean = ImportChild(arguments("clean", false)).Wait();
-  const auto usual = std::chrono::steady_clock::now() - begun;
+  const Ran clean = Begin("clean").Wait();
+  const Duration usual = std::chrono::steady_clock::now() - begun;
   ASSERT_EQ(clean.code, 1) << clean.err;
+  const uint64_t read = Count(Summary(clean), "read");
   const auto expected = Stored("clean");
-  const std::string expected_rejects = TextOf(rejects("clean"));
-  const auto clean_run = Summary(clean);
-  const uint64_t read = Count(clean_run, "read");
-
-  int within_a_file = 0;
-  for (int round = 0; round < Rounds() || within_a_file == 0;) {
-    ASSERT_LT(round, Rounds() + 200) << "no kill came between the first checkpoint and the end";
-    SCOPED_TRACE("round " + std::to_string(round));
+  while (kills_ < Rounds() || within_a_file_ == 0) {
+    ASSERT_LT(kills_, Rounds() + 200) << "no kill came between the first checkpoint and the end";
+    SCOPED_TRACE("after " + std::to_string(kills_) + " kills");
     std::filesystem::remove_all(data_dir("killed"));
-    Ran run{.code = -SIGKILL};
-    bool done = false;  // killed when all but the exit was done
-    for (bool resume = false; run.code == -SIGKILL && !done; resume = true, ++round) {
-      ImportChild child(arguments("killed", resume));
-      // Waits up to as long as the whole takes, and now and then longer, so that it comes to an end.
-      std::this_thread::sleep_for(usual * (random() % 100) / 60);
-      child.Signal(SIGKILL);
-      run = child.Wait();
-      const size_t place = run.err.find("going on after line ");
-      if (place != run.err.npos && !run.err.substr(place).starts_with("going on after line 0 ")) ++within_a_file;
-      done = !HasCheckpoint("killed") && !TextOf(rejects("killed")).empty();
-    }
+    const Ran run = KillUntilItEnds(usual);
     if (run.code != -SIGKILL) {
       ASSERT_EQ(run.code, 1) << run.err;
       ASSERT_EQ(Count(Summary(run), "read"), read);
     }
     ASSERT_TRUE(Stored("killed") == expected) << "the databases differ";
-    ASSERT_TRUE(TextOf(rejects("killed")) == expected_rejects) << "the rejects differ";
+    ASSERT_TRUE(TextOf(rejects("killed")) == TextOf(rejects("clean"))) << "the rejects differ";
     ASSERT_FALSE(HasCheckpoint("killed"));
   }
-  RecordProperty("resumed", within_a_file);
+  RecordProperty("resumed", within_a_file_);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "relay/commands/scan_command.h"
 #include "relay/relay.h"
 #include "relay/store/storage/storage.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/import/run/import_fixture.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 
@@ -33,18 +34,6 @@ class ImportPostgresTest : public ImportFixture {
            conninfo.substr(conninfo.rfind('=') + 1);
   }
 
-  using Command = int (*)(int, char**);
-  static Ran Run(Command command, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "weir");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = command(static_cast<int>(argv.size()), argv.data());
-    std::fflush(stdout);
-    return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
-  }
-
   std::unique_ptr<PostgresDatabase> database_;
 };
 
@@ -53,10 +42,10 @@ TEST_F(ImportPostgresTest, ImportExportAndScanWorkOnIt) {
   const Ran imported = Import({file("a.jsonl")});
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_EQ(database_->Ask("SELECT count(*) FROM weir_events"), "300");
-  const Ran exported = Run(ExportCommand, {"--quiet"});
+  const Ran exported = CallCommand(ExportCommand, {"weir export", "--quiet"});
   EXPECT_EQ(exported.code, 0) << exported.err;
   EXPECT_EQ(exported.out, Notes(0, 300)) << "in the order in which they came";
-  const Ran scanned = Run(ScanCommand, {R"({"kinds":[1],"limit":7})"});
+  const Ran scanned = CallCommand(ScanCommand, {"weir scan", R"({"kinds":[1],"limit":7})"});
   EXPECT_EQ(scanned.code, 0) << scanned.err;
   EXPECT_EQ(std::count(scanned.out.begin(), scanned.out.end(), '\n'), 7);
 }
@@ -81,7 +70,7 @@ TEST_F(ImportPostgresTest, AnInterruptedImportGoesOnInItsOwnDatabaseOnly) {
 }
 
 TEST_F(ImportPostgresTest, RefusesCommandsThatOnlyRocksDbHas) {
-  const Ran checked = Run(CheckCommand, {});
+  const Ran checked = CallCommand(CheckCommand, {"weir check"});
   EXPECT_NE(checked.code, 0);
   EXPECT_NE(checked.err.find("which keeps its own indexes right"), std::string::npos) << checked.err;
   RelayConfiguration configuration;

@@ -133,7 +133,7 @@ class ImportRunTest : public testing::Test {
   ImmediateDestination destination_;
 };
 
-TEST_F(ImportRunTest, AWholeOneLeavesItsRejectsAndNoCheckpoint) {
+TEST_F(ImportRunTest, AWholeImportLeavesItsRejectsAndNoCheckpoint) {
   Put(0, {"x\n!y\n", "z\n"});
   Put(1, {"!v\n"});
   ASSERT_TRUE(Run().ok());

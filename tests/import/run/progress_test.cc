@@ -231,7 +231,7 @@ TEST_F(ProgressDisplayTest, ABarIsDrawnInPlaceAndWipedAwayAtTheEnd) {
   EXPECT_EQ(written_, "\r\x1b[K");
 }
 
-TEST_F(ProgressDisplayTest, SaysNothingWhereNothingIsWanted) {
+TEST_F(ProgressDisplayTest, IsSilentIfNoProgressIsWanted) {
   ProgressDisplay display(Parts(ProgressDisplayParts::Style::kNone));
   progress_.conditions.problem = "No space left on device";
   EXPECT_EQ(After(display, seconds(20)), "");

@@ -1,9 +1,8 @@
 #include "import/run/rejects_file.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
+#include "tests/fixtures/file_size_limit.h"
 #include "tests/import/run/import_child.h"
 
 namespace weir {
@@ -95,7 +94,7 @@ TEST_F(RejectsFileTest, AppendsToWhatIsThereAndEndsAPartOfALine) {
   EXPECT_EQ(file.bytes(), contents().size());
 }
 
-TEST_F(RejectsFileTest, TwoDoNotWriteAtOnce) {
+TEST_F(RejectsFileTest, TwoImportsDoNotWriteAtOnce) {
   RejectsFile first(path());
   first.Add(Lines({"x"}, 1), "a");
   ASSERT_TRUE(first.Write().ok());
@@ -117,7 +116,7 @@ TEST_F(RejectsFileTest, SeveralProgramsMayWriteToADevice) {
   EXPECT_TRUE(second.Open().ok());
 }
 
-TEST_F(RejectsFileTest, WaitsForTheOneBeforeIt) {
+TEST_F(RejectsFileTest, WritesOnceTheImportBeforeItHasEnded) {
   RejectsFile second(path());
   {
     RejectsFile first(path());
@@ -180,21 +179,6 @@ TEST_F(RejectsFileTest, CutsNothingThatIsNotThere) {
   { EXPECT_TRUE(RejectsFile(path()).CutBack(10, std::vector<std::string>{"a"}).ok()); }
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
-
-// A limit on the size of files fails as a full disk does: in the middle of a write.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 TEST_F(RejectsFileTest, GoesOnInTheMiddleWhenThereIsRoomAgain) {
   const std::string long_line(3000, 'x');

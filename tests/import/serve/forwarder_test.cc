@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "import/serve/import_service.h"
 #include "relay/admin/admin.h"
+#include "relay/relay.h"
+#include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/tcp_forwarder.h"
 #include "tests/import/serve/service_fixture.h"
 
@@ -20,15 +24,10 @@ class ForwarderTest : public ServiceTest {
 
 // Sends a request as a stranger writes it. Returns the status.
 int Raw(uint16_t port, const std::string& request) {
-  boost::asio::io_context io;
-  boost::asio::ip::tcp::socket socket(io);
-  socket.connect({boost::asio::ip::make_address("127.0.0.1"), port});
-  boost::asio::write(socket, boost::asio::buffer(request));
-  boost::beast::flat_buffer buffer;
-  boost::beast::http::response_parser<boost::beast::http::buffer_body> parser;
-  boost::system::error_code error;
-  boost::beast::http::read_header(socket, buffer, parser, error);
-  return error ? 0 : static_cast<int>(parser.get().result_int());
+  RawClient client(port);
+  client.Send(request);
+  const std::optional<RawAnswer> answer = client.ReadAnswer(/*with_body=*/false);
+  return answer ? answer->status : 0;
 }
 
 TEST_F(ForwarderTest, AStrangerIsNoAdministratorWhateverHisHost) {
@@ -62,7 +61,7 @@ TEST_F(ForwarderTest, TrustsThisMachineIfTheOperatorSaysSo) {
 TEST_F(ForwarderTest, TheDataDirectoryIsMadeForItsOwnerAlone) {
   namespace fs = std::filesystem;
   const auto mode = [this] { return fs::status(configuration_.data_dir).permissions() & fs::perms(0777); };
-  configuration_.data_dir = directory_ + "/new/data/";
+  configuration_.data_dir = directory_ / "new/data/";
   service_ = std::make_unique<ImportService>();
   const mode_t before = umask(0);
   auto made = Relay::Open(configuration_, false, {service_.get()});

@@ -106,7 +106,7 @@ TEST_F(ImportServiceTest, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(Stored(), "");
 }
 
-TEST_F(ImportServiceTest, SaysThatCompressedDataIsDamagedAndKeepsWhatCameBefore) {
+TEST_F(ImportServiceTest, KeepsTheLinesBeforeDamageInCompressedData) {
   Open();
   EXPECT_EQ(PostImport(port(), "no gzip at all", {{"Content-Encoding", "gzip"}}).status, 400);
   const KnownLines lines = SomeOfEverything(0, 200);
@@ -131,8 +131,7 @@ TEST_F(ImportServiceTest, CountsAllRejectsAndNamesTheFirstForALateReader) {
   EXPECT_TRUE(call.Send(body));
   WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 0; });
   ImportAnswer answer;
-  answer.status = call.Status();
-  while (const auto line = call.Line()) ASSERT_TRUE(answer.Take(*line));
+  answer.TakeRest(call);
   EXPECT_TRUE(answer.done) << answer.error;
   EXPECT_EQ(answer.last.tally[LineOutcome::kInvalid], kLines);
   ASSERT_EQ(answer.rejects.size(), ImportPost::kMostRejects);
@@ -159,7 +158,7 @@ TEST_F(ImportServiceTest, SavesThePartsOfARunInTheirOrder) {
   for (size_t i = notes.size(); i-- > 0;) ASSERT_TRUE(parts[i]->Send(notes[i]));
   for (const auto& part : parts) {
     ImportAnswer answer;
-    while (const auto line = part->Line()) ASSERT_TRUE(answer.Take(*line));
+    answer.TakeRest(*part);
     EXPECT_TRUE(answer.done) << answer.error;
     EXPECT_EQ(answer.last.tally[LineOutcome::kImported], 1);
   }
@@ -187,7 +186,7 @@ TEST_F(ImportServiceTest, SavesNoPartBehindOneThatBrokeOff) {
   ASSERT_TRUE(second.Line().has_value());
   first.HangUp();
   ImportAnswer answer;
-  while (const auto line = second.Line()) ASSERT_TRUE(answer.Take(*line));
+  answer.TakeRest(second);
   EXPECT_TRUE(answer.error.starts_with("another part of this import broke off")) << answer.error;
   EXPECT_EQ(Stored(), "");
   WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 0; });
@@ -260,18 +259,14 @@ TEST_F(ImportServiceTest, WholeLinesOfAClientThatWaitsAreSettled) {
   for (uint64_t i = 1; i <= 3; ++i) {
     call.SendChunk(NoteLine(i) + "\n" + "{\"the begin of");
     ImportAnswer answer;
-    while (answer.last.lines < i) {
-      const auto line = call.Line();
-      ASSERT_TRUE(line.has_value());
-      ASSERT_TRUE(answer.Take(*line));
-    }
+    ASSERT_NO_FATAL_FAILURE(answer.TakeUntil(call, [i](const ImportProgress& p) { return p.lines >= i; }));
     EXPECT_EQ(answer.last.tally[LineOutcome::kImported], 1);
     call.SendChunk(" another\"}\n");
     if (i == 1) break;
   }
   call.Send("0\r\n\r\n");
   ImportAnswer answer;
-  while (const auto line = call.Line()) answer.Take(*line);
+  answer.TakeRest(call);
   EXPECT_TRUE(answer.done);
   EXPECT_EQ(answer.last.lines, 2);
 }
@@ -283,11 +278,7 @@ TEST_F(ImportServiceTest, KeepsWhatWasSettledWhenTheClientHangsUp) {
     SlowCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size() + 1)}});
     std::thread sender([&] { call.Send(lines.text); });
     ImportAnswer answer;
-    while (answer.last.tally[LineOutcome::kImported] < 100) {
-      const auto line = call.Line();
-      if (!line) break;
-      answer.Take(*line);
-    }
+    answer.TakeUntil(call, [](const ImportProgress& p) { return p.tally[LineOutcome::kImported] >= 100; });
     sender.join();
     call.HangUp();
     EXPECT_GE(answer.last.tally[LineOutcome::kImported], 100);
@@ -305,13 +296,9 @@ TEST_F(ImportServiceTest, SaysThatTheRelayGoesDown) {
   SlowCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
   call.SendChunk(NoteLine(1) + "\n");
   ImportAnswer answer;
-  while (answer.last.lines < 1) {
-    const auto line = call.Line();
-    ASSERT_TRUE(line.has_value());
-    answer.Take(*line);
-  }
+  ASSERT_NO_FATAL_FAILURE(answer.TakeUntil(call, [](const ImportProgress& p) { return p.lines >= 1; }));
   std::thread stopper([this] { relay_->Shutdown(std::chrono::seconds(10)); });
-  while (const auto line = call.Line()) answer.Take(*line);
+  answer.TakeRest(call);
   EXPECT_TRUE(call.whole());
   EXPECT_EQ(answer.error, "the relay is going down; send again what was not settled");
   EXPECT_FALSE(answer.done);

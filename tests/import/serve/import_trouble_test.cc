@@ -7,7 +7,7 @@
 #include "relay/observe/relay/relay_metrics.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/input/compressed.h"
-#include "tests/import/serve/service_fixture.h"
+#include "tests/import/serve/told.h"
 #include "tests/relay/observe/trace/span_fixture.h"
 #include "tests/relay/protocol/memory_store.h"
 #include "tests/throttle/scripted_monitor.h"
@@ -69,15 +69,22 @@ class ImportTroubleTest : public testing::Test {
     while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
     }
   }
-  // Reads until a progress meets the condition.
-  ImportAnswer ReadUntil(SlowCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+  std::unique_ptr<Destination> MakeDestination(Destination::OnSettled on_settled) {
+    DestinationOptions options;
+    options.judge.limits = EventLimitsOf(settings_);
+    auto made = MakeRelayDestination({.url = url(), .holder = ""}, options, std::move(on_settled),
+                                     {.first_retry = std::chrono::milliseconds(20)});
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return std::move(made).value();
+  }
+
+  // Reads until the relay tells of a problem, which it returns.
+  static std::string ReadUntilTrouble(SlowCall& call) {
     ImportAnswer answer;
-    while (const auto line = call.Line()) {
-      EXPECT_TRUE(answer.Take(*line));
-      if (is_there(answer.last)) return answer;
-    }
-    ADD_FAILURE() << "the answer ended: " << answer.error;
-    return answer;
+    answer.TakeUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+    EXPECT_EQ(answer.last.tally[LineOutcome::kImported], 0U);
+    return answer.last.conditions.problem;
   }
 
   ManualClock clock_;
@@ -106,14 +113,11 @@ TEST_F(ImportTroubleTest, TellsOfAFullDiskAndGoesOnWhenItHasRoom) {
   const KnownLines lines = SomeOfEverything(0, 50);
   SlowCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size())}});
   std::thread sender([&] { EXPECT_TRUE(call.Send(lines.text)); });
-  const auto told =
-      ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
-  EXPECT_EQ(told.last.conditions.problem, kDiskFull);
-  EXPECT_EQ(told.last.tally[LineOutcome::kImported], 0);
+  EXPECT_EQ(ReadUntilTrouble(call), kDiskFull);
   clock_.Advance(std::chrono::hours(10));  // however long it takes
   store_.FailSaves("");
   ImportAnswer answer;
-  while (const auto line = call.Line()) ASSERT_TRUE(answer.Take(*line));
+  answer.TakeRest(call);
   sender.join();
   EXPECT_TRUE(answer.done) << answer.error;
   EXPECT_EQ(answer.last.conditions.problem, "");
@@ -146,8 +150,7 @@ TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
   {
     SlowCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
     std::thread sender([&] { call.Send(body); });
-    const auto told =
-        ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+    EXPECT_EQ(ReadUntilTrouble(call), kDiskFull);
     const int64_t window = 4 << 20;
     EXPECT_TRUE(Eventually([&] { return own_bytes_ >= window; })) << own_bytes_;
     call.Break();
@@ -159,12 +162,11 @@ TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
   });
 }
 
-TEST_F(ImportTroubleTest, SaysOfAnErrorThatWillNotGoThatItLasts) {
+TEST_F(ImportTroubleTest, SaysThatAnErrorLasts) {
   store_.FailSaves("Corruption: block checksum mismatch");
   SlowCall call(server_->port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
   call.SendChunk(NoteLine(1) + "\n");
-  ImportAnswer answer =
-      ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+  (void)ReadUntilTrouble(call);
   clock_.Advance(std::chrono::minutes(2));
   std::string last;
   while (const auto line = call.Line()) last = *line;
@@ -173,18 +175,30 @@ TEST_F(ImportTroubleTest, SaysOfAnErrorThatWillNotGoThatItLasts) {
 
 TEST_F(ImportTroubleTest, ADestinationGivesUpOnAnErrorThatLasts) {
   store_.FailSaves("Corruption: block checksum mismatch");
-  const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
-  DestinationOptions options;
-  options.judge.limits = EventLimitsOf(settings_);
-  auto made = MakeRelayDestination({.url = url, .holder = ""}, options, [](const SettledChunk&) {}, {});
-  ASSERT_TRUE(made.ok());
-  const std::unique_ptr<Destination> destination = std::move(made).value();
-  const std::string text = NoteLine(1) + "\n";
-  ASSERT_TRUE(destination->Push(Chunk{.text = text, .end = {.bytes = text.size(), .lines = 1}}));
+  const auto destination = MakeDestination([](const SettledChunk&) {});
+  ASSERT_TRUE(destination->Push(std::move(ChunksOf(NoteLine(1) + "\n", 1000)[0])));
   EXPECT_TRUE(Eventually([&] { return !destination->Conditions().problem.empty(); }));
   clock_.Advance(std::chrono::minutes(2));
   EXPECT_EQ(destination->Finish().message(),
-            "the relay at " + url + " cannot go on: Corruption: block checksum mismatch");
+            "the relay at " + url() + " cannot go on: Corruption: block checksum mismatch");
+}
+
+// The relay forgets a run that had no POST for five seconds.
+TEST_F(ImportTroubleTest, ADestinationBeginsAnotherRunWhenItsRunIsForgotten) {
+  const KnownLines lines = SomeOfEverything(0, 60);
+  std::vector<Chunk> chunks = ChunksOf(lines.text, 10'000);
+  Told told;
+  const auto destination = MakeDestination(told.Listener());
+  size_t pushed = 0;
+  for (; pushed < chunks.size() / 2; ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+  told.WaitForText(chunks[pushed].begin.bytes);
+  WaitForMetric(service_, "weir_imports_running", [](uint64_t running) { return running == 0; });
+  clock_.Advance(std::chrono::seconds(5));
+  ASSERT_TRUE(Eventually([&] { return LiveTableOf(service_, "imports").rows.empty(); }));
+  for (; pushed < chunks.size(); ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+  EXPECT_TRUE(destination->Finish().ok());
+  EXPECT_EQ(destination->Conditions().problem, "");
+  told.Expect(lines);
 }
 
 class SmallRelaysImportTest : public ImportTroubleTest {

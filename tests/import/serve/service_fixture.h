@@ -15,7 +15,6 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -32,6 +31,7 @@
 #include "relay/observe/metrics/metric_families.h"
 #include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/temp_directory.h"
 #include "tests/import/signed_events.h"
 
 namespace weir {
@@ -138,6 +138,17 @@ struct ImportAnswer {
       error = std::get<ImportError>(parsed.value()).message;
     }
     return true;
+  }
+  // Takes lines of an answer until a progress meets the condition.
+  void TakeUntil(SlowCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
+    while (!is_there(last)) {
+      const auto line = call.Line();
+      ASSERT_TRUE(line) << "the answer ended: " << error;
+      ASSERT_TRUE(Take(*line)) << *line;
+    }
+  }
+  void TakeRest(SlowCall& call) {
+    while (const auto line = call.Line()) ASSERT_TRUE(Take(*line)) << *line;
   }
 };
 
@@ -290,19 +301,14 @@ class HeldPort {
 class ServiceTest : public testing::Test {
  protected:
   ServiceTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-service-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-    configuration_.data_dir = directory_ + "/data";
+    configuration_.data_dir = directory_ / "data";
     configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;  // most tests show no token
     configuration_.server.port = held_port_;
     configuration_.storage.rocksdb.sync = SyncMode::kOff;
     configuration_.storage.memory.target_memory_mb =
         4096;  // memory that the address sanitizer keeps after it is freed counts too
   }
-  ~ServiceTest() override {
-    Close();
-    std::filesystem::remove_all(directory_);
-  }
+  ~ServiceTest() override { Close(); }
 
   void Open() {
     std::filesystem::create_directories(configuration_.data_dir);
@@ -340,7 +346,7 @@ class ServiceTest : public testing::Test {
   }
 
   const HeldPort held_port_;  // the relay has the same port when the test opens it again
-  std::string directory_;
+  TempDirectory directory_;
   RelayConfiguration configuration_;
   std::unique_ptr<ImportService> service_;
   std::unique_ptr<Relay> relay_;

@@ -262,7 +262,7 @@ TEST_F(Neo4jServerTest, TheThrottleHoldsBulkWritersBack) {
       while (!stop) {
         constexpr uint64_t kBytes = 2000;
         Admission admission = limiter.Admit(Operation::kWrite, {.bytes = kBytes}, {.work_class = WorkClass::kBulk});
-        while (admission.Poll() == Admission::State::kWaiting && !stop) std::this_thread::sleep_for(milliseconds(1));
+        admission.Wait();  // until Stop at the latest
         if (stop) return;
         const auto transaction = monitor.Begin(kBytes);
         (void)session.Commit({{"UNWIND range(1, 20) AS x CREATE (:Note {number: x})"}}, kPatience);

@@ -103,7 +103,7 @@ TEST(PostgresSignalsTest, AcceptsOptionalNullsAndRefusesUnreadableFigures) {
   EXPECT_EQ(details.wal_bytes, 0U);
 }
 
-TEST(PostgresSignalsTest, AnHourThatACommitWaitedIsNoHourThatTheLevelSinks) {
+TEST(PostgresSignalsTest, TheLevelOfAWaitingCommitIsThreeAtMost) {
   PostgresDetails details;
   for (const auto& [wait, level] : {std::pair(seconds(2), 2.0), std::pair(seconds(3600), 3.0)}) {
     details.standby_wait = wait;

@@ -194,7 +194,7 @@ TEST(HttpConnectionTest, ByTlsOnlyTheServerThatIsMeantIsSpokenTo) {
   EXPECT_EQ(CallHttp(other, call).problem, "");
 }
 
-TEST(HttpConnectionTest, AnAnswerThatEndsWithTheConnectionIsWholeOnlyIfTlsSaysSo) {
+TEST(HttpConnectionTest, AnAnswerUntilTheEndOfTlsMustBeEndedByTls) {
   const TempDirectory directory;
   MakeCertificates(directory.path());
   ScriptedServer server(Script{{std::string("HTTP/1.0 200 OK\r\n\r\nto the end")}}, directory.path());

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "config/wire/redis/redis_server.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/listening_socket.h"
 #include "tests/fixtures/redis_process.h"
 
 namespace weir {
@@ -47,6 +49,9 @@ class RedisServerTest : public testing::Test {
     };
     return call;
   }
+  void Send(std::initializer_list<std::string_view> words, Duration patience = kPatience) {
+    loop_.Call([&] { server_->Send(CallOf(words, patience)); });
+  }
   size_t Done() {
     size_t done = 0;
     loop_.Call([&] { done = answers_.size() + problems_.size(); });
@@ -66,7 +71,7 @@ class RedisServerTest : public testing::Test {
 
   // Waits until it is connected, then pauses the server.
   void Halt(RedisProcess& process) {
-    loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+    Send({"PING"});
     ASSERT_TRUE(AllDone(1));
     process.Pause();
   }
@@ -110,7 +115,7 @@ TEST_F(RedisServerTest, AnswersInTheOrderInWhichItWasAsked) {
 TEST_F(RedisServerTest, WritesTheCallsOfATurnTogether) {
   RedisProcess process;
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
   uint64_t writes = 0;
   loop_.Call([&] {
@@ -128,7 +133,7 @@ TEST_F(RedisServerTest, WritesTheRestInOrderWhenTheSocketWasFull) {
   Halt(process);
   const std::string large(size_t{1} << 20, 'x');
   constexpr size_t kCalls = 16;
-  for (size_t i = 0; i < kCalls; ++i) loop_.Call([&] { server_->Send(CallOf({"APPEND", "n", large})); });
+  for (size_t i = 0; i < kCalls; ++i) Send({"APPEND", "n", large});
   process.Resume();
   ASSERT_TRUE(AllDone(kCalls + 1));
   for (size_t i = 1; i <= kCalls; ++i) EXPECT_EQ(answers_[i], std::to_string(i * large.size()));
@@ -139,7 +144,7 @@ TEST_F(RedisServerTest, TakesTheFirstAddressThatAnswers) {
   RedisProcess gone;
   gone.Stop();
   Go({AddressOf(gone), AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
   EXPECT_EQ(answers_, std::vector<std::string>{"PONG"});
 }
@@ -161,7 +166,7 @@ TEST_F(RedisServerTest, GoesOnToTheNextAddressIfTheFirstIsDead) {
   EXPECT_TRUE(Connects());
   // The next connection is not lost by starting with the first address again.
   process.Restart(RedisProcess::Data::kKept);
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
 }
 
@@ -169,19 +174,14 @@ TEST_F(RedisServerTest, GoesOnToTheNextAddressIfTheFirstIsDead) {
 // time.
 TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
   RedisProcess process;
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(listener, 0), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const ListeningSocket listener(0);
   std::vector<int> waiting(8);
   for (int& client : waiting) {
     client = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    (void)!::connect(client, reinterpret_cast<sockaddr*>(&address), size);
+    (void)!::connect(client, listener.address(), sizeof(sockaddr_in));
   }
   options_.connection.connect_timeout = std::chrono::seconds(2);
-  const RedisAddress full{.host = "127.0.0.1", .port = ntohs(address.sin_port)};
+  const RedisAddress full{.host = "127.0.0.1", .port = listener.port()};
   options_.connection.resolve = [addresses = std::vector{full, AddressOf(process)}](const RedisAddress&) {
     return addresses;
   };
@@ -190,31 +190,30 @@ TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
   loop_.Call([&] { EXPECT_EQ(server_->breaker(), RedisBreaker::State::kClosed); });
   Leave();
   for (const int client : waiting) ::close(client);
-  ::close(listener);
 }
 
 TEST_F(RedisServerTest, NamesTheServerThatDoesNotAnswer) {
   RedisProcess gone;
   gone.Stop();
   Go({AddressOf(gone)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
   ASSERT_EQ(problems_.size(), 1);
   EXPECT_EQ(problems_[0], "not sent: Redis at " + gone.address() + ": Connection refused");
   loop_.Call([&] { EXPECT_NE(server_->breaker(), RedisBreaker::State::kClosed); });
 }
 
-TEST_F(RedisServerTest, ACallIsAnsweredAtItsDeadlineAndALaterReplyIsNobodys) {
+TEST_F(RedisServerTest, ACallEndsAtItsDeadlineAndItsLateReplyIsDropped) {
   RedisProcess process;
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"SET", "n", "1"})); });
+  Send({"SET", "n", "1"});
   ASSERT_TRUE(AllDone(1));
   process.Pause();
-  loop_.Call([&] { server_->Send(CallOf({"GET", "n"}, std::chrono::milliseconds(1))); });
+  Send({"GET", "n"}, std::chrono::milliseconds(1));
   ASSERT_TRUE(AllDone(2));
   ASSERT_EQ(problems_.size(), 1);
   EXPECT_EQ(problems_[0], "sent: Redis at " + process.address() + ": no answer in time");
-  loop_.Call([&] { server_->Send(CallOf({"INCR", "n"})); });
+  Send({"INCR", "n"});
   process.Resume();
   ASSERT_TRUE(AllDone(3));
   EXPECT_EQ(answers_, (std::vector<std::string>{"OK", "2"}));
@@ -226,9 +225,9 @@ TEST_F(RedisServerTest, ALateReplyGoesToCallersThatWantIt) {
   Halt(process);
   SendLate(2);
   ASSERT_TRUE(AllDone(3));
-  loop_.Call([&] { server_->Send(CallOf({"INCR", "n"}, std::chrono::milliseconds(1))); });  // ignores its late reply
+  Send({"INCR", "n"}, std::chrono::milliseconds(1));  // ignores its late reply
   ASSERT_TRUE(AllDone(4));
-  loop_.Call([&] { server_->Send(CallOf({"INCR", "n"})); });
+  Send({"INCR", "n"});
   process.Resume();
   ASSERT_TRUE(AllDone(5));
   EXPECT_EQ(answers_, (std::vector<std::string>{"PONG", "4"}));
@@ -236,7 +235,7 @@ TEST_F(RedisServerTest, ALateReplyGoesToCallersThatWantIt) {
 }
 
 // Also late replies to calls that wait until the connection is given up.
-TEST_F(RedisServerTest, LateRepliesAreHeardOnAConnectionThatWasGivenUp) {
+TEST_F(RedisServerTest, LateRepliesAreHeardOnAConnectionThatIsGivenUp) {
   RedisProcess process;
   options_.connection.silence = std::chrono::milliseconds(100);
   Go({AddressOf(process)});
@@ -271,7 +270,7 @@ TEST_F(RedisServerTest, LateRepliesAreBounded) {
   Halt(process);
   SendLate(kMostLate + 1);
   ASSERT_TRUE(AllDone(kMostLate + 2));
-  loop_.Call([&] { server_->Send(CallOf({"GET", "n"})); });
+  Send({"GET", "n"});
   process.Resume();
   ASSERT_TRUE(AllDone(kMostLate + 3));
   EXPECT_EQ(answers_.back(), std::to_string(kMostLate + 1));
@@ -281,7 +280,7 @@ TEST_F(RedisServerTest, LateRepliesAreBounded) {
 TEST_F(RedisServerTest, PendingCallsOfADeadServerAreAnsweredOnceAsSent) {
   RedisProcess process;
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
   process.Pause();
   loop_.Call([&] {
@@ -300,7 +299,7 @@ TEST_F(RedisServerTest, PendingCallsAreAnsweredOnDestruction) {
   RedisProcess process;
   process.Pause();
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   Leave();
   EXPECT_EQ(problems_.size(), 1);
 }
@@ -310,7 +309,7 @@ TEST_F(RedisServerTest, LogsInAndChoosesTheDatabase) {
   options_.connection.password = "secret";
   options_.connection.database = 3;
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"SET", "n", "1"})); });
+  Send({"SET", "n", "1"});
   ASSERT_TRUE(AllDone(1));
   EXPECT_EQ(answers_, std::vector<std::string>{"OK"});
   EXPECT_NE(process.Info("keyspace", "db3"), "");
@@ -318,14 +317,9 @@ TEST_F(RedisServerTest, LogsInAndChoosesTheDatabase) {
 
 // Acts as a server of an old version.
 TEST_F(RedisServerTest, AServerThatIsTooOldIsNotUsed) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(listener, 1), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  std::thread old([listener] {
-    const int client = ::accept(listener, nullptr, nullptr);
+  const ListeningSocket listener(1);
+  std::thread old([&] {
+    const int client = ::accept(listener.socket(), nullptr, nullptr);
     const std::string info = "$22\r\nredis_version:6.2.14\r\n\r\n";
     char asked[4096];
     if (::recv(client, asked, sizeof asked, 0) > 0) (void)!::send(client, info.data(), info.size(), MSG_NOSIGNAL);
@@ -333,12 +327,11 @@ TEST_F(RedisServerTest, AServerThatIsTooOldIsNotUsed) {
     ::close(client);
   });
   options_.connection.checks_server = true;
-  Go({{.host = "127.0.0.1", .port = ntohs(address.sin_port)}});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Go({{.host = "127.0.0.1", .port = listener.port()}});
+  Send({"PING"});
   EXPECT_TRUE(AllDone(1));
   Leave();
   old.join();
-  ::close(listener);
   ASSERT_EQ(problems_.size(), 1);
   EXPECT_NE(problems_[0].find("it is Redis 6.2.14, and weir needs 7 or later"), std::string::npos) << problems_[0];
 }
@@ -347,7 +340,7 @@ TEST_F(RedisServerTest, ARefusedPasswordIsSaidWithoutIt) {
   RedisProcess process({.password = "secret"});
   options_.connection.password = "guessed";
   Go({AddressOf(process)});
-  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  Send({"PING"});
   ASSERT_TRUE(AllDone(1));
   ASSERT_EQ(problems_.size(), 1);
   EXPECT_NE(problems_[0].find("refuses the user or the password: WRONGPASS"), std::string::npos) << problems_[0];
@@ -376,7 +369,7 @@ TEST(RedisBreaker, OpensAfterFailuresInARowAndDoublesItsPause) {
   EXPECT_TRUE(breaker.lets_pass());
 }
 
-TEST(RedisBreaker, AProbeThatIsAnsweredIsNoCallThatIs) {
+TEST(RedisBreaker, AnAnsweredProbeDoesNotForgetFailuresOfCalls) {
   constexpr Duration kFirst = std::chrono::milliseconds(100);
   RedisBreaker breaker(3, kFirst, 50 * kFirst);
   EXPECT_TRUE(breaker.Trip());

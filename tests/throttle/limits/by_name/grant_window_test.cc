@@ -98,7 +98,7 @@ TEST(GrantWindow, AnOldGrantCanBeGivenBackAfterManyOthers) {
   EXPECT_EQ(window.used(), 0u);
 }
 
-TEST(GrantWindow, ForgetsTheOldestGrantsIfTooManyStretchesAreGivenBack) {
+TEST(GrantWindow, ForgetsOldGrantsIfTooManyStretchesAreGivenBack) {
   GrantWindow window(kStart, kWindow, WindowKind::kFixed, 1);
   std::vector<uint64_t> kept;
   for (size_t i = 0; i <= GrantWindow::kMostGivenBack; ++i) {

@@ -68,7 +68,7 @@ TEST(Turn, DropsThePiecesLeftWhenItEnds) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(Turn, RunsEveryPieceOfManyThreadsOnceEachThreadsInItsOrder) {
+TEST(Turn, RunsPiecesOfManyThreadsOnceAndInTheirOrder) {
   constexpr int kThreads = 4, kPieces = 20'000;
   Turn turn;
   std::vector<int> last(kThreads, -1);

@@ -2,6 +2,7 @@
 #include <functional>
 #include <thread>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/throttle/limits/descriptors/descriptor_fixture.h"
 
 namespace weir {
@@ -55,9 +56,7 @@ TEST(DescriptorThreads, ForgetsByItself) {
   const auto entries = EntriesOf("a=1");
   const AskedDescriptor asked[] = {{.entries = entries}};
   limiter.Ask({.domain = "d", .descriptors = asked}, [](const DescriptorAnswer&) {});
-  for (int i = 0; i < 6000 && limiter.Counts().names > 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(limiter.Counts().names, 0u);
+  EXPECT_TRUE(Eventually([&] { return limiter.Counts().names == 0; }));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(NameRoom, LeavesSomeForTheNextPartyHoweverManyFillIt) {
   EXPECT_GT(kRoom / kName - room.names(), kRoom / kName / 20);
 }
 
-TEST(NameRoom, ASmallOneHasANameForEachParty) {
+TEST(NameRoom, ASmallRoomHasANameForEachParty) {
   for (const size_t names : {8, 100, 1000}) {
     NameRoom room(names, kName);
     size_t held = 0;

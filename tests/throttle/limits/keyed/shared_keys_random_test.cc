@@ -225,7 +225,7 @@ RC_GTEST_PROP(SharedKeysRandom, NeverLetMoreThanTheLimitThroughInAWindow, ()) {
   processes.End();
 }
 
-RC_GTEST_PROP(SharedKeysRandom, NeverLetMoreThroughAtAnEdgeEitherWhileTheServerAnswers, ()) {
+RC_GTEST_PROP(SharedKeysRandom, NeverLetMoreThroughAtAnEdgeWhileTheServerAnswers, ()) {
   SharingProcesses processes(*rc::gen::element<uint32_t>(1, 2, 5, 40), WhenAway::kAlone,
                              SharingProcesses::Server::kAnswersSoon);
   const int steps = *rc::gen::inRange(1, 200);

@@ -159,7 +159,7 @@ TEST_F(SharedKeys, TakesAServerThatIsAlwaysTooLateForAway) {
   EXPECT_EQ(caller->answer.value().code, KeyedCode::kStoreAway);
 }
 
-TEST_F(SharedKeys, TakesAServerForAwayOnlyIfItsAnswersTakeAShareOfAWindow) {
+TEST_F(SharedKeys, AServerIsAwayOnlyIfAnswersTakeAShareOfAWindow) {
   constexpr Duration kShare = Duration(kWindow) / SharedLease::kLateShare;
   for (const Duration way : {kShare, kShare + milliseconds(1)}) {
     RefuseWhenAway();
@@ -348,7 +348,7 @@ TEST_F(SharedKeys, SpendsItsLeaseWhileTheWindowsAreAway) {
   EXPECT_EQ(CodeOf("a"), KeyedCode::kStoreAway);
 }
 
-TEST_F(SharedKeys, AnswersEverybodyWhenItCloses) {
+TEST_F(SharedKeys, AnswersAllCallersWhenItCloses) {
   const Caller hasty = Take("a"), waiting = Wait("b");
   limiter().Close();
   EXPECT_EQ(hasty->answer.value().code, KeyedCode::kClosed);

@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 
 using RegistryTest = QueuedFixture;
 
-TEST_F(RegistryTest, GivesAPathAnEndpointOfItsOwnWithAllThatItsAncestorHas) {
+TEST_F(RegistryTest, GivesAPathItsOwnEndpointWithItsAncestorsSettings) {
   config_.rules = Made({{.path = "/api", .rate = 10, .max_queue_size = 7}, {.path = "/api/v2", .rate = 20}});
   const Caller users = Take("/api/v2/users/7"), other = Take("/api/x"), itself = Take("/api");
   EXPECT_EQ(users->endpoint, "/api/v2/users/7");

@@ -1,23 +1,20 @@
 #include "tests/throttle/limits/quota/hammer.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <random>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "tests/fixtures/command_child.h"
+#include "tests/fixtures/eventually.h"
 #include "throttle/limits/quota/open_store.h"
 
 namespace weir {
@@ -27,68 +24,37 @@ constexpr const char* kStoreName = "WEIR_QUOTA_HAMMER_STORE";
 constexpr const char* kNumberName = "WEIR_QUOTA_HAMMER_NUMBER";
 constexpr int64_t kNoLimit = 1'000'000'000;
 
-std::string Setting(const char* name, const std::string& value) { return std::string(name).append("=").append(value); }
+using Children = std::vector<std::unique_ptr<CommandChild>>;
 
-class Child {
- public:
-  // Uses posix_spawn: after fork, a process with threads could do nothing but exec.
-  Child(const std::string& role, const std::string& store, int64_t number) {
-    std::vector<std::string> environment = {Setting(kHammerRole, role), Setting(kStoreName, store),
-                                            Setting(kNumberName, std::to_string(number))};
-    for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-    std::vector<char*> pointers;
-    for (std::string& text : environment) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    std::array<int, 2> out{};
-    if (pipe2(out.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    std::string name = "hammer";
-    std::array<char*, 2> arguments = {name.data(), nullptr};
-    const int failed = posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), pointers.data());
-    posix_spawn_file_actions_destroy(&actions);
-    close(out[1]);
-    output_ = fdopen(out[0], "r");
-    if (failed != 0) throw std::runtime_error("cannot start this program again");
-  }
-  ~Child() {
-    if (pid_ > 0) Kill();
-    std::fclose(output_);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+// Adds children that decide on the store, as `role` says.
+void AddChildren(const std::string& role, const std::string& store, size_t processes, int64_t number,
+                 Children* children) {
+  Environment environment = ProcessEnvironment();
+  environment.insert_or_assign(kHammerRole, role);
+  environment.insert_or_assign(kStoreName, store);
+  environment.insert_or_assign(kNumberName, std::to_string(number));
+  for (size_t i = 0; i < processes; ++i)
+    children->push_back(std::make_unique<CommandChild>(std::vector<std::string>{"hammer"}, environment));
+}
 
-  std::string ReadLine() {
-    std::array<char, 256> line{};
-    return std::fgets(line.data(), line.size(), output_) != nullptr ? line.data() : "";
+// Waits for a child. Returns its output, and counts it if it failed.
+std::string OutputOf(CommandChild& child, int64_t* failed) {
+  const Ran ran = child.Wait();
+  if (ran.code != 0 || !ran.out.ends_with('\n')) {
+    ++*failed;
+    std::fprintf(stderr, "hammer: exit code %d: %s\n", ran.code, ran.err.c_str());
   }
-  void Kill() {
-    kill(pid_, SIGKILL);
-    (void)Wait();
-  }
-  bool Wait() {
-    int status = 0;
-    const bool ended = waitpid(pid_, &status, 0) == pid_;
-    pid_ = -1;
-    return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  }
-
- private:
-  pid_t pid_ = -1;
-  std::FILE* output_ = nullptr;
-};
+  return ran.out;
+}
 
 HammerSum Hammer(const std::string& role, const std::string& store, size_t processes, int64_t number) {
-  std::vector<std::unique_ptr<Child>> children;
-  for (size_t i = 0; i < processes; ++i) children.push_back(std::make_unique<Child>(role, store, number));
+  Children children;
+  AddChildren(role, store, processes, number, &children);
   HammerSum sum;
   for (const auto& child : children) {
-    std::istringstream line(child->ReadLine());
+    std::istringstream line(OutputOf(*child, &sum.failed));
     HammerSum part;
     line >> part.requests >> part.tokens >> part.unavailable;
-    const bool told = !line.fail();
-    if (!child->Wait() || !told) ++sum.failed;
     sum.requests += part.requests;
     sum.tokens += part.tokens;
     sum.unavailable += part.unavailable;
@@ -271,31 +237,29 @@ HammerSum HammerReservations(const std::string& store, size_t processes, int64_t
 }
 
 size_t HammerKilledHolders(const std::string& store, size_t processes) {
-  std::vector<std::unique_ptr<Child>> children;
-  for (size_t i = 0; i < processes; ++i) children.push_back(std::make_unique<Child>("hold", store, 0));
+  Children children;
+  AddChildren("hold", store, processes, 0, &children);
   size_t held = 0;
   for (const auto& child : children) {
-    if (child->ReadLine() == "held\n") ++held;
-    child->Kill();
+    (void)Eventually([&] { return !child->out().empty() || !child->runs(); });
+    child->Signal(SIGKILL);
+    if (child->Wait().out == "held\n") ++held;
   }
   return held;
 }
 
 HammerWindow HammerSlidingWindow(const std::string& store, size_t processes, int64_t limit) {
-  std::vector<std::unique_ptr<Child>> children;
-  children.push_back(std::make_unique<Child>("prune", store, 0));
-  for (size_t i = 0; i < processes; ++i) children.push_back(std::make_unique<Child>("window", store, limit));
+  Children children;
+  AddChildren("prune", store, 1, 0, &children);
+  AddChildren("window", store, processes, limit, &children);
   std::vector<Grant> grants;
   HammerWindow result;
   for (const auto& child : children) {
-    std::string line = child->ReadLine();
-    for (; !line.empty() && line != "end\n"; line = child->ReadLine()) {
-      Grant grant;
-      std::istringstream(line) >> grant.asked >> grant.answered >> grant.tokens;
+    std::istringstream lines(OutputOf(*child, &result.failed));
+    for (Grant grant; lines >> grant.asked >> grant.answered >> grant.tokens;) {
       grants.push_back(grant);
       result.taken += grant.tokens;
     }
-    if (!child->Wait() || line.empty()) ++result.failed;
   }
   result.most = MostWithinAWindow(grants);
   return result;

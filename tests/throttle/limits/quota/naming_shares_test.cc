@@ -20,7 +20,7 @@ class NamingSharesTest : public testing::Test {
   NamingShares shares_;
 };
 
-TEST_F(NamingSharesTest, APartyThatBeganMoreThanATenthMayBeginNoMoreAndIsNamedOnce) {
+TEST_F(NamingSharesTest, APartyMayBeginATenthOfTheNamesAndIsNamedOnce) {
   LearnOfOthers(start_);
   shares_.Learn("flood", 1000, true, start_);
   EXPECT_TRUE(shares_.store_is_nearly_full());

@@ -114,17 +114,23 @@ TEST(QuotaConfigReader, LimitsCanBeNamedAndUsedAgain) {
   EXPECT_EQ(config.tiers.default_limits.model, config.tiers.default_limits.instance);
 }
 
-TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
+// A configuration that is wrong, and a part of its error: the position, the finding and the expectation.
+struct Wrong {
+  std::string text;
+  std::string error;
+};
+
+void ExpectErrors(const std::vector<Wrong>& cases) {
+  for (const Wrong& c : cases) {
+    const std::string error = ErrorOf(c.text);
+    EXPECT_NE(error.find(c.error), std::string::npos) << c.text << "\n" << error << "\nexpected " << c.error;
+    EXPECT_EQ(error.find("SECRET"), std::string::npos) << error;
+  }
+}
+
+TEST(QuotaConfigReader, ErrorsOfModelsAndPricesNameTheirPosition) {
   const std::string long_name(257, 'x');
-  struct Case {
-    std::string text;
-    std::string error;
-  };
-  const auto limit = [](std::string_view text) {
-    return "quota:\n  tiers:\n    default:\n      model: [" + std::string(text) + "]\n";
-  };
-  const std::string at_limit = "w.yaml:4:15: quota.tiers.default.model[0]";
-  const Case cases[] = {
+  ExpectErrors({
       {"quota: 5", "w.yaml:1:8: quota: found \"5\", expected a map"},
       {"quota:\n  shadw: true",
        "w.yaml:2:3: quota: found the key \"shadw\", expected one of providers, unknown_models, when_store_away, "
@@ -144,6 +150,18 @@ TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
       {"quota:\n  models: {m: 5}", "w.yaml:2:15: quota.models.m: found \"5\", expected a map"},
       {"quota:\n  models: {\"a\\nb\": {}}", "w.yaml:2:20: quota.models.a\\x0ab: model: has a control character"},
       {"quota:\n  models:\n    ? " + long_name + "\n    : {}", "model: has 257 bytes"},
+      {"quota:\n  prices: {m: {input: 1}}", "w.yaml:2:15: quota.prices.m: found no key \"output\", expected one"},
+      {"quota:\n  prices: {m: {input: -1, output: 0}}", "w.yaml:2:23: quota.prices.m.input: found \"-1\", expected"},
+      {"quota: [", "w.yaml:"},
+  });
+}
+
+TEST(QuotaConfigReader, ErrorsOfLimitsNameTheirPosition) {
+  const auto limit = [](std::string_view text) {
+    return "quota:\n  tiers:\n    default:\n      model: [" + std::string(text) + "]\n";
+  };
+  const std::string at_limit = "w.yaml:4:15: quota.tiers.default.model[0]";
+  ExpectErrors({
       {limit("{requests: 0, per: 1}"),
        "w.yaml:4:26: quota.tiers.default.model[0].requests: found \"0\", expected a whole number within "
        "1..1e+15 (requests)"},
@@ -165,8 +183,6 @@ TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
       {limit("{in_flight: 2, per: 1d}"), "w.yaml:4:30: quota.tiers.default.model[0]: found the key \"per\""},
       {limit("{requests: 1, per: week}"),
        "w.yaml:4:34: quota.tiers.default.model[0].per: found week, expected a length (7d, 1h, 60s), or day or month"},
-      {"quota:\n  prices: {m: {input: 1}}", "w.yaml:2:15: quota.prices.m: found no key \"output\", expected one"},
-      {"quota:\n  prices: {m: {input: -1, output: 0}}", "w.yaml:2:23: quota.prices.m.input: found \"-1\", expected"},
       {limit("{requests: 10, per: 1, burst: 9}"),
        "w.yaml:4:45: quota.tiers.default.model[0].burst: found \"9\", expected a whole number within "
        "10..1e+15 (at least the amount)"},
@@ -179,6 +195,11 @@ TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
            "per: 5}"),
        "w.yaml:4:14: quota.tiers.default.model: 5 limits, expected 4 at most"},
       {limit(""), "w.yaml:4:14: quota.tiers.default.model: expected 1..4 limits"},
+  });
+}
+
+TEST(QuotaConfigReader, ErrorsOfTiersNameTheirPositionButNoKey) {
+  ExpectErrors({
       {"quota:\n  tiers:\n    classes:\n      - {name: a, models: [m]}\n      - {name: b, models: [m]}",
        "w.yaml:5:9: quota.tiers.classes[1]: the model m is in the class a already"},
       {"quota:\n  tiers:\n    classes:\n      - {name: other, models: [m]}",
@@ -193,13 +214,7 @@ TEST(QuotaConfigReader, ErrorsNameThePositionTheFindingAndTheExpectation) {
        "w.yaml:3:31: quota.tiers.api_keys.….m: found \"5\", expected a list"},
       {"quota:\n  tiers:\n    api_keys: {sk-SECRET: {}, sk-SECRET: {}}",
        "w.yaml:3:31: quota.tiers.api_keys: found the key … again"},
-      {"quota: [", "w.yaml:"},
-  };
-  for (const Case& c : cases) {
-    const std::string error = ErrorOf(c.text);
-    EXPECT_NE(error.find(c.error), std::string::npos) << c.text << "\n" << error << "\nexpected " << c.error;
-    EXPECT_EQ(error.find("SECRET"), std::string::npos) << error;
-  }
+  });
 }
 
 TEST(QuotaConfigReader, NoMoreThan16Classes) {

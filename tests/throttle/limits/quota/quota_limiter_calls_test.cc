@@ -154,7 +154,7 @@ TEST_F(QuotaLimiterCalls, AKeyWithOtherTokensIsRefused) {
   EXPECT_EQ(Take(1, std::string(257, 'x')).code, QuotaCode::kInvalidName);
 }
 
-TEST_F(QuotaLimiterCalls, CallsAtOnceLimitReservationsAloneWithAKeyAndWithout) {
+TEST_F(QuotaLimiterCalls, CallsAtOnceLimitOnlyReservations) {
   using Call = QuotaLimiter::Call;
   Use("quota: {models: {gpt-4o: {max_tpm: 1000}}, tiers: {users: {\"*\": [{in_flight: 1}]}}}");
   QuotaRequest request{.model = "gpt-4o", .tokens = 1, .requester = {.user = "alice"}};

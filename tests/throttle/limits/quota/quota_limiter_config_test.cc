@@ -150,7 +150,7 @@ TEST(QuotaLimiterConfig, RestatesLostQuotasAfterAReconnect) {
 }
 
 // The first limiter states its own quota, and the second is told of it.
-TEST(QuotaLimiterConfig, TwoConfigurationsAreBothWarnedWhenTheStoreComesBackEmpty) {
+TEST(QuotaLimiterConfig, BothConfigurationsAreWarnedOfAnEmptiedStore) {
   ScriptedStore store;
   QuotaLimiter first(store, {.quotas = {{"m", Rpm(50)}}});
   QuotaLimiter second(store, {.quotas = {{"m", Rpm(70)}}});
@@ -219,7 +219,7 @@ TEST(QuotaLimiterConfig, ALimiterWithoutAConfigurationWithdrawsNothing) {
   EXPECT_EQ(QuotaOf(other, "gpt-4o"), Rpm(1));
 }
 
-TEST(QuotaLimiterConfig, AQuotaThatWasThereBeforeIsTheConfigurationsFromNowOn) {
+TEST(QuotaLimiterConfig, TheConfigurationTakesOverAQuotaThatItStatesAlike) {
   MemoryQuotaStore store;
   ASSERT_TRUE(store.SetQuota("gpt-4o", Rpm(1)).ok());  // like a store that did not record who stated a quota
   QuotaLimiter limiter(store, {.quotas = {{"gpt-4o", Rpm(1)}}, .withdraws_others = true});

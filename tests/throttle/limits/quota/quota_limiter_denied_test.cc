@@ -146,7 +146,7 @@ quota:
   EXPECT_TRUE(Take("o", {.user = "e"}).allowed);
 }
 
-TEST_F(QuotaLimiterConfigured, ATotalOfATenantIsMetThroughItsKeysAndBesideItsUsersLimits) {
+TEST_F(QuotaLimiterConfigured, ATenantsTotalHoldsThroughKeysAndBesideUserLimits) {
   Use(R"(
 quota:
   tiers:

@@ -183,7 +183,7 @@ TEST(QuotaLimiter, EachCallChargesInItsMode) {
   EXPECT_EQ(modes(true), (std::vector{Mode::kPeek, Mode::kPeek, Mode::kForce, Mode::kForceHold, Mode::kForce}));
 }
 
-TEST(QuotaLimiter, AReservationLivesAsLongAsTheCallerOrTheConfigurationSays) {
+TEST(QuotaLimiter, AReservationLivesAsLongAsTheCallOrConfigurationSays) {
   ScriptedStore store;
   QuotaLimiter limiter(store, {.reservation_ttl = 90s});
   const auto ttl = [&](std::optional<Duration> asked) {

@@ -111,7 +111,7 @@ TEST_F(QuotaNames, ADenialOfModelsPrecedesRulesOfExactNames) {
   }
 }
 
-TEST_F(QuotaNames, AStarIsEveryOtherTenantOrKeyAndEachHasACountOfItsOwn) {
+TEST_F(QuotaNames, AStarIsEveryOtherTenantOrKeyEachWithItsOwnCount) {
   for (const std::string party : {"tenants", "api_keys"}) {
     Use("quota: {providers: [], tiers: {" + party +
         ": {\"*\": {m: [{requests: 1, per: 1h}], n: [{requests: 2, per: 1h, total: true}]}, known: {m: [{requests: 2, "

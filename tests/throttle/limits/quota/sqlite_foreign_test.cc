@@ -58,7 +58,7 @@ TEST_F(SqliteForeign, HugeCountsAreCutDown) {
   ExpectCountsAgainFrom0(*store);
 }
 
-TEST_F(SqliteForeign, MoreThan64BitsHoldIsMerged) {
+TEST_F(SqliteForeign, SumsBeyond64BitsAreMerged) {
   RunForeign(std::string(kPublished) + kTenThousandHuge);
   const auto store = Open();
   const ChargeAnswer refused = Take(*store, "o1", 5, kThousand);
@@ -96,7 +96,7 @@ TEST_F(SqliteForeign, MoreRowsThanAreKeptBecomeAMinuteOfTheSameSum) {
   EXPECT_EQ(UsageOf(*store, "o1").rpm, 0);
 }
 
-TEST_F(SqliteForeign, AnImportOfMoreThan64BitsHoldIsMerged) {
+TEST_F(SqliteForeign, AnImportOfSumsBeyond64BitsIsMerged) {
   const auto store = Open();
   QuotaState state;
   for (int i = 9300; i > 0; --i) state["o1"].tokens.push_back({clock_.Now() - milliseconds(i), kMostAmount});
@@ -180,7 +180,7 @@ TEST_F(SqliteForeign, AFileThatWasRemovedIsSaidUntilItIsBack) {
   EXPECT_EQ(store->Health().problem, "");
 }
 
-TEST_F(SqliteForeign, OneThatIsLockedWhileItIsOpenedIsSaid) {
+TEST_F(SqliteForeign, ALockWhileTheFileIsOpenedIsSaid) {
   Open().reset();
   Foreigner other(path_);
   other.Run("BEGIN EXCLUSIVE");

@@ -1,19 +1,19 @@
 #include "throttle/limits/quota/sqlite/sqlite_store.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/file_size_limit.h"
 #include "tests/throttle/limits/quota/sqlite_fixture.h"
 #include "tests/throttle/limits/quota/store_suite.h"
 
@@ -209,13 +209,6 @@ TEST_F(SqliteStore, AFailureInTheMidstOfAChargeChargesNothing) {
   EXPECT_EQ(after.usage, (ModelUsage{.rpm = 2, .tpm = 600, .rpd = 2, .day_start = kStart}));
 }
 
-void SetMostBytesOfAFile(rlim_t most) {
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  limit.rlim_cur = most;
-  setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 // Runs in a process whose files may not grow, as on a full disk.
 TEST_F(SqliteStore, LackOfRoomPreventsChargesUntilThereIsSome) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -223,10 +216,9 @@ TEST_F(SqliteStore, LackOfRoomPreventsChargesUntilThereIsSome) {
       {
         const auto store = Open();
         (void)Take(*store, "o1", 300, {});
-        (void)std::signal(SIGXFSZ, SIG_IGN);
-        SetMostBytesOfAFile(10);
+        std::optional<FileSizeLimit> full_disk(10);
         const ChargeAnswer full = Take(*store, "o1", 300, {});
-        SetMostBytesOfAFile(RLIM_INFINITY);
+        full_disk.reset();
         const ChargeAnswer after = Take(*store, "o1", 300, {});
         const bool told = full.code == QuotaCode::kStoreUnavailable && full.problem.starts_with(path_ + ": ");
         std::fprintf(stderr, "%s; %d tokens\n", full.problem.c_str(), static_cast<int>(after.usage.tpm));

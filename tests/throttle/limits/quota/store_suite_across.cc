@@ -88,7 +88,7 @@ TEST_P(QuotaStoreSuite, ANameThatIsForgottenMayReserveOfTheCountOfAllAgain) {
   EXPECT_EQ(UsedOf("o1", kTotalTokens), 300);
 }
 
-TEST_P(QuotaStoreSuite, AResetOfAModelGivesBackItsReservationsOfSharedCounts) {
+TEST_P(QuotaStoreSuite, AResetGivesBackTheModelsHoldsOfSharedCounts) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   const Ask ask{.tokens = 300, .money = 200, .tiers = {kTotalTokens, kTotalMoney, kTotalCalls}, .hold_for = hours(1)};
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 5, .money = 4, .tiers = ask.tiers}).fits());

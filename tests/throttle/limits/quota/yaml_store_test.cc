@@ -2,21 +2,21 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "config/manual_clock.h"
 #include "config/text/rfc3339.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/file_size_limit.h"
 #include "tests/fixtures/temp_directory.h"
 #include "tests/throttle/limits/quota/store_suite.h"
 
@@ -288,10 +288,7 @@ TEST_F(YamlStore, KeepsTheOriginOfAQuota) {
 TEST_F(YamlStore, IsWrittenByItselfAfterAChange) {
   const auto store = MustOpenYaml(path_, clock_, {.persist_every = 1ms});
   ASSERT_TRUE(Take(*store, 900).fits());
-  const auto written = [&] { return TextOf(path_).find("count: 900") != std::string::npos; };
-  const auto give_up = std::chrono::steady_clock::now() + 60s;
-  while (!written() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(1ms);
-  EXPECT_TRUE(written());
+  EXPECT_TRUE(Eventually([&] { return TextOf(path_).find("count: 900") != std::string::npos; }));
 }
 
 TEST_F(YamlStore, IsNotWrittenWithoutAChange) {
@@ -361,30 +358,22 @@ TEST_F(YamlStore, ExpiredReservationsDoNotCountAfterACleanRestart) {
   }
 }
 
-void SetMostBytesOfAFile(rlim_t most) {
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  limit.rlim_cur = most;
-  setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 // Persists while files may not grow beyond some bytes, as on a full disk. Returns 0 if all checks hold.
 int PersistWithoutRoom(YamlQuotaStore& store, const std::string& path) {
   const std::string before = TextOf(path);
-  (void)std::signal(SIGXFSZ, SIG_IGN);
-  SetMostBytesOfAFile(10);
+  std::optional<FileSizeLimit> full_disk(10);
   const Status status = store.Persist();
   const std::string expected =
       path + ": cannot be written: File too large; the file from before stands, and writing is tried again";
   const bool told = status.message() == expected && store.Health().problem == expected;
   const bool stands = TextOf(path) == before && !std::filesystem::exists(path + ".new");
-  SetMostBytesOfAFile(RLIM_INFINITY);
+  full_disk.reset();
   const bool later = store.Persist().ok() && store.Health().problem.empty() && TextOf(path) != before;
   std::fprintf(stderr, "told %d stands %d later %d: %s\n", told, stands, later, status.message().c_str());
   return told && stands && later ? 0 : 1;
 }
 
-TEST_F(YamlStore, WithoutRoomTheFileFromBeforeStandsAndItIsTriedAgain) {
+TEST_F(YamlStore, WithoutRoomTheFormerFileStandsAndIsReplacedLater) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

@@ -13,6 +13,10 @@ std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url, RedisStoreOpt
   return std::make_unique<RedisQuotaStore>(std::move(endpoint).value(), std::move(options));
 }
 
+std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url, const WallClock& clock) {
+  return OpenRedis(url, {.timeout = std::chrono::seconds(20), .clock = &clock});
+}
+
 ChargeAnswer TakeOne(QuotaStore& store, std::string_view model, const ModelQuota& quota) {
   return store.Run({.model = model, .mode = Charge::Mode::kTake, .tokens = 1, .default_quota = quota});
 }

@@ -17,6 +17,7 @@ namespace weir {
 // Opens a store with a long timeout unless the options say otherwise, because the machine may be slow.
 std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url,
                                            RedisStoreOptions options = {.timeout = std::chrono::seconds(20)});
+std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url, const WallClock& clock);
 
 ChargeAnswer TakeOne(QuotaStore& store, std::string_view model, const ModelQuota& quota);
 ChargeAnswer PeekAt(QuotaStore& store, std::string_view model);

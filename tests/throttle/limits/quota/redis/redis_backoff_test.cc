@@ -1,7 +1,5 @@
 // A server that accepts connections and closes them at once: how often the store tries it.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "config/wire/redis/redis_topology.h"
+#include "tests/fixtures/listening_socket.h"
 #include "tests/fixtures/redis_client.h"
 #include "tests/throttle/limits/quota/redis/deciders.h"
 
@@ -21,34 +20,23 @@ namespace {
 class ClosingServer {
  public:
   ClosingServer() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const of_any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(listener_, of_any, size), 0);
-    EXPECT_EQ(::listen(listener_, 64), 0);
-    EXPECT_EQ(::getsockname(listener_, of_any, &size), 0);
-    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
     thread_ = std::thread([this] {
-      for (int client = 0; (client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; ++attempts_)
+      for (int client = 0; (client = ::accept4(listener_.socket(), nullptr, nullptr, SOCK_CLOEXEC)) >= 0; ++attempts_)
         ::close(client);
     });
   }
   ~ClosingServer() {
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.socket(), SHUT_RDWR);
     thread_.join();
-    ::close(listener_);
   }
   ClosingServer(const ClosingServer&) = delete;
   ClosingServer& operator=(const ClosingServer&) = delete;
 
-  const std::string& address() const { return address_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(listener_.port()); }
   int attempts() const { return attempts_; }
 
  private:
-  const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::string address_;
+  const ListeningSocket listener_{64};
   std::atomic<int> attempts_{0};
   std::thread thread_;
 };
@@ -71,7 +59,7 @@ TEST(RedisBackoff, EachAttemptWaitsTwiceAsLongAsTheOneBefore) {
 }
 
 // The search for a map is repeated again and again, but the node is only connected to when its breaker allows it.
-TEST(RedisBackoff, ANodeOfAClusterThatIsAwayIsNotConnectedToForEachMap) {
+TEST(RedisBackoff, AClusterNodeThatIsAwayIsNotTriedForEachMap) {
   ClosingServer server;
   const RedisEndpoint endpoint = ParseRedisUrl("redis-cluster://" + server.address()).value();
   RedisServerOptions options;

@@ -35,7 +35,7 @@ int64_t Errors(RedisProcess& node, const std::string& kind) {
 TEST(RedisCluster, SpreadsTheModelsAndKeepsEachInOneSlot) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(cluster.url(), clock);
   const std::vector<TierCharge> tiers = {
       {.key = "user:alice", .limit = {.amount = 100, .per = kMinute}},
       {.key = "qos:premium", .limit = {.kind = Limit::Kind::kBucket, .amount = 9, .per = kMinute, .burst = 9}}};
@@ -74,7 +74,7 @@ TEST(RedisCluster, SpreadsTheModelsAndKeepsEachInOneSlot) {
 TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(cluster.url(), clock);
   const std::string model = ModelOn(cluster, 0);
   const int slot = cluster.SlotOf(model);
   const ModelQuota quota{.max_rpm = 3000};
@@ -104,7 +104,7 @@ TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
 TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(cluster.url(), clock);
   const std::string model = ModelOn(cluster, 0);
   const int slot = cluster.SlotOf(model);
   const std::vector<TierCharge> tiers = {{.key = "user:alice", .limit = {.amount = 1'000'000, .per = kMinute}}};
@@ -223,7 +223,7 @@ TEST(RedisCluster, WaitsForASlotThatIsOnItsWayAtMostUntilTheDeadline) {
 TEST(RedisCluster, FollowsSlotsToANodeThatItHasNeverHeardOf) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(cluster.url(), clock);
   const std::string model = ModelOn(cluster, 0);
   ASSERT_TRUE(TakeOne(*store, model, kWide).fits());
   const size_t added = cluster.AddNode();
@@ -275,7 +275,7 @@ TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
 }
 
 // The full node's problem is not forgotten because the others answer.
-TEST(RedisCluster, OneMasterThatIsOutOfMemoryIsSaidUntilItTakesAgain) {
+TEST(RedisCluster, AMasterWithoutMemoryIsSaidUntilItTakesWritesAgain) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20),
@@ -307,7 +307,7 @@ TEST(RedisCluster, GivesBackTakesThatAMasterMadeTooLate) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::milliseconds(200), .clock = &clock});
-  const auto other = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto other = OpenRedis(cluster.url(), clock);
   const std::string model = ModelOn(cluster, 1);
   Deciders deciders(*store, model, kWide);
   ASSERT_TRUE(deciders.GoOn());
@@ -326,7 +326,7 @@ TEST(RedisCluster, GoesOnAtTheReplicaThatTakesOver) {
   const size_t replica = cluster.AddNode();
   cluster.MakeReplica(replica, 1);
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(cluster.url(), clock);
   const std::string model = ModelOn(cluster, 1);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(TakeOne(*store, model, kWide).fits());
   ASSERT_TRUE(Eventually([&] {

@@ -25,7 +25,7 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithTheReplicatedCounts) {
   const auto store = OpenRedis(group.url(), Impatient(&clock));
   const ModelQuota quota{.max_rpm = 500, .max_rpd = 10'000};
   {
-    const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+    const auto patient = OpenRedis(group.url(), clock);
     ASSERT_TRUE(patient->SetQuota(kModel, quota).ok());
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(TakeOne(*patient, kModel, kWide).fits());
   }
@@ -42,7 +42,7 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithTheReplicatedCounts) {
   // An attempt that got no answer may have been counted.
   EXPECT_LE(deciders.taken(), 300);
   EXPECT_GE(deciders.taken() + deciders.away(), 300);
-  const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto patient = OpenRedis(group.url(), clock);
   const ChargeAnswer now = PeekAt(*patient, kModel);
   EXPECT_EQ(now.quota, quota);
   EXPECT_EQ(now.usage.rpm, quota.max_rpm);
@@ -98,7 +98,7 @@ TEST(RedisFailover, IsFollowedWhenItWasPlanned) {
   const auto store = OpenRedis(group.url(), Impatient(&clock));
   ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kWide).fits(); }));
   ASSERT_TRUE(group.Replicated());
-  const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto patient = OpenRedis(group.url(), clock);
   const int64_t before = PeekAt(*patient, kModel).usage.rpm;
   ASSERT_TRUE(group.FailOverFrom(group.servers()[0]->port()));
   ASSERT_TRUE(Eventually([&] { return group.servers()[0]->Info("replication", "role") == "slave"; }));

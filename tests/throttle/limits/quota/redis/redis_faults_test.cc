@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -18,15 +19,31 @@ constexpr ModelQuota kQuota{.max_rpm = 10};
 const std::string kModel = "gpt-4o";
 
 // Notices soon that a server is away.
-RedisStoreOptions Impatient() {
+RedisStoreOptions Impatient(const WallClock* clock = nullptr) {
   return {.timeout = std::chrono::milliseconds(200),
           .breaker_failures = 3,
           .retry_first = std::chrono::milliseconds(10),
-          .retry_longest = std::chrono::milliseconds(100)};
+          .retry_longest = std::chrono::milliseconds(100),
+          .clock = clock};
 }
 
 bool IsAway(QuotaStore& store) { return PeekAt(store, kModel).code == QuotaCode::kStoreUnavailable; }
 bool Answers(QuotaStore& store) { return !IsAway(store); }
+
+// Returns an impatient store that the server has answered.
+std::unique_ptr<RedisQuotaStore> OpenAnswered(const std::string& url, const WallClock* clock = nullptr) {
+  auto store = OpenRedis(url, Impatient(clock));
+  EXPECT_TRUE(Eventually([&] { return Answers(*store); }));
+  return store;
+}
+
+Charge HoldFor(Duration time) {
+  return {.model = kModel,
+          .mode = Charge::Mode::kHold,
+          .tokens = 900,
+          .default_quota = ModelQuota{.max_tpm = 1'000'000},
+          .hold_for = time};
+}
 
 TEST(RedisFaults, AKilledServerIsAwayAndComesBackEmpty) {
   RedisProcess server;
@@ -53,9 +70,9 @@ TEST(RedisFaults, AKilledServerIsAwayAndComesBackEmpty) {
 }
 
 // The health recovers without any call, for callers that wait for it before they ask.
-TEST(RedisFaults, AServerThatIsBackIsWellBeforeAnybodyAsks) {
+TEST(RedisFaults, AServerThatIsBackIsWellBeforeTheNextCall) {
   RedisProcess server;
-  const auto store = OpenRedis(server.url(), Impatient());
+  const auto store = OpenAnswered(server.url());
   for (const bool pause : {false, true}) {
     SCOPED_TRACE(pause ? "paused" : "killed");
     ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
@@ -87,18 +104,10 @@ TEST(RedisFaults, AServerThatComesAfterTheStoreCountsAsBack) {
 TEST(RedisFaults, AnUnansweredReservationIsGivenBack) {
   RedisProcess server;
   const ManualWallClock clock(kNow);
-  RedisStoreOptions options = Impatient();
-  options.clock = &clock;
-  const auto store = OpenRedis(server.url(), options);
-  const auto other = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const auto store = OpenAnswered(server.url(), &clock);
+  const auto other = OpenRedis(server.url(), clock);
   server.Pause();
-  const Charge hold{.model = kModel,
-                    .mode = Charge::Mode::kHold,
-                    .tokens = 900,
-                    .default_quota = ModelQuota{.max_tpm = 1'000'000},
-                    .hold_for = std::chrono::hours(1)};
-  const ChargeAnswer unanswered = store->Run(hold);
+  const ChargeAnswer unanswered = store->Run(HoldFor(std::chrono::hours(1)));
   ASSERT_EQ(unanswered.code, QuotaCode::kStoreUnavailable);
   EXPECT_EQ(unanswered.reservation, "");
   server.Resume();
@@ -133,7 +142,7 @@ TEST(RedisFaults, RefusesInvalidQuotas) {
 TEST(RedisFaults, ScriptsThatTheServerHasLostAreLoadedAgain) {
   RedisProcess server;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(server.url(), clock);
   ASSERT_TRUE(TakeOne(*store, kModel, kQuota).fits());
   ASSERT_TRUE(server.Command({"SCRIPT", "FLUSH"}).ok());
   Deciders deciders(*store, kModel, {.max_rpm = 1'000'000});
@@ -145,8 +154,7 @@ TEST(RedisFaults, ScriptsThatTheServerHasLostAreLoadedAgain) {
 
 TEST(RedisFaults, APausedServerOpensTheBreakerAndClosesItWhenItGoesOn) {
   RedisProcess server;
-  const auto store = OpenRedis(server.url(), Impatient());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const auto store = OpenAnswered(server.url());
   server.Pause();
   ASSERT_TRUE(Eventually([&] {
     TakeOne(*store, kModel, kQuota);
@@ -159,8 +167,7 @@ TEST(RedisFaults, APausedServerOpensTheBreakerAndClosesItWhenItGoesOn) {
 
 TEST(RedisFaults, AServerThatIsSlowBy2SecondsIsAwayAsLong) {
   RedisProcess server;
-  const auto store = OpenRedis(server.url(), Impatient());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const auto store = OpenAnswered(server.url());
   RedisClient sleeper(server.port());
   std::thread sleeping([&] { sleeper.Command({"DEBUG", "SLEEP", "2"}); });
   EXPECT_TRUE(Eventually([&] { return IsAway(*store); }));
@@ -173,24 +180,16 @@ TEST(RedisFaults, UnansweredReservationsOfASlowServerAreGivenBackLater) {
   RedisProcess server;
   SlowProxy proxy(server.port());
   const ManualWallClock clock(kNow);
-  RedisStoreOptions options = Impatient();
-  options.clock = &clock;
-  const auto store = OpenRedis(proxy.url(), options);
-  const auto other = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const auto store = OpenAnswered(proxy.url(), &clock);
+  const auto other = OpenRedis(server.url(), clock);
   proxy.Delay(std::chrono::seconds(2));
   constexpr int kHolds = 10;
   std::latch answered(kHolds);
   for (int i = 0; i < kHolds; ++i) {
-    store->Submit({.model = kModel,
-                   .mode = Charge::Mode::kHold,
-                   .tokens = 900,
-                   .default_quota = ModelQuota{.max_tpm = 1'000'000},
-                   .hold_for = std::chrono::hours(1)},
-                  [&](const ChargeAnswer& answer) {
-                    EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
-                    answered.count_down();
-                  });
+    store->Submit(HoldFor(std::chrono::hours(1)), [&](const ChargeAnswer& answer) {
+      EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+      answered.count_down();
+    });
   }
   answered.wait();
   EXPECT_TRUE(Eventually([&] { return PeekAt(*other, kModel).usage.open_reservations == kHolds; }));
@@ -203,8 +202,7 @@ TEST(RedisFaults, UnansweredReservationsOfASlowServerAreGivenBackLater) {
 
 TEST(RedisFaults, APasswordThatIsChangedIsSaidWhenTheConnectionIsCut) {
   RedisProcess server({.password = "before"});
-  const auto store = OpenRedis("redis://:before@" + server.address(), Impatient());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const auto store = OpenAnswered("redis://:before@" + server.address());
   ASSERT_TRUE(server.Command({"CONFIG", "SET", "requirepass", "after"}).ok());
   EXPECT_TRUE(Eventually([&] { return Answers(*store); })) << "the connection stands";
   ASSERT_TRUE(server.Command({"CLIENT", "KILL", "TYPE", "normal"}).ok());
@@ -217,7 +215,7 @@ TEST(RedisFaults, APasswordThatIsChangedIsSaidWhenTheConnectionIsCut) {
 TEST(RedisFaults, AServerWithoutMemorySaysSoAndChargesNothing) {
   RedisProcess server;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(server.url(), clock);
   ASSERT_TRUE(TakeOne(*store, kModel, kQuota).fits());
   ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "1"}).ok());
   const ChargeAnswer full = TakeOne(*store, kModel, kQuota);
@@ -232,18 +230,9 @@ TEST(RedisFaults, AServerWithoutMemorySaysSoAndChargesNothing) {
 TEST(RedisFaults, WithoutMemoryAReservationIsSettledWhollyOrNotAtAll) {
   RedisProcess server;
   ManualWallClock clock(kNow);
-  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
-  const auto hold = [&](std::chrono::seconds time) {
-    return store
-        ->Run({.model = kModel,
-               .mode = Charge::Mode::kHold,
-               .tokens = 900,
-               .default_quota = ModelQuota{.max_tpm = 1'000'000},
-               .hold_for = time})
-        .reservation;
-  };
-  const std::string settled = hold(std::chrono::seconds(50));
-  const std::string expires = hold(std::chrono::seconds(10));
+  const auto store = OpenRedis(server.url(), clock);
+  const std::string settled = store->Run(HoldFor(std::chrono::seconds(50))).reservation;
+  const std::string expires = store->Run(HoldFor(std::chrono::seconds(10))).reservation;
   ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "1"}).ok());
   const SettlementAnswer full = store->Run(Settlement{.reservation = settled, .tokens = 100});
   clock.Advance(std::chrono::seconds(10));
@@ -298,16 +287,10 @@ TEST(RedisFaults, AnUntrustedCertificateIsRefused) {
 TEST(RedisFaults, TheReservationOfADeadProcessEndsAtItsDeadline) {
   RedisProcess server;
   ManualWallClock clock(kNow);
-  const RedisStoreOptions options{.timeout = std::chrono::seconds(20), .clock = &clock};
-  const auto survivor = OpenRedis(server.url(), options);
+  const auto survivor = OpenRedis(server.url(), clock);
   {
-    const auto dies = OpenRedis(server.url(), options);
-    const Charge hold{.model = kModel,
-                      .mode = Charge::Mode::kHold,
-                      .tokens = 900,
-                      .default_quota = ModelQuota{.max_tpm = 1000},
-                      .hold_for = std::chrono::seconds(10)};
-    ASSERT_TRUE(dies->Run(hold).fits());
+    const auto dies = OpenRedis(server.url(), clock);
+    ASSERT_TRUE(dies->Run(HoldFor(std::chrono::seconds(10))).fits());
   }
   EXPECT_EQ(PeekAt(*survivor, kModel).usage.tpm, 900);
   clock.Advance(std::chrono::seconds(10) - std::chrono::microseconds(1));

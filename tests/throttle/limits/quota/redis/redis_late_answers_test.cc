@@ -1,6 +1,8 @@
 // Redis answers after the caller was told that the store is away: whatever it took for that caller is given back.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,15 +31,23 @@ const std::vector<TierCharge> kTiers = {{.key = "user:alice", .limit = kRequests
 
 class RedisLateAnswers : public testing::Test {
  protected:
+  // Returns a store that soon gives up on a call. The server has answered it.
   std::unique_ptr<RedisQuotaStore> OpenImpatient(const std::string& url) const {
-    return OpenRedis(url, {.timeout = milliseconds(200),
-                           .breaker_failures = 3,
-                           .retry_first = milliseconds(10),
-                           .retry_longest = milliseconds(100),
-                           .clock = &clock_});
+    auto store = OpenRedis(url, {.timeout = milliseconds(200),
+                                 .breaker_failures = 3,
+                                 .retry_first = milliseconds(10),
+                                 .retry_longest = milliseconds(100),
+                                 .clock = &clock_});
+    EXPECT_TRUE(Eventually([&] { return Answers(*store); }));
+    return store;
   }
   static ChargeAnswer Ask(QuotaStore& store, Mode mode, int64_t tokens = 900) {
-    return store.Run({.model = kModel, .mode = mode, .tokens = tokens, .tiers = kTiers, .default_quota = kWide});
+    return store.Run({.model = kModel,
+                      .mode = mode,
+                      .tokens = tokens,
+                      .tiers = kTiers,
+                      .default_quota = kWide,
+                      .hold_for = std::chrono::hours(1)});
   }
   static bool Answers(QuotaStore& store) { return Ask(store, Mode::kPeek).fits(); }
 
@@ -53,47 +63,68 @@ class RedisLateAnswers : public testing::Test {
     return calls.starts_with("calls=") ? std::stoll(calls.substr(6)) : 0;
   }
 
+  // `ask_in_vain` makes a call that the server executes, but answers too late; `recover` lets the server answer again.
+  // Expects that what the server took for the call is given back.
+  using Step = std::function<void(QuotaStore&)>;
+  void ExpectGivenBack(const std::string& url, const Step& ask_in_vain, const Step& recover) {
+    const auto store = OpenImpatient(url);
+    ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
+    const std::vector<int64_t> counts = Counts();
+    const int64_t writes = Writes();
+    ask_in_vain(*store);
+    recover(*store);
+    ASSERT_TRUE(Eventually([&] { return Writes() > writes; }));
+    EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
+  }
+
   RedisProcess server_;
   const ManualWallClock clock_{WallTime(std::chrono::seconds(1'771'597'921))};
-  const std::unique_ptr<RedisQuotaStore> other_ =
-      OpenRedis(server_.url(), {.timeout = std::chrono::seconds(20), .clock = &clock_});
+  const std::unique_ptr<RedisQuotaStore> other_ = OpenRedis(server_.url(), clock_);
 };
 
-TEST_F(RedisLateAnswers, AnUnansweredTakeOfAPausedServerIsGivenBack) {
-  const auto store = OpenImpatient(server_.url());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
-  ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
-  const std::vector<int64_t> counts = Counts();
-  const int64_t writes = Writes();
-  server_.Pause();
-  ASSERT_EQ(Ask(*store, Mode::kTake).code, QuotaCode::kStoreUnavailable);
-  server_.Resume();
-  ASSERT_TRUE(Eventually([&] { return Writes() > writes; }));
-  EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
+TEST_F(RedisLateAnswers, ATakeOfAPausedServerIsGivenBack) {
+  ExpectGivenBack(
+      server_.url(),
+      [this](QuotaStore& store) {
+        server_.Pause();
+        EXPECT_EQ(Ask(store, Mode::kTake).code, QuotaCode::kStoreUnavailable);
+      },
+      [this](QuotaStore&) { server_.Resume(); });
 }
 
-TEST_F(RedisLateAnswers, AnUnansweredTakeOfAGivenUpConnectionIsGivenBack) {
-  const auto store = OpenImpatient(server_.url());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
-  ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
-  const std::vector<int64_t> counts = Counts();
-  const int64_t writes = Writes();
-  server_.Pause();
-  ASSERT_TRUE(Eventually([&] {
-    const std::string problem = Ask(*store, Mode::kTake).problem;
-    return problem.find("it has stopped answering") != std::string::npos ||
-           problem.find("no connection") != std::string::npos;
-  }));
-  server_.Resume();
-  ASSERT_TRUE(Eventually([&] { return Writes() > writes; }));
-  EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
+TEST_F(RedisLateAnswers, ATakeOfAGivenUpConnectionIsGivenBack) {
+  ExpectGivenBack(
+      server_.url(),
+      [this](QuotaStore& store) {
+        server_.Pause();
+        EXPECT_TRUE(Eventually([&] {
+          const std::string problem = Ask(store, Mode::kTake).problem;
+          return problem.find("it has stopped answering") != std::string::npos ||
+                 problem.find("no connection") != std::string::npos;
+        }));
+      },
+      [this](QuotaStore&) { server_.Resume(); });
+}
+
+// The give-back is sent on a new connection, before the server reads the old one.
+TEST_F(RedisLateAnswers, AReservationMadeAfterItsGiveBackIsGivenBackAgain) {
+  SlowProxy proxy(server_.port());
+  ExpectGivenBack(
+      proxy.url(),
+      [&](QuotaStore& store) {
+        proxy.Delay(std::chrono::seconds(2));
+        EXPECT_EQ(Ask(store, Mode::kHold).code, QuotaCode::kStoreUnavailable);
+      },
+      [&](QuotaStore& store) {
+        proxy.Delay(Duration(0));
+        EXPECT_TRUE(Eventually([&] { return store.Health().problem.empty(); }));
+      });
 }
 
 // The answer to the first give-back is late too, so it is sent again when the server is quick.
-TEST_F(RedisLateAnswers, ATakeIsGivenBackOnceHoweverOftenThatIsSaid) {
+TEST_F(RedisLateAnswers, ATakeIsGivenBackOnceHoweverOftenItIsAsked) {
   SlowProxy proxy(server_.port());
   const auto store = OpenImpatient(proxy.url());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   ASSERT_TRUE(Ask(*other_, Mode::kTake, 7).fits());
   const std::vector<int64_t> counts = Counts();
   proxy.Delay(milliseconds(300));
@@ -125,33 +156,9 @@ TEST_F(RedisLateAnswers, CountsEqualAdmissionsHoweverOftenTheServerHalts) {
       << PeekAt(*other_, kModel).usage.rpm << " counted, " << deciders.taken() << " taken";
 }
 
-// The give-back is sent on a new connection, before the server reads the old one.
-TEST_F(RedisLateAnswers, AReservationThatIsMadeAfterItWasGivenBackIsGivenBackAgain) {
-  SlowProxy proxy(server_.port());
-  const auto store = OpenImpatient(proxy.url());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
-  const std::vector<int64_t> counts = Counts();
-  const int64_t writes = Writes();
-  proxy.Delay(std::chrono::seconds(2));
-  ASSERT_EQ(store
-                ->Run({.model = kModel,
-                       .mode = Mode::kHold,
-                       .tokens = 900,
-                       .tiers = kTiers,
-                       .default_quota = kWide,
-                       .hold_for = std::chrono::hours(1)})
-                .code,
-            QuotaCode::kStoreUnavailable);
-  proxy.Delay(Duration(0));
-  ASSERT_TRUE(Eventually([&] { return store->Health().problem.empty(); }));
-  ASSERT_TRUE(Eventually([&] { return Writes() > writes; }));
-  EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
-}
-
 // Recorded usage has happened, so it stays counted even if the caller was not told.
 TEST_F(RedisLateAnswers, UnansweredRecordsOfUseStay) {
   const auto store = OpenImpatient(server_.url());
-  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   server_.Pause();
   ASSERT_EQ(Ask(*store, Mode::kForce).code, QuotaCode::kStoreUnavailable);
   server_.Resume();

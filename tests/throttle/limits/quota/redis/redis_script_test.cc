@@ -97,7 +97,7 @@ TEST_F(RedisScript, OnlyUnknownModelsAndTierKeysAreBounded) {
   EXPECT_TRUE(Run(Mode::kTake, {{"a", kHour}}, {}).fits());  // the tier's key exists already
 }
 
-TEST_F(RedisScript, OtherPeoplesKeysTakeNobodysRoom) {
+TEST_F(RedisScript, ForeignKeysTakeNoRoom) {
   store_ = Open(10, 10);
   server_.Command({"EVAL", "for i = 1, 5000 do redis.call('SET', 'foreign' .. i, '') end return 1", "0"});
   EXPECT_TRUE(Run(Mode::kTake, {{"user:alice", kHour}}, {}, 1, "unknown").fits());
@@ -198,7 +198,7 @@ TEST_F(RedisScript, OpenReservationsAreBounded) {
   EXPECT_TRUE(Run(Mode::kTake).charged);
 }
 
-TEST_F(RedisScript, ASettlementAfterTheDeadlineIsLateEvenBehindManyOthers) {
+TEST_F(RedisScript, ASettlementBehindManyExpiredReservationsIsLate) {
   const std::vector<std::string> first = HoldMany(kMostExpiredAtOnce, seconds(10));
   const std::vector<std::string> last = HoldMany(2, seconds(11));
   clock_.Advance(seconds(11));
@@ -208,7 +208,7 @@ TEST_F(RedisScript, ASettlementAfterTheDeadlineIsLateEvenBehindManyOthers) {
   EXPECT_EQ(store_->Health().expired_reservations, kMostExpiredAtOnce + 2);
 }
 
-TEST_F(RedisScript, WhenTheClockStepsBackManyReservationsAreStillAsOfThen) {
+TEST_F(RedisScript, ManyReservationsOutliveAClockThatStepsBack) {
   constexpr size_t kMany = 2500;
   HoldMany(kMany, hours(1));
   clock_.Advance(-microseconds(1));

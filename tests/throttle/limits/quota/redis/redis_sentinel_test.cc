@@ -30,7 +30,7 @@ TEST(RedisSentinel, AsksTheNextIfOneIsGoneOrSilent) {
   EXPECT_TRUE(Eventually([&] { return TakeOne(*store, "gpt-4o", kWide).fits(); }));
 }
 
-TEST(RedisSentinel, NeedsOnlyOneOfThemInTheUrl) {
+TEST(RedisSentinel, NeedsOnlyOneSentinelInTheUrl) {
   SentinelGroup group;
   const auto store = OpenRedis("redis-sentinel://" + group.sentinels()[0]->address() + "/" + SentinelGroup::kName);
   ASSERT_TRUE(TakeOne(*store, "gpt-4o", kWide).fits());

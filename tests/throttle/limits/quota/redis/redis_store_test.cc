@@ -20,7 +20,7 @@ constexpr ModelQuota kWide{.max_rpm = 1'000'000};
 TEST(RedisStore, ManyThatAskAtOnceAreAnsweredOnceEach) {
   RedisProcess server;
   const ManualWallClock clock(kNow);
-  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto store = OpenRedis(server.url(), clock);
   constexpr int kAsked = 2000;
   std::atomic<int> fits{0};
   std::latch answered(kAsked);
@@ -146,9 +146,8 @@ TEST(RedisStore, NoWindowThatSlidesHasMoreThanItsLimit) {
 
 TEST(RedisStore, ReservationsOfAKilledProcessEndAtTheirDeadline) {
   RedisProcess server;
-  CheckThatKilledHoldersGiveBack(server.url(), [&server](const WallClock& clock) {
-    return OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
-  });
+  CheckThatKilledHoldersGiveBack(server.url(),
+                                 [&server](const WallClock& clock) { return OpenRedis(server.url(), clock); });
 }
 
 TEST(RedisStore, ADecisionIsOneCommandThatIsReadAtOnce) {
