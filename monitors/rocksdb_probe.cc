@@ -98,7 +98,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
 void RocksDbProbe::Detach() {
   const MutexLock lock(db_mutex_);
   db_ = nullptr;
-  if (std::exchange(cache_share_, 1) < 1) block_cache_->SetCapacity(full_cache_bytes_);
+  if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
 }
 
 Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {

@@ -144,8 +144,7 @@ class [[nodiscard]] Admission {
 
 // The interface through which an Admission asks the gate that made it. Any thread may call any function. `waiter` is
 // that of the admission. The functions that take an admission update it before they call OnSettled functions, which may
-// destroy or overwrite it. There is one exception: if the request is settled, Cancel calls its OnSettled function
-// first.
+// destroy or overwrite it.
 class AdmissionSource {
  public:
   // These do what the functions of Admission with the same names promise.

@@ -92,7 +92,7 @@ void Gate::SetOpen(bool open, uint64_t allowance) {
     open_allowance_.store(allowance, std::memory_order_relaxed);
     if (++last_epoch_ == 0) ++last_epoch_;
   }
-  open_epoch_.store(open ? last_epoch_ : 0, std::memory_order_relaxed);
+  open_epoch_.store(open ? last_epoch_ : 0, std::memory_order_release);
 }
 
 TimePoint Gate::Pump() {
@@ -295,8 +295,8 @@ bool Gate::Cancel(Admission& admission, Waiter& waiter) {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   const SettlingLock lock(*this);
   if (!waiter.waits()) {
-    FinishTelling(waiter);
-    GiveAnswer(admission, waiter);
+    GiveAnswer(admission, waiter);  // first, because the waiter's function may destroy both the admission and the waiter
+    FinishTelling(*waiter.shared_from_this());
     return false;
   }
   forgotten.swap(waiter.on_settled);

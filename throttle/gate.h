@@ -68,7 +68,7 @@ class Gate : private AdmissionSource {
   // instead: if the gate is closed, if the allowance is used up (SetOpen), or if this is bulk work of at least the size
   // set by SetBulkAsksFrom.
   bool PassOpen(Cost cost, WorkClass work_class) {
-    const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
+    const uint32_t epoch = open_epoch_.load(std::memory_order_acquire);  // the allowance is that of the epoch, or newer
     if (epoch == 0) return false;
     if (work_class == WorkClass::kBulk && cost.bytes >= bulk_asks_from_.load(std::memory_order_relaxed)) return false;
     const uint64_t allowance = open_allowance_.load(std::memory_order_relaxed);

@@ -419,6 +419,16 @@ TEST_F(RocksDbMonitorTest, ADetachedMonitorLeavesTheDatabaseAlone) {
   EXPECT_FALSE(monitor.SampleOnce().ok());
 }
 
+// Memory may be short when the database closes, and a database that was not prepared has no cache that the monitor knows.
+TEST_F(RocksDbMonitorTest, DetachesFromADatabaseWithoutACacheWhileMemoryIsShort) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  monitor.SetCacheShare(0.5);
+  Sense(monitor);
+  monitor.Detach();
+  EXPECT_EQ(monitor.SampleOnce().message(), "database closed");
+}
+
 TEST_F(RocksDbMonitorTest, ADatabaseMayBeClosedWhileItIsSampled) {
   for (int round = 0; round < 5; ++round) {
     TestDb test;

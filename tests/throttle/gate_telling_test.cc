@@ -110,6 +110,15 @@ TEST_F(GateTellingTest, ACallbackInCancelMayDestroyTheCancelledAdmission) {
   EXPECT_EQ(gate_.Stats().cancelled - before, 1U);
 }
 
+TEST_F(GateTellingTest, ACallbackThatCancelRunsMayDestroyTheAdmission) {
+  Exhaust();
+  auto own = std::make_unique<Admission>(gate_.Admit({1000}, Interactive()));
+  own->OnSettled([&] { own.reset(); });
+  gate_.SetLimits({});
+  EXPECT_FALSE(own->Cancel());
+  EXPECT_EQ(own, nullptr);
+}
+
 // Each ends its permit, so that the next has its turn. If they called each other, the stack would grow with the queue.
 TEST_F(ScanGateTellingTest, AChainOfTurnsDoesNotGrowTheStack) {
   gate_.SetLimits(Slots(1));
