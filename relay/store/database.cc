@@ -102,9 +102,8 @@ bool OnlyOurs(const std::vector<std::string>& families) {
   });
 }
 
-// Checks, before anything is written, that the database at this path is one that this program understands. It reads
-// only the table with the format, and all logs. With `all` it also checks that all files are there, with the right
-// sizes.
+// Checks, before anything is written, that the database at this path is one that this program understands. It reads the
+// entries of only the format and the logs. With `all` it also checks that all files are there, with the right sizes.
 Status Recognise(const std::string& path, bool all, std::vector<std::string>* families) {
   rocksdb::DBOptions options;
   options.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;

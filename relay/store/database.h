@@ -21,17 +21,18 @@
 
 namespace weir {
 
-// Turns a RocksDB status that is not ok into an error. The message says what failed (`doing`) and what the operator can
-// do. Behind kForOperators (event_store.h) it has the part that only operators may see. Example: "cannot save: IO
-// error: No space left on device; make room on the disk, the store goes on by itself (RocksDB: While appending to
+// Turns a RocksDB status that is not ok into an error. The message says what failed (`doing`). After a full disk,
+// damage, or an error that only a restart ends, it also says what the operator can do. Behind kForOperators
+// (event_store.h) it has the part that only operators may see, if there is one. Example: "cannot save: IO error: No
+// space left on device; make room on the disk, the store goes on by itself (RocksDB: While appending to
 // data/events/…)".
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
 // Returns true if RocksDB refuses all writes after this error until the database is opened again.
 bool NeedsRestart(const rocksdb::Status& status);
 
 // Checks that the database at `path` has a format that this program knows, and that all its files are there with the
-// right sizes. Reads only the format and the write-ahead logs, and writes nothing. REQUIRES: no process has the
-// database open.
+// right sizes. Reads the format and the write-ahead logs, but no other entries, and writes nothing. REQUIRES: no
+// process has the database open.
 Status RecogniseDatabase(const std::string& path);
 
 // Returns a sentence for the operator if another version of RocksDB opened the database last. Returns an empty string
@@ -42,8 +43,8 @@ std::string AboutAnotherRocksDb(const std::string& path);
 class Database {
  public:
   // Opens or creates the database. An error says what is wrong and what to do. If `options.read_only` is true, another
-  // process may be writing: Open then repeats the opening, up to 20 times, until that process did no flush or
-  // compaction meanwhile.
+  // process may be writing. Open then tries up to 20 times, until that process does no flush or compaction during a
+  // try.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
@@ -55,14 +56,14 @@ class Database {
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
   const PreparedRocksDb& prepared() const { return prepared_; }
   const RecordCache& record_cache() const { return record_cache_; }
-  // Returns a sentence for the operator if the write-ahead log of the previous run is damaged, so that everything after
-  // the damage is lost. Returns an empty string if RocksDB could read all of the log.
+  // Returns a sentence for the operator if the write-ahead log of the previous run is damaged; the part of the log
+  // after the damage is then lost. Returns an empty string if RocksDB could read all of the log.
   const std::string& loss() const { return loss_; }
 
-  // These keep the last assigned serial in memory, so that queries need not read the counters, which would be a tenth
-  // of the cost of a small query. The thread that saves calls SetLastSerial after each write. LastSerialAt returns the
-  // last serial in a snapshot with RocksDB's sequence number `sequence`, or nullopt if RocksDB had another sequence
-  // number when SetLastSerial was last called.
+  // These keep the last assigned serial in memory, so that queries need not read the counters. Reading them would be a
+  // tenth of the cost of a small query. The thread that saves calls SetLastSerial after each write. LastSerialAt
+  // returns the last serial in a snapshot with RocksDB's sequence number `sequence`, or nullopt if RocksDB had another
+  // sequence number when SetLastSerial was last called.
   void SetLastSerial(uint64_t serial);
   std::optional<uint64_t> LastSerialAt(rocksdb::SequenceNumber sequence) const;
 

@@ -45,7 +45,7 @@ class EngineLog final : public rocksdb::Logger {
 };
 
 // Returns the newest line in a directory's LOG about a corrupt file. Returns an empty string if there is none from the
-// last thirty days: older damage was repaired, or does no harm. Looks at the last 256 KiB of the file.
+// last thirty days; older damage is taken to be repaired or harmless. Looks only at the last 256 KiB of the file.
 std::string NewestCorruption(const std::string& directory, WallTime now);
 
 }  // namespace weir

@@ -1,12 +1,14 @@
 // EventStore: keeps events on disk and finds those that match filters. It is the interface of the store on RocksDB
 // (rocksdb_store.h) and of the store on PostgreSQL (postgres/postgres_store.h).
 //
-// Each call of SaveSome, RemoveVanished or RemoveExpired does a bounded amount of work, so that its thread can do other
-// work between two calls. A unit of work is about a nanosecond of CPU time (relay/account/work.h).
+// A call of SaveSome, RemoveVanished or RemoveExpired does no more than about the work that the caller allows, so that
+// the thread can do other work between two calls. A unit of work is about a nanosecond of CPU time
+// (relay/account/work.h).
 //
-// Threads: only one thread at a time may call the functions that change the store; in a relay this is the commit thread
-// (group_commit.h). The other functions may be called from any thread at any time. Only one thread at a time may use a
-// Query. A Query must not outlive its store.
+// Threads: only one thread at a time may call the functions that change the store: Save, SaveSome, SaveSomeHistory,
+// RemoveVanished, RemoveExpired, Delete and Upkeep. In a relay this is the commit thread (group_commit.h). The other
+// functions may be called from any thread at any time. Only one thread at a time may use a Query. A Query must not
+// outlive its store.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +28,14 @@
 
 namespace weir {
 
-// The outcome of saving an event. Only kSaved means that the event is new in the store.
+// The outcome of saving an event. Only kSaved means that the event is new in the store. save_plan.h has the exact
+// rules.
 enum class SaveOutcome : uint8_t {
   kSaved,
   kDuplicate,   // the event is stored already, or came earlier in the same batch
-  kSuperseded,  // the store has a newer version of the replaceable or addressable event
+  kSuperseded,  // a newer version is stored; of versions of the same age, the one with the lower id counts as newer
   kDeleted,     // an owner of the event (gift_wrap.h) deleted it (NIP-09), perhaps before it arrived
-  kVanished,    // the author, or a recipient of a gift wrap, asked to vanish (NIP-62)
+  kVanished,    // an owner asked to vanish at the event's time or later (NIP-62)
   kExpired,     // the event had expired (NIP-40)
 };
 
@@ -42,7 +45,7 @@ struct SaveResult {
   // For a deletion (kind 5) that takes several calls of SaveSome: the number of its tags that were carried out. The
   // caller must pass this result on to the next call with the same event.
   uint32_t tags_done = 0;
-  Work removal = 0;       // work of removing the events that this event replaced or deleted
+  Work removal = 0;       // work of removing the events that this event has replaced or deleted
   bool vanishes = false;  // a request to vanish from this relay was saved: the caller must call RemoveVanished
   bool settled = false;   // `outcome` is final, even if the call failed later; only Save and SaveBulk set this
 };
@@ -56,10 +59,10 @@ struct OwedPiece {
   bool more = false;     // there may be more events to remove, with further calls
 };
 
-// The most that a query may do in one call of Next.
+// The limits of one call of Query::Next. Its last step may exceed them.
 struct Slice {
   Work max_work = kTurnWork;        // for looking up entries and records and matching them
-  uint32_t max_bytes = 128 * 1024;  // bytes of JSON that are passed to the caller; the last event may exceed them
+  uint32_t max_bytes = 128 * 1024;  // bytes of JSON that are passed to the caller
 };
 
 enum class Progress : uint8_t { kMore, kDone };
@@ -67,13 +70,13 @@ enum class Progress : uint8_t { kMore, kDone };
 // Finds the stored events that match any of several filters. Passes each event to the caller once, newest first and, at
 // equal age, lowest id first. An event is in the answer if it is among the first `limit` matches of one of the filters.
 //
-// The answer shows the store at one moment, the beginning of the query: it has no event that was saved later. On
-// RocksDB it has all matching events of that moment, even if they are deleted while the query runs. On PostgreSQL, and
-// on RocksDB after Suspend, events that were deleted or replaced since that moment may be missing, and so are the new
-// versions of replaced events. A caller that also receives live events gets these new versions as live events; a count
-// misses them.
+// The answer shows the store at one moment: on RocksDB when Find was called, on PostgreSQL when Next was first called.
+// It has no event that was saved later. On RocksDB it has all matching events of that moment, even if they are deleted
+// while the query runs. On PostgreSQL, and on RocksDB after Suspend, events that were deleted or replaced since that
+// moment may be missing. The version that replaced such an event was saved later, so it is missing, too. A caller that
+// also receives live events gets it as a live event; a count misses it.
 //
-// Between two calls of Next a query pins no block and no record of the database in memory.
+// Between two calls of Next a query on RocksDB pins no block and no record in the block cache.
 class Query {
  public:
   using OnMatch = std::function<void(EventView event)>;  // the view is valid during the call
@@ -91,23 +94,23 @@ class Query {
   // Returns true if the answer has every stored match, false if a limit may have cut off some (NIP-67). Valid after
   // Next has returned kDone.
   virtual bool complete() const = 0;
-  // Returns the number of index entries and records that were looked at so far.
+  // Returns the number of index entries and records (on PostgreSQL: rows of an index) that were looked at so far.
   virtual uint64_t visits() const = 0;
   // Returns the work that was done so far.
   virtual Work work() const = 0;
 
-  // Frees all memory except the filters and the position in the answer, at which the next call of Next continues. Meant
-  // for queries that have to wait.
+  // Frees the memory of the query, except the filters, the moment and the position in the answer. The next call of Next
+  // continues at that position. Meant for queries that have to wait.
   virtual void Suspend() = 0;
   // Returns the bytes of memory that the query holds between slices, without the filters.
   virtual uint64_t held_bytes() const = 0;
 };
 
 struct QueryOptions {
-  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: no event is left out
+  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: none is left out
   uint64_t default_limit = 500;  // for filters without a limit
   uint64_t max_limit = 5000;     // the most matches of each filter, even if its own limit is higher
-  bool fills_cache = true;       // false: the records are not cached; for large reads that will not be repeated
+  bool fills_cache = true;       // false: RocksDB caches nothing that is read; for large reads that are not repeated
   // Returns false for events that the client may not see. The query skips them, and they do not count towards a limit.
   // Null: the client may see all events. The query calls the function on the thread that calls Next.
   std::function<bool(EventView event)> visible;
@@ -122,19 +125,19 @@ class EventStore {
  public:
   virtual ~EventStore() = default;
 
-  // Saves the first events of `events`: as many as fit into the work `most`, but at least one. One atomic write saves
-  // these events, adds their index entries and removes the events that they replace or delete. Returns the number of
-  // events that are settled, which means that their outcomes are final; results[i] belongs to events[i]. The write is
-  // then as durable as the store promises (SyncMode in rocksdb_store.h).
+  // Saves the first events of `events`: as many as fit into the work `most`, but at least one, unless that is a large
+  // deletion (see below). One atomic write saves these events, adds their index entries and removes the events that
+  // they replace or delete. Returns the number of events that are settled, which means that their outcomes are final;
+  // results[i] belongs to events[i]. The write is then as durable as the store promises (SyncMode in rocksdb_store.h).
   //
   // After an error `results` is unchanged, and the caller must treat none of the events as saved. Nevertheless, a write
   // that failed may have reached the disk, for example if the connection to the server was lost. If the caller saves
   // the same events again, their outcomes are then kDuplicate.
   //
-  // Returns 0 if the first event is a deletion (kind 5) whose targets need more than `most` work. The call has then
-  // removed some of the targets for good. The deletion itself is saved together with the removal of its last targets,
-  // so the caller must call SaveSome again with the same event and with the result as this call left it. If the process
-  // ends before that, the deletion is not saved.
+  // A deletion (kind 5) may have more targets than the work allows. The call then removes some of them for good, and
+  // settles only the events before the deletion, so it may return 0. The deletion itself is saved together with the
+  // removal of its last targets. So the caller must call SaveSome again with the deletion and with its result as this
+  // call left it (SaveResult::tags_done). If the process ends before that, the deletion is not saved.
   //
   // REQUIRES: the caller has verified the signatures. Throws std::logic_error if an event is ephemeral, because no
   // store keeps such events, or if `results` is not as long as `events`.
@@ -146,27 +149,28 @@ class EventStore {
                                          std::span<SaveResult> results) {
     return SaveSome(events, now_seconds, most, results);
   }
-  // Saves all events, with as many calls of SaveSome as necessary. Then removes the events of authors whose requests to
-  // vanish are among them. Clears `results` first. After an error, the outcomes of results with `settled` are final.
+  // Saves all events, with as many calls of SaveSome as necessary. If requests to vanish are among them, then calls
+  // RemoveVanished until no more events have to vanish. Clears `results` first. After an error, the outcomes of results
+  // with `settled` are final.
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);
 
   // Each of these two functions removes some events, with about the work `most`, in one atomic write. RemoveVanished
-  // removes events of authors who asked to vanish, even before this process began. RemoveExpired removes events that
-  // have expired at `now_seconds`. After an error the next call tries again.
+  // removes events of authors who asked to vanish, also of those who asked an earlier process. RemoveExpired removes
+  // events that have expired at `now_seconds` and, on PostgreSQL, also by the server's clock; it removes none if
+  // `now_seconds` is 0. After an error the next call tries again.
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
 
   // Does what the store needs to stay fast. The thread that saves should call it once a minute.
   virtual Status Upkeep() { return {}; }
 
-  // Returns the error if nothing can be saved any more until the program is started again; ok otherwise. May be called
-  // from any thread.
+  // Returns the error if nothing can be saved any more until the program is started again; ok otherwise.
   virtual Status Stuck() const { return {}; }
 
-  // Returns true while events of authors who asked to vanish may still be stored. May be called from any thread.
+  // Returns true while events of authors who asked to vanish may still be stored.
   virtual bool owes_vanishing() const { return false; }
 
-  // Returns for each id whether the event is stored. Fast for events that are not stored.
+  // Returns for each id whether the event is stored. On RocksDB this is fastest for events that are not stored.
   virtual Result<std::vector<bool>> Stored(std::span<const EventId> ids) const = 0;
   Result<bool> Has(const EventId& id) const;
   // Returns for each event whether it is stored with the same signature, which then need not be verified again.
@@ -175,26 +179,27 @@ class EventStore {
   // Makes a query for the events that match any of `filters`. Query::Next reads, and reports errors.
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 
-  // Removes events by id, for operators. Adds no deletion mark, so the events can be saved again. Returns the number of
-  // events that were removed.
+  // Removes events by id, in one or more writes. Adds no deletion mark, so the events can be saved again. Returns the
+  // number of events that were removed.
   virtual Result<uint64_t> Delete(std::span<const EventId> ids) = 0;
 
-  // Returns the present moment, which has every event that is stored now.
+  // Returns the present moment: it has every event that is stored now.
   virtual Result<Moment> Now() const = 0;
   // Calls `visit` for every event that is in the moment `until` but not in the moment `after`. Stops when `visit`
-  // returns false. Visits the events of each origin (serial.h) in the order of their serials. Events that are saved
-  // during the scan are not in `until`, so the scan ends even if the store grows.
+  // returns false. Visits the events of each origin (serial.h) in the order of their serials. An event that is removed
+  // during the scan may be left out. If `until` is the moment at the beginning of the scan, it has no event that is
+  // saved during the scan, so the scan ends even if the store grows.
   virtual Status ScanAll(const Moment& after, const Moment& until,
                          const std::function<bool(Serial serial, EventView event)>& visit) const = 0;
 
-  // Writes everything that is in memory to disk.
+  // Writes to disk what this process has only in memory.
   virtual Status Flush() = 0;
-  // Waits until all saved events are on disk, whatever the sync mode. May be called from any thread.
+  // Waits until all saved events are on disk, whatever the sync mode.
   virtual Status Sync() const { return {}; }
-  // Returns sizes that the store knows without reading the disk or asking the server.
+  // Returns the sizes without reading the disk or asking the server. On PostgreSQL they may be out of date.
   virtual StoreSizes Sizes() const = 0;
 
-  // Returns a sentence for the operator if events that were saved before are lost; empty if no loss is known.
+  // Returns a sentence for the operator if events that were saved before may be lost; empty if no loss is known.
   virtual std::string loss() const { return {}; }
 };
 
@@ -211,11 +216,11 @@ Result<Value> FaultsAsErrors(Do&& work) WEIR_UNCHECKED_LOCKS {
 
 // Returns the part of a store's error message that clients may see. It names no servers, files or database users.
 std::string ErrorForStrangers(const Status& status);
-// Begins the part of a RocksDB error that only operators may see; the part ends with the closing bracket.
+// The beginning of that part of a RocksDB error which only operators may see. The part reaches to the end.
 inline constexpr std::string_view kForOperators = " (RocksDB: ";
 
-// Returns an estimate of the work of the thread that saves `event`, from its index entries and the events that it
-// deletes.
+// Estimates the work that saving `event` costs its thread: for the event's index entries and, if it is a deletion, for
+// its targets.
 Work SavingWorkOf(EventView event);
 // Returns SavingWorkOf(event) plus the event's share of log, flush and compaction. Callers ask the write gate to admit
 // this work.

@@ -8,7 +8,8 @@ namespace weir {
 namespace {
 
 // The number of writes of submissions between two bulk writes, while submissions are queued. A bulk write takes as long
-// as two of these writes, so an import takes at most a third of the thread's time, and makes progress under any load.
+// as two of these writes, so the bulk writes take at most a third of the thread's time, and an import makes progress
+// under any load.
 constexpr uint32_t kWritesBetweenBulk = 4;
 constexpr Work kBulkWrites = 2;  // a bulk write may do the work of this many other writes
 

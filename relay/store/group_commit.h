@@ -1,20 +1,21 @@
 // GroupCommit: the commit thread, which saves the events of all clients in the store. Each write to the database saves
-// all events that are queued at that time, up to a limit.
+// the events that clients have queued by then, up to a limit. Events of imports have writes of their own (SaveBulk).
 //
 // The longer a write takes, the more events are queued and the larger the next write gets. So under load, events share
 // the cost of making a write durable; without load, no event waits for others.
 //
 // Client addresses take turns by the work that their events cost, and so do the connections of an address
-// (relay/account/turns.h). A write is bounded in events, bytes and work. So an event of an address with few queued
-// events waits for at most two writes, however many events other addresses send. A large deletion takes several writes;
-// between them, the events of other clients get as much work.
+// (relay/account/turns.h). A write is bounded in events, bytes and work. So an address with many queued events delays
+// mostly its own: an event of an address with few queued events is usually part of the next write. A large deletion
+// takes several writes. Its client is charged for each of them, so other clients have their turns in between.
 //
 // Between the writes the thread removes events of authors who asked to vanish, and expired events, piece by piece
-// (paced_removals.h). Removals that take several pieces have to be admitted by the write gate as bulk work, so that the
-// database keeps up with them.
+// (paced_removals.h). The write gate of the throttle has to admit each further piece of a removal as bulk work, so that
+// the database keeps up with the removals.
 //
-// Threads: Submit and SaveBulk may be called from any thread. The callers must bound the number of events that are
-// queued here; in a relay each connection has a window of its own (relay/protocol/event_window.h).
+// Threads: all functions may be called from any thread, except that the commit thread must not call SaveBulk or Stop.
+// The callers must bound the number of events that are queued here; a relay does that for each connection
+// (relay/protocol/event_window.h).
 #pragma once
 
 #include <condition_variable>
@@ -44,12 +45,12 @@ struct Submission {
   const Event event;
   const Party party;
   const Work work;    // SavingWorkOf(event)
-  SaveResult result;  // valid once the submission is settled (Done), if the status is ok
+  SaveResult result;  // valid once the submission is settled (see Done), if the status is ok
   Work paid = 0;      // work that the party was charged for earlier writes of a large deletion
 };
 
-// The limits of one write. They allow five hundred events with the usual seven index entries, or one event with 2,000
-// tags.
+// The limits of one write of submissions, which always has at least one. They allow about 570 events with the usual
+// seven index entries, or one event with 2,000 tags.
 struct GroupCommitLimits {
   size_t max_events = 2048;
   size_t max_bytes = 1024 * 1024;
@@ -59,13 +60,13 @@ struct GroupCommitLimits {
 struct GroupCommitStats {
   uint64_t writes = 0;
   uint64_t events = 0;       // events that were submitted
-  uint64_t failed = 0;       // events whose write failed or was refused
+  uint64_t failed = 0;       // events that were refused, or whose write failed
   uint64_t waiting = 0;      // events that are queued now
   uint64_t bulk_writes = 0;  // successful calls of SaveBulk; the counters above do not include them
   uint64_t bulk_events = 0;  // events that SaveBulk has settled, including duplicates
   uint64_t failed_bulk_writes = 0;
   uint64_t bulk_waiting = 0;   // callers of SaveBulk that wait now, except the one whose events are being written
-  uint64_t sweeps = 0;         // number of times that the last due removal was done
+  uint64_t sweeps = 0;         // number of times that no removal was due any more
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;
@@ -74,13 +75,14 @@ struct GroupCommitStats {
 class GroupCommit {
  public:
   using Submissions = std::span<const std::shared_ptr<Submission>>;
-  // Called when submissions are settled, which means that they are saved, rejected by the store, or refused by this
-  // object. After each write that settles submissions, the commit thread calls it once with all of them. It is also
-  // called with submissions that are refused (by Submit, by Stop, or because memory runs out), perhaps on the thread
-  // that calls Submit. If `write_status` is an error, none of the submissions may be treated as saved
-  // (EventStore::SaveSome), and their results mean nothing. Submissions of one party come in the order in which they
-  // were submitted, except for a deletion that takes several writes. The function should pass its work to other threads
-  // and return, because no write begins before it returns. Exceptions from it are logged.
+  // Called when submissions are settled, which means that they are saved, rejected by the store, or refused by
+  // GroupCommit. After each write that settles submissions, the commit thread calls Done once with all of them. It also
+  // calls Done with submissions that it refuses because of Stop or because memory runs out; for those that Submit
+  // refuses, it calls Done on the thread that calls Submit. If `write_status` is an error, none of the submissions may
+  // be treated as saved (EventStore::SaveSome), and their results mean nothing. Submissions of one party (a connection)
+  // come in the order in which they were submitted, except for those that Submit refuses and for a deletion that takes
+  // several writes. Done should pass its work to other threads and return, because the commit thread begins no write
+  // before that. Exceptions from Done are logged.
   using Done = std::function<void(Submissions settled, const Status& write_status)>;
 
   // Starts the thread. `store` and the clocks must outlive the object. `admit` asks the write gate to admit removals;
@@ -95,13 +97,13 @@ class GroupCommit {
   // with an error (after Stop: "shutting down"), on the calling thread, before it returns.
   void Submit(Submissions submissions);
   // Saves the events of an import, in writes of their own, and returns when all are saved. Such a write begins when no
-  // submission is queued, or after four writes of submissions. If several threads call SaveBulk, it serves one after
-  // the other. Returns the store's error, or "shutting down" if Stop is called before all are saved; the outcomes of
-  // results with `settled` are final even then. Does not call `done`. May be called from any thread except the commit
-  // thread. All calls must have returned before this object is destroyed.
+  // submission is queued, or after four writes of submissions. If several threads call SaveBulk, the events of one call
+  // are saved before those of the next. Returns the store's error, or "shutting down" if Stop is called before all are
+  // saved; the outcomes of results with `settled` are final even then. Does not call `done`. All calls must have
+  // returned before this object is destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
-  // Saves the queued events, calls `done` for them and ends the thread. Calls of SaveBulk that wait, and deletions that
-  // need a further write, get the error "shutting down". May be called more than once.
+  // Saves the queued events, calls `done` for them and ends the thread. Calls of SaveBulk whose events are not all
+  // saved, and deletions that need a further write, get the error "shutting down". May be called more than once.
   void Stop();
 
   GroupCommitStats Stats() const;

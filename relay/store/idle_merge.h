@@ -1,11 +1,11 @@
-// IdleMerge: makes RocksDB merge the files of level 0 into level 1 while no files are added there, so that queries have
-// fewer files to search.
+// IdleMerge: makes RocksDB merge the files of level 0 into level 1 while none are added to level 0, so that queries
+// have fewer files to search.
 //
 // RocksDB merges level 0 once it has a certain number of files (the trigger), because merging more files at a time
-// rewrites less. If little is written, files may stay in level 0 for days. Seven files cost a REQ 3 to 18 % of its
-// processor time, and merging them takes a second. So if level 0 of a column family has not changed in five calls of
-// Look (one a minute), IdleMerge sets the trigger to 1 until the next call. RocksDB then merges the files at its own
-// pace.
+// rewrites less. If little is written, files may stay in level 0 for days. Seven files cost a REQ up to 18 % of its
+// processor time, and merging them takes a second. So if five calls of Look in a row (one a minute) find level 0 of a
+// column family unchanged, IdleMerge sets its trigger to 1 until the next call. RocksDB then merges the files at its
+// own pace.
 //
 // Threads: used only by the thread that saves events (group_commit.h).
 #pragma once
@@ -24,8 +24,8 @@ class IdleMerge {
 
   // `database` must outlive the object and be open for writing.
   explicit IdleMerge(const Database& database);
-  // Looks at level 0 of each column family. The caller calls it once a minute. Returns an error if RocksDB refuses the
-  // new trigger; the next look tries again.
+  // Looks at level 0 of the column families `events` and `index`. The caller calls it once a minute. Returns an error
+  // if RocksDB refuses the new trigger; the next look tries again.
   Status Look();
 
  private:

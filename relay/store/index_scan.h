@@ -57,7 +57,7 @@ class IndexScan {
   // up first; the next call then needs a new budget. Must be called again after each Pop.
   Result<bool> Ready(Budget* budget);
   // Returns the next entry, or null if there are no more. Valid only once Ready has returned true. The scan may return
-  // the same event several times in a row.
+  // the same event several times.
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
   // Removes head(), which must not be null.
   void Pop();
@@ -82,7 +82,7 @@ class IndexScan {
   // The next entry of a range.
   struct Head {
     Candidate candidate;
-    uint32_t range;  // index in ranges_, or a number that means points_
+    uint32_t range;  // index in ranges_; kPoints (index_scan.cc): an entry of points_
     // The order is reversed, so that the front of the heap is the entry that comes first in the answer.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };

@@ -1,9 +1,9 @@
 // IndexWalk: goes through a part of the index in the order of its keys, for code that removes the entries.
 //
-// A single call of a RocksDB iterator skips all deleted entries that are not compacted yet, at 0.2 to 0.4 µs an entry.
-// A hundred thousand of them, left by an author who vanishes again and again, would hold a thread for 20 to 40 ms. So
-// after a hundred deleted entries the walk stops at one of them and counts them as work, so that the caller can check
-// its budget.
+// A single call of a RocksDB iterator passes over all deleted entries that are in its way and not compacted yet, at 0.2
+// to 0.4 µs each. A hundred thousand of them, left by an author who vanishes again and again, would hold a thread for
+// 20 to 40 ms. So after a hundred deleted entries the walk stops at one of them and counts the work, and the caller can
+// check its budget.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class IndexWalk {
   // Adds the work of the walk to `*looked`. Both arguments must outlive the walk.
   IndexWalk(const Database& database, Work* looked);
 
-  // Moves to the first entry at or behind `key`, or to a deleted entry before it.
+  // Moves to the first entry at or behind `key`, or stops at a deleted entry before that entry.
   void Seek(std::string_view key);
-  // Moves to the next entry, or to a deleted entry before it. key() must not be empty.
+  // Moves to the next entry, or stops at a deleted entry before that entry. key() must not be empty.
   void Next();
   // Returns true if the walk is at a key with this prefix; false at the end of the index and after an error (see
   // status()).

@@ -27,7 +27,7 @@ class KeyLookup {
     if (!statuses_[slot].ok()) return std::nullopt;
     return std::string_view(values_[slot].data(), values_[slot].size());
   }
-  // Returns the number of keys that were added.
+  // Returns the number of keys that were added since the last Clear.
   size_t size() const { return keys_.size(); }
   // Forgets all keys and values.
   void Clear();

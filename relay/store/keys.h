@@ -25,15 +25,16 @@
 // lowest id first, as NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their
 // events.
 //
-// `value` is the beginning of the SHA-256 of the tag's value. With a weaker hash, an attacker could publish events
-// whose tag values have the same hash as a victim's public key, and every query for that key would have to read through
-// these events.
+// The field `value` in the keys of t is the beginning of the SHA-256 of the tag's value. With a weaker hash, an
+// attacker could publish events whose tag values have the same hash as a victim's public key, and every query for that
+// key would have to read through these events.
 //
 // `address` is a hash of the kind, the author and the value of the "d" tag. Because some parts of keys are truncated or
 // hashed, an entry may lead to an event that does not match, but no matching event is missed. A query therefore matches
 // its filters with the record of every event that it finds. The store trusts addresses and marks without reading a
-// record, so they have at least 16 bytes of a cryptographic hash or of a public key. A mark covers events with a
-// created_at of at most `until`.
+// record, so they have at least 16 bytes of a cryptographic hash or of a public key. The marks r, v and w cover events
+// with a created_at of at most `until`; a mark e covers the event with its id, if `author` is an owner of that event
+// (gift_wrap.h).
 //
 // `bloom` is the part of the key that is in the bloom filters: all of it, its beginning up to the named field, or (-)
 // only the letter. In the entries a and t the kind stands between the author (or the tag's value) and the time, so that
@@ -73,7 +74,7 @@ class Key {
 
   explicit Key(char first) { bytes_[size_++] = first; }
   // Copies a key that was read from the database. A key that is longer than kMostBytes is damaged and is cut short;
-  // seeking to the copy still finds every key behind the damaged one.
+  // seeking to the copy still finds every key after the damaged one.
   static Key Of(std::string_view key) {
     Key copy;
     return copy.Bytes(key.data(), key.size() < kMostBytes ? key.size() : kMostBytes);
@@ -117,7 +118,7 @@ inline uint64_t ReadNumber(const char* bytes, size_t count) {
 // the same address, and only the newest of them is stored.
 using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
-// Returns the address of a replaceable or addressable event. The "d" value of a replaceable event is empty.
+// Returns the address of a replaceable or addressable event. The "d" value of a replaceable event counts as empty.
 Address AddressOf(EventView event);
 // The parts of the value of an "a" tag, `kind:pubkey:d`, which names an address. `d` points into that value.
 struct NamedAddress {

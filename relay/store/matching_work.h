@@ -1,5 +1,5 @@
-// Estimates the work of matching a filter with a stored event, in the unit of relay/account/work.h. It grows with the
-// number of the event's tags times the number of the filter's tag conditions.
+// Estimates the work of matching a filter with a stored event, in the unit of relay/account/work.h. This work grows
+// with the number of the event's tags times the number of the filter's tag conditions.
 #pragma once
 
 #include <bit>

@@ -1,11 +1,11 @@
-// PacedRemovals: removes events from the store in pieces, no faster than the database can keep up with. After each
-// piece that is not the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h),
-// and does not remove the next piece before the gate has answered.
+// PacedRemovals: removes events from the store in pieces, so that the database keeps up. After each piece that is not
+// the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h). It removes the
+// next piece when the gate has admitted that work, or has refused it because it waited too long.
 //
-// It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. Once a
-// minute it looks for such events and calls the store's Upkeep. BelievedClock tells the time at which events expire.
-// The owner of this object, GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their
-// work to Charge.
+// It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. At the start
+// and once a minute it looks for such events; once a minute it also calls the store's Upkeep. Events expire by the time
+// of a BelievedClock (believed_clock.h). The owner of this object, GroupCommit (group_commit.h), saves the pieces of
+// large deletions itself and passes their work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
@@ -27,8 +27,8 @@ struct GroupCommitStats;
 
 class PacedRemovals {
  public:
-  // The time between two looks for events to remove. It may be long, because expired events are not served while they
-  // are still stored. Removals that failed are tried again at the next look.
+  // The time between two looks for events to remove. It may be long, because queries leave out expired events that are
+  // still stored. Removals that failed are tried again at the next look.
   static constexpr uint64_t kLookEverySeconds = 60;
 
   // Asks the write gate to admit this cost. If the function is empty, removals do not wait.
@@ -42,8 +42,8 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Asks the gate to admit the work for which it was not asked yet, and returns true if the next piece may be removed
-  // now. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
+  // Returns true if the next piece may be removed now. If there is work for which the gate was not asked yet, asks it
+  // first. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
   bool MayGoOn();
   // Adds the work of a piece of a large deletion, for which MayGoOn then asks the gate.
   void Charge(Work work) { unpaid_ += work; }
@@ -54,7 +54,8 @@ class PacedRemovals {
   bool owes() const { return vanished_.more || expired_.more; }
   // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
-  // Looks for events to remove if a minute has passed, and removes one piece if there is one and the gate allows it.
+  // Looks for events to remove if a minute has passed since the last look. Then removes one piece, if there is one and
+  // the gate allows it.
   void GoOn();
   // Removes one piece of events that have to vanish, if there is one and the gate allows it.
   void GoOnVanishing();
@@ -63,8 +64,8 @@ class PacedRemovals {
   void AddTo(GroupCommitStats* stats) const;
 
  private:
-  // The work of one piece. It is that of a small write, so that an event of a client waits no longer for a piece than
-  // for a write.
+  // The work of one piece. It is less than that of a large write, so an event of a client does not wait longer for a
+  // piece than for a write.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
   // One of the two kinds of removals.

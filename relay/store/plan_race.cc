@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kEntriesAStep = 32;
 constexpr Work kKeyWork = 150;  // mostly for hashing a tag's value
-// A plan with this many entries is counted no further; the count takes at most 0.3 ms for each plan.
+// A plan with this many entries is counted no further. Counting them takes 0.3 ms, and each step a seek more.
 constexpr uint64_t kMostEntries = 1024;
 
 const Key& RangeOf(const Plan& plan, size_t range) {

@@ -18,7 +18,7 @@ namespace weir {
 // The work that a query may still do in its present slice (Query::Next).
 struct Budget {
   int64_t work = 0;     // may become negative, because a step is not stopped halfway
-  uint64_t visits = 0;  // index entries and records that the query has looked at, in this slice and all before
+  uint64_t visits = 0;  // seeks, index entries and records of the query, in this slice and all before
 
   bool used_up() const { return work <= 0; }
   void Spend(Work spent) { work -= static_cast<int64_t>(spent); }

@@ -47,7 +47,7 @@ struct Plan {
   bool Wants(const IndexEntry& entry) const;
 };
 
-// Identifies a plan that is not made yet, because making it may take a thousand hashes.
+// A plan that is possible but not made yet. (To make it may take a thousand hashes.)
 struct PlanChoice {
   enum class Index : uint8_t { kIds, kAuthors, kTag, kKinds, kTime };
   Index index;

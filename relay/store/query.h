@@ -3,7 +3,7 @@
 // the caller once.
 //
 // Between slices the query keeps the positions of its scans and the snapshot. While it is suspended, it keeps only the
-// position of the last event that it has matched, behind which it continues.
+// position of the last event that it has matched, and later continues behind it.
 #pragma once
 
 #include <memory>

@@ -2,8 +2,9 @@
 // RocksDB's block cache, so the size limit of that cache covers the records, too.
 //
 // Without this cache, finding a record in a cached block takes 2 µs, because RocksDB searches every level of its tree
-// and then the block; with it 0.2 to 0.3 µs. Records need not be removed when their events are deleted: a serial is
-// assigned only once, the record of a serial never changes, and queries look only for serials that are in the index.
+// and then the block. In this cache it takes 0.2 to 0.3 µs. Records need not be removed when their events are deleted:
+// a serial is assigned only once, the record of a serial never changes, and queries look only for serials that are in
+// the index.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -23,8 +24,8 @@ class RecordCache {
   // If `cache` is null, nothing is cached.
   explicit RecordCache(std::shared_ptr<rocksdb::Cache> cache);
 
-  // Keeps a record in the cache while the pin lives. The pin is false if the record is not in the cache; then record()
-  // must not be called. The RecordCache must outlive the pin.
+  // Keeps a record in the cache while the pin lives. The pin converts to false if the record is not in the cache;
+  // record() must not be called then. The RecordCache must outlive the pin.
   class Pin {
    public:
     Pin() = default;

@@ -26,13 +26,13 @@ class RecordLookup {
     serials_.push_back(serial);
     return serials_.size() - 1;
   }
-  // Reads the records of all events that were added. Must be called at most once between two calls of LetGo. Also
-  // copies the records into the cache of records if `options.fill_cache` is true.
+  // Reads the records of all events that were added. If `options.fill_cache` is true, also copies those that it reads
+  // from the database into the cache of records. Must be called at most once between two calls of LetGo.
   Status Run(const Database& database, const rocksdb::ReadOptions& options);
   // Returns the record in the slot, or nullopt if the database has none. Must be called only after a successful Run.
   // The view is valid until LetGo.
   std::optional<std::string_view> Value(size_t slot) const { return values_[slot]; }
-  // Returns the number of events that were added.
+  // Returns the number of events that were added since the last LetGo.
   size_t size() const { return serials_.size(); }
   // Forgets all events, and frees all blocks, records and memory.
   void LetGo();

@@ -1,7 +1,7 @@
 // Removes events from a RocksDB database, with all of their index entries. Used for events that a save replaces or
-// deletes, for deletions by operators, for expiration (NIP-40) and for requests to vanish (NIP-62).
+// deletes, for EventStore::Delete, for expiration (NIP-40) and for requests to vanish (NIP-62).
 //
-// Threads: everything here is used on the thread that saves; ReadRecord may be called from any thread.
+// Threads: any thread may call ReadRecord; only the thread that saves uses the rest.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,13 @@ class Removals {
   // Adds an event. Adding it again changes nothing.
   void Add(EventView event, uint64_t serial);
   bool Has(uint64_t serial) const { return serials_.contains(serial); }
-  // Appends the deletions to `batch`, in the order of the keys, which saves a third of their cost (sorted_entries.h).
+  // Appends the removals to `batch`, in the order of the keys, because RocksDB inserts sorted keys faster
+  // (sorted_entries.h).
   void AppendTo(const Database& database, rocksdb::WriteBatch* batch);
 
   // Returns the number of events.
   uint64_t events() const { return serials_.size(); }
-  // Returns the work of writing the deletions.
+  // Returns the work of writing the removals.
   Work work() const { return (serials_.size() + entries_.size()) * kEntryWork; }
 
  private:
@@ -54,8 +55,9 @@ struct RemovalPiece {
   Work work() const { return removals.work() + looked; }
 };
 
-// Carries out requests to vanish. It removes all events that the author of a request published up to the request's
-// time, and the gift wraps for that author, but not the request itself. It skips newer events with one seek per kind.
+// Carries out requests to vanish. It removes all events by the author of a request, and all gift wraps for that author,
+// if their created_at is at most that of the request. But it keeps the request itself. It skips newer events with one
+// seek per kind.
 //
 // The store records which requests are not completed yet (key w in keys.h). If a piece could not be written, the caller
 // must continue with a new object, which makes the piece again. A new object also continues the work of an earlier
@@ -98,7 +100,7 @@ class Expiry {
  private:
   const Database& database_;
   uint64_t swept_until_ = 0;
-  std::string resume_;  // the key at which the next call begins; all events before it are removed
+  std::string resume_;  // the key at which the next call begins; the entries before it are done
 };
 
 // Writes a piece, together with the counters of the store.

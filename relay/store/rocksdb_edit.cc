@@ -12,7 +12,7 @@ std::optional<uint64_t> Moment8(std::optional<std::string_view> value) {
 
 }  // namespace
 
-// Looks up the keys of many events together, because RocksDB answers a batch in half the time of single lookups.
+// Looks up the keys of many events together, because that takes RocksDB half the time of single lookups.
 Status RocksDbEdit::LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                            std::vector<std::optional<uint64_t>>* until) {
   lookup_.Clear();

@@ -63,8 +63,8 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   return {};
 }
 
-// Resume finds out whether RocksDB can ever write again. After a full disk it can, so only the next save calls Resume
-// then.
+// Calls Resume to find out whether RocksDB can ever write again. After a full disk it can, so then only the next save
+// calls Resume.
 Status RocksDbStore::Failed(const rocksdb::Status& status) {
   failed_ = true;
   if (!status.IsNoSpace()) {

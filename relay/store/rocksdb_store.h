@@ -1,11 +1,11 @@
 // RocksDbStore: the EventStore (event_store.h) on RocksDB, in a directory of this machine.
 //
 //   auto store = RocksDbStore::Open({.path = "data/events", .memory_target_bytes = target});
-//   if (!store.ok()) …  // says what is wrong and what to do: locked and by whom, newer format, no permission, no space
+//   if (!store.ok()) …  // says what is wrong and what to do: locked by which process, newer format, no permission, …
 //
-// keys.h has the layout. Each call of SaveSome makes one write to the database, an atomic WriteBatch, so callers should
-// save many events with one call (group_commit.h). Only one process can open a database for writing; a lock file names
-// that process (lock_file.h).
+// keys.h has the layout. Each call of SaveSome writes its changes as one atomic WriteBatch. A write has a fixed cost,
+// so callers should save many events with one call (group_commit.h). Only one process can open a database for writing;
+// a lock file names that process (lock_file.h).
 #pragma once
 
 #include <atomic>
@@ -45,13 +45,13 @@ struct StoreOptions {
   // Addresses of this relay. A request to vanish (NIP-62) is carried out if it names one of them, or ALL_RELAYS.
   std::vector<std::string> own_urls;
   std::string address;  // address of this program, which it writes into the lock file (lock_file.h)
-  // For `weir check` and for scans beside a running relay: takes no lock and writes nothing. The store then shows the
-  // moment at which it was opened, never anything newer.
+  // For `weir check`, `weir scan` and `weir export`, also beside a running relay: takes no lock and writes nothing. The
+  // store then shows the moment at which it was opened, never anything newer.
   bool read_only = false;
   bool create = true;  // false: a missing database is an error
   bool direct_io_for_compaction = false;
   // Raises the limits at which RocksDB itself slows writes down, because a limiter slows them down earlier
-  // (rocksdb_options.h). Must be false if there is no such limiter.
+  // (monitors/rocksdb_options.h). Must be false if there is no such limiter.
   bool move_brakes = true;
   bool for_import = false;  // true if no client reads meanwhile: keeps more files in level 0 and rewrites less
 };
@@ -67,7 +67,7 @@ struct RemovalPiece;
 class RocksDbStore final : public EventStore {
  public:
   static Result<std::unique_ptr<RocksDbStore>> Open(const StoreOptions& options);
-  // Writes everything that is in memory to disk and releases the lock.
+  // Unless the store is read-only, writes everything that is in memory to disk and releases the lock.
   ~RocksDbStore() override;
 
   Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,

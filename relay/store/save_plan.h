@@ -14,13 +14,14 @@
 //                id is kept
 //   kSaved       none of the above
 //
-// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. The store keeps a
-// mark for each id and address that is deleted, so the deletion also holds for events that come later.
+// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted. Every event can vanish, except its author's
+// last request to vanish. The store keeps a mark for each id and address that is deleted, so the deletion also holds
+// for events that come later.
 //
-// A plan bounds the work of its write (saving and removing), and settles as many events as fit; an event is settled
-// when its outcome is final. If a deletion does not fit into a write of its own, the plan carries out the part that
-// fits, including its marks. The deletion itself is saved with its last part, so a deletion that is acknowledged has
-// been carried out completely.
+// A plan bounds the work of its write (saving and removing), and settles as many events as fit, but at least one,
+// unless that is a large deletion. An event is settled when its outcome is final. If the targets of a deletion do not
+// fit into the rest of the write, the plan carries out the part that fits, including its marks. The deletion itself is
+// saved with its last part, so a deletion that is acknowledged has been carried out completely.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ namespace weir {
 
 class SavePlan {
  public:
-  // `urls` are the relay's own addresses; a request to vanish is carried out if it names one of them or all relays.
+  // `urls` are the relay's own addresses; a request to vanish is carried out if it names one of them, or ALL_RELAYS.
   // `most` is the most work of the write. `edit` and `urls` must outlive the plan.
   SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
       : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}

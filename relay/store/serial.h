@@ -1,9 +1,9 @@
 // Serial: the sequence number that a store assigns to an event when it saves the event. Moment: the set of events that
 // a store has at one time. A moment is represented by the last serial of each origin.
 //
-// An origin is a series of serials. Each process that saves events has an origin of its own, and on PostgreSQL a second
-// one if it imports old events; the process assigns the serials of its origins. The serials of an origin grow in the
-// order in which readers see its events. A RocksDB database has one origin, 0; a PostgreSQL database has several.
+// An origin is a series of serials, which one process at a time assigns. A RocksDB database has one origin, 0. In a
+// PostgreSQL database each process that saves events has an origin of its own, and a relay has a second one for the old
+// events that are imported through it. The serials of an origin grow in the order in which readers see its events.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Serial {
 
 class Moment {
  public:
-  // Returns true if the event with this serial is in the moment; always true if its number is 0.
+  // Returns true if the event with this serial is in the moment, and always if its number is 0.
   bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
   // Returns the number of the last serial of this origin; 0 if the origin had stored nothing.
   uint64_t NumberOf(uint32_t origin) const {

@@ -1,10 +1,12 @@
 // Skim: decides how a scan (index_scan.h) finds the newest events of many authors. Skimming means reading the newest
-// entries of everyone and skipping those of other authors. Otherwise the scan seeks the entries of each author.
+// entries of all authors and passing over those of authors whom the filter does not name. Otherwise the scan seeks the
+// entries of each author that the filter names.
 //
-// Seeking each of a hundred authors and each of their kinds takes as long as reading ten thousand entries. If these
-// authors write a good part of all events, the answer is among the newest few hundred entries, but the scan cannot know
-// beforehand how much they write. So the scan skims until it has spent an eighth of what the seeks would cost. It then
-// continues to skim as long as the whole answer, at the rate of matches so far, would cost less than the seeks.
+// Seeking each of a hundred authors and each of their kinds takes as long as reading about ten thousand entries. If
+// these authors write a good part of all events, the answer is among the newest few hundred entries, but the scan
+// cannot know beforehand how much they write. So the scan skims until it has spent an eighth of what the seeks would
+// cost. It then continues to skim as long as the whole answer, at the rate of matches so far, would cost less than the
+// seeks.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ class Skim {
     if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kSeekWithEntries + wanted * kVisitWork;
   }
 
-  // Counts an entry that the scan has read; `found` is true if its event is by one of the authors.
+  // Counts an entry that the scan has read; `found` is true if its event may match the filter.
   void Pass(bool found) {
     spent_ += kVisitWork;
     if (found) ++found_;
@@ -39,7 +41,7 @@ class Skim {
   uint64_t wanted_ = 0;
   Work instead_ = 0;    // work of the seeks and their entries; 0: the scan does not skim
   Work spent_ = 0;      // work of skimming so far
-  uint64_t found_ = 0;  // number of entries of the authors that were read so far
+  uint64_t found_ = 0;  // number of entries read so far whose events may match
 };
 
 }  // namespace weir

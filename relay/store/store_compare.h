@@ -1,6 +1,6 @@
-// Compares two stores, which may be on different databases. Every event must be in both with the same JSON, and all
-// marks of deleted events and vanished authors must be the same (store_walk.h). The order in which the events arrived
-// (their serials) makes no difference.
+// Compares two stores, which may be on different databases. Unless CompareOptions allows a difference, every event must
+// be in both with the same JSON, and all marks of deleted events and vanished authors must be the same (store_walk.h).
+// The order in which the events arrived (their serials) makes no difference.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct CompareOptions {
 };
 
 // Walks through both stores at once. The findings are entries only in the first store, entries only in the second, and
-// entries that differ, each with examples. `events` and `marks` of the report are the numbers of the first store.
-// Returns an error if a store cannot be read.
+// entries that differ, each with examples. `events` and `marks` of the report are the numbers of the first store,
+// without ignored events. Returns an error if a store cannot be read.
 Result<CheckReport> CompareStores(StoreWalk& first, StoreWalk& second, const CompareOptions& options = {});
 Result<CheckReport> CompareStores(const RocksDbStore& first, const RocksDbStore& second,
                                   const CompareOptions& options = {});

@@ -1,7 +1,7 @@
 // StoreEdit: the interface between SavePlan (save_plan.h), which decides what saving a batch of events changes, and a
 // store. SavePlan asks an edit for stored events and marks, and passes the changes to it. Each store has its own class
 // of edits (rocksdb_edit.h, postgres/postgres_edit.h), which reads data for many events together and writes all changes
-// together, in one transaction.
+// together, in one atomic write.
 //
 // A mark records that an event id or an address was deleted (NIP-09), or that an author has vanished (NIP-62). The
 // functions that read the store do not see the changes of the edit itself; only IsRemoved does.
@@ -35,8 +35,9 @@ class StoreEdit {
   virtual ~StoreEdit() = default;
 
   // Looks up these events and authors together. `known` must be as long as `events`, and `until` as long as `authors`.
-  // Sets each element of `until` to the created_at up to which the author has vanished, or nullopt. Must be called
-  // before the functions below, once for each group of events. The events must outlive the edit.
+  // Sets each element of `until` to the created_at up to which the author has vanished, or nullopt. SavePlan calls it
+  // for some hundred events at a time, before it calls the functions below for these events. The events must outlive
+  // the edit.
   virtual Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                         std::vector<std::optional<uint64_t>>* until) = 0;
   // The next three functions return nullopt if the store has no such event or mark.
@@ -63,8 +64,8 @@ class StoreEdit {
   virtual void MarkDeleted(const EventId& id, const PublicKey& author) = 0;
   // Marks all versions at `address` with a created_at up to `until` as deleted.
   virtual void MarkDeleted(const Address& address, uint64_t until) = 0;
-  // Marks the events of `author` with a created_at up to `until` as vanished. `request` is the request to vanish, and
-  // `serial` its serial; the request itself is not removed.
+  // Marks the events of `author`, and the gift wraps for `author`, with a created_at up to `until` as vanished.
+  // `request` is the request to vanish, and `serial` its serial; the request itself is not removed.
   virtual void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The options of RocksDB for a database of events. store_options.cc gives the reason for each value.
+// The options of RocksDB for a database of events. store_options.cc gives the reasons for most values.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 namespace weir {
 
 // The number of threads that open table files while RocksDB opens the database. With 1, RocksDB starts no other thread
-// for this. With more, it ends the program if it cannot start one of them. At that time it opens at most a quarter of
-// max_open_files.
+// for this. With more, it ends the program if it cannot start one of them. One thread is enough: when RocksDB opens a
+// database, it opens at most 16 files of each column family, unless max_open_files is -1.
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);

@@ -1,9 +1,9 @@
-// StoreWalk: reads everything that a store keeps, in the order of its keys, so that stores can be compared or copied.
-// It works for RocksDB and for PostgreSQL (postgres/postgres_walk.h).
+// StoreWalk: reads all events and marks of a store, in the order of their keys, so that stores can be compared or
+// copied. It works for RocksDB and for PostgreSQL (postgres/postgres_walk.h).
 //
-// A walk divides the content of a store into four shelves. The caller reads each shelf separately, a piece at a time.
-// The numbers in the table are sizes in bytes. The last three shelves have marks. A mark records that an id or an
-// address was deleted or that an author vanished, and up to which created_at (`until`).
+// A walk divides the content of a store into four shelves. The caller reads each shelf separately, some entries at a
+// time. The numbers in the table are sizes in bytes. The last three shelves have marks. A mark records that an id was
+// deleted, or that an address was deleted or an author vanished up to a created_at (`until`).
 //
 //   | shelf             | key                           | value                      |
 //   |-------------------|-------------------------------|----------------------------|

@@ -1,15 +1,16 @@
 // PostgresEdit: the StoreEdit (store_edit.h) of the store on PostgreSQL. An edit is one transaction. It reads the data
-// that many events need with one request to the server, and writes all changes together, as arrays.
+// that many events need with few requests to the server, and writes all changes together, as arrays.
 //
 // The edit does not lock the rows that it has read. Another relay may meanwhile save an event with the same id, or
-// another version at the same address. Commit then fails and writes nothing, and the caller must repeat all calls with
-// a new edit (MayTryAgain).
+// another version at the same address. Commit then fails and writes nothing, and MayTryAgain returns true; the caller
+// must repeat all calls with a new edit.
 //
-// This check does not notice that one relay saves an event while another saves the deletion of that event. So every
-// edit locks the row of its own origin (serial.h) in weir_origins, and an edit with deletions locks the rows of all
-// origins. Such an edit sees all events that other relays saved before, and later edits of other relays see its marks.
+// Commit does not notice that one relay saves an event while another saves the deletion of that event. So every edit
+// locks the row of its own origin (serial.h) in weir_origins, and an edit with deletions or requests to vanish locks
+// the rows of all origins (`alone`). Such an edit sees all events that other relays saved before, and later edits of
+// other relays see its marks.
 //
-// Threads: an edit belongs to one thread.
+// Threads: only one thread at a time may use an edit.
 #pragma once
 
 #include <deque>
@@ -57,11 +58,11 @@ class PostgresEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Adds a mark that another store has (store_walk.h). The mark of a vanished author also makes RemoveVanished remove
-  // the author's events from this store later.
+  // Adds a mark that another store has (store_walk.h). If it is the mark of a vanished author, RemoveVanished later
+  // removes the author's events from this store.
   void Copy(Shelf shelf, const ShelfEntry& mark);
   // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all events if
-  // it is empty). Stops when the removals of this edit reach the work `most`, but not before the first row. Returns the
+  // it is empty). Stops when the removals of this edit reach the work `most`, but after at least one row. Returns the
   // number of rows that it has gone through.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
@@ -70,9 +71,8 @@ class PostgresEdit final : public StoreEdit {
   void EndVanishing(const PublicKey& author, uint64_t until);
 
   // Writes all changes and commits the transaction. If there are no changes, only ends the transaction. After an error
-  // nothing was written, except perhaps in two cases, in both of which has_written() is true: the connection was lost
-  // after COMMIT was sent (the changes may be written), or the server did not wait for its standbys (the changes are
-  // written, but only on the primary).
+  // nothing was written if has_written() is false. If it is true, COMMIT was sent: if no answer came, the changes may
+  // be written; if the server did not wait for its standbys, they are written, but only on the primary.
   Status Commit();
   // Ends the transaction without its changes, if it has begun. Closes the session if the server does not confirm that.
   void Rollback();
@@ -87,7 +87,7 @@ class PostgresEdit final : public StoreEdit {
   uint64_t added() const { return added_.size(); }
   // Returns the last serial of the origin in the database when the transaction began.
   uint64_t serial_before() const { return serial_before_; }
-  // Returns the last serial that this edit has assigned.
+  // Returns the last serial that this edit has assigned; if it has assigned none, that of the origin.
   uint64_t last_serial() const { return last_serial_; }
 
  private:

@@ -10,10 +10,11 @@
 // that subscribers were not notified. The store learns of these events at its next write (PostgresStore::UnknownNews).
 // That write comes within a minute, because the relay looks for expired events once a minute.
 //
-// No subscription misses an event or gets it twice. A subscription begins with a query, whose moment (serial.h) is
-// known. The caller must not pass an event to a subscription if the event is in that moment, because the query has
-// already found it. Read may skip events while there are no subscriptions: it learns the last serials before it asks
-// whether there are any, so a subscription that is made later has all skipped events in its moment.
+// No subscription misses an event or gets it twice, if the caller heeds one rule. A subscription begins with a query,
+// whose moment (serial.h) is known. The caller must not pass an event to a subscription if the event is in that moment,
+// because the query has already found it. Read may skip events while there are no subscriptions: it learns the last
+// serials before it asks whether there are any, so a subscription that is made later has all skipped events in its
+// moment.
 //
 // Threads: only one thread at a time may use the object. The store must outlive it.
 #pragma once
@@ -40,10 +41,10 @@ class PostgresNews {
   // necessary.
   PostgresNews(PostgresStore& store, Moment since);
 
-  // Returns the next events, about 1 MiB at most; those of one origin (serial.h) are in the order of their serials.
-  // First asks the database for the last serial of each origin, then calls `anybody_listens` once. If that returns
-  // false, skips all events up to these serials and returns none. After an error, the next call continues at the same
-  // place.
+  // Returns the next events, at most 64 of each origin (serial.h) and about 1 MiB in all; those of one origin are in
+  // the order of their serials. First asks the database for the last serial of each origin, then calls
+  // `anybody_listens` once. If that returns false, skips all events up to these serials and returns none. After an
+  // error, the next call continues at the same place.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
   // Returns true if the last Read has left events that the next Read can return at once.
   bool more() const { return more_; }

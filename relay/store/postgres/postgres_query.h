@@ -1,6 +1,6 @@
 // PostgresQuery: the Query (event_store.h) of the store on PostgreSQL. Between slices it holds no connection and no
-// snapshot, so events that were deleted or replaced since the query began may be missing from the answer. It recognises
-// events that were saved since then by their serials, and skips them.
+// snapshot, so events that were deleted or replaced since the query began may be missing from the answer. The serials
+// of events tell it which ones were saved since then; it skips these.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ namespace weir {
 
 class PostgresQuery final : public Query {
  public:
-  // Takes a session from `sessions` for each slice. `patience` is the longest wait for an answer from the server.
+  // Takes a session from `sessions` for each slice. `patience` is the longest wait for a reply of the server.
   // `sessions` must outlive the query.
   PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters, const QueryOptions& options);
 

@@ -1,10 +1,10 @@
-// PostgresScan: finds the events that may match a filter, in the order of the answer, from the database index that has
-// the fewest rows for the filter.
+// PostgresScan: finds the events that may match a filter, in the order in which a query returns them (newest first and,
+// at equal age, lowest id first). It reads them from the database index that has the fewest rows for the filter.
 //
-// A scan has a lane for each key that it looks for, such as an author with a kind. A lane buffers the next rows of the
-// index for its key. The scan cannot continue while a lane is empty but may have more rows. The caller then calls
-// QueueRefill, which queues a statement that reads the next rows of such lanes, runs it together with other statements,
-// and passes the answer to TakeRows.
+// A scan has a lane for each key that it looks for, such as an author with a kind; or for each 256 ids. A lane buffers
+// the next rows of the index for its key. The scan cannot continue while a lane is empty but may have more rows. The
+// caller then calls QueueRefill, which queues a statement that reads the next rows of such lanes. The caller runs this
+// statement, together with those of other scans, and passes its rows to TakeRows.
 //
 // How to use a scan: if choice() is null, call QueueChoice, run the session and call TakeChoice. Then call Start. Then
 // call head and Pop while IsReady() is true; whenever it is false, call QueueRefill, run the session and call TakeRows.
@@ -24,7 +24,7 @@
 
 namespace weir {
 
-// A place in the order of the answer: newest first and, at equal age, lowest id first.
+// A place in the order in which a query returns events.
 struct EventPlace {
   uint64_t created_at = 0;
   EventId id{};
@@ -54,22 +54,24 @@ class PostgresScan {
   const std::optional<PlanChoice>& choice() const { return choice_; }
   // Queues, for each of the choices() indexes, a statement that counts its rows. Returns the work of all statements.
   Work QueueChoice(PostgresSession& session);
-  // Chooses the index with the fewest rows. `counts[first]` is the answer to the first statement of QueueChoice.
+  // Chooses the index with the fewest rows. `counts[first]` is the result of the first statement of QueueChoice, and
+  // the results of the others follow it.
   void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
 
   // Begins behind the place `after`, or with the newest event if `after` is null. choice() must not be null.
   void Start(const std::optional<EventPlace>& after);
   // Returns true if head() is known. If not, the scan needs rows (QueueRefill).
   bool IsReady() const { return lanes_ready_ == lanes_.size(); }
-  // Returns the next event if the scan is ready; null if there are no more.
+  // Returns the next event, or null if there are no more. If the scan is not ready, a lane without rows may have an
+  // earlier one.
   const FoundEvent* head() const;
   // Removes head(), which must not be null, and returns it.
   FoundEvent Pop();
 
-  // Queues one statement that reads rows for empty lanes: about as many rows as `wanted` events need, within the work
-  // `most`, but for at least one lane. The scan must not be ready. Returns the work of finding the rows.
+  // Queues one statement that reads the next rows of empty lanes: about as many as `wanted` events need, within the
+  // work `most`, but those of at least one lane. The scan must not be ready. Returns the work of finding the rows.
   Work QueueRefill(PostgresSession& session, uint64_t wanted, Work most);
-  // Takes the answer to the statement of QueueRefill. Returns the work of the rows.
+  // Takes the rows that the statement of QueueRefill has read. Returns the work of reading them.
   Work TakeRows(const PostgresRows& rows);
 
   // Returns the bytes of memory that the scan takes.
@@ -81,7 +83,7 @@ class PostgresScan {
     int64_t tag = 0;                    // TagNumber (postgres_columns.h)
     int32_t kind = 0;
     uint32_t at_once = 0;    // number of rows that the last QueueRefill asked for
-    uint32_t of_second = 0;  // number of new rows with the created_at of the last row before them
+    uint32_t of_second = 0;  // number of the new rows that have the created_at of the last old row
     bool at_end = false;     // the index has no more rows of this key
     EventPlace from;         // the place of its last row
     bool has_begun = false;  // `from` is set

@@ -3,14 +3,15 @@
 //   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .settings = {.origin = "relay-1"}});
 //   if (!store.ok()) …  // says what is wrong: no server, no rights, a standby, tables of a newer weir
 //
-// schema.h has the tables. Each call of SaveSome is one transaction, with at least three round trips to the server:
-// reading what it needs, writing the changes, COMMIT. When SaveSome returns without an error, the server has answered
-// COMMIT; if the server has synchronous standbys, they have the events, too.
+// schema.h has the tables. Each call of SaveSome is one transaction, which is repeated if another relay was faster. It
+// takes three round trips to the server, or more: reading what it needs, writing the changes, COMMIT. When SaveSome
+// returns without an error, the server has answered COMMIT; if the server has synchronous standbys, they have the
+// events, too.
 //
-// Every process that saves is an origin (serial.h) with a name of its own. Queries at every relay find all stored
-// events. Each relay also reads the events that other origins save, and passes them to its subscribers
-// (postgres_news.h). It does not do so with old events of an import: they belong to a second origin of the process that
-// imports them, "name (history)".
+// Every process that saves has an origin (serial.h) with a name of its own. Queries at every relay find all stored
+// events. Each relay also reads the events that other relays save, and passes them to its subscribers
+// (postgres_news.h). It does not do so with events of imports, which have origins of their own: "name (history)" for an
+// import through a relay, "name/import" for `weir import` on the database itself.
 #pragma once
 
 #include <atomic>
@@ -41,7 +42,7 @@ struct PostgresStoreSettings {
 // Adds the settings to `table` (config/settings.h), which writes to `settings`.
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// Returns `conninfo` with target_session_attrs=read-write, so that libpq selects from several hosts the one that
+// Returns `conninfo` with target_session_attrs=read-write, so that libpq, if there are several hosts, selects one that
 // accepts writes. Returns `conninfo` unchanged if it sets that option itself.
 std::string WithWritableHost(const std::string& conninfo);
 
@@ -51,7 +52,7 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // other relays do not pass the events that this store saves to their subscribers
+  bool is_history = false;            // true: for imports; the subscribers of other relays do not get the saved events
 };
 
 class PostgresEdit;
@@ -86,8 +87,8 @@ class PostgresStore final : public EventStore {
   // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Adds marks that another store has, and removes the events that they cover from this store. It only adds the marks
-  // of vanished authors: the caller must then call RemoveVanished, which removes the events.
+  // Adds marks that another store has, and removes the events that they cover from this store. But after adding marks
+  // of vanished authors, the caller must call RemoveVanished, which removes the events of these authors.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // Return and set a note, which is a line of text that the database keeps under a name. Note returns an empty string
   // if there is no such note.
@@ -97,7 +98,7 @@ class PostgresStore final : public EventStore {
   Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
   // Renews the statistics from which the server makes its plans. Should be called after many events were saved at once.
   Status Analyze();
-  // Asks the server for the sizes that Sizes returns, which other relays change, too.
+  // Asks the server for the sizes, because other relays change them, too. Sizes then returns them.
   Status ReadSizes(PostgresSession& session, Duration patience);
   const PostgresOrigin& origin() const { return origin_; }
   const std::string& database() const { return database_; }  // a token that no other database has
@@ -107,9 +108,9 @@ class PostgresStore final : public EventStore {
   // SaveSome returned an error and subscribers were not notified.
   //
   // UnknownNews returns the oldest range of serials of such events, from the first number (exclusive) to the second
-  // (inclusive), or nullopt. When the caller has announced the events up to the serial `until`, it must call
-  // LetGoOfUnknownNews, which removes that part of the oldest range. REQUIRES: there is such a range. Both functions
-  // may be called from any thread.
+  // (inclusive), or nullopt. When the caller has announced the events of this range up to the serial `until`, it must
+  // call LetGoOfUnknownNews, which removes that part of the range. REQUIRES: there is such a range. Both functions may
+  // be called from any thread.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
@@ -125,9 +126,9 @@ class PostgresStore final : public EventStore {
   Status OpenAll();
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
-  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit if another relay has
-  // changed data that the first edit relied on, or if the connection was lost while it was idle. If `alone` is true,
-  // the edit locks all origins.
+  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit, up to 20 times, if another
+  // relay has changed data that the edit relied on, and once if the connection was lost while it was idle. If `alone`
+  // is true, the edit locks all origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);

@@ -1,5 +1,5 @@
-// The functions of PostgresStore that remove events: of authors who vanished, expired ones, those that copied marks
-// cover, and those that an operator deletes.
+// The functions of PostgresStore that remove events: those of authors who vanished, expired ones, those that copied
+// marks cover, and those that Delete names.
 #include <algorithm>
 #include <limits>
 #include <set>

@@ -1,5 +1,5 @@
 // Makes a StoreWalk (relay/store/store_walk.h) for the store on PostgreSQL. Unlike the walk of a RocksDbStore, it uses
-// no snapshot, so it sees changes that are made during the walk.
+// no snapshot, so it may see changes that are made during the walk.
 #pragma once
 
 #include <memory>

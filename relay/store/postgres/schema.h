@@ -1,22 +1,24 @@
 // The tables in which a PostgreSQL database keeps the events. The functions here make the tables and register the
-// processes that write to them. Such a process is called an origin (relay/store/serial.h).
+// origins (relay/store/serial.h), that is, the names under which processes save.
 //
 //   | table                  | one row for                                                                          |
 //   |------------------------|--------------------------------------------------------------------------------------|
-//   | weir_meta              | "format": the version of these tables; "database": a token that no other has         |
-//   | weir_origins           | each origin: its name, last serial, events added less removed, its present owner,    |
-//   |                        | and whether live subscribers of other relays get its events                          |
+//   | weir_meta              | "format": the version of these tables; "database": a token that no other has; and    |
+//   |                        | each note of PostgresStore::SetNote                                                  |
+//   | weir_origins           | each origin: its name, last serial, events added less removed, the process that has  |
+//   |                        | the name now, and whether live subscribers of other relays get its events            |
 //   | weir_events            | an event: the values by which it is found, and its record (relay/nostr/event.h)      |
 //   | weir_tags              | a tag that a filter can name; `tag` is a hash of letter and value, because long      |
 //   |                        | values do not fit into an index                                                      |
 //   | weir_addresses         | the newest version of a replaceable or addressable event                             |
 //   | weir_deleted           | an id that was deleted (NIP-09), and the first 16 bytes of the deletion's author     |
 //   | weir_deleted_addresses | an address that its author deleted, and up to which created_at                       |
-//   | weir_vanished          | an author who asked to vanish (NIP-62), up to when, and whether events are left      |
+//   | weir_vanished          | an author who asked to vanish (NIP-62), up to when, and whether events may be left   |
 //
-// For every shape of NIP-01's filters there is an index with the events in the order of the answer: (…, created_at
-// DESC, id ASC). The tables use no triggers, sequences or advisory locks, because other databases with PostgreSQL's
-// protocol lack them.
+// For the authors, the kinds, the authors with kinds, the tags and the tags with kinds of NIP-01's filters, and for
+// filters without any of these, there is an index with the events in the order in which a query returns them: (…,
+// created_at DESC, id ASC). The tables use no triggers, sequences or advisory locks, because other databases with
+// PostgreSQL's protocol lack them.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,8 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience);
 struct PostgresOrigin {
   uint32_t number = 0;  // Serial::origin of its events
   std::string name;
-  std::string owner;    // a random token of this process
-  uint64_t serial = 0;  // the last serial that is known to be assigned; new events get larger ones
+  std::string owner;    // a random token of the process that has the name
+  uint64_t serial = 0;  // the last serial that is, or may be, assigned; new events get larger ones
 };
 // Registers this process as the origin `name`. A process that had the name before cannot save any more. If `is_live` is
 // true, other relays read the events that the origin saves.
@@ -46,9 +48,9 @@ Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& n
 // Returns a token of the database, which no other database has.
 Result<std::string> DatabaseToken(PostgresSession& session, Duration patience);
 
-// Sets the options that all sessions of the store need. With them the server plans each statement only once, and its
-// plans use the indexes. The server ends a statement that takes longer than `patience`, and a transaction that is idle
-// for as long, because the locks of a client that has gone away would make others wait.
+// Sets the options that sessions need to read or save events. With them the server plans each statement only once, and
+// its plans use the indexes. The server ends a statement that takes longer than `patience`. It also ends a session
+// whose transaction is idle for as long, because the locks of a client that has gone away would make others wait.
 Status Tune(PostgresSession& session, Duration patience);
 
 }  // namespace weir

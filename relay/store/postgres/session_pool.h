@@ -38,9 +38,9 @@ class SessionPool {
   SessionPool(std::string conninfo, size_t sessions, Duration patience)
       : conninfo_(std::move(conninfo)), patience_(patience), to_make_(sessions) {}
 
-  // Returns a session that is connected, as far as this process knows: it notices only when it uses a connection that
-  // the connection was lost while idle. Returns an error if no session becomes free within `patience`, or if the server
-  // cannot be reached.
+  // Returns a connected session. If its connection was lost while the session was idle, only the first use of the
+  // session shows that. Returns an error if no session becomes free within `patience`, or if the server cannot be
+  // reached.
   Result<Lease> Take();
   // Calls `work(session)` with a session and returns its result. If `work` fails because the connection was lost, and
   // not because an answer came too late, calls it once more with a new connection. So `work` must be safe to repeat.

@@ -1,5 +1,6 @@
-// EventBus: sends messages between relays that share a store, through a message service (bus_wire.h). A message either
-// says that the store has new events, or carries an ephemeral event, which no store saves.
+// EventBus: sends messages between relays that share a store, through a message service (bus_wire.h): NOTIFY of their
+// PostgreSQL, or a Redis. A message either says that the store has new events, or carries an ephemeral event, which no
+// store saves.
 //
 //   EventBus bus(std::make_unique<NotifyWire>(…), {.on_wake = …, .on_event = …}, patience);
 //   bus.Wake();          // tells the other relays to read the store
@@ -7,8 +8,8 @@
 //
 // The service does not keep messages, so a relay that is not connected misses them. Therefore each relay also reads the
 // store at fixed intervals (siblings.h). While the bus is not connected, it tries every second to connect. If no
-// message arrives for ten seconds, the bus sends a message that the service returns to it. If the message does not
-// return in time, the bus treats the connection as broken.
+// message arrives for ten seconds, the bus sends a message that the service returns to it. If neither that message nor
+// another one arrives within `patience`, the bus treats the connection as broken.
 //
 // Threads: Wake, Share and Stats may be called from any thread, and do not wait for the service. A thread of the bus
 // connects, sends and receives, and calls the listener.
@@ -53,12 +54,13 @@ class EventBus {
   static constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;  // the most bytes of events that wait to be sent
 
   // Starts the thread, which connects. The thread drops the connection if the service does not answer within
-  // `patience`. Throws std::system_error if the process has no file descriptor left.
+  // `patience`. Throws std::system_error if the process has no file descriptor left, or can start no thread.
   EventBus(std::unique_ptr<BusWire> wire, BusListener listener, Duration patience);
   // Sends the waiting messages if the bus is connected, then ends the thread.
   ~EventBus();
 
-  // Tells the other relays that the store has new events. If the bus is not connected, does so once it is connected.
+  // Tells the other relays that the store has new events. If the bus is not connected, does so once it is connected. If
+  // the message is lost, the others find the events when they next read the store.
   void Wake();
   // Sends an ephemeral event to the other relays. If the bus is not connected, if the event is too large, or if the
   // waiting events would exceed kMostWaitingBytes, drops the event and counts it in BusStats.
@@ -90,7 +92,7 @@ class EventBus {
 
   // Only thread_ uses the members from here to probed_at_.
   bool failed_ = false;                 // true if the last step failed; the next step then connects again
-  bool said_refused_ = false;           // true once the warning was logged
+  bool said_refused_ = false;           // true once a refusal by the service was logged
   TimePoint heard_at_{};                // when the last message arrived
   std::optional<TimePoint> probed_at_;  // when the bus last sent a message to itself; empty once any message arrives
   std::thread thread_;                  // the last member, because it uses the others

@@ -1,5 +1,5 @@
 // NotifyWire: a BusWire over PostgreSQL's LISTEN and NOTIFY. PostgreSQL makes commits that notify wait for each other.
-// So NotifyWire uses a connection of its own, and commits that save events do not wait.
+// NotifyWire uses a connection of its own: the commits that save events do not notify, so they need not wait.
 #pragma once
 
 #include "config/wire/postgres/postgres_session.h"

@@ -27,8 +27,8 @@ Status RedisWire::Problem(const Connection& connection) {
   return Status::Error(connection.bound.IsExceeded() ? connection.bound.Problem() : connection.context->errstr);
 }
 
-// Returns the next reply, or null on an error, which Problem returns. Unlike redisGetReply, fails if a reply exceeds
-// its bound.
+// Returns the next reply, or null after an error; Problem then returns the error. Unlike redisGetReply, fails if a
+// reply exceeds its bound.
 RedisReply RedisWire::Next(Connection& connection) {
   redisContext* const context = connection.context.get();
   for (int all_is_written = 0; all_is_written == 0;)

@@ -4,9 +4,9 @@
 //   auto siblings = Siblings::Find(store, settings, listener);
 //   siblings.value()->Share(event);  // for ephemeral events only; saved events are announced automatically
 //
-// This relay reads saved events from the store, so it misses none. It reads them at once when another relay announces
-// new events over the bus (event_bus.h), and also every quarter of a second. Ephemeral events come only over the bus,
-// and are lost while the bus is down.
+// This relay reads saved events from the store, so it misses none while it has subscribers. It reads them at once when
+// another relay announces new events over the bus (event_bus.h), and also every quarter of a second. Ephemeral events
+// come only over the bus; they are lost while it is down.
 //
 // Threads: Share and Stats may be called from any thread. The listener is called on a thread of this object.
 #pragma once
@@ -40,22 +40,23 @@ struct SiblingsListener {
   EventLimits limits;  // ephemeral events beyond these limits are dropped
   // Returns true if this relay has live subscribers. While it has none, events are skipped.
   std::function<bool()> has_subscribers;
-  // Takes one or more events of other relays. It must call `done` when it can take more events, during the call or
-  // later, from any thread. It is not called again before that. If the relay ends first, it need not call `done`.
+  // Takes one or more events: saved and ephemeral ones of other relays, and those of this relay whose COMMIT was not
+  // answered (postgres_news.h). It must call `done` when it can take more events, during the call or later, from any
+  // thread. It is not called again before that. If the relay ends first, it need not call `done`.
   std::function<void(std::vector<SharedEvent> events, std::function<void()> done)> deliver;
 };
 
 struct SiblingsStats {
-  BusStats bus;
+  BusStats bus;         // `lost` also counts received events that were dropped because too many waited here
   uint64_t events = 0;  // the number of saved events that were delivered
   bool reads = true;    // true if the last read of the store succeeded
 };
 
 class Siblings {
  public:
-  // Begins to deliver the events that other relays save from now on. Returns an error if the store cannot be read or
-  // the bus cannot be made, but not if the service of the bus cannot be reached yet. The store must outlive the result,
-  // and this relay must not save events during the call.
+  // Begins to deliver the events that other relays save from now on. Returns an error if the store cannot be read, or
+  // if file descriptors, threads or memory run out. If the bus cannot connect yet, this is no error; it tries again
+  // every second. The store must outlive the result, and this relay must not save events during the call.
   static Result<std::unique_ptr<Siblings>> Find(PostgresStore& store, const SiblingsSettings& settings,
                                                 SiblingsListener listener);
   // Calls Stop, and stops announcing saved events.
@@ -63,8 +64,8 @@ class Siblings {
 
   // Sends an ephemeral event to the other relays, if the bus accepts it (EventBus::Share).
   void Share(EventView event) { bus_->Share(event.json()); }
-  // Ends the delivery. Once Stop has returned, the listener is not called any more. May be called more than once, by
-  // one thread.
+  // Ends the delivery. Once Stop has returned, the listener is not called any more. May be called more than once, but
+  // not by two threads at a time.
   void Stop();
   SiblingsStats Stats() const;
 
@@ -100,7 +101,7 @@ class Siblings {
   EventParser parser_;
   TimePoint sized_at_{};             // when the sizes of the store were last read
   bool failed_ = false;              // true if the last read of the store failed
-  bool said_name_is_taken_ = false;  // true once the error was logged
+  bool said_name_is_taken_ = false;  // true once the loss of this relay's name was logged
   std::unique_ptr<EventBus> bus_;
   std::thread thread_;  // the last member, because it uses the others
 };

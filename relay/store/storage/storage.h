@@ -45,7 +45,7 @@ Status CheckStore(std::string_view store);
 bool IsEmbedded(const StorageSettings& settings);
 // Returns true if `store` is the address of a PostgreSQL.
 bool IsPostgres(std::string_view store);
-// Returns `store` with "***" in place of a password.
+// Returns `store` with "***" in place of a password, for messages.
 std::string StoreName(std::string_view store);
 
 // Opens an existing store for reading. A relay may have it open at the same time.
@@ -59,8 +59,8 @@ Result<std::string> IdentityOf(const StorageSettings& settings, const std::strin
 struct StorageOptions {
   StorageSettings settings;
   std::string data_dir;
-  std::vector<std::string> own_urls;  // this relay's addresses; a request to vanish is carried out if it names one
-  std::string address;                // the host and port at which this program answers; empty if there are none
+  std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
+  std::string address;                // the URL at which this program listens; empty if there is none
   // True for an import: no client reads meanwhile, saved events must be on disk when the call that saves them returns,
   // and they are not announced to other relays.
   bool for_import = false;
@@ -78,16 +78,17 @@ class Storage {
   // Reports memory of the program that grows with its load (monitors/own_bytes.h). `bytes` is negative for freed
   // memory.
   virtual void AddOwnBytes(int64_t bytes, OwnUse use) = 0;
+  // Return the budget for that memory, and the memory target of the whole program.
   virtual uint64_t own_budget_bytes() const = 0;
   virtual uint64_t memory_target_bytes() const = 0;
-  // Returns the directory or the server of the store, for log messages.
+  // Returns the directory of the store, or its server and the origin's name, for log messages.
   virtual std::string name() const = 0;
   // Return null if the store uses the other engine.
   virtual const RocksDbMonitor* rocksdb_monitor() const { return nullptr; }
   virtual const PostgresMonitor* postgres_monitor() const { return nullptr; }
 
   // Passes the events of other relays on the same PostgreSQL to `listener`, until Unfollow
-  // (relay/store/siblings/siblings.h). Must be called before any event is saved. Does nothing for RocksDB.
+  // (relay/store/siblings/siblings.h). Must be called before this process saves any event. Does nothing for RocksDB.
   virtual Status Follow(SiblingsListener /*listener*/) { return {}; }
   virtual void Unfollow() {}
   // Returns null if the store is not a PostgreSQL.
