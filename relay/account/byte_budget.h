@@ -1,13 +1,15 @@
 // ByteBudget: limits the bytes of events that all connections together may have under way. An event is under way from
-// its arrival until the relay has sent it to the last subscriber. A group is the connections of one client address. The
-// events of a group that the relay has not yet answered with an OK may take at most a quarter of the budget.
+// the time at which its bytes are taken until the relay has answered it and, if it was accepted, has matched it with
+// the subscriptions (relay/protocol/delivery.h names an exception). A group is usually the connections of one client
+// address. The events of a group that the relay has not yet answered may take at most a quarter of the budget.
 //
-// A request for bytes that do not fit waits. Once the budget has taken the bytes for the request, it calls the callback
-// of the request. Waiting groups take turns by bytes (throttle/fair_turns.h): a group that asks for little goes before
-// a group that was granted much. Requests of one group are granted in the order in which they came. A group that has
-// used up its quarter is passed over until the relay has answered some of its events. A request for more than a quarter
-// is granted once no event of its group waits for an answer, and a request for more than the whole budget is granted
-// once no bytes are taken at all.
+// A request for bytes waits if they do not fit, if an earlier request of its group waits, or if another group waits for
+// room in the whole budget. Once the budget has taken the bytes for the request, it calls the request's callback.
+// Waiting groups take turns by bytes (throttle/fair_turns.h), so a group that asks for little is served before groups
+// that were granted much. Requests of one group are granted in the order in which they came. A group that has used up
+// its quarter is passed over until the relay has answered some of its events. A request for more than a quarter fits
+// the quarter when no event of its group waits for an answer, and a request for more than the whole budget fits when no
+// bytes are taken at all.
 //
 // Thread-safe.
 #pragma once
@@ -31,14 +33,14 @@ class ByteBudget {
   explicit ByteBudget(uint64_t bytes) : bytes_(bytes) {}
 
   // Takes bytes for the group. Returns true if they were taken at once; `granted` is then dropped. Otherwise the
-  // request waits, and `granted` is called once, when the bytes have been taken, unless ForgetWaiting is called first.
-  // The thread that frees the bytes calls `granted`, in GiveBack or Answered, so `granted` should only post to another
-  // thread. The caller must pass all bytes that were taken to both Answered and GiveBack.
+  // request waits, and `granted` is called once, after the bytes have been taken, unless ForgetWaiting is called first.
+  // The thread that frees the bytes calls `granted`, in GiveBack or Answered, so `granted` should be quick. It may call
+  // the budget. The caller must pass all bytes that were taken to both Answered and GiveBack.
   bool Take(uint64_t group, uint64_t bytes, std::function<void()> granted);
-  // Returns bytes to the budget. The caller must call it when the events are no longer under way.
+  // Gives bytes back to the budget. The caller must call it when the events are no longer under way.
   void GiveBack(uint64_t bytes);
-  // Returns bytes to the group's share. The caller must call it when the relay has answered the events with an OK. The
-  // bytes stay taken from the whole budget until GiveBack.
+  // Gives bytes back to the group's share. The caller must call it when the relay has answered the events. The bytes
+  // stay taken from the whole budget until GiveBack.
   void Answered(uint64_t group, uint64_t bytes);
   // Drops all waiting requests without calling their `granted`.
   void ForgetWaiting();

@@ -16,7 +16,6 @@ void HeavyTakers::Add(uint64_t key, uint64_t group, Work work) {
   *place = {key, group, place->work + static_cast<double>(work)};
 }
 
-// Removes takers with less than a nanosecond of work.
 void HeavyTakers::Fade(double share) {
   for (Taker& taker : takers_) {
     taker.work *= share;

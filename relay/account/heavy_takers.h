@@ -2,7 +2,7 @@
 //
 // If the table is full, a new client replaces the client with the least work, and its own work starts at that client's
 // work (the algorithm "space-saving"). So every client that causes more than 1/kPlaces of all work is in the table, and
-// a client's work is overstated by at most the least work in the table.
+// a client's work is overstated by at most the work of the client that it replaced.
 //
 // Not thread-safe.
 #pragma once

@@ -4,19 +4,20 @@
 //   std::shared_ptr<Account> account = ledger.Open(connection.group(), [] { … post: close the connection … });
 //   if (!account->TryTake(bytes)) …            // false: over the bounds; true: call GiveBack(bytes) later
 //   auto held = HeldBytes::Try(account, bytes);  // nullopt if over the bounds; its destructor calls GiveBack
-//   HeldBytes also_held(account, bytes);         // counts the bytes whatever the bounds
+//   HeldBytes also_held(account, bytes);         // counts the bytes, even beyond the bounds
 //
-// Each connection has an account. The accounts of one address share its bounds, so a client may hold no more if it
-// opens more connections. An address may hold at most Bounds::address_bytes, and also at most the part of
-// Bounds::total_bytes that is free after it has taken its bytes; but this part is never less than Bounds::always_bytes.
-// So a few addresses can each hold their whole bound, many addresses can each hold less, and some room is left for a
-// new address.
+// Each connection has an account. The accounts of one address share its bounds, so a client gains no memory by opening
+// more connections. TryTake lets an address hold at most Bounds::address_bytes, and at most as many bytes as are then
+// still free of Bounds::total_bytes, or Bounds::always_bytes if that is more. So a few addresses can each hold their
+// whole bound, many addresses can each hold less, and some room is left for a new address.
 //
-// The code that holds memory for a client counts the memory in the client's account: filters, ranges, records, waiting
-// live events, output. If several accounts hold the same memory (Memory::kShared), each of them counts it.
+// The code that holds memory for a client counts the memory in the client's account: filters, the index ranges and
+// records of scans, new events that wait for a subscriber, output. If several accounts hold the same memory
+// (Memory::kShared), each of them counts it.
 //
-// A connection without room for the data that it is about to read can wait for room (Account::WhenRoom). When the
-// memory of the program runs short, the relay calls AskHeaviest, which asks the address that holds most to free memory.
+// If an address has no room for the data that one of its connections is about to read, the connection can wait for room
+// (Account::WhenRoom). When the memory of the program runs short, the relay calls AskHeaviest, which asks the address
+// that holds most to free memory.
 //
 // Threads: Ledger and Account are thread-safe; a HeldBytes is not. An account may outlive its connection, but not the
 // ledger.
@@ -41,7 +42,7 @@ namespace weir {
 // distinguish these kinds.
 enum class Memory : uint8_t {
   kOwn,      // memory that only this account holds; the ledger reports it
-  kWaiting,  // like kOwn, but for work that waits for its turn; reported separately, and ignored by throttling
+  kWaiting,  // like kOwn, but for work that waits for its turn; no limit of the throttle depends on it
   kShared,   // memory that other accounts may hold too; the code that allocated it reports it, once
 };
 
@@ -50,9 +51,9 @@ class Account;
 class Ledger {
  public:
   struct Bounds {
-    uint64_t address_bytes = UINT64_MAX;  // the most that one address may hold
-    uint64_t total_bytes = UINT64_MAX;    // the most that all addresses together may hold, of all kinds of memory
-    uint64_t always_bytes = 0;            // the bytes that an address may hold however much the others hold
+    uint64_t address_bytes = UINT64_MAX;  // the most that one address may hold by TryTake
+    uint64_t total_bytes = UINT64_MAX;    // the most that all may hold together by TryTake, besides always_bytes
+    uint64_t always_bytes = 0;            // the bytes that an address may hold, however much the others hold
   };
 
   // `count_own_bytes`, if given, is called at every change of kOwn or kWaiting bytes, by the thread that changes them,
@@ -85,9 +86,9 @@ class Ledger {
   std::vector<Holder> Heaviest(size_t most) const;
 
   // Asks the address that holds most to free memory. Calls `give_up` of its accounts, the account with the most bytes
-  // first, until the accounts that it has asked hold at least `bytes` together. Skips accounts without a `give_up`.
-  // Returns the bytes that the asked accounts hold, which may be less than `bytes`, or 0. These accounts free their
-  // bytes later.
+  // first, until the accounts that it has asked hold at least `bytes` together. Skips accounts without a `give_up` or
+  // without bytes. Returns the bytes that the asked accounts hold, which may be fewer than `bytes`; 0 if it has asked
+  // none. These accounts free their bytes later.
   uint64_t AskHeaviest(uint64_t bytes);
 
  private:
@@ -127,7 +128,7 @@ class Account {
   // Counts bytes that the caller is about to hold. Returns false, and counts nothing, if address_bytes() would then
   // exceed most_address_bytes().
   bool TryTake(uint64_t bytes, Memory memory = Memory::kOwn);
-  // Counts bytes that the caller holds already, whatever the bounds.
+  // Counts bytes that the caller holds already, even beyond the bounds.
   void Take(uint64_t bytes, Memory memory = Memory::kOwn);
   // Subtracts bytes that were counted with the same `memory`. The caller must call it when it no longer holds the
   // bytes.
@@ -136,9 +137,9 @@ class Account {
   // Returns true if the address may hold `bytes` more according to the present most_address_bytes(). TryTake may still
   // refuse them, because it compares with the value that most_address_bytes() has once the bytes are taken.
   bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
-  // Registers `tell`, which is called at most once: when an account of the same address has called GiveBack and
-  // HasRoom(bytes) is then true. Another account may take that room before the caller does. `tell` is not called for
-  // room that exists already, for room that other addresses free, or after the account is closed. Also, one GiveBack
+  // Registers `tell`, which is called at most once: within a GiveBack of an account of the same address, if
+  // HasRoom(bytes) is true then. Another account may take that room before the caller does. `tell` is not called for
+  // room that exists already, for room that other addresses free, or after the account is closed. Besides, one GiveBack
   // checks only a few waiters. So the caller must also check HasRoom from time to time. GiveBack calls `tell` under the
   // ledger's mutex, so `tell` must not call the ledger or an account; it should only post to another thread.
   void WhenRoom(uint64_t bytes, std::function<void()> tell);
@@ -172,7 +173,7 @@ class HeldBytes {
  public:
   // Makes an object without an account: TryAdd and GiveBack must not be called on it.
   HeldBytes() = default;
-  // Counts `bytes` whatever the bounds (Account::Take). `account` must not be null.
+  // Counts `bytes`, even beyond the bounds (Account::Take). `account` must not be null.
   HeldBytes(std::shared_ptr<Account> account, uint64_t bytes, Memory memory = Memory::kOwn)
       : account_(std::move(account)), bytes_(bytes), memory_(memory) {
     account_->Take(bytes_, memory_);
@@ -202,7 +203,7 @@ class HeldBytes {
     bytes_ += bytes;
     return true;
   }
-  // Subtracts a part of the held bytes before the destructor runs. `bytes` must not exceed bytes().
+  // Subtracts `bytes` of the held bytes, at most bytes(). The destructor subtracts the rest.
   void GiveBack(uint64_t bytes) {
     account_->GiveBack(bytes, memory_);
     bytes_ -= bytes;

@@ -5,8 +5,9 @@
 //   const TurnMeter meter(spent);            // in the session, for the length of a turn
 //   TurnMeter::Charge(kSignatureWork);       // in a handler that the session calls, on the same thread
 //
-// The session counts a usual amount for each request (kRequestWork in relay/net/http_stage.cc). A handler that does
-// more work than that charges the difference, so that the address of its connection waits longer for its next turn.
+// The session counts a usual amount for each request (kRequestWork in relay/net/http_stage.cc, kStreamWork in
+// http2_stage.cc). A handler that does more work than that charges the difference, so that the address of its
+// connection waits longer for its next turn.
 #pragma once
 
 #include <utility>

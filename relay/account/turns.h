@@ -7,8 +7,8 @@
 //   Item item = turns.Pop();                         // the item's turn begins
 //   turns.End(party, expected, done);                // the item's turn ends; `done`: the work that it has cost
 //
-// Not thread-safe. Memory grows with the number of waiting items; the code that pushes must limit this number, as does
-// the window of events that a connection may have in flight (relay/protocol/event_window.h).
+// Not thread-safe. Memory grows with the number of waiting items; the code that pushes must limit this number, for
+// example by the window of events that a connection may have in flight (relay/protocol/event_window.h).
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@
 namespace weir {
 
 // LinesInTurns: the queue behind Turns, PartyTurns and GroupTurns. It has one Line of items for each key. kKeyOf
-// returns the key of a party: that of its connection (PartyOf) or that of its address (GroupOf). A Line has the
-// functions of PartyLine; it may itself be a LinesInTurns. If memory runs out in a function that takes an item, the
-// function throws and changes nothing, so the caller still has the item.
+// returns the key of the line that a party's items enter: one line for each connection (PartyOf), or one for each
+// address (GroupOf). A Line has the functions of PartyLine; it may itself be a LinesInTurns. If memory runs out in a
+// function that takes an item, the function throws, and the caller still has the item.
 template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
 class LinesInTurns {
  public:
@@ -35,7 +35,7 @@ class LinesInTurns {
   // Returns the expected work of the next item, as passed to Push or PutBack. REQUIRES: the queue is not empty.
   Work FrontWork() const { return places_.Next().line.FrontWork(); }
   // Returns the number of lines: lines with waiting items, lines with an item whose turn has not ended, and empty lines
-  // that are remembered because of the work that they have had (throttle/fair_turns.h).
+  // that are remembered for a while because of the work that their items have cost (throttle/fair_turns.h).
   size_t lines() const { return places_.size(); }
 
   // Adds an item behind the other items of its party. `work` is the work that the item will probably cost.
@@ -85,7 +85,7 @@ class LinesInTurns {
   FairLines<Place> places_;
 };
 
-// PartyLine: a Line without turns. Returns items in the order of Push.
+// PartyLine: a Line without turns. Pop returns an item that was put back first, and the others in the order of Push.
 template <typename Item>
 class PartyLine {
  public:

@@ -1,10 +1,11 @@
-// Work: the unit for everything that a client can make the relay do, on any thread. A unit of work is about a
-// nanosecond of a CPU core.
+// Work: the unit in which the relay counts everything that a client can make it do, on any thread. A unit of work is
+// about a nanosecond of a CPU core.
 //
-// Three kinds of code charge work: the gates for writes and scans (throttle/admission.h); the turns of the workers, the
-// commit thread and the I/O threads (turns.h); and the budgets of live matching. They charge work before it is done if
-// its cost is known by then, else afterwards. The figures below are rounded measurements. Their proportions matter: no
-// kind of work may be charged much less than it costs.
+// Work is charged at the gates for writes and scans (throttle/admission.h), in the turns of the workers, the commit
+// thread and the I/O threads (turns.h, work_pool.h), and in the matching of new events with subscriptions
+// (relay/protocol/delivery.h). It is charged before it is done if its cost is known by then, else afterwards. The
+// figures below are rounded measurements. Their proportions matter: no kind of work may be charged much less than it
+// costs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace weir {
 
 using Work = uint64_t;
 
-// The work that a thread does for one party before it turns to another: about a millisecond.
+// A turn: the work that a thread should do for one client before it serves another, about a millisecond. Sessions on
+// I/O threads have shorter turns (Session::kMostATurn).
 inline constexpr Work kTurnWork = 1'000'000;
 
 // The store.
@@ -30,14 +32,14 @@ inline constexpr Work kStoredByteWork = 32;  // writing a byte, with its share o
 inline constexpr Work kFrameWork = 1'000;       // parsing a frame, whatever it holds
 inline constexpr Work kInflatedByteWork = 4;    // inflating a byte of a compressed frame
 inline constexpr Work kFilterWork = 10;         // matching a filter against an event
-inline constexpr Work kTagVisitWork = 5;        // looking up one value of a condition among the tags of an event
+inline constexpr Work kTagVisitWork = 5;        // one step of looking up a filter's tag value among an event's tags
 inline constexpr Work kDeliveryWork = 2'000;    // queueing an event for one subscriber
 inline constexpr Work kSignatureWork = 44'000;  // verifying a signature
-inline constexpr Work kParsedByteWork = 2;      // parsing and hashing a byte of an event
+inline constexpr Work kParsedByteWork = 2;      // parsing a byte of input; for an event also hashing it
 inline constexpr Work kWrittenByteWork = 2;     // making and copying a byte of an HTTP answer
 
 // Converts work to a cost for the gates. Gates count in bytes, because they measure how many bytes the database can
-// write. Returns the number of bytes that take the same work to write.
+// write. Returns the number of bytes whose writing is as much work.
 constexpr Cost CostOf(Work work) { return Cost{work / kStoredByteWork}; }
 
 }  // namespace weir

@@ -39,10 +39,10 @@ Work RunAndForget(std::function<Work()> run) {
   return work;
 }
 
-// The tasks of one kind and one address, whose connections take turns.
+// The tasks of one kind that an address has. Its connections take turns.
 using Lane = PartyTurns<Task>;
 
-// An address. Addresses that have only long tasks are of the second sort.
+// An address. It is of FairTurns::Sort::kSecond while only long tasks wait.
 struct Group : FairLine {
   Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
   const Lane& LaneOf(Urgency urgency) const { return lanes[static_cast<size_t>(urgency)]; }
@@ -165,7 +165,7 @@ void WorkPool::Rep::Run(int nice) {
       --long_waiting;
       ++long_running;
     }
-    // No thread was woken for a long task while it had to wait.
+    // While long tasks had to wait, no thread was woken for them.
     const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();

@@ -1,15 +1,18 @@
-// WorkPool: the threads that verify signatures and scan the store, so that I/O threads never wait for such work.
+// WorkPool: the worker threads. They verify events and scan the store, among other tasks, so that I/O threads do not
+// wait for such work.
 //
 // Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have had
-// the least work once its next task is done, as far as the expected work of that task tells. So an address that asks
-// for little goes before all addresses that ask for much. This is so for known and new addresses, however many
-// addresses and connections there are, and whatever each task really costs.
+// the least work once its next task is done, if that task costs as much as expected. So an address that asks for little
+// is served before addresses that ask for much, whether it is known or new, and however many addresses and connections
+// there are. When a task is done, the pool counts the work that it has really cost.
 //
-// An address has three kinds of tasks (Urgency). Urgent tasks (the first slice of a REQ or COUNT) go first, but while
-// other tasks wait, one of every eight tasks is not urgent. Fair tasks (events) and long tasks (the later slices of a
-// REQ or COUNT) take turns while both wait. One thread never runs long tasks, unless it is the only thread, so a short
+// An address has three kinds of tasks (Urgency). A query (REQ or COUNT) is split into slices; its first slice is an
+// urgent task, the later ones are long tasks. Other tasks, such as the verification of events, are fair tasks. Among
+// the tasks of an address, urgent tasks go first, but while others wait, one of every eight tasks is not urgent. Fair
+// and long tasks take turns while both wait. Long tasks never occupy all threads, unless there is only one, so a short
 // request finds a thread however long a scan takes. Among tasks of one kind, the connections of the address take turns
-// by work. Urgency does not count between addresses. Callers split their work into tasks of about a millisecond.
+// by work. The kinds do not affect the order of the addresses, with one exception: while no further long task may run,
+// addresses that have only long tasks are passed over. Callers split their work into tasks of about a millisecond.
 //
 // Threads: all functions may be called from any thread, also from a task. The pool does not bound the number of tasks;
 // callers limit the tasks that they submit (relay/protocol/event_window.h, relay/protocol/requests.h).
@@ -35,10 +38,10 @@ inline constexpr size_t kUrgencies = 3;
 
 class WorkPool {
  public:
-  // The nice value of the workers, which gives them a lower priority than the I/O and commit threads. So events wait
-  // in this pool, where parties take turns, and not in a single queue behind verified events. Median delay of live
-  // events in the scenario `storm` (bench/relay): 12 ms without this value, 5.7 ms with it, and 3.5 ms with it and
-  // batches of 4 events.
+  // The nice value of the workers, which gives them a lower priority than the I/O and commit threads. So when there is
+  // too much work, events wait in this pool, where clients take turns, and not after they were verified. Median delay
+  // of new events until their subscribers have them, in the scenario `storm` (bench/relay): 12 ms without this value,
+  // 5.7 ms with it, and 3.5 ms with it and batches of 4 events.
   static constexpr int kNice = 10;
 
   // Starts `threads` threads, or one if `threads` is 0.
@@ -48,7 +51,7 @@ class WorkPool {
 
   // Queues a task, which is called once, on one of the threads. `expected` is the work that it will probably cost. The
   // task returns the work that it has cost; a task that returns void counts as `expected`. A std::exception from the
-  // task is logged.
+  // task is logged, and the task then counts as kTurnWork.
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Work expected, Task task) {
     if constexpr (std::is_void_v<std::invoke_result_t<Task&>>) {
@@ -70,14 +73,15 @@ class WorkPool {
   size_t threads() const;
   size_t waiting() const;  // the number of tasks that have not begun
 
-  // The groups and the parties that have cost the most work, in descending order (heavy_takers.h). Their work counts
-  // from the start, unless a caller makes old work fade with FadeTakers, for example once a second.
+  // The groups (addresses) and the parties (connections) that have cost the most work, in descending order
+  // (heavy_takers.h). Their work counts from the start, unless a caller makes old work fade with FadeTakers, for
+  // example once a second.
   struct Heaviest {
     std::vector<HeavyTakers::Taker> groups;
     std::vector<HeavyTakers::Taker> parties;
   };
   Heaviest HeaviestTakers() const;
-  // Multiplies the work of all groups and parties by `share`, from 0 to 1.
+  // Multiplies the work that HeaviestTakers reports by `share`, from 0 to 1. The turns do not depend on it.
   void FadeTakers(double share);
 
  private:

@@ -1,4 +1,4 @@
-// Admin: decides which requests may use the routes for administrators: the requests of clients that show the relay's
+// Admin: decides which requests may use the routes for administrators. These are the requests of clients that show the
 // token or another proof and, if the operator allows it, the requests of programs on this machine.
 #pragma once
 
@@ -21,12 +21,12 @@ namespace weir {
 // hexadecimal.
 std::string AdminTokenPath(const std::string& data_dir);
 // Makes a new token and writes it to the file, which only the file's owner can read. Returns the token, or an error if
-// the file cannot be written.
+// it cannot be made or written.
 Result<std::string> MakeAdminToken(const std::string& data_dir);
 // Returns the token in the file. The error says why there is no token to read and, if it is known, what to do.
 Result<std::string> FindAdminToken(const std::string& data_dir);
-// Does the same, but returns an error if the relay at `url` does not use this data directory, because the token must
-// not be sent to any other relay.
+// Does the same, but returns an error unless the relay that runs on this data directory (according to the lock file in
+// it) is at `url`, because the token must not be sent to any other relay.
 Result<std::string> FindAdminTokenFor(const std::string& url, const std::string& data_dir);
 // Returns the token in the file; "" if there is no token or the file cannot be read.
 std::string ReadAdminToken(const std::string& data_dir);
@@ -39,8 +39,8 @@ void RemoveAdminToken(const std::string& data_dir, std::string_view token);
 // of the Host header, if it has one (weir_live_3334).
 std::string SessionCookie(const HttpRequest& request);
 std::string OperatorCookie(const HttpRequest& request);
-// Returns true if the request came by TLS, either to this server or to a proxy in front of it (X-Forwarded-Proto:
-// https).
+// Returns true if the request came by TLS to this server, or if its header says that it came by TLS to a proxy in front
+// of the server (X-Forwarded-Proto: https). Believes the header from any client.
 bool CameByTls(const HttpRequest& request);
 
 // A proof of another kind than the token, such as a signature (relay/operator/nip98.h). The client sends it as
@@ -57,13 +57,13 @@ class AdminProof {
   struct Refused {
     int status = 401;
     std::string why;
-    std::optional<Duration> wait;  // when the client may try again
+    std::optional<Duration> wait;  // how long the client has to wait before its next try
   };
   // Returns nullopt if the proof is good.
   virtual std::optional<Refused> Refusal(const HttpRequest& request, std::string_view proof) const = 0;
 };
 
-// Decides by three kinds of proof. A request needs one of them:
+// Knows three kinds of proof. A request needs one of them:
 // * Token: `Authorization: Bearer <token>`, from any address. The token of a relay is in a file, that of `weir gate` is
 // WEIR_ADMIN_TOKEN; a refusal says which one is needed.
 // * Loopback, if LoopbackTrust::trusted is true: the request comes from a loopback address, IsLoopbackName is true for
@@ -81,11 +81,12 @@ class Admin {
   Admin(std::string token_of_setting, LoopbackTrust loopback);
 
   // Returns nullopt if the request is allowed. Otherwise returns the response to send: 401, 403 or 429, with the reason
-  // and what to do. Sets `*by` to a description of the proof that was checked ("the token"), for the log.
+  // and what to do. If `by` is not null, sets `*by` to a description of the proof that was checked ("the token"), for
+  // the log.
   std::optional<HttpResponse> Refusal(const HttpRequest& request, std::string_view* by = nullptr) const;
 
-  // Does the same for pages, which browsers request. Also allows a request with the cookie of a valid session and, if
-  // loopback is trusted, a request of a browser on this machine that shows a page of this relay (IsFromHere).
+  // Does the same for pages, which browsers request. Also allows a request with the cookie of a valid session. If
+  // loopback is trusted, it also allows a request of a page of this relay in a browser on this machine (IsFromHere).
   std::optional<HttpResponse> RefusalOfPage(const HttpRequest& request, std::string_view* by = nullptr) const;
   // Returns the value of a cookie for a new session if `token` is the right one, else nullopt. The session ends after
   // kSessionLasts, when the token changes, or by EndSessions. The cookie does not reveal the token.

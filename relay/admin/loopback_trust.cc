@@ -31,7 +31,8 @@ bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::strin
   return header.starts_with("sec-fetch-");
 }
 
-// With `or_own_page`, a page of this relay may make the request.
+// Returns the reason why the request does not count as one from this machine; empty if it counts. With `or_own_page`, a
+// request of a page of this relay counts, too.
 std::string WhyNotFrom(const HttpRequest& request, bool or_own_page) {
   for (const std::string& address : {request.peer, request.address})
     if (!IsLoopback(address))

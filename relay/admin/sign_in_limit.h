@@ -1,10 +1,10 @@
 // SignInLimit: limits how often a client (GroupOf in relay/net/client_address.h) may send a wrong token or
 // signature: five times at once, then once in twelve seconds.
 //
-// A token is too long to guess: the limit only keeps wrong tokens from filling the log, and the caller accepts the
-// right token even from a client that has to wait. A signature takes time to verify, so the caller refuses a client
-// that has to wait before it verifies the signature. Memory is bounded: with more than kMostClients clients, a
-// SignInLimit forgets the client that would have all its tries again first.
+// A token is too long to guess, so the limit only keeps wrong tokens from filling the log, and the caller accepts the
+// right token even from a client that has to wait. A signature takes time to verify, so while a client has to wait, the
+// caller refuses its signatures without verifying them. Memory is bounded: if there would be more than kMostClients
+// clients, a SignInLimit forgets the one that will be the first to have all its tries again.
 //
 // Threads: any thread may call any function.
 #pragma once
@@ -32,7 +32,7 @@ class SignInLimit {
   std::optional<Duration> Wait(uint64_t client) const;
   // Counts a wrong token or signature of the client.
   void NoteWrong(uint64_t client);
-  size_t clients() const;  // number of clients that do not have all their tries
+  size_t clients() const;  // number of clients that are remembered
 
  private:
   const Clock& clock_;

@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kBackOff{100};
 // The time that Stop waits for TCP handshakes that have begun in its backlog. They end within a round trip.
 constexpr milliseconds kRoundTrip{100};
-// The most connections that get an answer 503 at the same time. Further refused connections are closed without an
-// answer.
+// The most connections that are being refused with 503 at the same time. Further refused connections are closed without
+// an answer.
 constexpr uint64_t kMaxRefusing = 512;
 // The most sockets that are accepted before the connections of the first thread have a turn.
 constexpr int kMostATurn = 64;
@@ -122,7 +122,7 @@ void Acceptor::Hand(int socket, const IpAddress& peer) {
     accepted.refused.reset(&core_.refusing);
     if (refused >= kMaxRefusing) return;
   }
-  // Threads with the same load get connections in turn.
+  // Threads that have equally many sessions get connections in turn.
   next_ = (next_ + 1) % threads_.size();
   size_t least = next_;
   for (size_t n = 0; n < threads_.size(); ++n)

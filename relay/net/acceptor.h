@@ -1,5 +1,6 @@
 // Acceptor: accepts connections from the listening socket and passes each to the I/O thread with the fewest sessions.
-// Asks Places (places.h) whether a connection is served or refused. Runs on the first I/O thread.
+// Asks Places (places.h) which connections are refused; these are answered 503, or closed if there are too many of
+// them. Runs on the first I/O thread.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>

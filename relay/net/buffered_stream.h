@@ -1,9 +1,11 @@
-// BufferedStream: the stream from which Beast reads and to which it writes. Reads the socket in pieces of 64 KiB into a
-// borrowed buffer, and gathers output until Send, so that Beast's many small reads and writes are copies instead of
-// system calls. On a port that speaks TLS it decrypts the input and encrypts the output; Beast sees plain bytes.
+// BufferedStream: the stream from which Boost.Beast reads and to which it writes. Reads the socket in pieces of at most
+// 64 KiB into a borrowed buffer, and gathers output until Send, so that Beast's many small reads and writes are copies
+// instead of system calls. On a port that speaks TLS it decrypts the input and encrypts the output; Beast sees plain
+// bytes.
 //
 // The owner (Session) waits until the socket is readable, calls Fill, then calls CompleteRead until Beast has read the
-// whole piece. No function blocks. Not thread-safe: all functions must be called on the connection's I/O thread.
+// whole piece. A stage that does not use Beast's stream reads piece() itself. No function blocks. Not thread-safe: all
+// functions must be called on the connection's I/O thread.
 #pragma once
 
 #include <array>
@@ -138,7 +140,7 @@ class BufferedStream {
   void EndOutput() {
     if (tls_) tls_->WriteEnd();
   }
-  bool blocked() const { return blocked_; }              // true if the last Send left output
+  bool blocked() const { return blocked_; }              // true if the socket took too little at the last Send
   static constexpr size_t kMostASend = 4 * kPieceBytes;  // bytes
 
   // The functions that Beast calls. A read waits for CompleteRead. A write appends to the output and never fails.
@@ -224,8 +226,8 @@ class BufferedStream {
   ReadSlot read_;
 };
 
-// The functions that Beast calls to end the stream below it. They do nothing, because the owner closes the socket when
-// the last output is sent.
+// The functions that Beast calls to end the stream below it. They do nothing to the socket, because the owner closes it
+// when the last output is sent.
 // NOLINTBEGIN(readability-identifier-naming): Beast's names
 template <typename Handler>
 void async_teardown(boost::beast::role_type, BufferedStream& stream, Handler&& handler) {

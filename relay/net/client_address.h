@@ -30,8 +30,8 @@ struct ClientNetwork {
   std::string Name() const;  // "192.0.2.1", "2001:db8::/64"
 };
 
-// Returns the client to which an address belongs. A client of IPv6 is a /64 by default, because a provider gives each
-// customer at least a /64.
+// Returns the client to which an address belongs. By default a client of IPv6 is a /64, because a provider gives each
+// customer at least a /64. A smaller `ipv6_bits` makes a wider network count as one client.
 ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits = 64);
 
 // ClientNetworkHash: hashes with a random seed of this process, so that clients cannot choose colliding addresses.

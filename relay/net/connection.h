@@ -46,11 +46,11 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  virtual uint64_t id() const = 0;                 // unique in the process
-  virtual const std::string& address() const = 0;  // the client's address, from a trusted proxy or the socket's peer
-  virtual const std::string& host() const = 0;     // the Host header, for NIP-42
-  // Returns a number that is the same for all addresses of one client (of IPv6, a /64). Each process has other numbers
-  // (GroupOf in client_address.h).
+  virtual uint64_t id() const = 0;                 // unique among the server's connections
+  virtual const std::string& address() const = 0;  // the client's address (client_address.h)
+  virtual const std::string& host() const = 0;     // the Host header, which AUTH (NIP-42) needs
+  // Returns a number that is the same for all addresses of one client (of IPv6, a /64), but differs from process to
+  // process (GroupOf in client_address.h). This default is for tests: it takes each address for a client.
   virtual uint64_t group() const { return std::hash<std::string>()(address()); }
   // Returns the account in which the handler counts the memory that it holds for this connection
   // (relay/account/ledger.h). The server itself counts the unfinished message and the waiting output.
@@ -61,9 +61,8 @@ class Connection {
   virtual boost::asio::any_io_executor executor() = 0;
 
   // Queues a message; never blocks. Messages that are queued in one turn are sent in as few system calls as possible.
-  // If more than max_pending_bytes then wait, or more than this connection's share of max_pending_total_mb
-  // (Session::OverShare), disconnects the client as too slow; OnEnd follows later, not within Send. After Close or
-  // OnEnd, Send does nothing.
+  // If more than max_pending_bytes then wait because the socket takes no more, or if Session::OverShare() is true,
+  // disconnects the client as too slow; OnEnd follows later, not within Send. After Close or OnEnd, Send does nothing.
   virtual void Send(TextMessage message) = 0;
   void Send(std::string text) { Send(TextMessage{.head = std::move(text), .owner = {}, .body = {}, .tail = {}}); }
 
@@ -74,11 +73,11 @@ class Connection {
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
 
   // Charges work (relay/account/work.h) that a message caused on the I/O thread, beyond the work of its bytes and
-  // frames, so that other connections have their turns sooner.
+  // frames, so that other clients have their turns sooner.
   virtual void Charge(Work) {}
 
   // While reading is paused, the server reads nothing from the socket, so TCP slows the sender down; the server sends
-  // no pings and does not notice if the client disconnects. A message of which a part has arrived may still be
+  // no pings, and may not notice that the client has disconnected. A message of which a part has arrived may still be
   // delivered to OnText, but no later message. Reading resumes when ResumeReading has been called as often as
   // PauseReading. Close ends all pauses.
   virtual void PauseReading() = 0;
@@ -86,8 +85,9 @@ class Connection {
 
   // Sends the queued output, then a close frame. From now on OnText is not called, and Send does nothing. The
   // connection ends when the client has answered the close frame, at the latest after 5 seconds or the ping interval,
-  // whichever is less. OnEnd follows later, not within Close. A reason is cut to 123 bytes. The close is logged with
-  // the client's address. Only the first call has an effect.
+  // whichever is less; while the server shuts down, it ends without this answer. OnEnd follows later, not within Close.
+  // A reason is cut to 123 bytes. The close is logged with the client's address, at most ten times a second for all
+  // clients. Only the first call has an effect.
   virtual void Close(CloseCode code, std::string_view reason) = 0;
 };
 
@@ -106,7 +106,7 @@ class ConnectionHandler {
   virtual void OnReadEnd() = 0;
   // Called when the client has broken the protocol; no OnText follows. The handler calls `done`, on any thread, when it
   // has answered all messages that it has received; it may do so even after OnEnd. The server closes the connection
-  // after this call, at the latest after 5 seconds or the ping interval, whichever is less.
+  // after the call of `done`, at the latest after 5 seconds or the ping interval, whichever is less.
   virtual void OnLastText(std::function<void()> done) { done(); }
   // Called at most once, when the server shuts down. The handler finishes its work in flight and then calls `done`, on
   // any thread; it may do so even after OnEnd. The server then closes the connection. If `done` is not called, the

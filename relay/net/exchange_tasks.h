@@ -20,8 +20,8 @@ class ExchangeTasks {
   ExchangeTasks(const ExchangeTasks&) = delete;
   ExchangeTasks& operator=(const ExchangeTasks&) = delete;
 
-  // Returns a function that posts a task. It may be used on any thread, even after this object is destroyed; it then
-  // does nothing.
+  // Returns a function that posts a task. It may be called on any thread, even after End or after this object is
+  // destroyed; it then does nothing.
   HttpPoster poster() const;
   // Posts a task. May be called from any thread.
   void Post(std::function<void()> task) const { Post(target_, std::move(task)); }

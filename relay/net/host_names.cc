@@ -60,7 +60,7 @@ bool IsLoopback(const std::string& text) {
   return address.is_loopback();
 }
 
-// A private address is not enough: pages of other machines in the network may be behind it.
+// A private address is not enough, because pages of other machines in the network have such addresses, too.
 bool IsLoopbackName(std::string_view host) {
   const std::string name = HostOf(host);
   return IsLocalhost(name) || IsLoopback(WithoutBrackets(name));

@@ -7,9 +7,10 @@
 
 namespace weir {
 
-// Returns true if `host` is localhost or an IP address that is loopback, private or link-local. `host` may be a URL or
-// have a port. A client that names such a host can only mean a relay nearby, so AUTH trusts such a Host header. Any
-// other Host header may come from an attacker between client and relay that wants to use the client's AUTH for itself.
+// Returns true if `host` is localhost, a name that ends with .localhost, or an IP address that is loopback, private or
+// link-local. `host` may be a URL or have a port. A client that names such a host can only mean a relay nearby, so the
+// relay trusts such a Host header when a client proves its key (AUTH). Any other Host header may come from an attacker
+// between client and relay that wants to use the client's AUTH for itself.
 bool IsNearby(std::string_view host);
 
 // Returns the host of a URL in lower case, without user, port and final dot: "relay.example" for

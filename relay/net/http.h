@@ -1,5 +1,5 @@
-// HTTP on the relay's port, for all requests that do not ask for a WebSocket: the requests, the answers, and the router
-// that finds the handler of a request.
+// HTTP on the server's port, for all requests that do not ask for a WebSocket: the requests, the answers, and the
+// router that finds the handler of a request.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct HttpRequest {
   std::string path;      // decoded, without query
   std::string raw_path;  // the path as sent, in which a %2F is not a slash
   std::string query;     // the part after '?', as sent
-  std::string address;   // the client's address, from a trusted proxy or `peer`
+  std::string address;   // the client's address, as a trusted proxy names it, or else `peer`
   std::string peer;      // the address of the other end of the socket, which is the client or a proxy
   bool secure = false;   // true if the request came over TLS to this port
   std::string body;
@@ -37,7 +37,8 @@ struct HttpRequest {
   std::string_view Cookie(std::string_view name) const;
 };
 
-// An answer. If it is an error (a status of 400 or more) in plain text, it is sent as JSON in the form of http_error.h.
+// An answer. If it is an error (a status of 400 or more) in plain text, it is sent as JSON in the form of http_error.h,
+// unless a handler sends it in pieces (HttpExchange::Begin).
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -54,7 +55,7 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 // The reason why a handler should stop its work on a request.
 enum class HttpLeft : uint8_t {
   kClient,  // the client or its connection is gone
-  kServer,  // the server shuts down; it still sends an answer that it gets at once
+  kServer,  // the server shuts down; it still sends an answer that comes soon
 };
 
 // HttpReply: gives the answer to a request, now or later. All copies of an HttpReply are the same reply: call one of
@@ -97,14 +98,15 @@ class HttpReply {
  private:
   std::shared_ptr<Receiver> receiver_;
 };
-// Takes a request that is answered through `reply`, now or later. Called on an I/O thread; must not block. `request` is
-// valid only during the call. If the handler throws, the answer is 500.
+// Handles a request, and answers it through `reply`, now or later. Called on an I/O thread; must not block. `request`
+// is valid only during the call. If the handler throws, the answer is 500.
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
 // Makes the handler for a request whose body arrives, or whose answer is sent, in pieces (http_stream.h). `head` is the
 // request without its body. Returns a handler, which must not be null, or an answer that refuses the request. After
-// such an answer the connection is closed, or over HTTP/2 only the stream. Called on the connection's I/O thread; must
-// not block. `head` and `exchange` are valid until the handler's OnEnd; after a refusal they must not be used.
+// such an answer the connection is closed, or over HTTP/2 only the stream. If the factory throws, the answer is 500.
+// Called on the connection's I/O thread; must not block. `head` and `exchange` are valid until the handler's OnEnd;
+// after a refusal they must not be used.
 class HttpExchange;
 class HttpStreamHandler;
 using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>(
@@ -114,8 +116,8 @@ using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_p
 // "/v1/models/{model}/quota". Exact paths take precedence. A parameter is never empty. The path of a request, except
 // for its parameters, must be in plain spelling, which means without unnecessary escapes (DecodePlainPath in
 // config/text/percent.h). The handler of GET also answers HEAD. The router answers 404 for a path without a route, and
-// 405 with Allow for a path that has only routes for other methods. OPTIONS without a route is answered 204, with
-// headers that let pages of any site read (CORS).
+// 405 with Allow for a path that has only routes for other methods. OPTIONS without a route is answered 204 on every
+// path, with headers that let pages of any site read (CORS).
 //
 // Routes are added before the server starts; a second route for the same method and path replaces the first. Handlers
 // run on I/O threads, several at once, and must not block.
@@ -123,8 +125,9 @@ class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
   void AddDeferred(std::string method, std::string path, HttpDeferredHandler handler);
-  // Adds a handler for GET and HEAD of any path, if the header Accept names `media_type` (NIP-11). This handler takes
-  // precedence over the routes of Add and AddDeferred. Pages of any site may read its answers (CORS).
+  // Adds a handler for GET and HEAD of any path, if the header Accept names `media_type`, as for NIP-11 (a relay's
+  // description of itself). This handler takes precedence over the routes of Add and AddDeferred. Pages of any site may
+  // read its answers (CORS).
   void AddForAccept(std::string media_type, HttpHandler handler);
 
   // Adds a route for requests and answers of any size, in pieces (http_stream.h). `path` must not have parameters.
@@ -133,18 +136,20 @@ class HttpRouter {
 
   // Adds a handler for paths that are not known before the server starts. It gets GET, HEAD and POST of each path in
   // plain spelling for which `takes` returns true. `takes` is called on I/O threads. It is not called for a path that
-  // has the same first segment as a route. It may return true for the root, "/"; a route for the root then gets only
-  // requests that accept text/html, such as a browser's. A second call of AddForOtherPaths replaces the first.
+  // has the same first segment as a route; the root, "/", is an exception. If `takes` returns true for the root, a
+  // route for the root gets only requests that accept text/html, such as a browser's. A second call of AddForOtherPaths
+  // replaces the first.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
   // Returns a function that returns true for the paths that the handler of AddForOtherPaths never gets, because a route
   // has the same first segment. The function considers all routes that were added before it is called. It may be called
   // after the router is destroyed, but not while routes are added.
   std::function<bool(std::string_view path)> OwnPaths() const;
 
-  // Makes the server call `wording` for each error that it gives itself (400, 404, 405, 413, 500, …) on a path that
-  // begins with `prefix`. `wording` returns the error in the form of another protocol. `plain` is the error in plain
-  // text. `request` has the part of the request's head that was read; it may have only `path`, which is then the target
-  // as the client sent it. Called on I/O threads.
+  // Makes the server call `wording` for the errors that it gives itself (400, 404, 405, 413, 500, …) on a path that
+  // begins with `prefix`. `wording` returns the error in the form of another protocol. Not called for the 500 of a
+  // reply that was destroyed without an answer, and over HTTP/1.1 not for a request that is late or streamed, or for
+  // which its address has no memory. `plain` is the error in plain text. `request` has the part of the request's head
+  // that was read; it may have only `path`, which is then the target as the client sent it. Called on I/O threads.
   using Wording = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
   void AddWording(std::string prefix, Wording wording);
   // Returns the error `plain` in the form that AddWording has set for the path, or else in the form of http_error.h.
@@ -153,10 +158,11 @@ class HttpRouter {
   // The functions below are for the server. They may be called from any thread.
 
   // Finds the handler and sets the request's parameters. Calls an HttpHandler and returns its answer, or returns the
-  // server's own answer (404, 405, OPTIONS), or the deferred handler that the caller must call. The pointer is valid as
-  // long as the router.
+  // server's own answer (404, 405, OPTIONS), or returns the deferred handler, which the caller must call. The pointer
+  // is valid as long as the router.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
-  // Returns the factory that AddStream has added for the path as it was sent; null if there is none.
+  // Returns the factory that AddStream has added for the method and the path; null if there is none. `raw_path` is the
+  // path as it was sent.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
   // Returns the server's answer (404 or 405, in plain text) to a request without a route, before its body is read.
   // Returns nullopt if there is a route, if the path is malformed, and for GET, HEAD and OPTIONS. Does not consider the

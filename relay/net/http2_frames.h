@@ -1,4 +1,4 @@
-// Http2Frames: reads and writes the frames of one HTTP/2 connection. No other code uses nghttp2.
+// Http2Frames: reads and writes the frames of one HTTP/2 connection. No other code of the server uses nghttp2.
 //
 // All functions must be called on the connection's I/O thread. Read and Write call the Listener for the frames that
 // they read and write; the Listener may call any function of Http2Frames except these two. Functions throw

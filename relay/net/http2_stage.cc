@@ -60,9 +60,9 @@ constexpr size_t kMostDroppedHeaderBytes = 4 * size_t{kMaxHeaderBytes};
 // count.
 constexpr uint32_t kMostIdleFrames = 1000;
 constexpr uint32_t kIdleFramesOfAnswer = 4;
-// While more bytes than this of answers' bodies wait for the client or its windows, no further request is handled.
+// If more than this many bytes of answers' bodies wait for the client or its windows, no further request is handled.
 constexpr size_t kMostQueuedBytes = size_t{64} << 10;
-// While more frames than this wait to be sent, not counting those of bodies, the socket is not read.
+// If more than this many frames wait to be sent, not counting those of bodies, the socket is not read.
 constexpr size_t kMostQueuedFrames = 512;
 // The memory of a waiting stream, here and in nghttp2; and the memory of an exchange and its handler.
 constexpr size_t kStreamBytes = 1024;
@@ -472,7 +472,8 @@ void Http2Stage::OnTooMuchHeld() {
   }
 }
 
-// Ends the connection in order. Later requests are ignored; GOAWAY tells the client so, and it may send them elsewhere.
+// Ends the connection after the requests that it has. Later requests are ignored; GOAWAY tells the client so, and it
+// may send them elsewhere.
 void Http2Stage::GoAway(Http2Code code, std::string_view why) {
   if (!cause_.empty() && code == Http2Code::kNone) return;
   cause_ = why;

@@ -22,10 +22,11 @@ inline constexpr std::chrono::seconds kLastWordsTaken{2};
 // The most bytes of a body that the server drops during kLastWordsTaken over HTTP/2. Beyond it the stream is reset at
 // once.
 inline constexpr uint64_t kMostDroppedBodyBytes = uint64_t{8} << 20;
-// The most bytes of requests that a connection may hold without being counted in the client's account.
+// While a connection holds at most this many bytes of requests, they are not counted in the client's account.
 inline constexpr size_t kUncountedBytes = 4096;
 
-// Returns the length of the longest body that is accepted: 4 KiB for a method that needs no body.
+// Returns the length of the longest body that is accepted: max_http_body_bytes, or 4 KiB for a method that needs no
+// body.
 inline uint64_t MostBodyBytes(const ServerSettings& settings, std::string_view method) {
   const bool wants_body = method != "GET" && method != "HEAD" && method != "OPTIONS";
   return wants_body ? settings.max_http_body_bytes : 4096;

@@ -42,7 +42,8 @@ std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::stri
 // Returns all values of a header, joined by commas.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);
 
-// Returns the path and query as they were sent, without scheme and host. The view is valid as long as the request.
+// Returns the path and query as they were sent, without scheme, host and fragment. The view is valid as long as the
+// request.
 std::string_view TargetOf(const BeastRequest& request);
 // Sets path, raw_path and query of `request`. Returns false if the target is not well-formed.
 bool SetTarget(HttpRequest& request, std::string_view target);
@@ -57,8 +58,8 @@ std::optional<std::string> Http2SettingsOf(const BeastRequest& request);
 bool HasBody(const HttpResponse& response);
 // Returns the present time for the header Date. The view is valid until the next call on the same thread.
 std::string_view HttpDate();
-// Calls `take` with name and value of each header that the server adds before the handler's own headers: Server, Date
-// and Content-Type. Leaves out the header that defines the end of the body.
+// Calls `take` with the name and value of each header that the server adds before the handler's own headers: Server,
+// Date and, if the answer may have a body, Content-Type. Leaves out the header that defines the end of the body.
 template <typename Take>
 void ForCommonHeaders(const HttpResponse& response, Take take) {
   take("Server", "weir");

@@ -26,7 +26,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// While more bytes of answers than this wait for the client, requests that were sent ahead are not read.
+// If more than this many bytes of answers wait for the client, the stage reads no further requests.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
 // The work of a request and its answer, without that of its bytes. A handler that does more work charges the difference
 // (account/turn_meter.h).
@@ -211,7 +211,7 @@ void HttpStage::OnHeader(std::string_view raw, boost::system::error_code& error)
   parser_->eager(true);
 }
 
-// Returns the bytes of an incomplete request, which count as held for the client's address.
+// Returns the bytes of an incomplete request, which count as held for the client's address; 0 if there are few.
 size_t HttpStage::held_bytes() const {
   const size_t bytes = rest_.capacity() + (parser_ ? parser_->get().body().capacity() : 0);
   return bytes > kUncountedBytes ? bytes : 0;
@@ -243,7 +243,7 @@ void HttpStage::OnRequest() {
   auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
   if (!asked) return Fail(request, BadTarget(), "bad target");
   asked->secure = IsSecure();
-  // Over TLS, the handshake chooses HTTP/2.
+  // Over TLS, only the handshake chooses HTTP/2.
   if (const auto settings = Http2SettingsOf(request); settings && !IsSecure() && UpgradeToHttp2(*settings, *asked))
     return;
   head_only_ = asked->method == "HEAD";
@@ -251,7 +251,7 @@ void HttpStage::OnRequest() {
   waits_ = true;
 }
 
-// Returns true while the latest request has no answer. Until then the client's input is not parsed.
+// Returns true while the latest request has no answer. Meanwhile the client's input is not parsed.
 bool HttpStage::StillWaits() {
   if (const auto answers = desk_->Take(); !answers.empty()) {
     waits_ = false;

@@ -8,26 +8,30 @@
 //
 // The body may have any length (max_http_body_bytes does not apply) and take any time. But the server drops a client
 //
-//  * that sends nothing of the body for twice the ping interval, although the body has not ended and is not paused (the
-//    client gets 408 if the answer has not begun),
-//  * that takes nothing of its waiting output for twice the ping interval, paused or not,
-//  * that takes nothing from its connection for handshake_timeout (over HTTP/1.1 only once the answer has ended), or
-//    for a second while the server shuts down,
+//  * that sends nothing of the body for twice the ping interval, although the body has not ended and is not paused (if
+//    the answer has not begun, the client gets 408),
+//  * that takes nothing of the exchange's waiting output for twice the ping interval, whether the body is paused or
+//    not,
+//  * whose socket takes none of the connection's waiting output for handshake_timeout (over HTTP/1.1 only once the
+//    answer has ended), or for a second while the server shuts down,
 //  * that lets too much output wait (pending_bytes),
-//  * that does not answer pings, over HTTP/2,
-//  * whose address holds too much memory (max_address_mb) while a part of a paused body waits, over HTTP/2.
+//  * that does not answer a ping, over HTTP/2,
+//  * whose address holds too much memory (max_address_mb) while a part of a paused body waits, over HTTP/2 (if the
+//    answer has not begun, the client gets 503),
+//  * whose address holds more memory than any other while the program is short of memory.
 //
-// The server drops a client by closing the connection over HTTP/1.1. Over HTTP/2 it resets the stream, or closes the
-// connection if the fault is the connection's. A client that has a part of the answer can see that the answer is not
-// whole. After dropping a client, the server calls OnEnd.
+// Over HTTP/1.1 the server drops a client by closing the connection. Over HTTP/2 it resets only the stream, but if the
+// socket takes no output, if a ping is not answered, or if the program is short of memory, it closes the connection. A
+// client that has received a part of the answer can see that the answer is not whole. After dropping a client, the
+// server calls OnEnd.
 //
-// A client is gone when its connection has ended, or over HTTP/2 when it has reset the stream. If a client closes only
-// its sending half of the connection, the server drops it always over HTTP/2. Over HTTP/1.1 the server drops it if the
-// body has not ended, or if the request is a GET or a HEAD, because the server cannot distinguish such a client from
-// one that has closed the whole connection. Otherwise the client still gets its answer.
+// A client is gone when its connection has ended, or over HTTP/2 when it has reset the stream. A client may close only
+// its sending half of the connection before the answer has ended. Over HTTP/2 the server always drops such a client.
+// Over HTTP/1.1 it drops the client if the body has not ended, or if the request is a GET or a HEAD, because it cannot
+// distinguish such a client from one that has closed the whole connection. Otherwise the client still gets its answer.
 //
-// Over HTTP/1.1 an exchange has the connection to itself: requests that were sent ahead are dropped, and the connection
-// is closed after the answer. Over HTTP/2 an exchange is one stream among many.
+// Over HTTP/1.1 an exchange has the connection to itself: the server drops requests that the client sends after this
+// one, and closes the connection after the answer. Over HTTP/2 an exchange is one stream among many.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -52,7 +56,7 @@ using HttpPoster = std::function<void(std::function<void()> task)>;
 // End, after Abort, and after the server has dropped the client.
 class HttpExchange {
  public:
-  // If no more bytes than this wait (pending_bytes), Write never drops the client, whatever the size of the piece.
+  // While at most this many bytes wait (pending_bytes), Write never drops the client, whatever the size of the piece.
   static constexpr size_t kAlwaysTaken = size_t{64} << 10;
 
   virtual ~HttpExchange() = default;
@@ -67,8 +71,8 @@ class HttpExchange {
   // before Write and EndWith. The answer may begin, and end, before the request's body has ended. An answer without a
   // body, to a HEAD or with status 204 or 304, ends with Begin.
   virtual void Begin(const HttpResponse& head) = 0;
-  // Sends a piece of the answer's body, in order. Copies the piece. If too many bytes wait already (pending_bytes),
-  // drops the client instead, as too slow.
+  // Sends the next piece of the answer's body. Copies the piece. If too many bytes wait already (pending_bytes), drops
+  // the client instead, as too slow.
   virtual void Write(std::string_view piece) = 0;
   // End the answer; EndWith also sends trailers, except over HTTP/1.0. (Over HTTP/1.1 the body is sent in chunks; over
   // HTTP/1.0 it ends when the connection closes.) The handler then gets no more of the request's body. OnEnd follows
@@ -80,16 +84,18 @@ class HttpExchange {
   virtual void Abort(std::string cause) = 0;
 
   // Returns the number of bytes that were written and still wait: over HTTP/1.1 for the socket to take them, over
-  // HTTP/2 for the client's flow-control window or for the connection.
+  // HTTP/2 for the client's flow-control window, or for room in the connection's output.
   //
   // A handler has to check this number before it writes. Write drops the client as too slow if, without the new piece,
   // more than max_pending_bytes wait, or if more than max_pending_total_mb wait on all connections together and more
-  // than an equal share of that on this connection. It never drops the client if at most kAlwaysTaken bytes wait. So a
-  // handler should call WhenPendingBelow, wait until at most kAlwaysTaken bytes wait, and then write one piece,
-  // whatever its size. Do so even if the client takes everything at once, because a handler that writes again and again
+  // than an equal share of that on this connection. It never drops the client if at most kAlwaysTaken bytes wait. So
+  // before each piece, whatever its size, a handler should wait with WhenPendingBelow until at most kAlwaysTaken bytes
+  // wait. It should do so even if the client takes everything at once, because a handler that writes again and again
   // without returning keeps the thread from serving its other connections.
   //
-  // Over HTTP/2 the server also closes a connection on which more than such a share waits, even if nothing is written.
+  // Over HTTP/2 the server checks each connection regularly, too, even if nothing is written. It closes a connection if
+  // more than max_pending_total_mb wait on all connections together, and on this one more than an equal share of that
+  // and more than kAlwaysTaken.
   virtual size_t pending_bytes() const = 0;
   // Calls `callback` once on the I/O thread, after WhenPendingBelow has returned, when pending_bytes() is at most
   // `bytes`. If the exchange ends first (End, Abort, OnEnd, or the client was dropped), drops `callback`.
@@ -119,9 +125,10 @@ class HttpStreamHandler {
   // Called at most once, when the server shuts down, or when a client of HTTP/2 has announced that it will send no more
   // requests (GOAWAY). The handler should end the answer soon.
   virtual void OnShutdown() = 0;
-  // Called once, as the last call, when the exchange has ended by End, by Abort, by the client or by the server, which
-  // `cause` explains. The client need not have the whole answer by then. Over HTTP/1.1 the call comes soon after End,
-  // while output may still wait; over HTTP/2 it comes when the stream is closed, which a slow client can delay.
+  // Called once, as the last call, when the exchange has ended by End, by Abort, by the client or by the server.
+  // `cause` says how it ended. The client need not have the whole answer by then. Over HTTP/1.1 the call comes soon
+  // after End, while output may still wait; over HTTP/2 it comes when the stream is closed, which a slow client can
+  // delay.
   virtual void OnEnd(std::string_view cause) = 0;
 };
 

@@ -33,13 +33,14 @@ class IoThread {
 
   // Posts a task that ends all sessions at once (Session::End).
   void EndAll();
-  // Stops the thread and waits for its end. Call EndAll before, and wait until load() is 0.
+  // Stops the thread and waits for its end. Call EndAll before, and wait until load() is 0; otherwise handlers may get
+  // no OnEnd.
   void StopAndJoin();
   // Posts a task that calls Session::OnShutdown of all sessions.
   void Shutdown();
 
-  // Posts a task to this thread that makes a session for the connection. If that fails, for example because memory runs
-  // out, the socket is closed. May be called from any thread.
+  // Posts a task to this thread. The task makes a session for the connection. If that fails, for example because memory
+  // runs out, the socket is closed. May be called from any thread.
   void Adopt(Accepted accepted);
 
   // Returns the number of sessions, plus the connections for which Adopt has not made a session yet. May be called from

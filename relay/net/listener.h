@@ -15,7 +15,7 @@ namespace weir {
 class Listener {
  public:
   // Binds the port of `settings` and listens. With `take_over`, a server of the same user may listen on the port
-  // already; without it, Open fails if the port is in use. The error says what to do.
+  // already; without it, Open fails if the port is in use. The error names the settings to change.
   static Result<Listener> Open(const ServerSettings& settings, bool take_over);
 
   Listener(Listener&& other) noexcept : socket_(std::exchange(other.socket_, -1)), port_(other.port_) {}
@@ -26,13 +26,16 @@ class Listener {
   uint16_t port() const { return port_; }  // the port that was bound, even if the settings have port 0
 
   // Accepts a connection from the backlog. Returns its non-blocking socket, which the caller must close, and sets
-  // `peer` to the client's address. On failure returns -1 and sets errno, which is EAGAIN if the backlog is empty.
+  // `peer` to the address of the other end. On failure returns -1 and sets errno, which is EAGAIN if the backlog is
+  // empty.
   int AcceptOne(IpAddress* peer);
 
   // Makes the system give new connections to the younger of two servers that share the port. The older server calls
-  // this before its last AcceptOne and Close, because Close resets the connections that are still in its backlog.
+  // this before its last calls of AcceptOne and Close, because Close resets the connections that are still in its
+  // backlog.
   void LetTheYoungerHaveNew();
-  // Undoes LetTheYoungerHaveNew. The younger server calls this when it begins to accept connections.
+  // Undoes LetTheYoungerHaveNew, which may still act on the port after an older server has closed its socket. A server
+  // calls this when it begins to accept connections.
   void TakeNew();
   // Closes the socket. Does nothing if the socket is closed already.
   void Close();

@@ -72,8 +72,8 @@ std::unique_ptr<TakenPlace> Places::TakeOfHere() {
 }
 
 // Ends a connection of the widest network with the most connections, if that has at least two more than the widest
-// network of the new client. If both are the same network, compares the next narrower networks in it. All connections
-// without a client count as one network.
+// network of the new client. If both are the same network, compares the next narrower networks in it. If the new
+// connection has no client, its network is that of all connections without a client.
 bool Places::MakeRoom(const std::vector<ClientNetwork>& networks) {
   Holder* holder = &everybody_;
   uint64_t own = taken() - everybody_.connections;

@@ -16,13 +16,15 @@
 //  * If no place is free, Places compares how many connections each IPv4 address and each IPv6 /48 has. The one with
 //    the most loses a connection if the IPv4 address or /48 of the new client has at least two fewer. If the /48 of the
 //    new client itself has the most, the /56s in it are compared in the same way; if its /56 has the most of them, the
-//    /64s in that. The client with the most connections in the losing network loses its most silent connection, which
-//    is the one that has sent nothing for the longest time.
-//  * 127.0.0.1 and ::1 have kMostOfHere extra places, for health checks and administrators on this machine. If all of
-//    these are taken, a new connection takes the place of the most silent one. The extra places are for HTTP requests,
-//    not for WebSockets.
+//    /64s in that. In a /48 that loses a connection, Places chooses the /56 with the most connections, and in that the
+//    /64 with the most. The chosen client loses its most silent connection, which is the one that has sent nothing for
+//    the longest time.
+//  * 127.0.0.1 and ::1 have kMostOfHere extra places, for health checks and administrators on this machine. A
+//    connection from there gets one if it gets no other place. If all extra places are taken, a new connection takes
+//    the place of the most silent one. The extra places are for HTTP requests, not for WebSockets.
 //
-// A connection of a trusted proxy has a place without a client until a request names its client.
+// A connection of a trusted proxy has a place without a client, until it becomes a WebSocket; the request for that
+// names its client.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -68,7 +70,7 @@ class Places {
   // Takes a place for a client; this may end another connection. Returns kNone and sets `place`, or returns the reason
   // why the client gets no place and leaves `place` unchanged.
   Refusal Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place);
-  // Does the same as Take for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
+  // Does the same for a proxy's connection, whose client is not known yet. Returns kNone or kTotal.
   Refusal TakeUnnamed(std::unique_ptr<TakenPlace>* place);
   // Assigns a place of TakeUnnamed to `client`, once the client is known. Ends no other connection. If the client
   // cannot have the place, returns the reason and leaves the place unchanged; otherwise returns kNone.

@@ -1,6 +1,6 @@
-// RequestBody: parses the body of an HTTP/1.1 request, of any length, after Beast has parsed the header. Passes the
-// body on in pieces as they arrive. Between two pieces it keeps only an incomplete line of the chunked coding (at most
-// 16 KiB; a longer line is an error).
+// RequestBody: parses the body of a request over HTTP/1.1 or HTTP/1.0, of any length, after Beast has parsed the
+// header. Passes the body on in pieces as they arrive. Between two pieces it keeps only an incomplete line of the
+// chunked coding (at most 16 KiB; a longer line is an error).
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -26,9 +26,9 @@ class RequestBody {
   // Returns true if the whole body has come.
   bool done() const { return parser_.is_done(); }
 
-  // Parses a part of `input`, which must not be empty, and calls `take` at most once, with a part of `input`. Returns
-  // the number of bytes that it has parsed, which is at least 1 unless there is an error; the caller passes the other
-  // bytes to the next call. Sets `error` if the body is malformed. Must not be called when done() is true.
+  // Uses a part of `input`, which must not be empty, and calls `take` at most once, with a part of `input`. Returns the
+  // number of bytes that it has used, which is at least 1 unless there is an error; the caller passes the other bytes
+  // to the next call. Sets `error` if the body is malformed. Must not be called when done() is true.
   size_t Put(std::string_view input, boost::system::error_code& error);
 
  private:

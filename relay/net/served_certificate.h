@@ -29,7 +29,7 @@ class ServedCertificate {
   // Makes the thread read the files again at once, whether they have changed or not. Returns before the thread has done
   // so.
   void ReloadSoon() { watch_->ReadSoon(); }
-  // Adds the numbers of reloads to `stats`, and sets the certificate's expiry date in it.
+  // Adds the numbers of good and failed reloads to `stats`, and sets the certificate's expiry date in it.
   void AddTo(TlsStats& stats) const;
 
  private:

@@ -14,7 +14,7 @@ namespace weir {
 
 namespace {
 
-// The time that peers have to close once all have been sent a close frame. The kernel still delivers the close frame to
+// The time that peers have to close their connections once all output was sent. The kernel still delivers the output to
 // a distant peer after this time.
 constexpr std::chrono::milliseconds kGoodbye{100};
 

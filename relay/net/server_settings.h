@@ -29,7 +29,7 @@ struct ServerSettings {
   TlsFiles tls;                                        // empty if the port does not speak TLS
   std::string websocket_path = "/";                    // the path of WebSockets besides "/", for a proxy's URL
 };
-// Adds the settings to `table`, whose Load sets `settings`.
+// Adds all settings except websocket_path to `table`, whose Load sets `settings`.
 void Declare(SettingTable& table, ServerSettings& settings);
 
 // Reads the files, and returns an error if they are not a valid certificate with its key. Returns success if no file is

@@ -289,7 +289,7 @@ size_t Session::Fill(boost::system::error_code& error) {
   return bytes;
 }
 
-// Returns true if the client has sent HTTP without TLS. Then answers in plain text.
+// If the client has sent HTTP without TLS, answers in plain text and returns true.
 bool Session::AnswersInClear() {
   const TlsStream& tls = *stream_.tls();
   ThreadCounters& counters = thread_.counters();

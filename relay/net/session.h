@@ -32,7 +32,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   Session(IoThread& thread, BufferedStream::Socket socket, Accepted accepted);
   ~Session();
 
-  // Opens the account of the client's address. Must be called before all other functions.
+  // Opens the account of the client's address. Must be called before SetStage and Start.
   void OpenAccount(const IpAddress& client);
   // Begins to read. Must be called once, after OpenAccount and SetStage.
   void Start();
@@ -46,9 +46,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   size_t index = 0;                                // the index in the I/O thread's list of sessions
 
   // Called when the session becomes a WebSocket. If the peer is a trusted proxy, the request has only now named the
-  // client: assigns the session's place and account to the client's address. Returns kNone, or the reason why the
-  // client cannot keep the connection; the caller must then refuse the request. REQUIRES: the session has a place
-  // (places.h).
+  // client; Settle then assigns the session's place and account to the client's address. Returns kNone, or the reason
+  // why the client cannot keep the connection; the caller must then refuse the request. REQUIRES: the session has a
+  // place (places.h).
   Refusal Settle(const IpAddress& client);
   // Returns the account of the client's address. Settle may replace it.
   const std::shared_ptr<Account>& account() const { return account_; }
@@ -59,7 +59,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Returns true if the peer has closed its sending half, even if there is input that was not read yet.
   bool PeerHasHungUp();
   SteadyTime last_heard() const { return last_heard_; }  // the last time that input was read, or that a pause ended
-  SteadyTime last_sent() const { return last_sent_; }    // the last time that output was sent, or the peer took some
+  SteadyTime last_sent() const { return last_sent_; }    // the last time that output was sent, or reached the peer
   bool blocked() const { return waiting_writable_; }     // true while output waits because the socket takes no more
   // Returns true while the session has sent all output and only waits for the peer to close the connection.
   bool is_lingering() const { return linger_until_ != SteadyTime(); }
@@ -69,19 +69,19 @@ class Session final : public std::enable_shared_from_this<Session> {
   void PauseReading() { ++pauses_; }
   void ResumeReading();
   bool paused() const { return pauses_ > 0 && !reads_always_; }
-  // Ignores pauses and the lack of room from now on.
+  // Makes the session ignore pauses and the lack of room from now on.
   void ReadAlways();
   // Counts in the client's account the input that the stage holds, and the rest of its unfinished message
-  // (Stage::held_bytes and whole_bytes). Returns true if the account has room for both. If not, calls OnInput later,
-  // when there may be room.
+  // (Stage::held_bytes and whole_bytes). Returns true if the account has room for both, or after ReadAlways. Otherwise
+  // calls OnInput later, when there may be room.
   bool TakeRoom();
   // Returns the time since which the session waits for room; nullopt if it does not wait.
   std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
 
   // Adds `work` to the cost of this turn.
   void Charge(Work work) { spent_ += work; }
-  // Returns true if this turn has cost kMostATurn. The stage should then return from OnInput, which is called again in
-  // the next turn.
+  // Returns true if this turn has cost kMostATurn or more. The stage should then return from OnInput, which is called
+  // again in the next turn.
   bool turn_is_over() const { return spent_ >= kMostATurn; }
   static constexpr Work kMostATurn = kTurnWork / 4;
 

@@ -16,11 +16,11 @@ class Stage {
   virtual ~Stage() = default;
 
   // Called when the stream has input (BufferedStream::piece), when the input has ended, when the last call has returned
-  // because the turn was over, after Session::ProcessSoon, and as the first call of a new stage. There may be no work
-  // to do. Consumes the input that it uses. Returns when no work is left, or when Session::turn_is_over() is true; the
+  // because the turn was over, after Session::ProcessSoon, and when the stage has replaced another. There may be no
+  // work to do. Consumes the input that it uses. Works until no work is left or Session::turn_is_over() is true; the
   // next call does the rest.
   virtual void OnInput() = 0;
-  // Called when the stream has sent all its output. Writes more output into the stream, if the stage has more. Returns
+  // Called when the stream has no output to send. Writes more output into the stream, if the stage has more. Returns
   // the work that it did.
   virtual Work Produce() { return 0; }
   // Called after the session has tried to send output, whether or not the socket took all of it.
@@ -32,10 +32,10 @@ class Stage {
   virtual size_t held_bytes() const { return 0; }
   // Called when the client's address holds too much memory. The stage should drop its input and refuse the request.
   virtual void OnTooMuchHeld() {}
-  // Returns nullopt if the stage cannot wait for room; the session then calls OnTooMuchHeld when the account has no
-  // room for held_bytes(). Otherwise returns the length of the whole unfinished message, as far as it is known. The
-  // session then counts these bytes, and reads no more input until the account has room for them. The stage must call
-  // Session::TakeRoom before it uses more of the input that was read already.
+  // Returns nullopt if the stage cannot wait until the client's account has room; the session then calls OnTooMuchHeld
+  // when there is no room for held_bytes(). Otherwise returns the length of the whole unfinished message, as far as it
+  // is known. The session then counts these bytes, and reads no more input until the account has room for them. The
+  // stage must call Session::TakeRoom before it uses more of the input that was read already.
   virtual std::optional<size_t> whole_bytes() const { return std::nullopt; }
   // Called at least once a second. The stage ends requests and connections that take too long.
   virtual void OnTick(SteadyTime now) = 0;

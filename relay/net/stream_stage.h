@@ -12,9 +12,9 @@ namespace weir {
 
 class Session;
 
-// Makes the stage and calls the factory for the handler. `parser` must have read the header of the request `head` and
-// no part of its body. If the factory refuses the request or throws, the stage sends the refusal or a 500 and ends the
-// session.
+// Makes the stage and calls the factory for the handler. `parser` must have read the whole header of the request, and
+// no part of the body. `head` is the request without its body. If the factory refuses the request or throws, the stage
+// sends the refusal or a 500 and ends the session.
 std::unique_ptr<Stage> MakeStreamStage(Session& session, RequestParser&& parser, HttpRequest head,
                                        const HttpStreamFactory& factory);
 

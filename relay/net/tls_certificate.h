@@ -1,5 +1,5 @@
-// TlsCertificate: a certificate chain and its key, ready for TLS handshakes. It never changes, so all connections share
-// it.
+// TlsCertificate: a certificate chain and its key, ready for TLS handshakes. It never changes, so all connections can
+// share it.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -42,7 +42,7 @@ class TlsCertificate {
 
   ssl_ctx_st* context() const { return context_; }    // OpenSSL's context for new connections
   int64_t expires_at() const { return expires_at_; }  // notAfter, in seconds since 1970
-  // Returns the work of a full handshake. A handshake that resumes an earlier session costs a fraction of that.
+  // Returns the work of a full handshake. A handshake that resumes an earlier session is charged half of that.
   Work handshake_work() const { return handshake_work_; }
 
  private:

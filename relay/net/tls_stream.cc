@@ -16,11 +16,12 @@ namespace {
 
 using boost::system::error_code;
 
-// The longest ClientHello. Clients send at most 2 KB, but OpenSSL allocates as much memory as a hello announces.
+// The longest ClientHello. Clients usually send at most 2 KB, but OpenSSL allocates as much memory as a hello
+// announces.
 constexpr size_t kMostHelloBytes = size_t{16} << 10;
 // The work after which a Read returns, so that other connections have their turns.
 constexpr Work kMostAtOnce = kTurnWork / 4;
-// The most messages in a row without data, which are new keys and refused hellos after the first.
+// The most messages without data in a row: new keys, and hellos after the first, which are refused.
 constexpr uint32_t kMostIdleMessages = 32;
 constexpr Work kIdleMessageWork = 8'000;
 constexpr Work kTlsRecordWork = 1'000;

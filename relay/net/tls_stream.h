@@ -1,8 +1,8 @@
 // TlsStream: encrypts and decrypts between a BufferedStream (buffered_stream.h) and its socket.
 //
 // It reads the socket itself. It keeps all encrypted output, including that of the handshake, in a buffer until Flush,
-// so that reading never waits for writing. It counts the work that the peer causes, and one Read does no more work than
-// a session may do in a turn.
+// so that reading never waits for writing. It counts the work that the peer causes. A Read that has done as much work
+// as a session may do in a turn returns; only a handshake may cost more.
 //
 // Not thread-safe: all functions must be called on the connection's I/O thread.
 #pragma once
@@ -38,9 +38,9 @@ class TlsStream {
 
   // Continues the handshake, then decrypts at most `most` bytes of input into `to`. Returns the number of bytes; 0 if
   // none has arrived. If no more input can arrive, sets `error`, even if it returns bytes, to
-  //  * asio's eof if the peer has announced the end (close_notify) or has sent nothing at all,
+  //  * asio's eof if the peer has announced the end (close_notify), or has ended its input without sending anything,
   //  * connection_aborted if the input ends in another way, because an attacker may have cut it off,
-  //  * EPROTO if the input is not TLS; fault() then says what is wrong,
+  //  * EPROTO if the input is not valid TLS; fault() then says what is wrong,
   //  * or the socket's error.
   size_t Read(char* to, size_t most, boost::system::error_code& error);
   // Returns true if the last Read may have left input unread. The caller must then call Read again, because the system

@@ -1,7 +1,7 @@
 // The part of the WebSocket protocol that the server handles without Beast: negotiating compression, writing text
-// messages without compression, and writing the close frame when Beast can no longer write. Beast ends its stream when
-// it refuses a client's frame, but the server still sends the client its outstanding answers, and a close frame with a
-// reason.
+// messages without compression, and writing the close frame when Beast can no longer write, or when the server shuts
+// down. Beast ends its stream when it refuses a client's frame, but the server still sends the client its outstanding
+// answers, and a close frame with a reason.
 #pragma once
 
 #include <boost/beast/websocket/option.hpp>

@@ -225,8 +225,8 @@ bool WebSocketStage::Step() {
   return session_.stream().CompleteRead();
 }
 
-// Reads a part of a message, which costs at most kInflatedAtOnce, however long it becomes when inflated. Until there is
-// room for the whole message, allocates no more memory than the available input needs.
+// Reads a part of a message. Inflates at most kInflatedAtOnce bytes for this, however long the message becomes when
+// inflated. Until there is room for the whole message, allocates no more memory than the available input needs.
 void WebSocketStage::StartRead() {
   reading_ = true;
   size_t most = deflates_ ? kInflatedAtOnce : SIZE_MAX;
@@ -464,8 +464,8 @@ std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) 
   };
 }
 
-// First drops the messages that are still queued, because the client might not take them for long. Returns false for a
-// connection that is closing already, so that it ends at once.
+// First drops the messages that are still queued, because the client might not take them for a long time. Returns false
+// for a connection that is closing already, so that it ends at once.
 bool WebSocketStage::OnGiveUp(std::string_view why) {
   if (closing() || over_ || !handler_) return false;
   queue_.clear();

@@ -16,18 +16,18 @@ namespace weir {
 class ConfigWatch {
  public:
   // Reads the files and returns a function, which must not be empty, that applies their content. The thread then calls
-  // that function. If a file changed while Read was running, the thread drops the function instead and reads the files
-  // again later. Both functions run on the thread of this object and must not throw.
+  // that function. If a file changed while Read was running, the thread drops the function instead, and reads the files
+  // again when they have stopped changing. Both functions run on the thread of this object and must not throw.
   using Read = std::function<std::function<void()>()>;
 
-  // Starts the thread, which looks at the files once in every `interval`. REQUIRES: the caller has read the files with
-  // file.ReadWhole; otherwise the thread takes them for changed.
+  // Starts the thread, which checks once every `interval` whether the files have changed. The caller should have read
+  // them with file.ReadWhole before. If it has not, or if ReadWhole returned false, the thread reads them again.
   ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read);
   // Waits until a running Read, and the function that it returned, have ended; then ends the thread.
   ~ConfigWatch();
 
-  // Makes the thread read the files at once, whether they have changed or not, and does not wait for it. May be called
-  // from any thread.
+  // Makes the thread read the files at once, whether they have changed or not, and returns without waiting for that.
+  // May be called from any thread.
   void ReadSoon();
 
  private:

@@ -43,12 +43,12 @@ class FileWatch {
 
   explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
   explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
-  // Watches a list of files that may change: Look and ReadWhole call `paths` each time. A file that is added to the
+  // Watches files whose list may change, too: Look and ReadWhole call `paths` each time. A file that is added to the
   // list or removed from it counts as a change.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Returns true if the files have changed since ReadWhole last returned true, but not since the previous call of Look,
-  // so that their writer seems to be done. The first call returns false.
+  // Returns true if the files have changed since ReadWhole last returned true (or if it never has), but not since the
+  // previous call of Look, so that their writer seems to be done. The first call returns false.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;
@@ -56,7 +56,7 @@ class FileWatch {
   }
 
   // Calls `read`, which must read the files. Returns true if the files did not change during the call. Otherwise `read`
-  // may have seen half a change, so the change counts as unread and a later Look reports it again.
+  // may have seen half a change, so the change counts as unread, and a later Look reports it.
   template <typename Read>
   bool ReadWhole(Read read) {
     const Marks before = MarksNow();

@@ -1,5 +1,5 @@
-// LockFile: the lock file of a database's directory, which lets only one process at a time open the database for
-// writing.
+// LockFile: holds the lock file in the directory of a database. Only the process that holds it may open the database
+// for writing, so at most one process at a time does.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace weir {
 
 // Returns the process that holds the lock file of `directory`, as the file describes it. Returns nullopt if no process
-// holds the file, or if it cannot be opened.
+// holds the file, or if the file cannot be opened.
 std::optional<LockHolder> HolderOf(const std::string& directory);
 // Returns true if `process` is a process of this machine that has the directory's lock file open. A caller needs this
 // check because the process id in the file may belong to another PID namespace (a container), or may have been reused
@@ -23,9 +23,9 @@ class LockFile {
  public:
   // Makes an object that holds no lock.
   LockFile() = default;
-  // Takes the lock of `directory`, which must exist. The error names the process that holds it: "data/events is in use
-  // by process 1234 (weir relay)". `address`, at which other programs on this machine can reach this one, is written
-  // into the file (LockHolder::address).
+  // Takes the lock of `directory`, which must exist. If another process holds it, the error names that process:
+  // "data/events is in use by process 1234 (weir relay)". `address`, at which other programs on this machine can reach
+  // this one, is written into the file (LockHolder::address).
   static Result<LockFile> Take(const std::string& directory, const std::string& address = "");
   // Empties the file and releases the lock. The file stays.
   ~LockFile();

@@ -24,7 +24,8 @@ void SetUpLogging(LogLevel level, LogFormat format);
 // Logs a text that an operator asked for, even if the log level leaves out lines of level info.
 void LogAsked(const std::string& text);
 
-// Set and return the lowest level that is logged. May be called from any thread, while other threads log.
+// SetLogLevel sets the lowest level that is logged, CurrentLogLevel returns it. May be called from any thread, while
+// other threads log.
 void SetLogLevel(LogLevel level);
 LogLevel CurrentLogLevel();
 

@@ -7,7 +7,7 @@
 namespace weir {
 
 // Sends `state`, which consists of lines such as "READY=1", "STOPPING=1" and "STATUS=…". Does nothing if NOTIFY_SOCKET
-// names no socket. Logs an error if the datagram cannot be sent.
+// is not set or names no socket, or if no socket can be made. Logs a warning if the datagram cannot be sent.
 void NotifyService(std::string_view state);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Runs a server until SIGINT or SIGTERM, then stops it in order. `weir relay` and `weir gate` share this code.
+// Runs a server until SIGINT or SIGTERM, then lets it finish its work and stops it. `weir relay` and `weir gate` share
+// this code.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -18,18 +19,18 @@ struct Serving {
   std::string url;   // the address, for the log: "ws://127.0.0.1:3334"
   std::string hint;  // appended to the log line that names the address
   // Functions for StopSignals::BeginOrderly (stop_signals.h).
-  std::function<void()> at_once;  // for each SIGINT or SIGTERM after the first
-  std::function<void()> hang_up;  // for SIGHUP; may be empty
-  std::function<void()> tell;     // for SIGUSR1; may be empty
+  std::function<void()> at_once;  // for a second SIGINT or SIGTERM, and each later one, during Shutdown
+  std::function<void()> hang_up;  // for SIGHUP until Shutdown begins; may be empty
+  std::function<void()> tell;     // for SIGUSR1 until Shutdown begins; may be empty
   std::string closing;            // logged for a SIGINT or SIGTERM while the server is being destroyed
 };
 
-// The longest time that Shutdown waits for clients to receive their last answers and for a slow store to write the
-// events that the relay has received. By default, systemd waits nine times as long before it kills a service.
+// The longest time that Shutdown waits for the store to save the events that the relay has received, and for clients to
+// receive their last answers. By default, systemd waits nine times as long before it kills a service.
 inline constexpr std::chrono::seconds kLongestShutdown{10};
 
 // Lets the server accept connections and waits for the first SIGINT or SIGTERM. Then shuts the server down, destroys it
-// and returns. `Server` is a class with the functions Accept and Shutdown of relay/net/server.h.
+// and returns. `Server` is a class that has the functions Accept and Shutdown, like the Server of relay/net/server.h.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
   signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));

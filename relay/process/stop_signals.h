@@ -1,6 +1,6 @@
 // StopSignals: handles the program's signals on a thread of its own.
 //
-//   SIGINT, SIGTERM  the first one asks the program to stop in order; each later one asks it to stop at once
+//   SIGINT, SIGTERM  the first one asks the program to finish and stop; each later one asks it to stop at once
 //   SIGHUP           asks the program to read its settings again; the system also sends it when the terminal is closed
 //   SIGUSR1          asks the program to report its state
 //
@@ -37,18 +37,18 @@ class StopSignals {
   // (logging.h), because the thread logs.
   void Listen();
   // Sets the functions for later signals, in place of those that an earlier call has set. Before the first call, SIGINT
-  // and SIGTERM end the program at once, because there is nothing yet to stop in order.
+  // and SIGTERM end the program at once, because there is no work yet that has to be finished.
   //
   //   again    called for each SIGINT or SIGTERM after the first; must not be empty
   //   hang_up  called for each SIGHUP; may be empty
-  //   tell     called for SIGUSR1; may be empty. Any number of SIGUSR1 that arrive while it runs cause one more call
+  //   tell     called for SIGUSR1; may be empty. All SIGUSR1 that arrive while it runs cause one more call together
   //
   // The functions run on other threads, never in a signal handler. They must not call this object. Once BeginOrderly
   // has returned, no function that it replaced is running or will be called.
   //
   // `tell` runs on a thread of its own, because it may block forever if the program hangs; other signals are handled
   // meanwhile. BeginOrderly waits until a running `tell` has returned, because the caller may then destroy objects that
-  // `tell` uses. During this wait a second SIGINT or SIGTERM ends the program at once.
+  // `tell` uses. During this wait a SIGINT or SIGTERM that is not the first ends the program at once.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
   // Blocks until the first SIGINT or SIGTERM has arrived, and returns its name. Returns null if Release was called and

@@ -1,6 +1,6 @@
 // The gRPC service grpc.health.v1.Health. With it clients ask whether a server, or one of its services, can be used.
-// Its method Check answers once. Watch answers again whenever the state changes (grpc_watch.h), even for a service that
-// does not exist yet.
+// Its method Check answers once. Watch answers at once, and again when the state has changed (grpc_watch.h), even for a
+// service that does not exist yet.
 #pragma once
 
 #include <functional>

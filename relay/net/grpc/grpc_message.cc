@@ -24,7 +24,8 @@ bool IsGrpc(std::string_view content_type) {
   return type == kContentType || type == "application/grpc+proto";
 }
 
-// Encodes the text as gRPC's protocol requires for grpc-message, because some clients decode no other form.
+// Returns true for a character that grpc-message has without an escape. These are the characters that gRPC's protocol
+// names; some clients decode no other form.
 bool IsKeptInMessage(char c) { return c >= 0x20 && c <= 0x7E && c != '%'; }
 
 GrpcStatus Internal(std::string message) { return {GrpcCode::kInternal, std::move(message)}; }

@@ -2,8 +2,8 @@
 //
 // A call is a POST over HTTP/2 with the content type application/grpc. A framed message consists of one byte (0: not
 // compressed), four bytes for the length, and the protobuf message. The answer to a call has the HTTP status 200,
-// messages, and then the trailers grpc-status and grpc-message. An answer without a message has these two as header
-// fields.
+// messages, and then the trailers grpc-status and grpc-message. The answer that GrpcError makes has no message, and has
+// these two as header fields.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -33,7 +33,8 @@ struct GrpcCall {
 // returns the answer to the call: 415 or 505 if the request is no gRPC call, else a gRPC error, for example if the
 // deadline has passed.
 std::optional<HttpResponse> ReadGrpcCall(TimePoint now, GrpcCall* call);
-// Does the same, and reads the message of a unary call. Returns an error if the body does not have exactly one message.
+// Does the same, and reads the message of a unary call, which has one message and gets one. Returns an error if the
+// body does not have exactly one message.
 std::optional<HttpResponse> ReadUnaryCall(TimePoint now, GrpcCall* call, google::protobuf::MessageLite* message);
 // Sets `*framed_bytes` to the size of the framed message at the start of `text`, including the frame, or to 0 if `text`
 // does not have the whole message yet. Returns an error if the message is compressed, malformed or longer than

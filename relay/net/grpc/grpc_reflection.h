@@ -1,5 +1,5 @@
 // The gRPC service grpc.reflection.v1.ServerReflection, and v1alpha for older clients. It tells clients which services
-// the server has, and sends the .proto files that describe them. It does not find protobuf extensions.
+// the server has, and sends descriptions of their .proto files. It does not find protobuf extensions.
 #pragma once
 
 #include <string>

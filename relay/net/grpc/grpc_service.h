@@ -37,8 +37,8 @@ class GrpcReply {
   // These send the answer; after the first call they do nothing.
   void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
   void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
-  // Returns the HTTP reply, which can tell whether the client has left. A call of it takes a result of GrpcAnswer or
-  // GrpcError.
+  // Returns the HTTP reply, which can tell whether the client has left. If the handler calls it, the argument must be a
+  // result of GrpcAnswer or GrpcError.
   const HttpReply& http() const { return http_; }
 
  private:

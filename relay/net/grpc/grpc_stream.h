@@ -20,7 +20,7 @@
 
 namespace weir {
 
-// The longest message that a client may send in a stream. It is short because many streams are open at once.
+// The longest message that a client may send in a stream. It is short because many streams may be open at once.
 inline constexpr size_t kMostStreamedMessageBytes = size_t{8} << 10;
 
 class GrpcStream {
@@ -31,7 +31,8 @@ class GrpcStream {
   // Returns the executor for timers. A timer's handler must not use the stream directly, but only through poster().
   boost::asio::any_io_executor executor() { return exchange_.executor(); }
 
-  // Send adds the frame to the message; SendFramed sends a framed message. Both do nothing after the end of the call.
+  // Send frames the message and sends it; SendFramed sends a message that is framed already. Both do nothing after the
+  // end of the call.
   void Send(const google::protobuf::MessageLite& message) { SendFramed(FramedGrpcMessage(message)); }
   void SendFramed(std::string_view message);
   // These end the call. After that the stream sends nothing and passes no message to the handler; only OnEnd follows.
@@ -54,8 +55,8 @@ class GrpcStream {
   bool over_ = false;
 };
 
-// The handler of one call. If one of its functions throws, the call ends with INTERNAL or, if the answer has begun, the
-// stream is reset.
+// The handler of one call. If OnMessage or OnMessagesEnd throws, the call ends with INTERNAL or, if the answer has
+// begun, the stream is reset. OnEnd must not throw.
 class GrpcStreamHandler {
  public:
   virtual ~GrpcStreamHandler() = default;
@@ -72,7 +73,8 @@ class GrpcStreamHandler {
 // A function that makes the handler of a call; the handler must not be null. It runs on the I/O thread. `call` is valid
 // while it runs, `stream` until OnEnd.
 using GrpcStreamFactory = std::function<std::shared_ptr<GrpcStreamHandler>(const GrpcCall& call, GrpcStream& stream)>;
-// Adds a method at `path`, "/package.Service/Method". When the server shuts down, the call ends with UNAVAILABLE.
+// Adds a method at `path`, "/package.Service/Method". When the server shuts down, or the client has sent GOAWAY, the
+// call ends with UNAVAILABLE.
 void AddGrpcStream(HttpRouter& router, std::string path, GrpcStreamFactory factory);
 
 }  // namespace weir

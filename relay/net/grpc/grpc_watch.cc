@@ -90,7 +90,7 @@ struct WatchedMethod {
 
 class Watch final : public GrpcStreamHandler {
  public:
-  // `place` is the watch's place among the watches of its address; null if none was free.
+  // `place` is the address whose number of open watches includes this one; nullopt if the address has too many.
   Watch(std::shared_ptr<WatchedMethod> method, const GrpcCall& call, GrpcStream& stream, std::optional<IpAddress> place)
       : method_(std::move(method)),
         stream_(stream),

@@ -1,12 +1,12 @@
 // A watch: a gRPC call that sends the answer of a unary method at once, and again each time that the answer has
-// changed, until the client ends the call or its deadline passes. If the method answers with an error, the watch ends
-// with that error.
+// changed, until the client ends the call, its deadline has passed, or the server shuts down. If the method answers
+// with an error, the watch ends with that error.
 //
-// The watch calls the method again at each beat, a fixed time after the last answer. It makes no call while it waits
-// for an answer of the method or while the stream is full, so a watch costs nothing once its client has stopped reading
-// and the stream is full. Watches that begin together call the method at different moments (FirstBeat): timers do not
-// take turns with the connections of their I/O thread, and when 50,000 watches called at once, the thread was busy for
-// 280 ms.
+// The watch calls the method again at each beat, a fixed time after the last answer, unless the deadline has passed by
+// then. It makes no call while it waits for an answer of the method or while the stream is full, so a watch costs
+// nothing once its client has stopped reading and the stream is full. Watches that begin together call the method at
+// different moments (FirstBeat): timers do not take turns with the connections of their I/O thread, and when 50,000
+// watches called at once, the thread was busy for 280 ms.
 #pragma once
 
 #include <chrono>
