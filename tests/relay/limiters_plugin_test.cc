@@ -8,24 +8,20 @@
 #include <utility>
 
 #include "relay/admin/admin.h"
-#include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/tcp_forwarder.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "tests/relay/limiters/quota/quota_command_fixture.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
 
 using std::chrono::seconds;
 
-class LimitersPluginTest : public testing::Test {
+class LimitersPluginTest : public RelayServerTest {
  protected:
-  LimitersPluginTest() {
-    configuration_.data_dir = directory_ / "data";
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;
-  }
+  ~LimitersPluginTest() override { relay_.reset(); }
 
   std::string Open(const Environment& environment = {}) {
     plugin_ = std::make_unique<LimitersPlugin>();
@@ -39,20 +35,23 @@ class LimitersPluginTest : public testing::Test {
     return "open";
   }
 
-  ConfigDirectory directory_;
-  RelayConfiguration configuration_;
+  RawAnswer Ask(const std::string& method, const std::string& path, const std::string& body = "",
+                const std::string& more = "") const {
+    return AskPort(relay_->port(), method, path, body, more);
+  }
+  std::string Token() const { return "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n"; }
+
   std::unique_ptr<LimitersPlugin> plugin_;
-  std::unique_ptr<Relay> relay_;  // ends first
 };
 
 TEST_F(LimitersPluginTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
   ASSERT_EQ(Open(), "open");
-  const RawAnswer answer = AskPort(relay_->port(), "POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})");
+  const RawAnswer answer = Ask("POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(Has(answer.body, R"("max_tpm":30000)")) << answer.body;
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/v1/models/gpt-4o").status, 200);
-  EXPECT_TRUE(Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_decisions_total{call=\"decide\""));
+  EXPECT_EQ(Ask("GET", "/v1/models/gpt-4o").status, 200);
+  EXPECT_TRUE(Has(Ask("GET", "/metrics").body, "weir_quota_decisions_total{call=\"decide\""));
   EXPECT_TRUE(RawClient(relay_->port()).Handshake()) << "it is a relay all the same";
   relay_->Shutdown(seconds(10));
 }
@@ -62,8 +61,8 @@ TEST_F(LimitersPluginTest, ItsSettingsComeFromTheEnvironment) {
   const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_rpm: 1}\n");
   ASSERT_EQ(Open({{"WEIR_QUOTA_STORE", "sqlite:" + (directory_ / "quota.db")}, {"WEIR_CONFIG", config}}), "open");
   const std::string body = R"({"model":"mine","charge":true})";
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 429);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body).status, 200);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body).status, 429);
   EXPECT_TRUE(std::filesystem::exists(directory_ / "quota.db"));
 }
 
@@ -73,22 +72,20 @@ TEST_F(LimitersPluginTest, ItsAdministratorsAreTheRelays) {
   const TcpForwarder forwarder(relay_->port());
   for (const uint16_t port : {relay_->port(), forwarder.port()})
     EXPECT_EQ(AskPort(port, "PUT", "/v1/models/gpt-4o/quota", quota).status, 401) << "to come from here is not enough";
-  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
-  EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota, token).status, 200);
+  EXPECT_EQ(Ask("PUT", "/v1/models/gpt-4o/quota", quota, Token()).status, 200);
 }
 
 TEST_F(LimitersPluginTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
   const std::string body = R"({"model":"gpt-4o"})";
   ASSERT_EQ(Open(), "open");
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 401);
-  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body, token).status, 200);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body).status, 401);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body, Token()).status, 200);
   relay_.reset();
   ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body).status, 200);
   relay_.reset();
   ASSERT_EQ(Open({{"WEIR_QUOTA_API", "off"}, {"WEIR_QUOTA_STORE", "paper:notes"}}), "open");
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 404);
+  EXPECT_EQ(Ask("POST", "/v1/decide", body).status, 404);
 }
 
 class LatePart final : public RelayPlugin {
@@ -150,9 +147,8 @@ TEST_F(LimitersPluginTest, AHangUpReadsItsFileAgain) {
   const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   ASSERT_EQ(Open({{"WEIR_CONFIG", config}}), "open");
   plugin_->HangUp();
-  EXPECT_TRUE(Eventually([&] {
-    return Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_config_reads_total{result=\"good\"} 1");
-  }));
+  EXPECT_TRUE(
+      Eventually([&] { return Has(Ask("GET", "/metrics").body, "weir_quota_config_reads_total{result=\"good\"} 1"); }));
 }
 
 TEST_F(LimitersPluginTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {

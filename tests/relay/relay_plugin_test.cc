@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <optional>
@@ -18,8 +17,9 @@
 #include "relay/nostr/signature.h"
 #include "relay/observe/relay/relay_metrics.h"
 #include "relay/process/lock_file.h"
-#include "relay/relay.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/web_client.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
@@ -67,42 +67,24 @@ class FakePlugin final : public RelayPlugin {
   std::optional<RelayServices> services_;
 };
 
-class RelayPluginTest : public testing::Test {
+class RelayPluginTest : public RelayServerTest {
  protected:
-  RelayPluginTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-plugin-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-    configuration_.data_dir = directory_;
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;
-  }
-  ~RelayPluginTest() override {
-    relay_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  ~RelayPluginTest() override { relay_.reset(); }
 
-  void Open() {
-    auto opened = Relay::Open(configuration_, false, {&plugin_});
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
-  }
+  void Open() { RelayServerTest::Open({&plugin_}); }
   std::string Note(const std::string& content) const {
     return signer_.SignedEvent(WallClock::System().NowSeconds(), 1, "[]", content);
   }
 
-  std::string directory_;
-  RelayConfiguration configuration_;
   const Signer signer_{7};
   FakePlugin plugin_;
-  std::unique_ptr<Relay> relay_;  // ends first
 };
 
 TEST_F(RelayPluginTest, IsThereFromTheFirstConnectionToTheLast) {
   Open();
   EXPECT_EQ(plugin_.log(), "routes, start");
   EXPECT_EQ(HttpGet(relay_->port(), "/plugin"), std::pair(200, std::string("started")));
-  EXPECT_NE(HttpGet(relay_->port(), "/metrics").second.find("weir_plugin 42"), std::string::npos);
+  EXPECT_TRUE(Has(HttpGet(relay_->port(), "/metrics").second, "weir_plugin 42"));
   relay_->Shutdown(seconds(5));
   EXPECT_EQ(plugin_.log(), "routes, start, stop");
   relay_.reset();
@@ -161,8 +143,8 @@ TEST_F(RelayPluginTest, EventsItSavesAreServedAndCountedButNotDelivered) {
   client.Send(R"(["COUNT","c",{"kinds":[1]}])");
   EXPECT_EQ(client.Read(), R"(["COUNT","c",{"count":3}])");
   const std::string metrics = HttpGet(relay_->port(), "/metrics").second;
-  EXPECT_NE(metrics.find("nostr_events_total{kind=\"1\"} 3"), std::string::npos) << metrics;
-  EXPECT_NE(metrics.find("weir_bulk_commit_events_total 4"), std::string::npos);
+  EXPECT_TRUE(Has(metrics, "nostr_events_total{kind=\"1\"} 3")) << metrics;
+  EXPECT_TRUE(Has(metrics, "weir_bulk_commit_events_total 4"));
 }
 
 TEST_F(RelayPluginTest, GatesWorkersAndCommitsAreThereWhileItStops) {
@@ -183,7 +165,7 @@ TEST_F(RelayPluginTest, GatesWorkersAndCommitsAreThereWhileItStops) {
 
 TEST_F(RelayPluginTest, OthersOnThisMachineLearnWhereTheRelayAnswers) {
   Open();
-  const auto holder = HolderOf(directory_ + "/events");
+  const auto holder = HolderOf(directory_ / "data/events");
   ASSERT_TRUE(holder.has_value());
   EXPECT_EQ(holder->address, "http://127.0.0.1:" + std::to_string(relay_->port()));
   EXPECT_EQ("http://" + relay_->host_and_port(), holder->address);
@@ -198,7 +180,7 @@ TEST_F(RelayPluginTest, ForAllAddressesThatOfLoopbackIsTold) {
 
 // The file belongs to the relay from its start to its end.
 TEST_F(RelayPluginTest, AdministratorsHaveATokenWhileItRuns) {
-  const std::string path = AdminTokenPath(directory_);
+  const std::string path = AdminTokenPath(directory_ / "data");
   const HttpRequest elsewhere{.method = "GET", .path = "/", .address = "192.0.2.2", .peer = "192.0.2.2"};
   const auto with = [&](const std::string& token) {
     HttpRequest request = elsewhere;
@@ -206,28 +188,28 @@ TEST_F(RelayPluginTest, AdministratorsHaveATokenWhileItRuns) {
     return request;
   };
   Open();
-  const std::string token = ReadAdminToken(directory_);
+  const std::string token = ReadAdminToken(directory_ / "data");
   EXPECT_EQ(token.size(), 64U);
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
   EXPECT_FALSE(plugin_.services().admin.Refusal(with(token)).has_value());
   EXPECT_TRUE(plugin_.services().admin.Refusal(elsewhere).has_value());
   FakePlugin second;
   EXPECT_FALSE(Relay::Open(configuration_, false, {&second}).ok());
-  EXPECT_EQ(ReadAdminToken(directory_), token) << "one that could not open has left it alone";
+  EXPECT_EQ(ReadAdminToken(directory_ / "data"), token) << "one that could not open has left it alone";
   relay_->Shutdown(seconds(5));
   EXPECT_FALSE(std::filesystem::exists(path));
   relay_.reset();
 
   std::filesystem::create_directories(path + "/in the way");
   Open();
-  EXPECT_EQ(ReadAdminToken(directory_), "");
+  EXPECT_EQ(ReadAdminToken(directory_ / "data"), "");
   EXPECT_TRUE(plugin_.services().admin.Refusal(with("")).has_value());
   EXPECT_TRUE(plugin_.services().admin.Refusal(with(token)).has_value()) << "that of an earlier start";
   relay_.reset();
   std::filesystem::remove_all(path);
   Open();
   EXPECT_TRUE(plugin_.services().admin.Refusal(with(token)).has_value());
-  EXPECT_FALSE(plugin_.services().admin.Refusal(with(ReadAdminToken(directory_))).has_value());
+  EXPECT_FALSE(plugin_.services().admin.Refusal(with(ReadAdminToken(directory_ / "data"))).has_value());
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/system/system_error.hpp>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,7 +14,9 @@
 #include "relay/nostr/signature.h"
 #include "tests/fixtures/engine_options.h"
 #include "tests/fixtures/failing_disk.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/web_client.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
@@ -28,36 +29,14 @@ std::string Ok(const std::string& event_json, const std::string& text = "") {
   return "[\"OK\",\"" + IdOf(event_json) + "\",true,\"" + text + "\"]";
 }
 
-class RelayTest : public testing::Test {
+class RelayTest : public RelayServerTest {
  protected:
-  RelayTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-relay-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-    configuration_.data_dir = directory_;
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb =
-        4096;  // memory that the address sanitizer keeps after it is freed counts too
-  }
-  ~RelayTest() override {
-    relay_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
-  void Open() {
-    auto opened = Relay::Open(configuration_);
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
-  }
   uint64_t Now() const { return WallClock::System().NowSeconds(); }
   std::string Note(const std::string& content, uint64_t age = 0, const std::string& tags = "[]") const {
     return signer_.SignedEvent(Now() - age, 1, tags, content);
   }
 
-  std::string directory_;
-  RelayConfiguration configuration_;
   Signer signer_{7};
-  std::unique_ptr<Relay> relay_;
 };
 
 // RocksDB's brakes are moved out of the way of a throttle that is always there, and of no other.
@@ -65,7 +44,7 @@ TEST_F(RelayTest, RocksDbKeepsItsBrakesIfTheThrottleIsOffOrMayOpen) {
   const auto slowdown = [&] {
     Open();
     relay_.reset();
-    return EngineOption(directory_ + "/events", "level0_slowdown_writes_trigger");
+    return EngineOption(directory_ / "data/events", "level0_slowdown_writes_trigger");
   };
   EXPECT_EQ(slowdown(), (std::set<std::string>{"28", "56"}));
   configuration_.storage.limiter.enabled = false;
@@ -127,8 +106,8 @@ TEST_F(RelayTest, AnswersPlainHttp) {
   Open();
   EXPECT_EQ(HttpGet(relay_->port(), "/healthz").first, 200);
   EXPECT_EQ(HttpGet(relay_->port(), "/readyz"), std::pair(200, std::string("ready\n")));
-  EXPECT_NE(HttpGet(relay_->port(), "/metrics").second.find("nostr_relay_messages_total"), std::string::npos);
-  EXPECT_NE(HttpGet(relay_->port(), "/", "application/nostr+json").second.find("supported_nips"), std::string::npos);
+  EXPECT_TRUE(Has(HttpGet(relay_->port(), "/metrics").second, "nostr_relay_messages_total"));
+  EXPECT_TRUE(Has(HttpGet(relay_->port(), "/", "application/nostr+json").second, "supported_nips"));
 }
 
 TEST_F(RelayTest, ReportsAFailedDiskWithoutItsPath) {
@@ -140,8 +119,8 @@ TEST_F(RelayTest, ReportsAFailedDiskWithoutItsPath) {
   const auto [status, ready] = HttpGet(relay_->port(), "/readyz");
   EXPECT_EQ(status, 503);
   for (const std::string& told : {refused, ready}) {
-    EXPECT_NE(told.find("nothing can be saved until this program is started again"), std::string::npos) << told;
-    EXPECT_EQ(told.find('/'), std::string::npos) << told;
+    EXPECT_TRUE(Has(told, "nothing can be saved until this program is started again")) << told;
+    EXPECT_FALSE(Has(told, "/")) << told;
   }
 }
 
@@ -183,7 +162,7 @@ TEST_F(RelayTest, AnswersEveryEventOfAFloodAndServesOthersMeanwhile) {
     for (; sent < kEvents && sent < answered.size() + 300; ++sent) flooder.Send(Publish(notes[sent]));
     const auto answer = flooder.Read();
     ASSERT_TRUE(answer.has_value());
-    ASSERT_NE(answer->find(",true,\"\"]"), std::string::npos) << *answer;
+    ASSERT_TRUE(answer->ends_with(",true,\"\"]")) << *answer;
     answered.insert(*answer);
   }
   std::set<std::string> delivered;
@@ -236,10 +215,9 @@ TEST_F(RelayTest, EachEventArrivesOnceEitherStoredOrLive) {
 
 TEST_F(RelayTest, SaysWhyItCannotOpen) {
   Open();
-  RelayConfiguration second = configuration_;
-  auto opened = Relay::Open(second);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_NE(opened.status().message().find("is in use by process"), std::string::npos) << opened.status().message();
+  const auto second = Relay::Open(configuration_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_TRUE(Has(second.status().message(), "is in use by process")) << second.status().message();
 }
 
 TEST_F(RelayTest, WorksWithoutThrottle) {

@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "relay/process/lock_file.h"
+#include "tests/fixtures/temp_directory.h"
 
 namespace weir {
 namespace {
@@ -22,12 +20,6 @@ using std::chrono::milliseconds;
 
 class TakeOverTest : public testing::Test {
  protected:
-  TakeOverTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-take-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-  }
-  ~TakeOverTest() override { std::filesystem::remove_all(directory_); }
-
   // Starts a process that has the lock. SIGTERM ends it unless it is `stubborn`.
   pid_t Holder(bool stubborn) {
     int ready[2];
@@ -48,7 +40,8 @@ class TakeOverTest : public testing::Test {
     return child;
   }
 
-  std::string directory_;
+  const TempDirectory temp_directory_;
+  const std::string& directory_ = temp_directory_.path();
 };
 
 TEST_F(TakeOverTest, SucceedsIfNoProcessHoldsTheDirectory) {

@@ -6,34 +6,21 @@
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
-#include "relay/relay.h"
-#include "tests/fixtures/temp_directory.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/web_client.h"
 #include "tests/relay/observe/trace/collector.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
 
 using Names = std::vector<std::string>;
 
-class TracedRelayTest : public testing::Test {
+class TracedRelayTest : public RelayServerTest {
  protected:
-  TracedRelayTest() {
-    configuration_.data_dir = directory_ / "data";
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;
-  }
-  void Open() {
-    auto opened = Relay::Open(configuration_);
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
-  }
+  ~TracedRelayTest() override { relay_.reset(); }
 
-  TempDirectory directory_;
   Collector collector_;
-  RelayConfiguration configuration_;
-  std::unique_ptr<Relay> relay_;
 };
 
 TEST_F(TracedRelayTest, AnEventAndARequestArriveWithWhatTheyWaitedFor) {
@@ -76,8 +63,7 @@ TEST_F(TracedRelayTest, AnEventAndARequestArriveWithWhatTheyWaitedFor) {
   EXPECT_EQ(request->attributes.at("weir.events"), "1");
   EXPECT_EQ(NamesOf(collector_.ChildrenOf(*request)), (Names{"read gate", "scan"}));
 
-  const std::string metrics = HttpGet(relay_->port(), "/metrics").second;
-  EXPECT_NE(metrics.find("weir_trace_spans_total{result=\"sent\"}"), std::string::npos);
+  EXPECT_TRUE(Has(HttpGet(relay_->port(), "/metrics").second, "weir_trace_spans_total{result=\"sent\"}"));
 }
 
 TEST_F(TracedRelayTest, TheEndOfTheRelaySendsWhatItHas) {
@@ -95,7 +81,7 @@ TEST_F(TracedRelayTest, TheEndOfTheRelaySendsWhatItHas) {
 
 TEST_F(TracedRelayTest, WithoutAnEndpointNothingIsTracedOrShown) {
   Open();
-  EXPECT_EQ(HttpGet(relay_->port(), "/metrics").second.find("weir_trace"), std::string::npos);
+  EXPECT_FALSE(Has(HttpGet(relay_->port(), "/metrics").second, "weir_trace"));
 }
 
 }  // namespace

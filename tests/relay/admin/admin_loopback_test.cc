@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "relay/protocol/relay_settings.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/admin/admin_fixture.h"
 
 namespace weir {
@@ -65,7 +66,7 @@ TEST_F(LoopbackTest, RequestsFromThisMachineAreTheAdministrators) {
     HttpRequest request = FromHere();
     c.change(request);
     EXPECT_EQ(Status(request), c.why == nullptr ? 0 : 403) << c.what;
-    EXPECT_NE(Why(request).find(c.why == nullptr ? "" : c.why), std::string::npos) << c.what << ": " << Why(request);
+    EXPECT_TRUE(Has(Why(request), c.why == nullptr ? "" : c.why)) << c.what << ": " << Why(request);
   }
 }
 
@@ -145,9 +146,9 @@ TEST_F(LoopbackTest, ProgramsAreTrustedProxiesAndPagesAreNot) {
 TEST_F(LoopbackTest, TheReasonNamesTheHeader) {
   HttpRequest request = FromHere();
   request.headers.emplace_back("x-forwarded-for", "203.0.113.9");
-  EXPECT_NE(Why(request).find("its header x-forwarded-for shows that it comes from a web page or through a "
-                              "proxy"),
-            std::string::npos)
+  EXPECT_TRUE(Has(Why(request),
+                  "its header x-forwarded-for shows that it comes from a web page or through a "
+                  "proxy"))
       << Why(request);
 }
 
@@ -169,7 +170,7 @@ TEST_F(LoopbackTest, LoopbackAloneIsNotEnoughUnlessTheOperatorSaysSo) {
     for (const char* host : {"localhost", "127.0.0.1:3334"}) {
       const HttpRequest bare = FromHereWith({{"host", host}, {"connection", "close"}});
       EXPECT_EQ(Status(bare), c.why == nullptr ? 0 : 401) << host;
-      EXPECT_NE(Why(bare).find(c.why == nullptr ? "" : c.why), std::string::npos) << Why(bare);
+      EXPECT_TRUE(Has(Why(bare), c.why == nullptr ? "" : c.why)) << Why(bare);
       EXPECT_EQ(Status(FromHereWith({{"host", host}, {"authorization", "Bearer " + token_}})), 0);
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "relay/admin/other_site.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/admin/admin_fixture.h"
 
 namespace weir {
@@ -29,7 +30,7 @@ TEST_F(AdminSessionTest, NeedsTheTokenAndIsForPagesAlone) {
   const Admin admin = MakeAdmin();
   for (const char* wrong : {"", "a", "wrong"}) EXPECT_FALSE(admin.SessionFor(wrong)) << wrong;
   const std::string session = admin.SessionFor(token_).value();
-  EXPECT_EQ(session.find(token_), std::string::npos);
+  EXPECT_FALSE(Has(session, token_));
   std::string_view by;
   EXPECT_FALSE(admin.RefusalOfPage(With(session), &by));
   EXPECT_EQ(by, "the session of a browser");

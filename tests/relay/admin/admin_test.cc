@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "relay/account/turn_meter.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/admin/admin_fixture.h"
 
 namespace weir {
@@ -36,7 +37,7 @@ TEST_F(AdminTest, TheTokenIsEnoughFromAnywhere) {
       {"Nostr " + token_, 401},
   };
   for (const auto& c : cases) EXPECT_EQ(Status(FromElsewhere(c.authorization)), c.status) << c.authorization;
-  EXPECT_EQ(Why(FromElsewhere("Bearer x")).find(token_), std::string::npos);
+  EXPECT_FALSE(Has(Why(FromElsewhere("Bearer x")), token_));
 }
 
 TEST_F(AdminTest, RefusesEveryTokenIfNoneIsSet) {
@@ -95,7 +96,7 @@ TEST_F(AdminTest, ProofsThatDoNotFitAreRefusedAndSaidWhy) {
   for (const auto& c : cases) {
     const HttpRequest request = FromElsewhere(c.authorization);
     EXPECT_EQ(Status(request), c.status) << c.authorization << Why(request);
-    EXPECT_NE(Why(request).find(c.part_of_why), std::string::npos) << Why(request);
+    EXPECT_TRUE(Has(Why(request), c.part_of_why)) << Why(request);
   }
 }
 
@@ -114,7 +115,7 @@ TEST_F(AdminTest, WithoutItsAddressOnlyANearHostCounts) {
   EXPECT_EQ(Status(request), 0);
   request = FromElsewhere(Proof());
   EXPECT_EQ(Status(request), 401);
-  EXPECT_NE(Why(request).find("WEIR_RELAY_URL"), std::string::npos) << Why(request);
+  EXPECT_TRUE(Has(Why(request), "WEIR_RELAY_URL")) << Why(request);
 }
 
 TEST_F(AdminTest, WithoutKeyAndTokenOnlyThisMachineCounts) {
@@ -133,10 +134,10 @@ TEST_F(AdminTest, AProofIsGoodOnce) {
   EXPECT_EQ(StatusOf(admin, ahead), 401);
   clock_.Advance(65);
   EXPECT_EQ(StatusOf(admin, ahead), 401) << "it is not too old yet";
-  EXPECT_NE(admin.Refusal(ahead)->body.find("used already"), std::string::npos);
+  EXPECT_TRUE(Has(admin.Refusal(ahead)->body, "used already"));
   EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 65))), 0);
   clock_.Advance(1);
-  EXPECT_NE(admin.Refusal(ahead)->body.find("61 s ago"), std::string::npos);
+  EXPECT_TRUE(Has(admin.Refusal(ahead)->body, "61 s ago"));
 }
 
 // Proofs that a relay took just before its end are not taken by the one that starts in that very second.
@@ -165,8 +166,8 @@ TEST_F(AdminTest, TakesNoMoreProofsThanItRemembers) {
   for (int i = 0; i < kRemembered; ++i) ASSERT_EQ(StatusOf(admin, FromElsewhere(proofs[i])), 0) << i;
   const HttpRequest one_more = FromElsewhere(proofs.back());
   EXPECT_EQ(StatusOf(admin, one_more), 401);
-  EXPECT_NE(admin.Refusal(one_more)->body.find("too many proofs were used"), std::string::npos);
-  EXPECT_NE(admin.Refusal(FromElsewhere(proofs.front()))->body.find("used already"), std::string::npos);
+  EXPECT_TRUE(Has(admin.Refusal(one_more)->body, "too many proofs were used"));
+  EXPECT_TRUE(Has(admin.Refusal(FromElsewhere(proofs.front()))->body, "used already"));
   clock_.Advance(66);
   EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 66))), 0);
 }
@@ -217,7 +218,7 @@ TEST_F(AdminTest, TheRefusalNamesTheWays) {
                                                                      {"WWW-Authenticate", "Nostr"}};
   EXPECT_EQ(refusal->headers, expected);
   for (const char* way : {"Bearer <the content of admin.token", "loopback", "NIP-98"})
-    EXPECT_NE(refusal->body.find(way), std::string::npos) << way;
+    EXPECT_TRUE(Has(refusal->body, way)) << way;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "relay/admin/admin.h"
 #include "relay/process/lock_file.h"
 #include "tests/fixtures/as_nobody.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -75,7 +76,7 @@ TEST_F(AdminTokenTest, ReadsNoMalformedToken) {
 TEST_F(AdminTokenTest, SaysWhyThereIsNoToken) {
   EXPECT_EQ(FindAdminToken(directory_).status().message(), "cannot read " + path_ + ": No such file or directory");
   Write("short");
-  EXPECT_NE(FindAdminToken(directory_).status().message().find(path_ + " holds no token"), std::string::npos);
+  EXPECT_TRUE(Has(FindAdminToken(directory_).status().message(), path_ + " holds no token"));
   fs::permissions(path_, fs::perms(0));
   EXPECT_EQ(AsNobody(directory_, [this] { return FindAdminToken(directory_).status().message(); }),
             "cannot read " + path_ + ": Permission denied; run this as the user of the relay, or as root");
@@ -85,8 +86,7 @@ TEST_F(AdminTokenTest, SaysWhyThereIsNoToken) {
 TEST_F(AdminTokenTest, IsForTheRelayThatHasTheDirectoryAlone) {
   const std::string mine = MakeAdminToken(directory_).value();
   const auto error = [&](const std::string& url) { return FindAdminTokenFor(url, directory_).status().message(); };
-  EXPECT_NE(error("http://127.0.0.1:3334").find("no relay runs on the data directory " + directory_),
-            std::string::npos);
+  EXPECT_TRUE(Has(error("http://127.0.0.1:3334"), "no relay runs on the data directory " + directory_));
   fs::create_directory(directory_ + "/events");
   const auto lock = LockFile::Take(directory_ + "/events", "http://127.0.0.1:3334");
   ASSERT_TRUE(lock.ok());
@@ -94,7 +94,7 @@ TEST_F(AdminTokenTest, IsForTheRelayThatHasTheDirectoryAlone) {
        {"http://127.0.0.1:3334", "http://localhost:3334/", "http://[::1]:3334", "https://127.0.0.1:3334"})
     EXPECT_EQ(FindAdminTokenFor(url, directory_).value(), mine) << url;
   for (const char* url : {"http://127.0.0.1:3335", "http://127.0.0.1", "http://[::1]", "http://relay.example:3334", ""})
-    EXPECT_NE(error(url).find("is at http://127.0.0.1:3334, not at"), std::string::npos) << url;
+    EXPECT_TRUE(Has(error(url), "is at http://127.0.0.1:3334, not at")) << url;
 }
 
 TEST_F(AdminTokenTest, ThatItCannotBeWrittenIsSaid) {

@@ -3,29 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/store/rocksdb_store.h"
+#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
 
 class CheckCommandTest : public testing::Test {
  protected:
-  CheckCommandTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-check-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-  }
-  ~CheckCommandTest() override { std::filesystem::remove_all(directory_); }
-
   // Makes a database with notes of these numbers, in this order.
   std::string MakeData(const std::string& name, const std::vector<uint64_t>& notes) {
-    std::string data_dir = directory_ + "/" + name;
+    std::string data_dir = directory_ / name;
     const auto store = RocksDbStore::Open({.path = data_dir + "/events", .memory_target_bytes = 256ull << 20});
     EXPECT_TRUE(store.ok()) << store.status().message();
     std::vector<Event> events;
@@ -36,57 +31,46 @@ class CheckCommandTest : public testing::Test {
     return data_dir;
   }
 
-  struct Ended {
-    int code;
-    std::string out;
-    std::string err;
-  };
-  static Ended Run(std::vector<std::string> arguments) {
+  static Ran Check(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "weir check");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = CheckCommand(static_cast<int>(argv.size()), argv.data());
-    std::fflush(stdout);
-    return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+    return RunHere(CheckCommand, std::move(arguments));
   }
 
-  std::string directory_;
+  const TempDirectory directory_;
 };
 
 TEST_F(CheckCommandTest, SaysThatNothingIsWrong) {
   const std::string data = MakeData("data", {1, 2, 3});
-  const Ended ended = Run({"--data-dir", data, "--signatures"});
-  EXPECT_EQ(ended.code, 0);
-  EXPECT_EQ(ended.out, "3 events, 12 index entries, 0 marks: nothing wrong\n");
+  const Ran ran = Check({"--data-dir", data, "--signatures"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "3 events, 12 index entries, 0 marks: nothing wrong\n");
 }
 
 TEST_F(CheckCommandTest, ComparesWithADataDirectoryOrADatabase) {
   const std::string data = MakeData("data", {1, 2, 3});
   const std::string other = MakeData("other", {3, 1, 2});
   for (const std::string& name : {other, other + "/events"}) {
-    const Ended ended = Run({"--data-dir", data, "--compare", name});
-    EXPECT_EQ(ended.code, 0);
-    EXPECT_EQ(ended.out, "3 events, 0 marks: the same in both\n");
+    const Ran ran = Check({"--data-dir", data, "--compare", name});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.out, "3 events, 0 marks: the same in both\n");
   }
 }
 
 TEST_F(CheckCommandTest, SaysWhatDiffers) {
   const std::string data = MakeData("data", {1, 2, 3, 4});
   const std::string other = MakeData("other", {2, 5});
-  const Ended ended = Run({"--data-dir", data, "--compare", other, "--examples", "1"});
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_TRUE(ended.out.starts_with("4 events, 0 marks: not the same\nevent only in the first: 3\n  ")) << ended.out;
-  EXPECT_NE(ended.out.find("  and 2 more\nevent only in the second: 1\n"), std::string::npos) << ended.out;
+  const Ran ran = Check({"--data-dir", data, "--compare", other, "--examples", "1"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(ran.out.starts_with("4 events, 0 marks: not the same\nevent only in the first: 3\n  ")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "  and 2 more\nevent only in the second: 1\n")) << ran.out;
 }
 
 TEST_F(CheckCommandTest, SaysWhyItCannotCompare) {
   const std::string data = MakeData("data", {1});
-  const Ended missing = Run({"--data-dir", data, "--compare", directory_ + "/missing"});
+  const Ran missing = Check({"--data-dir", data, "--compare", directory_ / "missing"});
   EXPECT_EQ(missing.code, 2);
-  EXPECT_NE(missing.err.find("there is no database in " + directory_ + "/missing"), std::string::npos) << missing.err;
-  EXPECT_EQ(Run({"--data-dir", data, "--compare", data, "--signatures"}).code, 2) << "one or the other";
+  EXPECT_TRUE(Has(missing.err, "there is no database in " + (directory_ / "missing"))) << missing.err;
+  EXPECT_EQ(Check({"--data-dir", data, "--compare", data, "--signatures"}).code, 2) << "one or the other";
 }
 
 }  // namespace

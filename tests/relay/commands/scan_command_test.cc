@@ -9,7 +9,8 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/store/rocksdb_store.h"
-#include "tests/fixtures/standard_output.h"
+#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -25,14 +26,11 @@ TEST(ScanCommand, EscapesWhatIsUnsafeToShowAndPrintsTheSameEvent) {
     SaveResult result;
     ASSERT_TRUE(store.value()->Save({&event, 1}, 0, {&result, 1}).ok());
   }
-  std::vector<std::string> arguments = {"weir scan", "--data-dir", directory.path(), "{}"};
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  const StandardOutput output;
-  ASSERT_EQ(ScanCommand(static_cast<int>(argv.size()), argv.data()), 0);
-  const std::string line = output.Text();
-  for (const char* unsafe : {"\u009b", "\u202e", "\x7f"}) EXPECT_EQ(line.find(unsafe), line.npos) << line;
-  EXPECT_NE(line.find("\\u009b2J\\u202eno\\u007f \u00e9\U0001F600"), line.npos) << line;
+  const Ran ran = RunHere(ScanCommand, {"weir scan", "--data-dir", directory.path(), "{}"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string& line = ran.out;
+  for (const char* unsafe : {"\u009b", "\u202e", "\x7f"}) EXPECT_FALSE(Has(line, unsafe)) << line;
+  EXPECT_TRUE(Has(line, "\\u009b2J\\u202eno\\u007f \u00e9\U0001F600")) << line;
   ASSERT_TRUE(line.ends_with("\n"));
   const Result<Event> parsed = EventParser().Parse(std::string_view(line).substr(0, line.size() - 1));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "relay/doctor/check.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/doctor/healthy_facts.h"
 
 namespace weir {
@@ -284,7 +285,7 @@ TEST(DoctorChecks, EachSaysWhatItSawAndNothingElse) {
     EXPECT_EQ(finding.severity, c.severity) << c.name << ": " << c.part;
     std::string all = finding.saw + "\n" + finding.why + "\n" + finding.act;
     for (const std::string& command : finding.commands) all += "\n" + command;
-    EXPECT_NE(all.find(c.part), std::string::npos) << c.name << ": " << c.part << "\n" << all;
+    EXPECT_TRUE(Has(all, c.part)) << c.name << ": " << c.part << "\n" << all;
   }
 }
 
@@ -382,7 +383,7 @@ TEST(DoctorChecks, ReportTheWorstOfSeveralDirectories) {
   const std::vector<Finding> findings = Examine(facts);
   ASSERT_EQ(findings.size(), 1);
   EXPECT_EQ(findings[0].severity, Severity::kBroken);
-  EXPECT_NE(findings[0].saw.find("/var/lib/quotas"), std::string::npos) << findings[0].saw;
+  EXPECT_TRUE(Has(findings[0].saw, "/var/lib/quotas")) << findings[0].saw;
 }
 
 }  // namespace

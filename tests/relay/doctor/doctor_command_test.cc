@@ -19,6 +19,7 @@
 #include "relay/doctor/gather.h"
 #include "relay/nostr/signature.h"
 #include "tests/fixtures/certificates.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/temp_directory.h"
 #include "tests/fixtures/web_client.h"
@@ -232,7 +233,7 @@ TEST_F(DoctorCommandTest, WrongArgumentsEndItWith64) {
   for (const auto& c : cases) {
     const Said said = Ask(c.arguments);
     EXPECT_EQ(said.code, kDoctorNotAsked) << c.part;
-    EXPECT_NE(said.err.find(c.part), std::string::npos) << c.part << "\n" << said.err;
+    EXPECT_TRUE(Has(said.err, c.part)) << c.part << "\n" << said.err;
   }
 }
 
@@ -240,7 +241,7 @@ TEST_F(DoctorCommandTest, HelpTellsTheExitStatus) {
   const Ran ran = WeirChild("weir doctor", {"--help"}).Wait();
   EXPECT_EQ(ran.code, 0);
   for (const char* part : {"--data-dir", "--url", "--as-running", "--ignore", "--json", "Exit status: 0"})
-    EXPECT_NE(ran.out.find(part), std::string::npos) << part;
+    EXPECT_TRUE(Has(ran.out, part)) << part;
 }
 
 // A user who may not look is told so, not that something is wrong.
@@ -288,7 +289,7 @@ TEST_F(DoctorCommandTest, AnEmergencyIsToldOfInTheLogAndIsBroken) {
   client.Send(R"(["REQ","all",{"kinds":[1]}])");
   while (client.Read().value_or("").starts_with(R"(["EVENT")")) continue;
   EXPECT_TRUE(Eventually(told)) << relay.err();
-  EXPECT_NE(relay.err().find("\n  memory       "), std::string::npos) << relay.err();
+  EXPECT_TRUE(Has(relay.err(), "\n  memory       ")) << relay.err();
   const Said said = Ask({"--as-running"});
   EXPECT_EQ(said.code, 3);
   ASSERT_FALSE(said.names.empty());
@@ -309,7 +310,7 @@ TEST_F(DoctorCommandTest, ARelayTellsHowItIsWhenItIsAsked) {
     EXPECT_TRUE(Eventually([&] { return pages() == times; })) << relay.err();
   }
   for (const char* part : {"\n  interactive  open", "\n  RocksDB ", "\n  last failure none", "\n  parts        "})
-    EXPECT_NE(relay.err().find(part), std::string::npos) << part << "\n" << relay.err();
+    EXPECT_TRUE(Has(relay.err(), part)) << part << "\n" << relay.err();
   relay.Signal(SIGTERM);
   EXPECT_EQ(relay.Wait().code, 0);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/doctor/healthy_facts.h"
 
 namespace weir {
@@ -52,7 +53,7 @@ TEST(DoctorReport, TellsTheWorstFirstAndWhatWasLookedAt) {
         "\nhost       4 processors", "\ndisk       the events in\n           /srv/ein", "\ndatabase   RocksDB in ",
         "process 1234 (weir relay)", "\ninstance   http://127.0.0.1:3334: relay, weir ",
         "\nnot seen   the database of somebody else"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_TRUE(Has(text, part)) << part << "\n" << text;
 }
 
 TEST(DoctorReport, SaysThatThereIsNothingToChange) {
@@ -65,9 +66,9 @@ TEST(DoctorReport, EscapesTerminalCommandsInTextOfAnInstance) {
   facts.instances[0].ready = false;
   facts.instances[0].ready_text = "\x1b[2Jgone\xff";
   const std::string text = ToText(Examine(facts), facts);
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_EQ(ToJson(Examine(facts), facts).find('\xff'), std::string::npos);
-  EXPECT_NE(text.find("\\x1b[2Jgone"), std::string::npos) << text;
+  EXPECT_FALSE(Has(text, "\x1b"));
+  EXPECT_FALSE(Has(ToJson(Examine(facts), facts), "\xff"));
+  EXPECT_TRUE(Has(text, "\\x1b[2Jgone")) << text;
 }
 
 TEST(DoctorReport, IsAnObjectForPrograms) {

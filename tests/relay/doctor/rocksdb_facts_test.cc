@@ -19,6 +19,7 @@
 #include "relay/nostr/signature.h"
 #include "relay/store/keys.h"
 #include "relay/store/rocksdb_store.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -129,8 +130,7 @@ TEST_F(DoctorRocksDb, ThatIsOfANewerWeirIsToldOf) {
     ASSERT_TRUE(store->db()->Put({}, rocksdb::Slice(kFormatKey.data(), kFormatKey.size()), "999").ok());
   }
   const RocksDbFacts facts = Look();
-  EXPECT_NE(facts.recognised.message().find("newer weir (format 999)"), std::string::npos)
-      << facts.recognised.message();
+  EXPECT_TRUE(Has(facts.recognised.message(), "newer weir (format 999)")) << facts.recognised.message();
 }
 
 TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
@@ -141,7 +141,7 @@ TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
   const std::unique_ptr<rocksdb::DB> db = OwnerOf(&opened);
   ASSERT_TRUE(db->Put({}, "a", "b").ok());
   const RocksDbFacts facts = Look();
-  EXPECT_NE(facts.recognised.message().find("not weir's"), std::string::npos) << facts.recognised.message();
+  EXPECT_TRUE(Has(facts.recognised.message(), "not weir's")) << facts.recognised.message();
 }
 
 TEST_F(DoctorRocksDb, CorruptionInItsLogCountsForAMonth) {
@@ -169,7 +169,7 @@ TEST_F(DoctorRocksDb, ThatHasALinkToItselfIsToldOf) {
   fs::create_symlink("CURRENT", path_ + "/CURRENT");
   EXPECT_FALSE(LookAtRocksDb(path_, 0, &unseen_));
   ASSERT_EQ(unseen_.size(), 1);
-  EXPECT_NE(unseen_[0].find("Too many levels"), std::string::npos) << unseen_[0];
+  EXPECT_TRUE(Has(unseen_[0], "Too many levels")) << unseen_[0];
 }
 
 TEST_F(DoctorRocksDb, LogsAreCounted) {
@@ -179,7 +179,7 @@ TEST_F(DoctorRocksDb, LogsAreCounted) {
   const RocksDbFacts facts = Look();
   EXPECT_GE(facts.log_bytes, uint64_t{2} << 30);
   ASSERT_EQ(unseen_.size(), 1) << "it would be read into memory";
-  EXPECT_NE(unseen_[0].find("of log would be read"), std::string::npos) << unseen_[0];
+  EXPECT_TRUE(Has(unseen_[0], "of log would be read")) << unseen_[0];
 }
 
 }  // namespace

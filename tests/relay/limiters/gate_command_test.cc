@@ -24,7 +24,7 @@ TEST(GateCommand, RunsUntilItIsToldToStop) {
 }
 
 TEST(GateCommand, AHangUpReadsTheConfigurationAgain) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   GateChild child({"--port", "0", "--config", config});
   const uint16_t port = child.Port();
@@ -65,7 +65,7 @@ TEST(GateCommand, TellsHowItIsWhenItIsAsked) {
 }
 
 TEST(GateCommand, AHangUpNamesModelsThatWereChangedThroughTheApi) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
   GateChild child({"--port", "0", "--config", config}, {{"WEIR_ADMIN_TOKEN", "secret"}});
   const uint16_t port = child.Port();
@@ -87,7 +87,7 @@ TEST(GateCommand, SaysHowToUseIt) {
 }
 
 TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string bad = directory.Write("bad.yaml", "quota:\n  models:\n    m: {max_tpm: -1}\n");
   directory.Write("notes.txt", "not a database, and long enough to be looked at as one");
   const struct {

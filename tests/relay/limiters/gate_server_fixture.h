@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,16 +16,6 @@
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
-
-class ConfigDirectory : public TempDirectory {
- public:
-  // Writes a file under another name and renames it, as an editor does.
-  std::string Write(const std::string& name, std::string_view text) const {
-    std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
-    std::filesystem::rename(*this / (name + ".new"), *this / name);
-    return *this / name;
-  }
-};
 
 inline std::string HttpText(const std::string& method, const std::string& path, const std::string& body = "",
                             const std::string& more = "") {
@@ -77,7 +65,7 @@ class GateServerTest : public testing::Test {
     return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
   }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
   GateConfiguration configuration_;
   std::unique_ptr<GateServer> server_;  // destroyed first
 };

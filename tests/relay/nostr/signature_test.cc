@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "relay/nostr/event_parser.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/nostr/random_event.h"
 
 namespace weir {
@@ -111,9 +112,8 @@ TEST(Signer, TheSameSeedGivesTheSameKeyAndSignature) {
 TEST(Signer, WritesTheUsualOrder) {
   const std::string json = Signer(7).SignedEvent(5, 30000, R"([ ["d","\u0061"] ])", "a\nb\x01");
   const std::string pubkey = ToHex(Signer(7).pubkey());
-  EXPECT_NE(json.find("\"pubkey\":\"" + pubkey +
-                      R"(","created_at":5,"kind":30000,"tags":[["d","a"]],"content":"a\nb\u0001","sig":")"),
-            std::string::npos)
+  EXPECT_TRUE(Has(json, "\"pubkey\":\"" + pubkey +
+                            R"(","created_at":5,"kind":30000,"tags":[["d","a"]],"content":"a\nb\u0001","sig":")"))
       << json;
 }
 

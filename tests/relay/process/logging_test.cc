@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/fixtures/has_text.h"
+
 namespace weir {
 namespace {
 
@@ -64,7 +66,7 @@ TEST_F(Logging, LogsRequestedTextAtAnyLevel) {
 }
 
 TEST_F(Logging, LevelDecides) {
-  EXPECT_NE(Logged(LogLevel::kDebug, LogFormat::kJson, "x").find("\"level\":\"debug\""), std::string::npos);
+  EXPECT_TRUE(Has(Logged(LogLevel::kDebug, LogFormat::kJson, "x"), "\"level\":\"debug\""));
   EXPECT_EQ(Logged(LogLevel::kError, LogFormat::kJson, "x"), "");
 }
 

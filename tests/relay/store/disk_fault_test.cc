@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/fixtures/failing_disk.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -37,10 +38,10 @@ TEST_F(DiskFault, AFailedSyncStopsSavingUntilTheNextStart) {
   {
     const FailingSyncs failing;
     const Status first = Save(lost_);
-    EXPECT_NE(first.message().find("until this program is started again"), std::string::npos) << first.message();
+    EXPECT_TRUE(Has(first.message(), "until this program is started again")) << first.message();
   }
   const Status second = Save(lost_);
-  EXPECT_NE(second.message().find("until this program is started again"), std::string::npos) << second.message();
+  EXPECT_TRUE(Has(second.message(), "until this program is started again")) << second.message();
   EXPECT_EQ(store_->Stuck().message(), second.message());
   EXPECT_TRUE(store_->Has(ToBytes(saved_.id)).value()) << "it is still read";
   Open();
@@ -52,10 +53,10 @@ TEST_F(DiskFault, StrangersAreToldWhatFailedAndNotWhereItIs) {
   Open();
   const FailingSyncs failing;
   const Status failed = Save(lost_);
-  EXPECT_NE(failed.message().find(directory_.path()), std::string::npos) << failed.message();
+  EXPECT_TRUE(Has(failed.message(), directory_.path())) << failed.message();
   const std::string told = ErrorForStrangers(failed);
   EXPECT_TRUE(told.starts_with("cannot save: IO error; nothing can be saved until")) << told;
-  EXPECT_EQ(told.find('/'), std::string::npos) << told;
+  EXPECT_FALSE(Has(told, "/")) << told;
 }
 
 TEST_F(DiskFault, StrangersAreToldOtherErrorsWithoutAddresses) {

@@ -10,6 +10,7 @@
 
 #include "relay/nostr/signature.h"
 #include "relay/store/store_check.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/private_disk.h"
 #include "tests/relay/store/child_process.h"
 #include "tests/relay/store/rounds.h"
@@ -135,7 +136,7 @@ TEST_F(DiskFull, SavesFailReadsGoOnAndSavesComeBack) {
   Status status;
   for (int i = 0; i < 1000 && status.ok(); ++i) status = SaveBatch();
   ASSERT_FALSE(status.ok()) << "the disk did not get full";
-  EXPECT_NE(status.message().find("No space"), std::string::npos) << status.message();
+  EXPECT_TRUE(Has(status.message(), "No space")) << status.message();
   ExpectAllThere();
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(SaveBatch().ok());
   ExpectAllThere();

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -57,8 +58,7 @@ TEST_F(LockFileTest, DetailsMissingFromTheFileStayEmpty) {
     ASSERT_TRUE(holder.has_value()) << text;
     EXPECT_EQ(holder->process, 0) << text;
     EXPECT_EQ(holder->address, "") << text;
-    EXPECT_NE(LockFile::Take(directory_.path()).status().message().find("in use by another process"),
-              std::string::npos);
+    EXPECT_TRUE(Has(LockFile::Take(directory_.path()).status().message(), "in use by another process"));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "relay/store/database.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -53,11 +54,11 @@ TEST_F(StoreOfAnyRocksDb, TellsWhichOneHadItBefore) {
   std::ifstream in(file);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string now = "rocksdb_version=" + rocksdb::GetRocksVersionAsString();
-  ASSERT_NE(text.find(now), std::string::npos);
+  ASSERT_TRUE(Has(text, now));
   text.replace(text.find(now), now.size(), "rocksdb_version=6.4.2");
   std::ofstream(file) << text;
   const std::string sentence = AboutAnotherRocksDb(path_);
-  EXPECT_NE(sentence.find("RocksDB 6.4.2 had the database in " + path_), std::string::npos) << sentence;
+  EXPECT_TRUE(Has(sentence, "RocksDB 6.4.2 had the database in " + path_)) << sentence;
   EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
   EXPECT_EQ(AboutAnotherRocksDb(path_), "") << "since it was opened by this one";
 }

@@ -7,6 +7,7 @@
 #include "relay/nostr/signature.h"
 #include "relay/store/keys.h"
 #include "rocksdb/db.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/random_nostr.h"
 #include "tests/relay/store/store_fixture.h"
 
@@ -75,7 +76,7 @@ TEST_F(StoreCheckTest, AGoodOneIsClean) {
   EXPECT_EQ(report.events, store_->Sizes().events);
   EXPECT_GT(report.entries, report.events * 4);
   EXPECT_GT(report.marks, 0U);
-  EXPECT_NE(ToText(report).find("nothing wrong"), std::string::npos);
+  EXPECT_TRUE(Has(ToText(report), "nothing wrong"));
 }
 
 TEST_F(StoreCheckTest, AnEmptyOneIsClean) {
@@ -89,7 +90,7 @@ TEST_F(StoreCheckTest, EveryMissingEntryIsFound) {
     const std::string value = Get(index_, key);
     Remove(index_, key);
     EXPECT_EQ(Findings(), std::string("missing index entry ") + letter + ": 1");
-    EXPECT_NE(ToText(Check()).find(target_.id), std::string::npos);
+    EXPECT_TRUE(Has(ToText(Check()), target_.id));
     Put(index_, key, value);
   }
   EXPECT_EQ(Findings(), "");
@@ -117,7 +118,7 @@ TEST_F(StoreCheckTest, AnEntryThatLeadsElsewhereIsFound) {
   value.back() ^= 1;
   Put(index_, EntryOf('i'), value);
   const std::string findings = Findings();
-  EXPECT_NE(findings.find("index entry i that leads elsewhere: 1"), std::string::npos) << findings;
+  EXPECT_TRUE(Has(findings, "index entry i that leads elsewhere: 1")) << findings;
 }
 
 TEST_F(StoreCheckTest, SwappedValuesAreFound) {
@@ -128,27 +129,27 @@ TEST_F(StoreCheckTest, SwappedValuesAreFound) {
   const std::string first = Get(index_, first_key);
   Put(index_, first_key, Get(index_, second_key));
   Put(index_, second_key, first);
-  EXPECT_NE(Findings().find("index entry i that leads elsewhere: 2"), std::string::npos);
+  EXPECT_TRUE(Has(Findings(), "index entry i that leads elsewhere: 2"));
 }
 
 TEST_F(StoreCheckTest, AGarbledRecordIsFound) {
   const std::string key(EventKey(Serial()).view());
   const std::string record = Get(events_, key);
   Put(events_, key, record.substr(0, 50));
-  EXPECT_NE(Findings().find("record that is no event: 1"), std::string::npos) << Findings();
-  EXPECT_EQ(Findings().find("stray"), std::string::npos) << Findings();
+  EXPECT_TRUE(Has(Findings(), "record that is no event: 1")) << Findings();
+  EXPECT_FALSE(Has(Findings(), "stray")) << Findings();
 }
 
 TEST_F(StoreCheckTest, ARecordUnderNoSerialIsFound) {
   Put(events_, "key", "value");
-  EXPECT_NE(Findings().find("record that is no event: 1"), std::string::npos) << Findings();
+  EXPECT_TRUE(Has(Findings(), "record that is no event: 1")) << Findings();
 }
 
 TEST_F(StoreCheckTest, ALostRecordIsFound) {
   Remove(events_, EventKey(Serial()).view());
   const std::string findings = Findings();
-  EXPECT_NE(findings.find("stray index entry i: 1"), std::string::npos) << findings;
-  EXPECT_NE(findings.find("wrong count of events: 1"), std::string::npos) << findings;
+  EXPECT_TRUE(Has(findings, "stray index entry i: 1")) << findings;
+  EXPECT_TRUE(Has(findings, "wrong count of events: 1")) << findings;
 }
 
 TEST_F(StoreCheckTest, WrongCountersAreFound) {
@@ -195,7 +196,7 @@ TEST_F(StoreCheckTest, ExamplesAreFew) {
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].count, 10U);
   EXPECT_EQ(report.findings[0].examples.size(), 2U);
-  EXPECT_NE(ToText(report).find("and 8 more"), std::string::npos);
+  EXPECT_TRUE(Has(ToText(report), "and 8 more"));
 }
 
 TEST_F(StoreCheckTest, SignaturesAreCheckedOnRequest) {
@@ -220,7 +221,7 @@ TEST_F(StoreCheckTest, ARecordThatDiffersFromItsEventIsFoundWithTheSignatures) {
   record[RecordLayout::kFlags] ^= 1;
   Put(events_, key, record);
   EXPECT_EQ(Findings(), "");
-  EXPECT_NE(Findings(true).find("record that differs from its event: 1"), std::string::npos);
+  EXPECT_TRUE(Has(Findings(true), "record that differs from its event: 1"));
 }
 
 }  // namespace

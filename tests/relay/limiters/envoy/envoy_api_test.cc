@@ -70,7 +70,7 @@ class EnvoyApiTest : public testing::Test {
 
   const OpenApiDocument document_;
   std::map<std::string, std::set<int>> seen_;
-  ConfigDirectory directory_;
+  TempDirectory directory_;
   ManualWallClock wall_clock_{uint64_t{1'700'000'040}};
   ManualClock clock_;
   EnvoyMetrics metrics_;

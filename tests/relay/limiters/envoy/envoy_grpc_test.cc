@@ -42,7 +42,7 @@ class EnvoyGrpcTest : public GateServerTest {
     return MessageIn<rls::RateLimitResponse>(Call(request));
   }
 
-  ConfigDirectory rules_;
+  TempDirectory rules_;
 };
 
 TEST_F(EnvoyGrpcTest, TellsOfEachDescriptor) {

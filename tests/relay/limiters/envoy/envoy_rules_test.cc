@@ -18,7 +18,7 @@ class EnvoyRulesTest : public testing::Test {
   }
   Result<EnvoyRulesRead> Read() const { return ReadEnvoyRules(directory_.path()); }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
 };
 
 TEST_F(EnvoyRulesTest, ReadsEachFieldOfTheForm) {

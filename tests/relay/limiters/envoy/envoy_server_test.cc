@@ -32,7 +32,7 @@ class EnvoyServerTest : public GateServerTest {
     return Ask("POST", "/json", RateLimitBody(key, value), more).status;
   }
 
-  ConfigDirectory rules_;
+  TempDirectory rules_;
 };
 
 TEST_F(EnvoyServerTest, ServesTheExampleAsItStands) {
@@ -183,7 +183,7 @@ TEST_F(EnvoyServerTest, ReloadsUnderLoadAndLosesNoHit) {
 }
 
 TEST(EnvoyGate, SaysWhichRuleIsAskedForMoreValuesThanThereIsRoomFor) {
-  const ConfigDirectory rules;
+  const TempDirectory rules;
   rules.Write("a.yaml", YearOf("a", 1));
   GateChild child({"--port", "0", "--ratelimit-config", rules.path()}, {{"WEIR_RATELIMIT_MAX_MIB", "1"}});
   RawClient client(child.Port());
@@ -205,7 +205,7 @@ TEST(EnvoyGate, SaysWhichRuleIsAskedForMoreValuesThanThereIsRoomFor) {
 }
 
 TEST(EnvoyGate, TakesTheDirectoryByItsFlag) {
-  const ConfigDirectory rules;
+  const TempDirectory rules;
   rules.Write("a.yaml", YearOf("a", 1));
   GateChild child({"--port", "0", "--ratelimit-config", rules.path()});
   const uint16_t port = child.Port();

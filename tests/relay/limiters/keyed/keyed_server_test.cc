@@ -8,10 +8,10 @@
 
 #include "relay/admin/admin.h"
 #include "relay/limiters_plugin.h"
-#include "relay/relay.h"
 #include "tests/fixtures/sanitizers.h"
 #include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
@@ -190,12 +190,12 @@ TEST_F(KeyedServerTest, ReloadsUnderLoad) {
       RawClient client(server_->port());
       for (int round = 0; !stop; ++round) {
         client.Send(HttpText("GET", "/rate/k" + std::to_string(round % 3) + (n == 0 ? "" : "?canWait")));
-        const auto answer = client.ReadAnswer();
-        if (!answer) {
+        const int status = client.Answer().status;
+        if (status == 0) {
           ++unanswered;
           return;
         }
-        if (answer->status != 200 && answer->status != 429) ++wrong;
+        if (status != 200 && status != 429) ++wrong;
       }
     });
   }
@@ -238,7 +238,7 @@ TEST(KeyedGate, TenThousandWait) {
   setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_max < static_cast<rlim_t>(kClients) + 200)
     GTEST_SKIP() << "no more than " << files.rlim_max << " files";
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config = directory.Write("weir.yaml", kOneAnHour);
   GateChild child({"--port", "0", "--config", config}, {{"WEIR_MAX_CONNECTIONS", "20000"}});
   const uint16_t port = child.Port();
@@ -297,50 +297,41 @@ TEST(KeyedGate, KeysWithoutNumberStayBounded) {
   }
 }
 
-class KeyedOnRelayTest : public testing::Test {
+class KeyedOnRelayTest : public RelayServerTest {
  protected:
-  KeyedOnRelayTest() {
-    configuration_.data_dir = directory_ / "data";
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;
-  }
+  ~KeyedOnRelayTest() override { relay_.reset(); }
+
   void Open(const Environment& environment) {
     relay_.reset();
-    part_ = std::make_unique<LimitersPlugin>();
+    plugin_ = std::make_unique<LimitersPlugin>();
     SettingTable table;
-    part_->Declare(table);
+    plugin_->Declare(table);
     ASSERT_TRUE(table.Load(environment).ok());
-    auto opened = Relay::Open(configuration_, false, {part_.get()});
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
+    RelayServerTest::Open({plugin_.get()});
   }
+  RawAnswer Ask(const std::string& path, const std::string& more = "") const {
+    return AskPort(relay_->port(), "GET", path, "", more);
+  }
+  std::string Token() const { return "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n"; }
 
-  ConfigDirectory directory_;
-  RelayConfiguration configuration_;
-  std::unique_ptr<LimitersPlugin> part_;
-  std::unique_ptr<Relay> relay_;  // ends first
+  std::unique_ptr<LimitersPlugin> plugin_;
 };
 
 TEST_F(KeyedOnRelayTest, ServesOnlyWhereItIsSetAndShowsItsKeysToAdministrators) {
   Open({});
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a").status, 404);
+  EXPECT_EQ(Ask("/rate/a").status, 404);
   Open({{"WEIR_KEYED_API", "all"}, {"WEIR_KEYED_OVERRIDES", "true"}});
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a?maxRequests=3").status, 200);
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/debug").status, 401);
-  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
-  EXPECT_TRUE(Has(AskPort(relay_->port(), "GET", "/debug/a", "", token).body, R"("max_requests":3)"));
+  EXPECT_EQ(Ask("/rate/a?maxRequests=3").status, 200);
+  EXPECT_EQ(Ask("/debug").status, 401);
+  EXPECT_TRUE(Has(Ask("/debug/a", Token()).body, R"("max_requests":3)"));
   Open({{"WEIR_KEYED_API", "admins"}});
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a").status, 401);
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a", "",
-                    "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n")
-                .status,
-            200);
+  EXPECT_EQ(Ask("/rate/a").status, 401);
+  EXPECT_EQ(Ask("/rate/a", Token()).status, 200);
 }
 
 TEST_F(KeyedOnRelayTest, AnswersWaitingClientsAtShutdown) {
   Open({{"WEIR_KEYED_API", "all"}, {"WEIR_CONFIG", directory_.Write("weir.yaml", kOneAnHour)}});
-  EXPECT_EQ(AskPort(relay_->port(), "GET", "/rate/a").status, 200);
+  EXPECT_EQ(Ask("/rate/a").status, 200);
   RawClient client(relay_->port());
   client.Send(HttpText("GET", "/rate/a?canWait"));
   ASSERT_TRUE(Eventually([&] { return Metric(relay_->port(), "weir_keyed_waiting") == 1; }));

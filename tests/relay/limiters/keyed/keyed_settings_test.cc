@@ -19,7 +19,7 @@ class KeyedSettingsTest : public testing::Test {
     return read.ok() ? read.value().rules->Of(key) : KeyedLimits{};
   }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
 };
 
 TEST_F(KeyedSettingsTest, WithoutAFileOrASectionTheDefaultsHold) {

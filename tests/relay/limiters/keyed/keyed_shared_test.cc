@@ -143,7 +143,7 @@ class KeyedSharedGates : public testing::Test {
     });
   }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
   RedisProcess server_;
   std::vector<std::unique_ptr<GateChild>> gates_;
   std::vector<uint16_t> ports_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/text/rfc3339.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/limiters/keyed/keyed_api_fixture.h"
 #include "tests/relay/limiters/quota/openapi_document.h"
 
@@ -160,7 +161,7 @@ TEST_F(QueuedApiTest, SaysWhatItCannotRead) {
   for (const auto& c : cases) {
     const Client client = Ask("/api", c.query, c.fields);
     EXPECT_EQ(client->status(), 400) << c.query;
-    EXPECT_NE(client->body().find(c.message), std::string::npos) << client->body();
+    EXPECT_TRUE(Has(client->body(), c.message)) << client->body();
   }
   EXPECT_EQ(limiter_->Counts().served, 0u);
 }
@@ -205,8 +206,8 @@ TEST_F(QueuedApiTest, ShowsWhatIsHeld) {
   EXPECT_EQ(client->status(), 200);
   EXPECT_EQ(client->body().substr(0, 94),
             R"({"endpoints":3,"dynamic":1,"waiting":1,"served":1,"rejected":0,"waited":1,"left":0,"shown":[{")");
-  EXPECT_NE(client->body().find(R"({"endpoint":"/b/x","queue_depth":1,"waiting_before_queue":0,"left":0,"served":1,)"),
-            std::string::npos)
+  EXPECT_TRUE(
+      Has(client->body(), R"({"endpoint":"/b/x","queue_depth":1,"waiting_before_queue":0,"left":0,"served":1,)"))
       << client->body();
 }
 
@@ -248,7 +249,7 @@ TEST_F(QueuedApiTest, CountsItsAnswers) {
         R"(weir_queued_requests_total{code="client_left"} 1)",
         R"(weir_queued_requests_total{code="invalid_request"} 1)", "weir_queued_waiting 0",
         "weir_queued_waited_total 2", "weir_queued_wait_seconds_count 1"})
-    EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+    EXPECT_TRUE(Has(text, std::string(line) + "\n")) << line << "\n" << text;
 }
 
 struct DocumentedRoute {

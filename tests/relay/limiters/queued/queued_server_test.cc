@@ -58,7 +58,7 @@ TEST_F(QueuedServerTest, AHeadTakesItsTurnAsAGetDoes) {
 }
 
 TEST(QueuedGate, WarnsThatTheAddressInAnRlsFileHasNoEffect) {
-  const ConfigDirectory directory;
+  const TempDirectory directory;
   const std::string config =
       directory.Write("rls.yml", "server: {host: 0.0.0.0, port: 8080}\nendpoints:\n  - {path: /api, rate: 10}\n");
   GateChild child({"--port", "0", "--config", config});

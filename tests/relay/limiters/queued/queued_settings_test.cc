@@ -14,7 +14,7 @@ class QueuedSettingsTest : public testing::Test {
     return message.substr(std::min(message.size(), message.find("weir.yaml")));
   }
 
-  ConfigDirectory directory_;
+  TempDirectory directory_;
 };
 
 TEST_F(QueuedSettingsTest, ReadsWhatIsDocumented) {
@@ -113,8 +113,8 @@ TEST_F(QueuedSettingsTest, SaysWhatIsWrongAndWhere) {
   };
   for (const auto& c : cases) {
     const std::string wrong = Wrong(c.text);
-    EXPECT_NE(wrong.find(c.message), std::string::npos) << wrong;
-    EXPECT_EQ(wrong.find('\n'), std::string::npos) << "one error: " << wrong;
+    EXPECT_TRUE(Has(wrong, c.message)) << wrong;
+    EXPECT_FALSE(Has(wrong, "\n")) << "one error: " << wrong;
   }
   EXPECT_TRUE(Read("endpoints:\n  - {path: /v12, rate: 1}\n  - {path: /metrics2, rate: 1}\n").ok());
 }
@@ -126,8 +126,7 @@ TEST_F(QueuedSettingsTest, RefusesAPathOfTheProgram) {
   for (const auto& [path, operations] : OpenApiDocument::Object(document.root()["paths"]))
     if (path.find('{') == path.npos) paths.emplace_back(path);
   for (const std::string& path : paths)
-    EXPECT_NE(Wrong("endpoints:\n  - {path: " + path + ", rate: 1}\n").find("weir.yaml:2:12: "), std::string::npos)
-        << path;
+    EXPECT_TRUE(Has(Wrong("endpoints:\n  - {path: " + path + ", rate: 1}\n"), "weir.yaml:2:12: ")) << path;
 }
 
 }  // namespace

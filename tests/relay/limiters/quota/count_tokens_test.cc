@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/wire/http/http_connection.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/silent_port.h"
 #include "tests/fixtures/tls_server.h"
 
@@ -29,11 +30,9 @@ CountTokensSettings SettingsFor(const TlsServer& server, const std::string& host
 std::string ErrorOf(const CountTokensSettings& settings, std::string_view text = "Hello") {
   const Result<int64_t> tokens = CountTokens(settings, "gemini-2.5-pro", text);
   EXPECT_FALSE(tokens.ok()) << tokens.value();
-  EXPECT_EQ(tokens.status().message().find(kKey), std::string::npos) << tokens.status().message();
+  EXPECT_FALSE(Has(tokens.status().message(), kKey)) << tokens.status().message();
   return tokens.status().message();
 }
-
-bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(CountTokensTest, AnswersWhatTheProviderCounts) {
   const TlsServer server({.body = R"({"totalTokens": 31, "promptTokensDetails": []})"});
@@ -61,7 +60,7 @@ TEST(CountTokensTest, SendsNoKeyIfNoneIsSet) {
   CountTokensSettings settings = SettingsFor(server);
   settings.api_key.clear();
   ASSERT_TRUE(CountTokens(settings, "m", "").ok());
-  EXPECT_FALSE(Contains(server.requests().front().all, "x-goog-api-key"));
+  EXPECT_FALSE(Has(server.requests().front().all, "x-goog-api-key"));
 }
 
 TEST(CountTokensTest, RefusesACertificateOfAnotherAuthority) {
@@ -69,16 +68,16 @@ TEST(CountTokensTest, RefusesACertificateOfAnotherAuthority) {
   const TlsServer other;
   CountTokensSettings settings = SettingsFor(server);
   settings.ca_file = other.ca_file();
-  EXPECT_TRUE(Contains(ErrorOf(settings), "its certificate is refused: ")) << ErrorOf(settings);
+  EXPECT_TRUE(Has(ErrorOf(settings), "its certificate is refused: ")) << ErrorOf(settings);
   settings.ca_file.clear();  // the system's
-  EXPECT_TRUE(Contains(ErrorOf(settings), "its certificate is refused: unable to get local issuer certificate"));
+  EXPECT_TRUE(Has(ErrorOf(settings), "its certificate is refused: unable to get local issuer certificate"));
   EXPECT_TRUE(server.requests().empty());
 }
 
 TEST(CountTokensTest, RefusesACertificateForAnotherName) {
   const TlsServer server({.names = "DNS:other.example,IP:127.0.0.2", .body = R"({"totalTokens": 31})"});
-  EXPECT_TRUE(Contains(ErrorOf(SettingsFor(server, "localhost")), "its certificate is refused: hostname mismatch"));
-  EXPECT_TRUE(Contains(ErrorOf(SettingsFor(server, "127.0.0.1")), "its certificate is refused: IP address mismatch"));
+  EXPECT_TRUE(Has(ErrorOf(SettingsFor(server, "localhost")), "its certificate is refused: hostname mismatch"));
+  EXPECT_TRUE(Has(ErrorOf(SettingsFor(server, "127.0.0.1")), "its certificate is refused: IP address mismatch"));
   EXPECT_TRUE(server.requests().empty());
 }
 
@@ -86,7 +85,7 @@ TEST(CountTokensTest, NeedsTheFileOfCertificates) {
   const TlsServer server;
   CountTokensSettings settings = SettingsFor(server);
   settings.ca_file = "/nowhere/ca.crt";
-  EXPECT_TRUE(Contains(ErrorOf(settings), "cannot read the certificates of /nowhere/ca.crt"));
+  EXPECT_TRUE(Has(ErrorOf(settings), "cannot read the certificates of /nowhere/ca.crt"));
 }
 
 TEST(CountTokensTest, SaysWhatTheProviderSays) {
@@ -98,7 +97,7 @@ TEST(CountTokensTest, TamesWhatTheProviderSays) {
   const std::string message = std::string("bad key ") + kKey + R"(\u001b[31m\n)" + std::string(1000, 'x');
   const TlsServer server({.status = 400, .body = R"({"error": {"message": ")" + message + R"("}})"});
   const std::string error = ErrorOf(SettingsFor(server));
-  EXPECT_TRUE(Contains(error, " answers 400: bad key … [31m xxx")) << error;
+  EXPECT_TRUE(Has(error, " answers 400: bad key … [31m xxx")) << error;
   EXPECT_LT(error.size(), 400u);
 }
 
@@ -139,7 +138,7 @@ TEST(CountTokensTest, SaysThatItCannotConnect) {
   const SilentPort silent;
   const CountTokensSettings settings{.url = "https://127.0.0.1:" + std::to_string(silent.port()) + "/v1beta",
                                      .api_key = kKey};
-  EXPECT_TRUE(Contains(ErrorOf(settings), "cannot connect to 127.0.0.1:")) << ErrorOf(settings);
+  EXPECT_TRUE(Has(ErrorOf(settings), "cannot connect to 127.0.0.1:")) << ErrorOf(settings);
 }
 
 TEST(CountTokensTest, SendsNoTextThatIsTooLongOrNoText) {
@@ -170,11 +169,11 @@ TEST(CountTokensTest, RefusesSettingsThatCannotBeUsed) {
   for (const std::string url : {"", "models.example", "ftp://models.example", "https://", "https://a:0/", "https://a:x",
                                 "https://u@a/", "https://a/?key=1", "https://[::1/", "https://a b/"}) {
     settings.url = url;
-    EXPECT_TRUE(Contains(ErrorOf(settings), "WEIR_COUNT_TOKENS_URL=")) << url;
+    EXPECT_TRUE(Has(ErrorOf(settings), "WEIR_COUNT_TOKENS_URL=")) << url;
   }
   settings.url = "https://models.example";
   settings.api_key = "a\r\nHost: b";
-  EXPECT_TRUE(Contains(CountTokens(settings, "m", "").status().message(), "WEIR_COUNT_TOKENS_KEY: not "));
+  EXPECT_TRUE(Has(CountTokens(settings, "m", "").status().message(), "WEIR_COUNT_TOKENS_KEY: not "));
 }
 
 }  // namespace

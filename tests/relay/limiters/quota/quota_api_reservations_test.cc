@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/limiters/quota/quota_api_fixture.h"
 
 namespace weir {
@@ -66,7 +67,7 @@ TEST(QuotaApi, AStreamCommitsWhatItHasUsedSoFar) {
   const HttpResponse reserved =
       world.Ask(Call::kReserve, R"({"model":"gpt-4o","prompt_tokens":300,"output_tokens":600})");
   EXPECT_EQ(Whole(reserved, "/tokens"), 900);
-  EXPECT_NE(reserved.body.find(R"("cost":0.00675,)"), std::string::npos) << reserved.body;
+  EXPECT_TRUE(Has(reserved.body, R"("cost":0.00675,)")) << reserved.body;
   const std::string id = R"({"reservation":")" + Text(reserved, "/reservation");
   const HttpResponse so_far =
       world.Ask(Call::kCommit, id + R"(","prompt_tokens":300,"output_tokens":100,"partial":true,"ttl_seconds":3600})");
@@ -89,7 +90,7 @@ TEST(QuotaApi, ARequestThatIsSentAgainCountsOnce) {
   const HttpResponse first = world.Ask(Call::kReserve, ask);
   const HttpResponse again = world.Ask(Call::kReserve, ask);
   EXPECT_EQ(again.status, 200);
-  EXPECT_NE(again.body.find(R"("again":true)"), std::string::npos) << again.body;
+  EXPECT_TRUE(Has(again.body, R"("again":true)")) << again.body;
   EXPECT_EQ(Text(again, "/reservation"), Text(first, "/reservation"));
   const HttpResponse other = world.Ask(Call::kReserve, R"({"model":"gpt-4o","tokens":1,"idempotency_key":"k"})");
   EXPECT_EQ(other.status, 422);

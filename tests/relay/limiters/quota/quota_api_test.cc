@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "relay/limiters/quota/quota_table.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/limiters/quota/quota_api_fixture.h"
 
 namespace weir {
@@ -106,11 +107,11 @@ TEST(QuotaApi, ExplainSaysWhatATotalHasUsed) {
 
 TEST(QuotaApi, UnderShadowARefusalIsAllowedAndSaysSo) {
   ApiWorld world({.quotas = {{"m", {.max_rpm = 1}}}, .shadow = true});
-  EXPECT_EQ(world.Ask(Call::kReserve, R"({"model":"m"})").body.find("shadowed"), std::string::npos);
+  EXPECT_FALSE(Has(world.Ask(Call::kReserve, R"({"model":"m"})").body, "shadowed"));
   const HttpResponse second = world.Ask(Call::kReserve, R"({"model":"m"})");
   EXPECT_EQ(second.status, 200);
-  EXPECT_NE(second.body.find(R"({"allowed":true,"code":"rpm_exceeded")"), std::string::npos) << second.body;
-  EXPECT_NE(second.body.find(R"("shadowed":true)"), std::string::npos) << second.body;
+  EXPECT_TRUE(Has(second.body, R"({"allowed":true,"code":"rpm_exceeded")")) << second.body;
+  EXPECT_TRUE(Has(second.body, R"("shadowed":true)")) << second.body;
 }
 
 TEST(QuotaApi, StatusesOfWhatAStoreAnswers) {
@@ -181,10 +182,10 @@ TEST(QuotaApi, StrangersHearOfAStoreInTroubleOnlyThatItIs) {
                                                 {Call::kModel, ""},    {Call::kReset, ""},       {Call::kHealth, ""}};
   for (const auto& [call, body] : calls) {
     const std::string told = Ask(api, call, body, "m").body;
-    EXPECT_NE(told.find("the store of the quotas does not answer"), told.npos) << told;
-    EXPECT_EQ(told.find("connection refused"), told.npos) << told;
+    EXPECT_TRUE(Has(told, "the store of the quotas does not answer")) << told;
+    EXPECT_FALSE(Has(told, "connection refused")) << told;
     const std::string to_operator = Ask(api, call, body, "m", QuotaAudience::kOperator).body;
-    EXPECT_NE(to_operator.find("connection refused"), to_operator.npos) << to_operator;
+    EXPECT_TRUE(Has(to_operator, "connection refused")) << to_operator;
   }
 }
 
@@ -405,7 +406,7 @@ TEST(QuotaApi, ANullNameCountsAsAbsent) {
   EXPECT_EQ(answer.status, 200) << answer.body;
   const HttpResponse empty = world.Ask(QuotaRoute::Call::kDecide, R"({"model":"m","user":""})");
   EXPECT_EQ(empty.status, 400);
-  EXPECT_NE(empty.body.find("where there is none, null or no key"), std::string::npos) << empty.body;
+  EXPECT_TRUE(Has(empty.body, "where there is none, null or no key")) << empty.body;
 }
 
 TEST(QuotaApi, RefusesACallThatCanNeverFitWithoutRetryAfter) {
@@ -413,7 +414,7 @@ TEST(QuotaApi, RefusesACallThatCanNeverFitWithoutRetryAfter) {
   const HttpResponse answer = world.Ask(QuotaRoute::Call::kReserve, R"({"model":"m","tokens":6})");
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(HeaderOf(answer, "Retry-After"), "");
-  EXPECT_NE(answer.body.find("6 tokens at once can never be allowed"), std::string::npos) << answer.body;
+  EXPECT_TRUE(Has(answer.body, "6 tokens at once can never be allowed")) << answer.body;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "relay/limiters/quota/quota_call_reader.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/limiters/quota/openapi_document.h"
 
 namespace weir {
@@ -186,10 +187,9 @@ RC_GTEST_PROP(QuotaCall, TakesWhatItsSchemaTakes, ()) {
 TEST(QuotaJson, SaysWhenACalendarDayEnds) {
   const Limit day{.kind = Limit::Kind::kCalendarDay, .amount = 9, .per = std::chrono::seconds(1771632000)};
   const Decision decision{.allowed = true, .tiers = {{Tier::kTotal, "total:key:sk-1", day, 2, 7}}};
-  EXPECT_NE(WriteDecision(decision, "m", 1)
-                .find(R"([{"tier":"total","key":"total:key:***","unit":"requests","amount":9,"per":"day",)"
-                      R"("ends":"2026-02-21T00:00:00Z","used":2,"remaining":7}])"),
-            std::string::npos);
+  EXPECT_TRUE(Has(WriteDecision(decision, "m", 1),
+                  R"([{"tier":"total","key":"total:key:***","unit":"requests","amount":9,"per":"day",)"
+                  R"("ends":"2026-02-21T00:00:00Z","used":2,"remaining":7}])"));
 }
 
 TEST(QuotaJson, WritesADecisionOnOneLineAndLeavesOutWhatDoesNotApply) {
@@ -227,8 +227,7 @@ TEST(QuotaJson, KeepsAnApiKeyToItself) {
   for (const auto& [key, written] : {std::pair("key:sk-abc123", "key:***"), std::pair("user:key", "user:key"),
                                      std::pair("qos:monkey:key:sk-abc123", "qos:monkey:key:***")}) {
     const Decision decision{.allowed = true, .tiers = {{Tier::kUserModel, key, Limit{}, 0, 0}}};
-    EXPECT_NE(WriteDecision(decision, "m", 0).find(std::string("\"key\":\"") + written + "\""), std::string::npos)
-        << key;
+    EXPECT_TRUE(Has(WriteDecision(decision, "m", 0), std::string("\"key\":\"") + written + "\"")) << key;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
@@ -25,9 +26,6 @@ class QuotaMetricsTest : public testing::Test {
     MetricFamilies families;
     metrics.AppendTo(families, health);
     return prometheus::TextSerializer().Serialize(std::move(families).Take());
-  }
-  static bool HasLine(const std::string& text, const std::string& line) {
-    return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
   }
   std::string Text(const StoreHealth& health = {}) const { return TextOf(metrics_, health); }
   bool Has(const std::string& line, const StoreHealth& health = {}) const { return HasLine(Text(health), line); }

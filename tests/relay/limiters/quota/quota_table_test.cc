@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fixtures/has_text.h"
+
 namespace weir {
 namespace {
 
@@ -45,14 +47,14 @@ TEST(QuotaTableTest, BarsAreFullOnlyWhenNothingIsLeft) {
                                                                               {5000, "████████"}}) {
     const std::string table =
         UsageTable({{.model = "m", .quota = ModelQuota{.max_rpm = 1000}, .usage = {.rpm = used}}}, kNow, true);
-    EXPECT_NE(table.find(" " + bar + " " + std::to_string(used) + "/1000 "), table.npos) << table;
+    EXPECT_TRUE(Has(table, " " + bar + " " + std::to_string(used) + "/1000 ")) << table;
   }
 }
 
 TEST(QuotaTableTest, GivesUpBarsAndThenEndsOfNamesToFit) {
   ModelStats named = Gpt4o();
   named.model = "größe-with-a-name-that-is-long";
-  EXPECT_NE(UsageTable({Gpt4o()}, kNow, true, 100).find("█"), std::string::npos);
+  EXPECT_TRUE(Has(UsageTable({Gpt4o()}, kNow, true, 100), "█"));
   EXPECT_EQ(UsageTable({Gpt4o()}, kNow, true, 80), UsageTable({Gpt4o()}, kNow, false));
   EXPECT_EQ(UsageTable({named}, kNow, true, 80),
             "model             requests/min   tokens/min  requests/day  reserved  day ends in\n"
@@ -77,10 +79,10 @@ TEST(QuotaTableTest, EscapesTerminalCommandsInTextOfAGate) {
                     R"("reservation":"c\u0007","tier":"d\u001b","tokens":1,"usage":{}})",
                     "yes")
           .value_or("");
-  EXPECT_EQ(words.find('\x1b'), words.npos) << words;
-  EXPECT_EQ(words.find('\a'), words.npos) << words;
-  EXPECT_EQ(words.find("\xc2\x9b"), words.npos) << words;
-  EXPECT_NE(words.find("b\\x1b[2J\\u009b2J"), words.npos) << words;
+  EXPECT_FALSE(Has(words, "\x1b")) << words;
+  EXPECT_FALSE(Has(words, "\a")) << words;
+  EXPECT_FALSE(Has(words, "\xc2\x9b")) << words;
+  EXPECT_TRUE(Has(words, "b\\x1b[2J\\u009b2J")) << words;
   EXPECT_EQ(ErrorMessage(R"({"error":{"code":"x","message":"no\u001b[2J größe"}})"), "no\\x1b[2J größe");
 }
 
@@ -92,8 +94,8 @@ TEST(QuotaTableTest, ADayThatIsOverHasNoEnd) {
 
 TEST(QuotaTableTest, NamesCannotWriteOnTheTerminal) {
   const std::string table = UsageTable({{.model = "a\x1b[2Jb\n"}}, kNow, false);
-  EXPECT_EQ(table.find('\x1b'), table.npos);
-  EXPECT_NE(table.find("a\\x1b[2Jb\\x0a"), table.npos) << table;
+  EXPECT_FALSE(Has(table, "\x1b"));
+  EXPECT_TRUE(Has(table, "a\\x1b[2Jb\\x0a")) << table;
 }
 
 TEST(QuotaTableTest, ShowsWhatMayBeUsed) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "relay/limiters/quota/quota_headers.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
@@ -74,17 +75,15 @@ TEST(RateLimitFields, NameTheTiers) {
   EXPECT_EQ(Lines(decision, 50).substr(0, Lines(decision, 50).find(", \"rpd\"")),
             "RateLimit-Policy: \"user_model-requests-3600\";q=100;w=3600, "
             "\"model-tokens-bucket-3600\";q=100;w=3600;qu=\"tokens\";weir-burst=200");
-  EXPECT_NE(Lines(decision, 50)
-                .find("RateLimit: \"user_model-requests-3600\";r=0;t=12, "
-                      "\"model-tokens-bucket-3600\";r=175, "),
-            std::string::npos)
+  EXPECT_TRUE(Has(Lines(decision, 50),
+                  "RateLimit: \"user_model-requests-3600\";r=0;t=12, "
+                  "\"model-tokens-bucket-3600\";r=175, "))
       << Lines(decision, 50);
   decision.allowed = true;
   decision.tiers[0] = Hour(0);
-  EXPECT_NE(Lines(decision, 50)
-                .find("\"user_model-requests-3600\";r=100;t=0, "
-                      "\"model-tokens-bucket-3600\";r=175;t=900, "),
-            std::string::npos)
+  EXPECT_TRUE(Has(Lines(decision, 50),
+                  "\"user_model-requests-3600\";r=100;t=0, "
+                  "\"model-tokens-bucket-3600\";r=175;t=900, "))
       << Lines(decision, 50);
 }
 
@@ -123,13 +122,11 @@ TEST(RateLimitFields, FollowAnthropic) {
 
 TEST(RateLimitFields, ARefusalHasTheDraftsInEveryDialect) {
   for (const RateLimitDialect dialect : {RateLimitDialect::kOpenAi, RateLimitDialect::kAnthropic}) {
-    EXPECT_NE(Lines(Refused(), 900, dialect).find(Lines(Refused(), 900)), std::string::npos);
-    EXPECT_EQ(Lines(Allowed(), 900, dialect).find("RateLimit"), std::string::npos);
+    EXPECT_TRUE(Has(Lines(Refused(), 900, dialect), Lines(Refused(), 900)));
+    EXPECT_FALSE(Has(Lines(Allowed(), 900, dialect), "RateLimit"));
   }
-  EXPECT_NE(Lines(Refused(), 900, RateLimitDialect::kOpenAi).find("x-ratelimit-reset-tokens: 11.001s\n"),
-            std::string::npos);
-  EXPECT_NE(Lines(Refused(), 900, RateLimitDialect::kAnthropic).find("tokens-reset: 2026-02-20T14:32:12Z\n"),
-            std::string::npos);
+  EXPECT_TRUE(Has(Lines(Refused(), 900, RateLimitDialect::kOpenAi), "x-ratelimit-reset-tokens: 11.001s\n"));
+  EXPECT_TRUE(Has(Lines(Refused(), 900, RateLimitDialect::kAnthropic), "tokens-reset: 2026-02-20T14:32:12Z\n"));
 }
 
 TEST(RateLimitFields, WaitsAsOpenAiWritesThem) {

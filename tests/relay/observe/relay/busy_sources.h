@@ -4,15 +4,15 @@
 
 #include <rocksdb/db.h>
 
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
-#include <string>
+#include <vector>
 
 #include "monitors/rocksdb_monitor.h"
 #include "monitors/rocksdb_version.h"
 #include "relay/observe/relay/relay_metrics.h"
 #include "relay/observe/trace/traces.h"
+#include "tests/fixtures/temp_directory.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -20,14 +20,12 @@ namespace weir {
 class BusySources {
  public:
   BusySources() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-metrics-XXXXXX").string();
-    path_ = mkdtemp(name.data());
     rocksdb::Options options;
     options.create_if_missing = true;
     auto prepared = PrepareRocksDb(512ull << 20, &options);
     OpenedRocksDb opened{};
-    if (!prepared.ok() || !rocksdb::DB::Open(options, path_, &opened).ok())
-      throw std::runtime_error("cannot open " + path_);
+    if (!prepared.ok() || !rocksdb::DB::Open(options, directory_.path(), &opened).ok())
+      throw std::runtime_error("cannot open " + directory_.path());
     db_ = OwnerOf(&opened);
     monitor_ =
         std::make_unique<RocksDbMonitor>(db_.get(), std::vector<rocksdb::ColumnFamilyHandle*>{}, prepared.value());
@@ -39,9 +37,6 @@ class BusySources {
   ~BusySources() {
     limiter_.reset();
     monitor_->Detach();
-    monitor_.reset();
-    db_.reset();
-    std::filesystem::remove_all(path_);
   }
 
   MetricSources Sources() const {
@@ -57,14 +52,14 @@ class BusySources {
                 },
             .subscriptions = [] { return uint64_t{5}; },
             .work_waiting = [] { return uint64_t{6}; },
-            .data_dir = path_,
+            .data_dir = directory_.path(),
             .limiter = limiter_.get(),
             .monitor = monitor_.get(),
             .rocksdb = monitor_.get()};
   }
 
  private:
-  std::string path_;
+  const TempDirectory directory_;
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksDbMonitor> monitor_;
   std::unique_ptr<AdaptiveLimiter> limiter_;

@@ -15,6 +15,8 @@
 
 #include "relay/observe/metrics/latency_metric.h"
 #include "relay/observe/relay/relay_counters.h"
+#include "tests/fixtures/has_text.h"
+#include "tests/fixtures/temp_directory.h"
 #include "tests/relay/observe/relay/busy_sources.h"
 
 namespace weir {
@@ -22,10 +24,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-bool HasLine(const std::string& text, const std::string& line) {
-  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
-}
 
 TEST(RelayMetrics, KeepsTheNamesThatDashboardsKnow) {
   RelayMetrics metrics;
@@ -97,7 +95,7 @@ void CheckFormat(const std::string& text) {
     ASSERT_TRUE(types.contains(family) && helped.contains(family)) << line;
     EXPECT_EQ(family.ends_with("_total"), types[family] == "counter") << line;
     EXPECT_FALSE(std::regex_search(family, abbreviated)) << line;
-    EXPECT_EQ(family.find(types[family]), std::string::npos) << "the type is in the name: " << line;
+    EXPECT_FALSE(Has(family, types[family])) << "the type is in the name: " << line;
     const std::string value = match[4];
     EXPECT_FALSE(value == "nan" || value == "NaN" || value.empty()) << line;
   }
@@ -132,7 +130,7 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   }
   for (const char* part : {"weir_throttle_term{controller=\"write\",term=\"i\"}", "weir_throttle_process_variable{",
                            "weir_throttle_signal_level{signal=\"memory\"}", "weir_memory_target_bytes "}) {
-    EXPECT_NE(text.find(part), std::string::npos) << part;
+    EXPECT_TRUE(Has(text, part)) << part;
   }
 }
 
@@ -153,7 +151,7 @@ TEST(RelayMetrics, TellsTheDiskOfTheDataDirectory) {
   EXPECT_NEAR(free_bytes, static_cast<double>(disk.available), 0.1 * static_cast<double>(disk.capacity));
 
   metrics.SetSources({.data_dir = "/nowhere/at/all"});
-  EXPECT_EQ(metrics.Prometheus().find("weir_data_disk"), std::string::npos);
+  EXPECT_FALSE(Has(metrics.Prometheus(), "weir_data_disk"));
 }
 
 class SetClock final : public Clock {
@@ -174,7 +172,7 @@ TEST(RelayMetrics, AskingOftenCostsLittle) {
   metrics.SetSources(sources);
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_connections 1"));
-    EXPECT_NE(metrics.Json().find("\"weir_connections\": 2"), std::string::npos) << metrics.Json();
+    EXPECT_TRUE(Has(metrics.Json(), "\"weir_connections\": 2")) << metrics.Json();
   }
   EXPECT_EQ(asked_server, 2);
   clock.now += std::chrono::seconds(1);
@@ -182,7 +180,7 @@ TEST(RelayMetrics, AskingOftenCostsLittle) {
   EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_connections 3"));
   EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_store_events 3"));
   metrics.SetSources({});
-  EXPECT_EQ(metrics.Prometheus().find("weir_connections"), std::string::npos);
+  EXPECT_FALSE(Has(metrics.Prometheus(), "weir_connections"));
 }
 
 TEST(RelayMetrics, PromtoolFindsNothing) {
@@ -193,12 +191,9 @@ TEST(RelayMetrics, PromtoolFindsNothing) {
   RelayMetrics metrics;
   BusySources sources;
   metrics.SetSources(sources.Sources());
-  std::string directory = testing::TempDir() + "weir-metrics-XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
-  const std::string file = directory + "/metrics.txt";
-  std::ofstream(file) << metrics.Prometheus();
+  const TempDirectory directory;
+  const std::string file = directory.Write("metrics.txt", metrics.Prometheus());
   EXPECT_EQ(std::system((promtool + " check metrics <" + file).c_str()), 0);
-  std::filesystem::remove_all(directory);
 }
 
 TEST(RelayMetrics, JsonHasTheSameFigures) {

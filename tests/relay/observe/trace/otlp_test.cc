@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relay/process/version.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
@@ -57,13 +58,13 @@ TEST(OtlpTest, WritesSpansAsTheSpecificationSays) {
 
 TEST(OtlpTest, TheNumberOfTheProcessIsANumber) {
   const std::string text = WriteOtlp({}, {{"process.pid", "4711"}, {"service.version", "4711"}}, WallTime());
-  EXPECT_NE(text.find(R"({"key":"process.pid","value":{"intValue":"4711"}})"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"({"key":"service.version","value":{"stringValue":"4711"}})"), std::string::npos) << text;
+  EXPECT_TRUE(Has(text, R"({"key":"process.pid","value":{"intValue":"4711"}})")) << text;
+  EXPECT_TRUE(Has(text, R"({"key":"service.version","value":{"stringValue":"4711"}})")) << text;
 }
 
 TEST(OtlpTest, AParentElsewhereIsTold) {
   const SpanData span{.parent = Counting<SpanId>(1), .parent_is_remote = true, .name = "quota decide"};
-  EXPECT_NE(WriteOtlp(std::vector{span}, {}, WallTime()).find(R"("flags":769)"), std::string::npos);
+  EXPECT_TRUE(Has(WriteOtlp(std::vector{span}, {}, WallTime()), R"("flags":769)"));
 }
 
 TEST(OtlpTest, ReadsWhatWasRejected) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
@@ -72,7 +73,7 @@ TEST_F(SpanExporterTest, PostsWhatHasEndedAsJson) {
   EXPECT_EQ(call.headers, (std::vector<std::pair<std::string, std::string>>{{"Content-Type", "application/json"},
                                                                             {"x-tenant", "one"}}));
   EXPECT_EQ(SpansIn(call), 2U);
-  EXPECT_NE(call.body.find(R"("startTimeUnixNano":"1700000000000000000")"), std::string::npos) << call.body;
+  EXPECT_TRUE(Has(call.body, R"("startTimeUnixNano":"1700000000000000000")")) << call.body;
   EXPECT_EQ(exporter_.Stats().sent, 2U);
 }
 

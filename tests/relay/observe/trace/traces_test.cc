@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/silent_port.h"
 #include "tests/fixtures/tls_server.h"
 
@@ -42,9 +43,9 @@ TEST(TracesTest, SpansArriveByTlsWithTheHeaders) {
   const TlsServer::Request request = collector.requests().at(0);
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.target, "/otlp/v1/traces");
-  EXPECT_NE(request.all.find("x-tenant: one"), std::string::npos) << request.all;
-  EXPECT_NE(request.all.find("Content-Type: application/json"), std::string::npos);
-  EXPECT_NE(request.body.find("\"name\":\"EVENT\""), std::string::npos);
+  EXPECT_TRUE(Has(request.all, "x-tenant: one")) << request.all;
+  EXPECT_TRUE(Has(request.all, "Content-Type: application/json"));
+  EXPECT_TRUE(Has(request.body, "\"name\":\"EVENT\""));
   EXPECT_EQ(traces.value()->Stats().waiting, 0U);
 }
 

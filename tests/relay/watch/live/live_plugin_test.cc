@@ -13,35 +13,31 @@
 #include <vector>
 
 #include "relay/admin/admin.h"
-#include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/raw_client.h"
-#include "tests/fixtures/temp_directory.h"
 #include "tests/fixtures/web_client.h"
+#include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
 namespace {
 
 using std::chrono::seconds;
 
-class LivePluginTest : public testing::Test {
+class LivePluginTest : public RelayServerTest {
  protected:
   LivePluginTest() {
-    configuration_.data_dir = directory_.path();
-    configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;
     configuration_.relay.name = "a <b>\"relay\"";
     Open();
   }
+  ~LivePluginTest() override { relay_.reset(); }
+
   void Open() {
     relay_.reset();
-    part_ = std::make_unique<LivePlugin>();
-    auto opened = Relay::Open(configuration_, false, {part_.get()});
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
+    plugin_ = std::make_unique<LivePlugin>();
+    RelayServerTest::Open({plugin_.get()});
   }
-  std::string Token() const { return ReadAdminToken(directory_.path()); }
+  std::string Token() const { return ReadAdminToken(directory_ / "data"); }
 
   std::string Head(const std::string& line, const std::string& more) const {
     return line + " HTTP/1.1\r\nHost: " + Host() + "\r\n" + more + "\r\n";
@@ -69,14 +65,12 @@ class LivePluginTest : public testing::Test {
     const size_t begin = answer.find("weir_live_");
     return begin == answer.npos ? "" : "Cookie: " + answer.substr(begin, answer.find(';', begin) - begin) + "\r\n";
   }
-  static const std::string kPage;
 
-  TempDirectory directory_;
-  RelayConfiguration configuration_;
-  std::unique_ptr<LivePlugin> part_;
-  std::unique_ptr<Relay> relay_;  // ends first
+  const std::string page_ = "Accept: text/html,application/xhtml+xml\r\n";  // a browser asks for one
+
+ private:
+  std::unique_ptr<LivePlugin> plugin_;
 };
-const std::string LivePluginTest::kPage = "Accept: text/html,application/xhtml+xml\r\n";
 
 TEST_F(LivePluginTest, IsForAdministratorsAlone) {
   for (const char* path : {"/live", "/live/state", "/live/events", "/live/session"})
@@ -89,40 +83,40 @@ TEST_F(LivePluginTest, IsForAdministratorsAlone) {
 }
 
 TEST_F(LivePluginTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
-  const RawAnswer form = Ask("GET /live", kPage);
+  const RawAnswer form = Ask("GET /live", page_);
   EXPECT_EQ(form.status, 401);
-  EXPECT_NE(form.body.find("<form"), std::string::npos);
-  EXPECT_EQ(form.body.find("<script"), std::string::npos);
-  EXPECT_NE(form.body.find("a &lt;b&gt;&quot;relay&quot;"), std::string::npos) << "the name is text";
+  EXPECT_TRUE(Has(form.body, "<form"));
+  EXPECT_FALSE(Has(form.body, "<script"));
+  EXPECT_TRUE(Has(form.body, "a &lt;b&gt;&quot;relay&quot;")) << "the name is text";
 
   const std::string cookie = SignIn();
   ASSERT_NE(cookie, "");
-  EXPECT_EQ(cookie.find(Token()), std::string::npos) << "it does not tell the token";
-  const RawAnswer page = Ask("GET /live", kPage + cookie);
+  EXPECT_FALSE(Has(cookie, Token())) << "it does not tell the token";
+  const RawAnswer page = Ask("GET /live", page_ + cookie);
   EXPECT_EQ(page.status, 200);
-  EXPECT_NE(page.body.find("data-table=\"signals\""), std::string::npos) << "the tables are there without a script";
-  EXPECT_NE(page.body.find("http-equiv=\"refresh\""), std::string::npos);
-  EXPECT_EQ(Ask("GET /live?still", kPage + cookie).body.find("http-equiv=\"refresh\""), std::string::npos);
-  EXPECT_NE(page.body.find("name=\"IMPORT_SETPOINT\""), std::string::npos);
-  EXPECT_EQ(page.body.find("<b>"), std::string::npos);
-  EXPECT_EQ(page.body.find('{'), std::string::npos) << "no word was left";
+  EXPECT_TRUE(Has(page.body, "data-table=\"signals\"")) << "the tables are there without a script";
+  EXPECT_TRUE(Has(page.body, "http-equiv=\"refresh\""));
+  EXPECT_FALSE(Has(Ask("GET /live?still", page_ + cookie).body, "http-equiv=\"refresh\""));
+  EXPECT_TRUE(Has(page.body, "name=\"IMPORT_SETPOINT\""));
+  EXPECT_FALSE(Has(page.body, "<b>"));
+  EXPECT_FALSE(Has(page.body, "{")) << "no word was left";
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
   EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
 }
 
 TEST_F(LivePluginTest, ThePageLoadsNothingFromOtherSites) {
-  const RawAnswer page = Ask("GET /live", kPage + SignIn());
+  const RawAnswer page = Ask("GET /live", page_ + SignIn());
   EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
   EXPECT_EQ(page.headers.at("cache-control"), "no-store");
-  EXPECT_EQ(page.body.find("//"), page.body.npos) << "no address of another place";
-  EXPECT_EQ(page.body.find("<script>"), page.body.npos);
-  EXPECT_EQ(page.body.find(" style="), page.body.npos);
+  EXPECT_FALSE(Has(page.body, "//")) << "no address of another place";
+  EXPECT_FALSE(Has(page.body, "<script>"));
+  EXPECT_FALSE(Has(page.body, " style="));
   for (size_t at = page.body.find("\"/live/live."); at != page.body.npos;
        at = page.body.find("\"/live/live.", at + 1)) {
     const std::string path = page.body.substr(at + 1, page.body.find('"', at + 1) - at - 1);
     const RawAnswer file = Ask("GET " + path);
     EXPECT_EQ(file.status, 200) << path << ": anybody may have it";
-    EXPECT_NE(file.headers.at("cache-control").find("immutable"), std::string::npos);
+    EXPECT_TRUE(Has(file.headers.at("cache-control"), "immutable"));
   }
 }
 
@@ -134,22 +128,20 @@ TEST_F(LivePluginTest, TheCookieIsForTheseRoutesAndForNoScript) {
               body);
   const std::string answer = client.ReadToEnd();
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 303")) << answer;
-  EXPECT_NE(answer.find("Location: /live\r\n"), std::string::npos);
+  EXPECT_TRUE(Has(answer, "Location: /live\r\n"));
   const size_t at = answer.find("Set-Cookie: weir_live_" + std::to_string(relay_->port()) + "=");
   const std::string cookie = answer.substr(at, answer.find("\r\n", at) - at);
   for (const char* part : {"; Path=/live;", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Max-Age=604800"})
-    EXPECT_NE((cookie + ";").find(part), std::string::npos) << part << " in " << cookie;
-  EXPECT_NE(answer.find("Set-Cookie: weir_operator_" + std::to_string(relay_->port()) +
-                        "=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"),
-            std::string::npos)
+    EXPECT_TRUE(Has(cookie + ";", part)) << part << " in " << cookie;
+  EXPECT_TRUE(Has(answer, "Set-Cookie: weir_operator_" + std::to_string(relay_->port()) +
+                              "=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"))
       << answer;
 }
 
 TEST_F(LivePluginTest, TheLandingPageLinksToItForOperators) {
-  EXPECT_EQ(Ask("GET /", kPage).body.find("href=\"/live\""), std::string::npos);
-  EXPECT_NE(Ask("GET /", kPage + "Cookie: a=b; weir_operator_" + std::to_string(relay_->port()) + "=1\r\n")
-                .body.find("href=\"/live\""),
-            std::string::npos);
+  EXPECT_FALSE(Has(Ask("GET /", page_).body, "href=\"/live\""));
+  EXPECT_TRUE(Has(Ask("GET /", page_ + "Cookie: a=b; weir_operator_" + std::to_string(relay_->port()) + "=1\r\n").body,
+                  "href=\"/live\""));
 }
 
 TEST_F(LivePluginTest, ATokenThatIsRotatedEndsTheSession) {
@@ -157,7 +149,7 @@ TEST_F(LivePluginTest, ATokenThatIsRotatedEndsTheSession) {
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
   Open();
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
-  EXPECT_EQ(Ask("GET /live", kPage + cookie).status, 401);
+  EXPECT_EQ(Ask("GET /live", page_ + cookie).status, 401);
   EXPECT_EQ(Ask("GET /live/session", SignIn()).status, 204);
 }
 
@@ -171,7 +163,7 @@ TEST_F(LivePluginTest, WrongTokensAreCountedAndTheRightOneNeverWaits) {
   for (int i = 0; i < SignInLimit::kAtOnce; ++i) {
     const RawAnswer answer = Post("/live/session", "token=wrong");
     EXPECT_EQ(answer.status, 401);
-    EXPECT_NE(answer.body.find("wrong token"), std::string::npos);
+    EXPECT_TRUE(Has(answer.body, "wrong token"));
     EXPECT_FALSE(answer.headers.contains("set-cookie"));
   }
   const RawAnswer answer = Post("/live/session", "token=wrong");
@@ -200,7 +192,7 @@ TEST_F(LivePluginTest, RefusesMalformedForms) {
   EXPECT_EQ(Post("/live/settings", "", Bearer()).status, 400);
   const RawAnswer long_form = Post("/live/settings", std::string(5000, 'x'), Bearer());
   EXPECT_EQ(long_form.status, 400);
-  EXPECT_NE(long_form.body.find("more than 4096 bytes"), std::string::npos) << long_form.body;
+  EXPECT_TRUE(Has(long_form.body, "more than 4096 bytes")) << long_form.body;
   EXPECT_EQ(Ask("GET /live/settings", Bearer()).status, 405);
 }
 
@@ -229,13 +221,12 @@ TEST_F(LivePluginTest, AChangeHoldsAndIsMarkedWithItsAuthor) {
        {"\"IMPORT_SETPOINT\":\"0.5\"", "\"changed\":{\"IMPORT_SETPOINT\":\"0.7\",\"IMPORT_WRITE_KP\":\"0.5\"}",
         "\"kind\":\"setting\",\"text\":\"IMPORT_SETPOINT 0.7 → 0.5\",\"who\":\"127.0.0.1, by the token\"",
         "\"text\":\"IMPORT_WRITE_KP 0.5 → 0.9\""})
-    EXPECT_NE(state.find(part), state.npos) << part << " in " << state;
-  EXPECT_NE(Ask("GET /live", kPage + Bearer()).body.find("WEIR_IMPORT_SETPOINT=0.5\n"), std::string::npos)
-      << "says how to keep it";
+    EXPECT_TRUE(Has(state, part)) << part << " in " << state;
+  EXPECT_TRUE(Has(Ask("GET /live", page_ + Bearer()).body, "WEIR_IMPORT_SETPOINT=0.5\n")) << "says how to keep it";
   const std::string metrics = Ask("GET /metrics").body;
-  EXPECT_NE(metrics.find("weir_live_listeners 0"), std::string::npos);
+  EXPECT_TRUE(Has(metrics, "weir_live_listeners 0"));
   Open();
-  EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"changed\":{}"), std::string::npos) << "gone after a restart";
+  EXPECT_TRUE(Has(Ask("GET /live/state", Bearer()).body, "\"changed\":{}")) << "gone after a restart";
 }
 
 TEST_F(LivePluginTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
@@ -246,8 +237,7 @@ TEST_F(LivePluginTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
   EXPECT_EQ(Post("/live/settings", "LOG_LEVEL=error&IMPORT_SETPOINT=0.5", Bearer()).status, 200);
   relay_.reset();  // no thread logs any more
   spdlog::set_default_logger(before);
-  EXPECT_NE(log.str().find("live: IMPORT_SETPOINT 0.7 → 0.5 by 127.0.0.1, known by the token, until the next start"),
-            std::string::npos)
+  EXPECT_TRUE(Has(log.str(), "live: IMPORT_SETPOINT 0.7 → 0.5 by 127.0.0.1, known by the token, until the next start"))
       << log.str();
 }
 
@@ -259,8 +249,8 @@ TEST_F(LivePluginTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
   EXPECT_EQ(changed.body, "IMPORT_WRITE_KP 0.5 → 0.9\n");
   EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.7&was%3AIMPORT_SETPOINT=0.7", Bearer()).body,
             "no setting was changed\n");
-  const std::string page = Ask("GET /live", kPage + Bearer()).body;
-  EXPECT_NE(page.find("name=\"was:IMPORT_SETPOINT\" value=\"0.5\""), page.npos) << "as it is at once";
+  const std::string page = Ask("GET /live", page_ + Bearer()).body;
+  EXPECT_TRUE(Has(page, "name=\"was:IMPORT_SETPOINT\" value=\"0.5\"")) << "as it is at once";
 }
 
 TEST_F(LivePluginTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
@@ -269,8 +259,8 @@ TEST_F(LivePluginTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   EXPECT_EQ(wrong.body,
             "{\"error\":{\"code\":\"invalid_request\",\"message\":"
             "\"WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level); No setting was changed.\"}}\n");
-  EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
-  EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
+  EXPECT_TRUE(Has(Ask("GET /live/state", Bearer()).body, "\"IMPORT_WRITE_KP\":\"0.5\""));
+  EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", page_ + SignIn()).status, 303) << "to a form, the page again";
 }
 
 TEST_F(LivePluginTest, ShowsTheHeaviestClients) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "relay/admin/admin.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -28,8 +29,8 @@ class AttachmentTest : public testing::Test {
 TEST_F(AttachmentTest, WithoutARelayItSaysHowToNameOne) {
   const Result<Attachment> found = Find({});
   ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.status().message().find("no relay runs on"), std::string::npos);
-  EXPECT_NE(found.status().message().find("--url"), std::string::npos);
+  EXPECT_TRUE(Has(found.status().message(), "no relay runs on"));
+  EXPECT_TRUE(Has(found.status().message(), "--url"));
 }
 
 TEST_F(AttachmentTest, ATokenFileIsReadAgainEachTime) {
@@ -37,7 +38,7 @@ TEST_F(AttachmentTest, ATokenFileIsReadAgainEachTime) {
   EXPECT_EQ(Find(options).value().token, "abc");
   Write("ghi");
   EXPECT_EQ(Find(options).value().token, "ghi");
-  EXPECT_NE(Find(options).value().advice.find("token, which is read again"), std::string::npos);
+  EXPECT_TRUE(Has(Find(options).value().advice, "token, which is read again"));
 }
 
 TEST_F(AttachmentTest, DoesNotShowAMalformedToken) {
@@ -45,17 +46,16 @@ TEST_F(AttachmentTest, DoesNotShowAMalformedToken) {
     const Result<Attachment> found = Find({.url = "http://127.0.0.1:3334", .token_file = Write(text)});
     ASSERT_TRUE(found.ok()) << "a relay may ask for none";
     EXPECT_EQ(found.value().token, "") << text;
-    EXPECT_NE(found.value().advice.find("holds no token"), std::string::npos);
+    EXPECT_TRUE(Has(found.value().advice, "holds no token"));
   }
-  EXPECT_NE(
-      Find({.url = "http://127.0.0.1:3334", .token_file = directory_ / "none"}).value().advice.find("No such file"),
-      std::string::npos);
+  EXPECT_TRUE(
+      Has(Find({.url = "http://127.0.0.1:3334", .token_file = directory_ / "none"}).value().advice, "No such file"));
 }
 
 TEST_F(AttachmentTest, ATokenGoesToOthersByHttpsAlone) {
   const AttachOptions options{.url = "http://relay.example", .admin_token = "def"};
   ASSERT_FALSE(Find(options).ok());
-  EXPECT_NE(Find(options).status().message().find("overheard"), std::string::npos);
+  EXPECT_TRUE(Has(Find(options).status().message(), "overheard"));
   EXPECT_EQ(Find({.url = "https://relay.example", .admin_token = "def"}).value().token, "def");
   EXPECT_EQ(Find({.url = "http://localhost:3334", .admin_token = "def"}).value().token, "def");
 }
@@ -65,7 +65,7 @@ TEST_F(AttachmentTest, TheTokenOfADirectoryIsForItsRelayAlone) {
   const Result<Attachment> found = Find({.url = "https://relay.example"});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found.value().token, "");
-  EXPECT_NE(found.value().advice.find("no relay runs on the data directory"), std::string::npos);
+  EXPECT_TRUE(Has(found.value().advice, "no relay runs on the data directory"));
 }
 
 TEST_F(AttachmentTest, OnAPostgresTheSettingsSayWhereItListens) {

@@ -14,6 +14,7 @@
 
 #include "tests/fixtures/certificates.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/silent_port.h"
 #include "tests/relay/watch/top/live_relay.h"
@@ -85,7 +86,7 @@ TEST_F(FollowsARelay, ByTlsWithAGoodCertificateOrOnItsOwnMachine) {
                                                                            std::to_string(configuration_.server.port)});
                            },
                        .times = {.silence = std::chrono::seconds(30)}});
-  EXPECT_NE(by_url.Begin().message().find("its certificate is refused"), std::string::npos) << "nobody vouches for it";
+  EXPECT_TRUE(Has(by_url.Begin().message(), "its certificate is refused")) << "nobody vouches for it";
 }
 
 TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
@@ -99,14 +100,14 @@ TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
                          .times = {.silence = std::chrono::seconds(30)}});
   const Status status = follower.Begin();
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.message().find(" answers 401. "), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find("The token is that of " + directory_ / "token"), std::string::npos);
+  EXPECT_TRUE(Has(status.message(), " answers 401. ")) << status.message();
+  EXPECT_TRUE(Has(status.message(), "The token is that of " + directory_ / "token"));
 }
 
 TEST(FeedFollower, SaysThatTheConnectionWasRefused) {
   const SilentPort silent;
   FeedFollower follower(At("http://127.0.0.1:" + std::to_string(silent.port()), {.silence = std::chrono::seconds(30)}));
-  EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
+  EXPECT_TRUE(Has(follower.Begin().message(), "Connection refused"));
 }
 
 TEST(FeedFollower, RefusesAServerThatIsNoRelay) {
@@ -131,7 +132,7 @@ TEST(FeedFollower, RefusesAServerThatIsNoRelay) {
     ScriptedServer server([&](const std::string&, const ScriptedServer::Send& send) { send(one.answer); });
     FeedFollower follower(At(server.url(), {.silence = std::chrono::seconds(30)}));
     const Status status = follower.Begin();
-    EXPECT_NE(status.message().find(one.words), std::string::npos) << status.message();
+    EXPECT_TRUE(Has(status.message(), one.words)) << status.message();
   }
 }
 
@@ -143,7 +144,7 @@ TEST(FeedFollower, WithoutADescriptorItSaysSo) {
   setrlimit(RLIMIT_NOFILE, &none);
   const Status status = FeedFollower(At(url, {.silence = std::chrono::seconds(30)})).Begin();
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_NE(status.message().find("Too many open files"), std::string::npos) << status.message();
+  EXPECT_TRUE(Has(status.message(), "Too many open files")) << status.message();
 }
 
 // Expects a follower to give up a stream that goes on as `goes_on` makes it.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/watch/top/told_state.h"
 
 namespace weir {
@@ -65,7 +66,7 @@ TEST(FeedState, RefusesTextThatIsNoState) {
     EXPECT_FALSE(ReadFeedState(text).ok()) << text;
   ToldState told;
   told.format = 2;
-  EXPECT_NE(ReadFeedState(told.Json()).status().message().find("format 2"), std::string::npos);
+  EXPECT_TRUE(Has(ReadFeedState(told.Json()).status().message(), "format 2"));
 }
 
 TEST(FeedState, HistoryGoesOnPastARestart) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/watch/top/live_relay.h"
 #include "tests/relay/watch/top/pty_child.h"
 #include "tests/relay/watch/top/scripted_server.h"
@@ -22,7 +23,7 @@ const std::string kLeft = "\x1b[?25h\x1b[?1049l";
 class TopCommandTest : public LiveRelayTest {
  protected:
   TopCommandTest() : LiveRelayTest("Quiet \x1b[2JHarbour") { UseUtf8(); }
-  std::vector<std::string> Here() const { return {"--data-dir", directory_.path()}; }
+  std::vector<std::string> Here() const { return {"--data-dir", directory_ / "data"}; }
   // Expects a screen of this size whose every line fits.
   static void ExpectFits(const PtyChild& top, size_t columns, size_t lines) {
     const std::vector<std::string> screen = top.Screen();
@@ -43,8 +44,8 @@ TEST_F(TopCommandTest, DrawsOnATerminalFollowsItsSizeAndLeavesItAsItWas) {
   ASSERT_TRUE(HasScreens(top, 2));
   EXPECT_TRUE(top.IsRaw());
   ExpectFits(top, 80, 24);
-  EXPECT_NE(top.Screen()[0].find("Quiet ?[2JHarbour"), std::string::npos) << "a name is text";
-  EXPECT_NE(top.written().find("\x1b[?1049h"), std::string::npos);
+  EXPECT_TRUE(Has(top.Screen()[0], "Quiet ?[2JHarbour")) << "a name is text";
+  EXPECT_TRUE(Has(top.written(), "\x1b[?1049h"));
 
   top.Forget();
   top.Resize(60, 15);
@@ -121,8 +122,7 @@ TEST_F(TopCommandTest, WithoutColoursMoodsAreStillThere) {
   PtyChild top(Here(), 80, 24, {{"NO_COLOR", "1"}});
   ASSERT_TRUE(HasScreens(top, 1));
   ASSERT_TRUE(top.ReadUntilHas("CALM"));
-  for (const char* colour : {"\x1b[0;3", "\x1b[0;4", "\x1b[0;9"})
-    EXPECT_EQ(top.written().find(colour), std::string::npos);
+  for (const char* colour : {"\x1b[0;3", "\x1b[0;4", "\x1b[0;9"}) EXPECT_FALSE(Has(top.written(), colour));
 }
 
 TEST_F(TopCommandTest, WithoutUtf8EveryByteIsAscii) {
@@ -136,7 +136,7 @@ TEST_F(TopCommandTest, ADumbTerminalGetsLines) {
   ASSERT_TRUE(top.ReadUntilHas(" calm write "));
   top.Signal(SIGTERM);
   EXPECT_EQ(top.Wait(), 0);
-  EXPECT_EQ(top.written().find('\x1b'), std::string::npos);
+  EXPECT_FALSE(Has(top.written(), "\x1b"));
 }
 
 TEST_F(TopCommandTest, APipeGetsALineASecond) {
@@ -147,7 +147,7 @@ TEST_F(TopCommandTest, APipeGetsALineASecond) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(ran.out.substr(0, 2), "20");
-  EXPECT_NE(ran.out.find("Z calm write 0."), std::string::npos) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "Z calm write 0.")) << ran.out;
 }
 
 TEST_F(TopCommandTest, ASignalThatWasIgnoredBeforeStaysIgnored) {
@@ -168,8 +168,8 @@ TEST_F(TopCommandTest, OncePrintsOneViewAndEnds) {
   arguments.insert(arguments.end(), {"--once", "--view", "engine"});
   const Ran ran = WeirChild("weir top", arguments, {{"LC_ALL", "C.UTF-8"}}).Wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.out.find("Controllers"), std::string::npos) << ran.out;
-  EXPECT_EQ(ran.out.find('\x1b'), std::string::npos);
+  EXPECT_TRUE(Has(ran.out, "Controllers")) << ran.out;
+  EXPECT_FALSE(Has(ran.out, "\x1b"));
 }
 
 TEST_F(TopCommandTest, ARefusalAtFirstEndsItWithTheReason) {
@@ -177,13 +177,13 @@ TEST_F(TopCommandTest, ARefusalAtFirstEndsItWithTheReason) {
   const std::string url = "http://127.0.0.1:" + std::to_string(configuration_.server.port);
   const Ran refused = WeirChild("weir top", {"--url", url, "--token-file", directory_ / "token"}).Wait();
   EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.err.find("weir top: " + url + " answers 401"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("admin.token"), std::string::npos);
-  const Ran known = WeirChild("weir top", {"--url", url, "--once"}, {{"WEIR_DATA_DIR", directory_.path()}}).Wait();
+  EXPECT_TRUE(Has(refused.err, "weir top: " + url + " answers 401")) << refused.err;
+  EXPECT_TRUE(Has(refused.err, "admin.token"));
+  const Ran known = WeirChild("weir top", {"--url", url, "--once"}, {{"WEIR_DATA_DIR", directory_ / "data"}}).Wait();
   EXPECT_EQ(known.code, 0) << "the token of the data directory is for its relay: " << known.err;
   const Ran nobody = WeirChild("weir top", {"--data-dir", directory_ / "none"}).Wait();
   EXPECT_EQ(nobody.code, 1);
-  EXPECT_NE(nobody.err.find("no relay runs on"), std::string::npos);
+  EXPECT_TRUE(Has(nobody.err, "no relay runs on"));
 }
 
 TEST_F(TopCommandTest, EscapesTextOfAServerInErrorsToo) {
@@ -192,8 +192,8 @@ TEST_F(TopCommandTest, EscapesTextOfAServerInErrorsToo) {
   });
   const Ran ran = WeirChild("weir top", {"--url", server.url()}, {{"LC_ALL", "C.UTF-8"}}).Wait();
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.err.find("answers 503"), std::string::npos) << ran.err;
-  for (const char* sequence : {"\x1b", "\u009b", "\u202e"}) EXPECT_EQ(ran.err.find(sequence), std::string::npos);
+  EXPECT_TRUE(Has(ran.err, "answers 503")) << ran.err;
+  for (const char* sequence : {"\x1b", "\u009b", "\u202e"}) EXPECT_FALSE(Has(ran.err, sequence));
 }
 
 TEST_F(TopCommandTest, WrongFlagsAreTwo) {
