@@ -57,6 +57,9 @@ struct KeyedClient : HttpReply::Receiver {
     return text.substr(at, text.find_first_of(is_text ? "\"" : ",}", at) - at);
   }
 
+  // Returns the status and the code of an error: "429 window_full".
+  std::string Refusal() const { return std::to_string(status()) + " " + Member("code"); }
+
   std::optional<HttpResponse> response;
   std::optional<HttpLeft> gone;
   HttpReply::LeftHandler on_left;

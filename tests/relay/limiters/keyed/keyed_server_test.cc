@@ -52,49 +52,6 @@ TEST_F(KeyedServerTest, GrantsWithoutAConfiguration) {
   EXPECT_TRUE(Has(Ask("GET", "/").body, "/rate/"));
 }
 
-TEST_F(KeyedServerTest, RequestsThatNoHandlerTakesGetErrorsOfTheApisForm) {
-  Open();
-  for (const auto& [method, path, status] :
-       {std::tuple("GET", "/rate/", 404), std::tuple("GET", "/rate/a/b/c", 404), std::tuple("PUT", "/rate/a", 405),
-        std::tuple("GET", "/rate/a/b", 405), std::tuple("POST", "/debug", 405),
-        std::tuple("DELETE", "/debug/a", 405)}) {
-    const RawAnswer answer = Ask(method, path);
-    EXPECT_EQ(answer.status, status) << path;
-    EXPECT_TRUE(Has(answer.body, R"({"error":{"code":")")) << answer.body;
-  }
-}
-
-TEST_F(KeyedServerTest, PagesOfOtherSitesSpendNothing) {
-  Open();
-  for (const char* field : {"Origin: https://example.org\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"}) {
-    for (const char* method : {"GET", "POST", "HEAD"}) {
-      EXPECT_EQ(Ask(method, "/rate/a", "", field).status, 403) << method << field;
-    }
-    EXPECT_EQ(Ask("DELETE", "/rate/a/0000000000000000", "", field).status, 403) << field;
-    EXPECT_EQ(Ask("GET", "/debug", "", field).status, 200) << field;
-  }
-  EXPECT_EQ(Ask("GET", "/debug/a").status, 404);
-  EXPECT_EQ(Ask("GET", "/rate/a", "", "Origin: http://127.0.0.1\r\nSec-Fetch-Site: same-origin\r\n").status, 200);
-}
-
-TEST_F(KeyedServerTest, ServesOnlyClientsThatTheSettingAllows) {
-  configuration_.admin.admin_token = "secret";
-  configuration_.limiters.keyed.api = ServedKeyedApi::kAdmins;
-  OpenWith(kOneAnHour);
-  for (const char* path : {"/rate/a", "/debug", "/debug/a"}) {
-    const RawAnswer refused = Ask("GET", path);
-    EXPECT_EQ(refused.status, 401) << path;
-    EXPECT_EQ(refused.headers.at("content-type"), "application/json");
-  }
-  EXPECT_EQ(Ask("GET", "/rate/a", "", "Authorization: Bearer secret\r\n").status, 200);
-  EXPECT_EQ(Ask("GET", "/debug/a", "", "Authorization: Bearer secret\r\n").status, 200);
-  server_.reset();
-  configuration_.limiters.keyed.api = ServedKeyedApi::kOff;
-  Open();
-  EXPECT_EQ(Ask("GET", "/rate/a").status, 404);
-  EXPECT_FALSE(Has(Ask("GET", "/metrics").body, "weir_keyed"));
-}
-
 TEST_F(KeyedServerTest, ReadsItsSectionAgainWhenTheFileChanges) {
   OpenWith("keyed:\n  keys:\n    a: {max_requests: 1, window_millis: 3600000}\n");
   EXPECT_EQ(Ask("GET", "/rate/a").status, 200);
@@ -124,11 +81,6 @@ TEST_F(KeyedServerTest, AnOperatorsHangUpReadsTheFileAgain) {
   EXPECT_TRUE(EventuallyInMetrics(R"(weir_keyed_config_reads_total{result="good"} 1)"));
   EXPECT_TRUE(
       Eventually([&] { return Ask("GET", "/rate/a").headers.at("ratelimit-policy") == R"("requests";q=7;w=1)"; }));
-}
-
-TEST_F(KeyedServerTest, AWrongConfigurationDoesNotOpen) {
-  configuration_.limiters.quota.config_file = directory_.Write("weir.yaml", "keyed:\n  key: {}\n");
-  EXPECT_TRUE(Has(OpenError(), "weir.yaml:2:")) << OpenError();
 }
 
 TEST_F(KeyedServerTest, GrantsAWaiterWhenAnotherClientGivesBack) {

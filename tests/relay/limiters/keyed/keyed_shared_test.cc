@@ -71,8 +71,7 @@ TEST_F(KeyedSharedApiTest, SaysThatTheStoreIsAwayAndWhatIsLeased) {
       Has(see(routes[4], Ask("GET", "/debug/a")), R"("lease":{"left":0,"batch":1,"on_its_way":true,"alone":false})"));
   windows_->answers = false;
   Answer({});
-  EXPECT_EQ(client->status(), 503);
-  EXPECT_EQ(client->Member("code"), "store_away");
+  EXPECT_EQ(client->Refusal(), "503 store_away");
   EXPECT_EQ(client->Header("Retry-After"), "1");
   see(routes[0], client);
   EXPECT_TRUE(Has(see(routes[3], Ask("GET", "/debug")),

@@ -127,32 +127,5 @@ TEST_F(QueuedServerTest, AnswersWaitingClientsAtShutdown) {
   }
 }
 
-TEST_F(QueuedServerTest, RefusesPagesOfOtherSites) {
-  OpenWith(kFast);
-  EXPECT_EQ(Ask("GET", "/api", "", "Origin: https://example.org\r\n").status, 403);
-  EXPECT_EQ(Ask("GET", "/api", "", "Sec-Fetch-Site: cross-site\r\n").status, 403);
-  EXPECT_EQ(Ask("GET", "/api", "", "Origin: http://127.0.0.1\r\n").status, 200);
-}
-
-TEST_F(QueuedServerTest, ServesOnlyClientsThatTheSettingAllows) {
-  configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
-  configuration_.admin.admin_token = "a secret";
-  configuration_.limiters.queued.api = ServedQueuedApi::kAdmins;
-  OpenWith(kFast);
-  EXPECT_EQ(Ask("GET", "/api").status, 401);
-  EXPECT_EQ(Ask("GET", "/debug/endpoints").status, 401);
-  EXPECT_EQ(Ask("GET", "/api", "", "Authorization: Bearer a secret\r\n").status, 200);
-  EXPECT_EQ(Ask("GET", "/other").status, 404);
-  server_.reset();
-  configuration_.limiters.queued.api = ServedQueuedApi::kOff;
-  Open();
-  EXPECT_EQ(Ask("GET", "/api").status, 404);
-}
-
-TEST_F(QueuedServerTest, RefusesAFileThatIsWrong) {
-  Write("endpoints:\n  - {path: /rate/x, rate: 1}\n");
-  EXPECT_TRUE(Has(OpenError(), "/rate is the program's own")) << OpenError();
-}
-
 }  // namespace
 }  // namespace weir

@@ -96,6 +96,12 @@ inline HttpResponse Ask(QuotaApi& api, QuotaRoute::Call call, std::string_view b
   return answers.size() == 1 ? answers[0] : HttpResponse{.status = 0, .body = "answered not just once"};
 }
 
+// Returns true if the answer has JSON in it.
+inline bool IsJson(const HttpResponse& response) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  return parser.parse(response.body).get(root) == simdjson::SUCCESS;
+}
 inline std::string HeaderOf(const HttpResponse& response, std::string_view name) {
   for (const auto& [key, value] : response.headers)
     if (key == name) return value;
@@ -129,6 +135,10 @@ struct ApiWorld {
 
   HttpResponse Ask(QuotaRoute::Call call, std::string_view body, std::string_view model = "") {
     return weir::Ask(api, call, body, model);
+  }
+  // Returns a figure of what is known of a model, such as "/usage/rpm".
+  int64_t Figure(std::string_view model, const char* pointer) {
+    return Whole(Ask(QuotaRoute::Call::kModel, "", model), pointer);
   }
 
   ManualWallClock clock{kAfternoon};

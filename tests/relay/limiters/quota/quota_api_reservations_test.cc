@@ -14,13 +14,17 @@ using namespace std::chrono_literals;
 
 constexpr const char* kAsk = R"({"model":"gpt-4o","tokens":900})";
 
+std::string BodyFor(const std::string& reservation, const std::string& more = "") {
+  return R"({"reservation":")" + reservation + R"(")" + more + "}";
+}
+
 TEST(QuotaApi, ReservesAndCommitsWhatItCost) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
   const HttpResponse reserved = world.Ask(Call::kReserve, kAsk);
   ASSERT_EQ(reserved.status, 200) << reserved.body;
   EXPECT_EQ(Whole(reserved, "/usage/open_reservations"), 1);
   const std::string id = Text(reserved, "/reservation");
-  const std::string commit = R"({"reservation":")" + id + R"(","prompt_tokens":610,"output_tokens":120})";
+  const std::string commit = BodyFor(id, R"(,"prompt_tokens":610,"output_tokens":120)");
   const HttpResponse settled = world.Ask(Call::kCommit, commit);
   EXPECT_EQ(settled.status, 200);
   EXPECT_EQ(settled.body, R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":730})"
@@ -28,10 +32,10 @@ TEST(QuotaApi, ReservesAndCommitsWhatItCost) {
   const HttpResponse again = world.Ask(Call::kCommit, commit);
   EXPECT_EQ(again.status, 200);
   EXPECT_EQ(again.body, settled.body);
-  const HttpResponse refund = world.Ask(Call::kRefund, R"({"reservation":")" + id + R"("})");
+  const HttpResponse refund = world.Ask(Call::kRefund, BodyFor(id));
   EXPECT_EQ(refund.status, 409);
   EXPECT_EQ(Text(refund, "/error/code"), "already_settled");
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 730);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/tpm"), 730);
 }
 
 TEST(QuotaApi, ALateCommitIsCountedAndSaysSo) {
@@ -39,25 +43,25 @@ TEST(QuotaApi, ALateCommitIsCountedAndSaysSo) {
   const std::string reserve = R"({"model":"gpt-4o","tokens":900,"ttl_seconds":1})";
   const std::string id = Text(world.Ask(Call::kReserve, reserve), "/reservation");
   world.clock.Advance(std::chrono::seconds(1));
-  const HttpResponse extended = world.Ask(Call::kExtend, R"({"reservation":")" + id + R"("})");
+  const HttpResponse extended = world.Ask(Call::kExtend, BodyFor(id));
   EXPECT_EQ(extended.status, 409);
   EXPECT_EQ(Text(extended, "/error/code"), "reservation_expired");
-  const HttpResponse late = world.Ask(Call::kCommit, R"({"reservation":")" + id + R"(","tokens":730})");
+  const HttpResponse late = world.Ask(Call::kCommit, BodyFor(id, R"(,"tokens":730)"));
   EXPECT_EQ(late.status, 200);
   EXPECT_EQ(late.body, R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":730,"late":true})"
                        "\n");
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 730);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/tpm"), 730);
 }
 
 TEST(QuotaApi, AReservationIsExtended) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
   const std::string id = Text(world.Ask(Call::kReserve, kAsk), "/reservation");
-  const HttpResponse extended = world.Ask(Call::kExtend, R"({"reservation":")" + id + R"(","ttl_seconds":3600})");
+  const HttpResponse extended = world.Ask(Call::kExtend, BodyFor(id, R"(,"ttl_seconds":3600)"));
   EXPECT_EQ(extended.status, 200);
   EXPECT_EQ(extended.body, R"({"extended":true,"model":"gpt-4o","reserved_tokens":900,"ttl_seconds":3600})"
                            "\n");
   world.clock.Advance(std::chrono::minutes(59));
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/open_reservations"), 1);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/open_reservations"), 1);
 }
 
 TEST(QuotaApi, AStreamCommitsWhatItHasUsedSoFar) {
@@ -68,18 +72,18 @@ TEST(QuotaApi, AStreamCommitsWhatItHasUsedSoFar) {
       world.Ask(Call::kReserve, R"({"model":"gpt-4o","prompt_tokens":300,"output_tokens":600})");
   EXPECT_EQ(Whole(reserved, "/tokens"), 900);
   EXPECT_TRUE(Has(reserved.body, R"("cost":0.00675,)")) << reserved.body;
-  const std::string id = R"({"reservation":")" + Text(reserved, "/reservation");
-  const HttpResponse so_far =
-      world.Ask(Call::kCommit, id + R"(","prompt_tokens":300,"output_tokens":100,"partial":true,"ttl_seconds":3600})");
+  const std::string id = Text(reserved, "/reservation");
+  const HttpResponse so_far = world.Ask(
+      Call::kCommit, BodyFor(id, R"(,"prompt_tokens":300,"output_tokens":100,"partial":true,"ttl_seconds":3600)"));
   EXPECT_EQ(so_far.status, 200);
   EXPECT_EQ(so_far.body,
             R"({"settled":false,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":400,"cost":0.00175,)"
             R"("ttl_seconds":3600})"
             "\n");
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/open_reservations"), 1);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/open_reservations"), 1);
   world.clock.Advance(1h);
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpd"), 1) << "the call was made";
-  const HttpResponse wrong = world.Ask(Call::kCommit, id + R"(","tokens":5,"ttl_seconds":60})");
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/rpd"), 1) << "the call was made";
+  const HttpResponse wrong = world.Ask(Call::kCommit, BodyFor(id, R"(,"tokens":5,"ttl_seconds":60)"));
   EXPECT_EQ(Text(wrong, "/error/message"),
             "ttl_seconds: found in a commit that ends the reservation, expected it with partial: true");
 }
@@ -95,7 +99,7 @@ TEST(QuotaApi, ARequestThatIsSentAgainCountsOnce) {
   const HttpResponse other = world.Ask(Call::kReserve, R"({"model":"gpt-4o","tokens":1,"idempotency_key":"k"})");
   EXPECT_EQ(other.status, 422);
   EXPECT_EQ(Text(other, "/code"), "key_reused");
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 900);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/tpm"), 900);
 }
 
 TEST(QuotaApi, TheHeaderIsAKeyTooAndTheBodyComesFirst) {
@@ -109,15 +113,15 @@ TEST(QuotaApi, TheHeaderIsAKeyTooAndTheBodyComesFirst) {
     return response;
   };
   for (int i = 0; i < 2; ++i) EXPECT_EQ(take("").status, 200);
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpm"), 1);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/rpm"), 1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(take(R"(,"idempotency_key":"from the body")").status, 200);
-  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpm"), 2);
+  EXPECT_EQ(world.Figure("gpt-4o", "/usage/rpm"), 2);
 }
 
 TEST(QuotaApi, ARefundGivesTheRequestBackToo) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
   const std::string id = Text(world.Ask(Call::kReserve, kAsk), "/reservation");
-  const HttpResponse settled = world.Ask(Call::kRefund, R"({"reservation":")" + id + R"("})");
+  const HttpResponse settled = world.Ask(Call::kRefund, BodyFor(id));
   EXPECT_EQ(settled.status, 200) << settled.body;
   EXPECT_EQ(Whole(settled, "/actual_tokens"), 0);
   const HttpResponse stats = world.Ask(Call::kModel, "", "gpt-4o");

@@ -48,47 +48,42 @@ TEST(QuotaCall, TheCostIsTheTokensOrPromptAndOutputTogether) {
   EXPECT_EQ((QuotaCallBody{.prompt_tokens = kMostAmount, .output_tokens = kMostAmount}).use().tokens, kMostAmount);
 }
 
-TEST(QuotaCall, SaysWhatIsWrong) {
-  struct {
+TEST(QuotaCall, SaysWhereItIsNoJsonObject) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "the body must be a JSON object, not the end of the text"},
+      {"  \n", "the body must be a JSON object, not the end of the text"},
+      {"[]", "the body must be a JSON object, not an array"},
+      {"\"x\"", "the body must be a JSON object, not \"x\""},
+      {"{\"model\"", "JSON must have : at byte 8, not the end of the text"},
+      {"{\"model\":\"m\"", "JSON must have , or } at byte 12, not the end of the text"},
+      {"{\"model\":\"m\",}", "the name of a field must be a string, not }"},
+      {"{\"model\":\"m\"} {", "the body must end behind its object, not go on with an object"},
+      {"{\"model\":\"m", "model: the string has no closing quote"},
+      {"{\"model\":\"\\x\"}", "model: the string has an escape that JSON does not know, a backslash before \"x\""},
+      {"{\"model\":\"\\u0000\"}", "model: the string has the character \\u0000, which is not allowed"},
+      {"{\"model\":nul}", "model: JSON must have a value at byte 9, not nul"},
+      {R"({"model":"m","tokens":05})", "tokens: JSON must have a value at byte 22, not 05"},
+      {R"({"model":"m","tokens":[)", "tokens: JSON must have a value at byte 23, not the end of the text"},
+      {R"({"model":"m","tokens":-})", "tokens: JSON must have a value at byte 22, not -"},
+      {"{\"model\":\"\xff\"}", "the body must be UTF-8"},
+  };
+  for (const auto& [text, error] : cases)
+    EXPECT_EQ(ErrorOf(Call::kDecide, text), std::string("invalid_request | ") + error) << text;
+}
+
+TEST(QuotaCall, SaysWhichValueIsWrong) {
+  const struct {
     Call call;
     const char* text;
     const char* error;
-  } const cases[] = {
-      {Call::kDecide, "", "the body must be a JSON object, not the end of the text"},
-      {Call::kDecide, "  \n", "the body must be a JSON object, not the end of the text"},
-      {Call::kDecide, "[]", "the body must be a JSON object, not an array"},
-      {Call::kDecide, "\"x\"", "the body must be a JSON object, not \"x\""},
+  } cases[] = {
       {Call::kDecide, "{}", "model: missing, expected the model's name"},
-      {Call::kDecide, "{\"model\"", "JSON must have : at byte 8, not the end of the text"},
-      {Call::kDecide, "{\"model\":\"m\"", "JSON must have , or } at byte 12, not the end of the text"},
-      {Call::kDecide, "{\"model\":\"m\",}", "the name of a field must be a string, not }"},
-      {Call::kDecide, "{\"model\":\"m\"} {", "the body must end behind its object, not go on with an object"},
-      {Call::kDecide, "{\"model\":\"m", "model: the string has no closing quote"},
-      {Call::kDecide, "{\"model\":\"\\x\"}",
-       "model: the string has an escape that JSON does not know, a backslash before \"x\""},
-      {Call::kDecide, "{\"model\":\"\\u0000\"}", "model: the string has the character \\u0000, which is not allowed"},
-      {Call::kDecide, "{\"model\":\"\"}", "model: found \"\", expected a string that is not empty"},
-      {Call::kDecide, "{\"model\":7}", "model: found 7, expected a string that is not empty"},
-      {Call::kDecide, "{\"model\":null}", "model: found null, expected a string that is not empty"},
-      {Call::kDecide, "{\"model\":{\"a\":1}}", "model: found an object, expected a string that is not empty"},
-      {Call::kDecide, "{\"model\":nul}", "model: JSON must have a value at byte 9, not nul"},
+      {Call::kDecide, R"({"model":""})", "model: found \"\", expected a string that is not empty"},
+      {Call::kDecide, R"({"model":7})", "model: found 7, expected a string that is not empty"},
+      {Call::kDecide, R"({"model":null})", "model: found null, expected a string that is not empty"},
+      {Call::kDecide, R"({"model":{"a":1}})", "model: found an object, expected a string that is not empty"},
       {Call::kDecide, R"({"model":"m","model":"m"})", "model: found twice, expected once"},
       {Call::kDecide, R"({"model":"m","mod\u0065l":"m"})", "model: found twice, expected once"},
-      {Call::kDecide, R"({"model":"m","tokens":1.5})",
-       "tokens: found 1.5, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":1e30})",
-       "tokens: found 1e30, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":1000000000000001})",
-       "tokens: found 1000000000000001, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":9223372036854775808})",
-       "tokens: found 9223372036854775808, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":99999999999999999999999})",
-       "tokens: found 99999999999999999999999, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":"5"})",
-       "tokens: found \"5\", expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, R"({"model":"m","tokens":05})", "tokens: JSON must have a value at byte 22, not 05"},
-      {Call::kDecide, R"({"model":"m","tokens":[)",
-       "tokens: JSON must have a value at byte 23, not the end of the text"},
       {Call::kDecide, R"({"model":"m","charge":1})", "charge: found 1, expected true or false"},
       {Call::kDecide, R"({"model":"m","charge":"true"})", "charge: found \"true\", expected true or false"},
       {Call::kDecide, R"({"model":"m","tokns":1})", "tokns: there is no such key here; did you mean tokens?"},
@@ -109,19 +104,20 @@ TEST(QuotaCall, SaysWhatIsWrong) {
       {Call::kSetQuota, R"({"max_rpd":1,"max_rpm":1})",
        "max_tpm: missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit"},
       {Call::kSetQuota, R"({"max_rpm":-1})", "max_rpm: found -1, expected a whole number within 0..1000000000000000"},
-      {Call::kDecide, "{\"model\":\"\xff\"}", "the body must be UTF-8"},
   };
   for (const auto& [call, text, error] : cases)
     EXPECT_EQ(ErrorOf(call, text), std::string("invalid_request | ") + error) << text;
 }
 
-TEST(QuotaCall, NegativeTokensHaveACodeOfTheirOwn) {
+TEST(QuotaCall, TokensAreAWholeNumberAndNegativeOnesHaveACode) {
   const std::string range = ", expected a whole number within 0..1000000000000000";
+  for (const std::string found :
+       {"1.5", "1e30", "1000000000000001", "9223372036854775808", "99999999999999999999999", "\"5\""})
+    EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":)" + found + "}"),
+              "invalid_request | tokens: found " + found + range);
   EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":-5})"), "invalid_tokens | tokens: found -5" + range);
   EXPECT_EQ(ErrorOf(Call::kRecord, R"({"model":"m","output_tokens":-9223372036854775809})"),
             "invalid_tokens | output_tokens: found -9223372036854775809" + range);
-  EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":-})"),
-            "invalid_request | tokens: JSON must have a value at byte 22, not -");
 }
 
 TEST(QuotaCall, RefusesLongOrDeepBodiesAtOnce) {
@@ -224,8 +220,9 @@ TEST(QuotaJson, WritesADecisionOnOneLineAndLeavesOutWhatDoesNotApply) {
 }
 
 TEST(QuotaJson, KeepsAnApiKeyToItself) {
-  for (const auto& [key, written] : {std::pair("key:sk-abc123", "key:***"), std::pair("user:key", "user:key"),
-                                     std::pair("qos:monkey:key:sk-abc123", "qos:monkey:key:***")}) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"key:sk-abc123", "key:***"}, {"user:key", "user:key"}, {"qos:monkey:key:sk-abc123", "qos:monkey:key:***"}};
+  for (const auto& [key, written] : cases) {
     const Decision decision{.allowed = true, .tiers = {{Tier::kUserModel, key, Limit{}, 0, 0}}};
     EXPECT_TRUE(Has(WriteDecision(decision, "m", 0), std::string("\"key\":\"") + written + "\"")) << key;
   }
