@@ -140,6 +140,11 @@ struct Seat {
 
 inline std::string IdOf(const std::string& event_json) { return std::string(FindId(event_json)); }
 inline std::string Publish(const std::string& event_json) { return "[\"EVENT\"," + event_json + "]"; }
+inline std::vector<std::string> Publish(const std::vector<std::string>& events) {
+  std::vector<std::string> messages;
+  for (const std::string& event : events) messages.push_back(Publish(event));
+  return messages;
+}
 inline std::string OkFor(const std::string& event_json, const std::string& text = "") {
   return "[\"OK\",\"" + IdOf(event_json) + "\",true,\"" + text + "\"]";
 }
@@ -238,6 +243,27 @@ class ClientTest : public testing::Test {
     const auto heard = Hear(seat);
     return heard.empty() ? "" : heard[0];
   }
+  // Says this for a client that does not read, and runs until its answer waits.
+  void SayWithoutReading(Seat& seat, const std::string& request = R"(["REQ","s",{"kinds":[1]}])") {
+    seat->takes = false;
+    seat.Say(request);
+    RunUntil([&] { return !seat->waiting.empty(); });
+  }
+  // Takes all output, also of a client that does not read, until this many messages that begin so have come.
+  void TakeUntil(Seat& seat, std::string_view begin = "[\"EOSE\"", size_t times = 1) {
+    while (seat->Count(begin) < times) {
+      seat->TakeAll();
+      RunUntilIdle();
+    }
+  }
+  // Lets time pass at the write gate until this many messages were sent to the client.
+  void PumpUntilSaid(Seat& seat, size_t messages) {
+    RunUntil([&] {
+      clock_.Advance(std::chrono::milliseconds(1));
+      limiter_->Pump();
+      return seat->said.size() == messages;
+    });
+  }
   // Runs until the I/O thread, the workers and the commit thread have nothing left to do.
   void RunUntilIdle() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -300,6 +326,9 @@ class ClientTest : public testing::Test {
       sample->write_burst_bytes = 2000;
       return Status();
     });
+    SampleForTwoSeconds();
+  }
+  void SampleForTwoSeconds() {
     for (int i = 0; i < 20; ++i) {
       clock_.Advance(std::chrono::milliseconds(100));
       EXPECT_TRUE(monitor_.SampleOnce().ok());

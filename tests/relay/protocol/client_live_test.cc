@@ -44,17 +44,12 @@ TEST_F(ClientLiveTest, LiveEventsWaitForTheStoredOnesAndThenCome) {
   Store(Notes(100, std::string(10'000, 'x')));
   Seat& reader = Connect();
   Seat& writer = Connect();
-  reader->takes = false;
-  reader.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !reader->waiting.empty(); });
+  SayWithoutReading(reader);
   const std::string note = Note("meanwhile");
   EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note));
   RunUntilIdle();
   EXPECT_EQ(reader->Count(R"(["EVENT","s",)" + note), 0U);
-  while (reader->Count("[\"EOSE\"") == 0) {
-    reader->TakeAll();
-    RunUntilIdle();
-  }
+  TakeUntil(reader);
   EXPECT_EQ(reader->last(), R"(["EVENT","s",)" + note + "]");
 }
 
@@ -63,19 +58,14 @@ TEST_F(ClientLiveTest, ANewVersionThatComesWhileTheAnswerIsSentIsSaidBeforeEose)
   Store(Notes(100, std::string(10'000, 'x')));
   Seat& reader = Connect();
   Seat& writer = Connect();
-  reader->takes = false;
-  reader.Say(R"(["REQ","s",{"kinds":[0,1,30023]},{"kinds":[10002],"limit":0}])");
-  RunUntil([&] { return !reader->waiting.empty(); });
+  SayWithoutReading(reader, R"(["REQ","s",{"kinds":[0,1,30023]},{"kinds":[10002],"limit":0}])");
   const std::string note = Note("meanwhile");
   const std::string profile = signer_.SignedEvent(kNow, 0, "[]", "{}");
   const std::string article = signer_.SignedEvent(kNow, 30023, R"([["d","a"]])", "");
   const std::string live_alone = signer_.SignedEvent(kNow, 10002, "[]", "");
   for (const std::string& event : {note, live_alone, profile, article}) Ask(writer, Publish(event));
   RunUntilIdle();
-  while (reader->Count("[\"EOSE\"") == 0) {
-    reader->TakeAll();
-    RunUntilIdle();
-  }
+  TakeUntil(reader);
   ASSERT_EQ(reader->said.size(), 105U);
   const auto came = [](const std::string& event) { return R"(["EVENT","s",)" + event + "]"; };
   EXPECT_EQ((std::vector<std::string>(reader->said.begin() + 100, reader->said.end())),
@@ -87,9 +77,7 @@ TEST_F(ClientLiveTest, EoseComesBehindAsManyNewVersionsAsATurnSays) {
   constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
   Store(Notes(100, std::string(10'000, 'x')));
   Seat& reader = Connect();
-  reader->takes = false;
-  reader.Say(R"(["REQ","s",{"kinds":[0,1]}])");
-  RunUntil([&] { return !reader->waiting.empty(); });
+  SayWithoutReading(reader, R"(["REQ","s",{"kinds":[0,1]}])");
   const Event profile = EventParser().Parse(signer_.SignedEvent(kNow, 0, "[]", "{}")).value();
   const auto batch = std::make_shared<LiveBatch>(*budget_);
   for (size_t i = 0; i < kOfATurn; ++i) batch->events.push_back({profile, {.number = 1000 + i}, clock_.Now()});
@@ -107,9 +95,7 @@ TEST_F(ClientLiveTest, HeldEventsAreSentInTurnsBeforeNewerOnes) {
   constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
   Store(Notes(100, std::string(10'000, 'x')));
   Seat& reader = Connect();
-  reader->takes = false;
-  reader.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !reader->waiting.empty(); });
+  SayWithoutReading(reader);
   EventParser parser;
   const std::vector<std::string> notes = Notes(kHeld + 1);
   const auto deliver = [&](size_t from, size_t to) {
@@ -139,9 +125,7 @@ TEST_F(ClientLiveTest, ASubscriptionThatWouldHoldTooMuchIsClosed) {
   Store(Notes(100, std::string(10'000, 'x')));
   Seat& reader = Connect();
   Seat& writer = Connect();
-  reader->takes = false;
-  reader.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !reader->waiting.empty(); });
+  SayWithoutReading(reader);
   for (const std::string& note : Notes(40, std::string(10'000, 'y'))) Ask(writer, Publish(note));
   EXPECT_TRUE(reader->last().starts_with(R"(["CLOSED","s","error: too many new events)")) << reader->last();
   EXPECT_EQ(delivery_->subscriptions(), 0U);
@@ -156,9 +140,7 @@ TEST_F(ClientLiveTest, HeldLiveEventsCountForEachOwnerAndOnceAsMemory) {
   std::vector<Seat*> readers;
   for (int i = 0; i < 2; ++i) {
     Seat& reader = *readers.emplace_back(&Connect());
-    reader->takes = false;
-    reader.Say(R"(["REQ","s",{"kinds":[1]}])");
-    RunUntil([&] { return !reader->waiting.empty(); });
+    SayWithoutReading(reader);
   }
   const uint64_t before = ledger_->bytes();
   const int64_t own_before = own_bytes_;

@@ -120,9 +120,7 @@ TEST_F(ClientRequestTest, RequestsCountFromTheMessageOnUntilTheyAreGone) {
   Store(Notes(400, std::string(10'000, 'x')));
   const std::string value(50'000, 'y');
   Seat& client = Connect();
-  client->takes = false;
-  client.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !client->waiting.empty(); });
+  SayWithoutReading(client);
   const uint64_t before = ledger_->bytes();
   client.Say("[\"REQ\",\"t\",{\"#t\":[\"" + value + "\"]}]");
   EXPECT_GE(ledger_->bytes(), before + 2 * value.size()) << "it is queued, and will be live while its query runs";
@@ -154,9 +152,7 @@ TEST_F(ClientRequestTest, AClientThatDoesNotReadIsSentNoMoreThanItMayKeepWaiting
   const std::vector<std::string> notes = Notes(400, std::string(10'000, 'x'));
   Store(notes);
   Seat& client = Connect();
-  client->takes = false;
-  client.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !client->waiting.empty(); });
+  SayWithoutReading(client);
   RunUntilIdle();
   EXPECT_LT(client->pending, 600U << 10);
   EXPECT_EQ(client->waiting.size(), 1U);
@@ -164,10 +160,7 @@ TEST_F(ClientRequestTest, AClientThatDoesNotReadIsSentNoMoreThanItMayKeepWaiting
   client.Say(R"(["REQ","t",{"kinds":[1],"limit":1}])");
   RunUntilIdle();
   EXPECT_EQ(client->Count(R"(["EVENT","t")"), 0U);
-  while (client->Count("[\"EOSE\"") < 2) {
-    client->TakeAll();
-    RunUntilIdle();
-  }
+  TakeUntil(client, "[\"EOSE\"", 2);
   EXPECT_EQ(client->Count(R"(["EVENT","s")"), notes.size());
   EXPECT_EQ(client->Count(R"(["EVENT","t")"), 1U);
 }
@@ -175,9 +168,7 @@ TEST_F(ClientRequestTest, AClientThatDoesNotReadIsSentNoMoreThanItMayKeepWaiting
 TEST_F(ClientRequestTest, AScanEndsWithItsSubscriptionAndWithItsClient) {
   Store(Notes(400, std::string(10'000, 'x')));
   Seat& client = Connect();
-  client->takes = false;
-  client.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !client->waiting.empty(); });
+  SayWithoutReading(client);
   EXPECT_EQ(store_.queries_open(), 1U);
   client.Say(R"(["CLOSE","s"])");
   RunUntil([&] { return store_.queries_open() == 0; });
@@ -187,9 +178,7 @@ TEST_F(ClientRequestTest, AScanEndsWithItsSubscriptionAndWithItsClient) {
   EXPECT_EQ(client->said.size(), said);
 
   Seat& leaver = Connect();
-  leaver->takes = false;
-  leaver.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !leaver->waiting.empty(); });
+  SayWithoutReading(leaver);
   End(leaver);
   RunUntil([&] { return store_.queries_open() == 0 && delivery_->subscriptions() == 0; });
 }
@@ -197,9 +186,7 @@ TEST_F(ClientRequestTest, AScanEndsWithItsSubscriptionAndWithItsClient) {
 TEST_F(ClientRequestTest, AScanThatWaitsForItsClientIsSuspended) {
   Store(Notes(400, std::string(10'000, 'x')));
   Seat& client = Connect();
-  client->takes = false;
-  client.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !client->waiting.empty(); });
+  SayWithoutReading(client);
   EXPECT_EQ(store_.suspensions(), 1U);
   // It has no turn meanwhile: others of its address go on.
   for (size_t i = 0; i < ScanTurns::kMostAtOnce; ++i) {
@@ -207,10 +194,7 @@ TEST_F(ClientRequestTest, AScanThatWaitsForItsClientIsSuspended) {
     other.Say(R"(["REQ","t",{"kinds":[1]}])");
     RunUntil([&] { return other->Count("[\"EOSE\"") == 1; });
   }
-  while (client->Count("[\"EOSE\"") == 0) {
-    client->TakeAll();
-    RunUntilIdle();
-  }
+  TakeUntil(client);
   EXPECT_EQ(client->Count(R"(["EVENT","s")"), 400U);
 }
 
@@ -276,9 +260,7 @@ TEST_F(ClientRequestTest, ManyLongCountsOfAnAddressAreEachAnswered) {
 TEST_F(ClientRequestTest, GivingUpClosesEachRequestWithTheReason) {
   Store(Notes(400, std::string(10'000, 'x')));
   Seat& client = Connect();
-  client->takes = false;
-  client.Say(R"(["REQ","s",{"kinds":[1]}])");
-  RunUntil([&] { return !client->waiting.empty(); });
+  SayWithoutReading(client);
   client.Say(R"(["REQ","queued",{"kinds":[1]}])");
   client.client->OnGiveUp("memory is short");
   EXPECT_EQ(client->Count(R"(["CLOSED","s","rate-limited: memory is short"])"), 1U);
@@ -306,15 +288,9 @@ TEST_F(ClientRequestTest, AScanThatWaitsForASlotIsServedWhenItComes) {
     sample->Add({.name = "memory", .level = 0.95, .acts_on_writes = false, .acts_on_reads = true});
     return Status();
   });
-  for (int i = 0; i < 20; ++i) {
-    clock_.Advance(std::chrono::milliseconds(100));
-    ASSERT_TRUE(monitor_.SampleOnce().ok());
-    limiter_->Tick();
-  }
+  SampleForTwoSeconds();
   Seat& slow = Connect();
-  slow->takes = false;
-  slow.Say(R"(["REQ","slow",{"kinds":[1]}])");
-  RunUntil([&] { return !slow->waiting.empty(); });
+  SayWithoutReading(slow, R"(["REQ","slow",{"kinds":[1]}])");
   // It does not keep the slot while its client does not read, and waits for one when that goes on.
   std::optional<Admission> holder = limiter_->Admit(Operation::kRead, Cost{1 << 30}, Party{.id = 99});
   ASSERT_TRUE(holder->admitted());

@@ -87,14 +87,8 @@ TEST_F(ClientTraceTest, AWaitAtTheWriteGateIsAsLongAsItWasAndNamesWhatLimits) {
   BuildTraced();
   Engine(3.0);
   Seat& writer = Connect();
-  std::vector<std::string> messages;
-  for (const std::string& note : Notes(100)) messages.push_back(Publish(note));
-  writer.Say(messages);
-  RunUntil([&] {
-    clock_.Advance(std::chrono::milliseconds(1));
-    limiter_->Pump();
-    return writer->said.size() == messages.size();
-  });
+  writer.Say(Publish(Notes(100)));
+  PumpUntilSaid(writer, 100);
   size_t waited = 0;
   size_t refused = 0;
   for (const SpanData& span : Spans()) {
@@ -158,9 +152,7 @@ TEST_F(ClientTraceTest, ARequestThatItsClientClosesEndsThere) {
   BuildTraced(LimiterSettings{.read_max_scans = 1});
   Store(Notes(400, std::string(10'000, 'x')));
   Seat& slow = Connect();
-  slow->takes = false;
-  slow.Say(R"(["REQ","slow",{"kinds":[1]}])");
-  RunUntil([&] { return !slow->waiting.empty(); });
+  SayWithoutReading(slow, R"(["REQ","slow",{"kinds":[1]}])");
   slow.Say(R"(["CLOSE","slow"])");
   const std::vector<SpanData> spans = Spans();
   EXPECT_EQ(Get(*Find(spans, "REQ"), "weir.outcome"), "closed");
