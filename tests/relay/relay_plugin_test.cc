@@ -91,7 +91,7 @@ TEST_F(RelayPluginTest, IsThereFromTheFirstConnectionToTheLast) {
   EXPECT_EQ(plugin_.log(), "routes, start, stop") << "once";
 }
 
-TEST_F(RelayPluginTest, TheLastOneStopsFirstForItMayAskTheOthers) {
+TEST_F(RelayPluginTest, TheLastPluginStopsFirst) {
   FakePlugin asks;
   auto opened = Relay::Open(configuration_, false, {&plugin_, &asks});
   ASSERT_TRUE(opened.ok()) << opened.status().message();
@@ -115,7 +115,7 @@ TEST_F(RelayPluginTest, IsStoppedWhereTheRelayCouldNotOpen) {
   EXPECT_EQ(second.log(), "routes, stop");
 }
 
-TEST_F(RelayPluginTest, OneThatCannotStartKeepsTheRelayFromOpening) {
+TEST_F(RelayPluginTest, APluginThatCannotStartKeepsTheRelayFromOpening) {
   plugin_.start = Status::Error("no room");
   const auto opened = Relay::Open(configuration_, false, {&plugin_});
   ASSERT_FALSE(opened.ok());

@@ -59,7 +59,7 @@ TEST_F(TakeOverTest, TheHolderIsAskedAndGoes) {
   EXPECT_TRUE(LockFile::Take(directory_).ok());
 }
 
-TEST_F(TakeOverTest, OneThatStaysIsNamed) {
+TEST_F(TakeOverTest, AHolderThatStaysIsNamed) {
   const pid_t child = Holder(true);
   const Status status = AskHolderToGo(directory_, milliseconds(100));
   EXPECT_EQ(status.message(), directory_ + " is still in use by process " + std::to_string(child) +

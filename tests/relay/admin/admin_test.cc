@@ -45,7 +45,7 @@ TEST_F(AdminTest, RefusesEveryTokenIfNoneIsSet) {
     EXPECT_EQ(Status(FromElsewhere(authorization)), 403) << authorization;
 }
 
-TEST_F(AdminTest, BeingHereIsNotEnough) {
+TEST_F(AdminTest, ARequestFromThisMachineIsNotEnough) {
   EXPECT_EQ(Status(FromHere()), 401);
   HttpRequest proven = FromHere();
   proven.headers.emplace_back("authorization", Proof());

@@ -26,7 +26,7 @@ class AdminTokenTest : public testing::Test {
   const std::string path_ = AdminTokenPath(directory_);
 };
 
-TEST_F(AdminTokenTest, IsForItsOwnerAloneAndAnewEachTime) {
+TEST_F(AdminTokenTest, IsNewEachTimeAndForItsOwnerAlone) {
   const mode_t before = umask(0);
   Write("an old one that all may read");
   fs::permissions(path_, fs::perms(0666));
@@ -97,7 +97,7 @@ TEST_F(AdminTokenTest, IsForTheRelayThatHasTheDirectoryAlone) {
     EXPECT_TRUE(Has(error(url), "is at http://127.0.0.1:3334, not at")) << url;
 }
 
-TEST_F(AdminTokenTest, ThatItCannotBeWrittenIsSaid) {
+TEST_F(AdminTokenTest, SaysThatItCannotBeWritten) {
   const std::string nowhere = directory_ + "/nowhere";
   const Result<std::string> token = MakeAdminToken(nowhere);
   ASSERT_FALSE(token.ok());

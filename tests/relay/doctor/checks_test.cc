@@ -263,12 +263,12 @@ std::vector<Case> AllCases() {
   return all;
 }
 
-TEST(DoctorChecks, SayNothingOfWhatIsWell) {
+TEST(DoctorChecks, AreSilentAboutAHealthyRelay) {
   EXPECT_EQ(Printed(Examine(HealthyFacts())), "");
   EXPECT_EQ(Printed(Examine(HealthyFactsOnPostgres())), "");
 }
 
-TEST(DoctorChecks, SayNothingOfWhatIsNotKnown) {
+TEST(DoctorChecks, AreSilentAboutUnknownFacts) {
   EXPECT_EQ(Printed(Examine(Facts())), "");
   Facts gate;
   gate.has_relay = false;
@@ -298,7 +298,7 @@ TEST(DoctorChecks, EachHasACase) {
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "a name twice";
 }
 
-TEST(DoctorChecks, AreSilentJustBefore) {
+TEST(DoctorChecks, AreSilentJustBelowTheirLimits) {
   const std::vector<std::function<void(Facts&)>> cases = {
       [](Facts& f) { Disk(f).free_bytes = 10'240 * kMebi; },
       [](Facts& f) { Disk(f).free_files = 1000; },

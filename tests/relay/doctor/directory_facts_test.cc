@@ -31,7 +31,7 @@ TEST(DoctorDirectory, IsMeasuredAndLeftAsItWas) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(DoctorDirectory, ThatIsYetToBeMadeIsNotMade) {
+TEST(DoctorDirectory, ADirectoryYetToBeMadeIsNotMade) {
   const TempDirectory directory;
   std::vector<std::string> unseen;
   const DirectoryFacts facts = LookAtDirectory(directory / "a/b/data", "the events", true, &unseen);
@@ -42,7 +42,7 @@ TEST(DoctorDirectory, ThatIsYetToBeMadeIsNotMade) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(DoctorDirectory, InWhichOneMayNotWriteIsNotMeasuredAndThatIsSaid) {
+TEST(DoctorDirectory, SaysThatItCannotMeasureAReadOnlyDirectory) {
   const TempDirectory directory;
   const std::string said = AsNobody(directory.path(), [&] {
     if (chmod(directory.path().c_str(), 0500) != 0) return std::string("cannot be closed");
@@ -55,7 +55,7 @@ TEST(DoctorDirectory, InWhichOneMayNotWriteIsNotMeasuredAndThatIsSaid) {
                       ": Permission denied; run this as the user of the relay, or as root");
 }
 
-TEST(DoctorDirectory, ThatIsAFileIsToldOf) {
+TEST(DoctorDirectory, ReportsAFileInItsPlace) {
   const TempDirectory directory;
   std::ofstream(directory / "data") << "x";
   std::vector<std::string> unseen;

@@ -47,7 +47,7 @@ class DoctorPostgresTest : public testing::Test {
 
 using List = std::vector<std::string>;
 
-TEST_F(DoctorPostgresTest, IsKnownAndLeftAlone) {
+TEST_F(DoctorPostgresTest, AServerIsKnownAndLeftAlone) {
   const PostgresFacts facts = Look(Url(*server));
   EXPECT_TRUE(facts.reached.ok()) << facts.reached.message();
   EXPECT_TRUE(facts_.unseen.empty()) << facts_.unseen.front();
@@ -67,7 +67,7 @@ TEST_F(DoctorPostgresTest, IsKnownAndLeftAlone) {
   EXPECT_EQ(server->Ask("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'weir%'"), "0");
 }
 
-TEST_F(DoctorPostgresTest, ThatDoesNotAnswerIsToldOfWithoutThePassword) {
+TEST_F(DoctorPostgresTest, ReportsASilentServerWithoutThePassword) {
   const PostgresFacts facts = Look("postgres://weir:secret@127.0.0.1:1/postgres");
   EXPECT_EQ(Found(), List{"postgres-unreachable"});
   EXPECT_EQ(facts.name, "postgres://weir:***@127.0.0.1:1/postgres");
@@ -83,7 +83,7 @@ TEST_F(DoctorPostgresTest, ARoleWithoutRightsIsToldWhatItLacks) {
   EXPECT_EQ(Found(), (List{"postgres-tables", "postgres-connections", "postgres-rights"}));
 }
 
-TEST_F(DoctorPostgresTest, TablesThatAreAnothersAreToldOf) {
+TEST_F(DoctorPostgresTest, ReportsTablesOfAnotherVersion) {
   server->Ask("CREATE DATABASE strange");
   const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server->port()) + "/strange";
   ASSERT_TRUE(PostgresStore::Open({.conninfo = url, .settings = {.origin = "here"}}).ok());

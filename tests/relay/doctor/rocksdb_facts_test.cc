@@ -65,7 +65,7 @@ class DoctorRocksDb : public testing::Test {
   std::vector<std::string> unseen_;
 };
 
-TEST_F(DoctorRocksDb, ThatIsNotThereIsNoProblem) {
+TEST_F(DoctorRocksDb, AMissingDatabaseIsNoProblem) {
   const RocksDbFacts facts = Look();
   EXPECT_FALSE(facts.exists);
   EXPECT_FALSE(facts.holder);
@@ -73,7 +73,7 @@ TEST_F(DoctorRocksDb, ThatIsNotThereIsNoProblem) {
   EXPECT_TRUE(unseen_.empty());
 }
 
-TEST_F(DoctorRocksDb, ThatIsWholeIsRecognisedAndLeftAsItIs) {
+TEST_F(DoctorRocksDb, AWholeDatabaseIsRecognisedAndLeftAsItIs) {
   Open();
   const auto before = State();
   const RocksDbFacts facts = Look();
@@ -86,7 +86,7 @@ TEST_F(DoctorRocksDb, ThatIsWholeIsRecognisedAndLeftAsItIs) {
   EXPECT_EQ(State(), before);
 }
 
-TEST_F(DoctorRocksDb, ThatAProcessHoldsIsLeftToIt) {
+TEST_F(DoctorRocksDb, ADatabaseInUseIsLeftToItsProcess) {
   const auto store = Open();
   const RocksDbFacts facts = Look();
   ASSERT_TRUE(facts.holder);
@@ -95,7 +95,7 @@ TEST_F(DoctorRocksDb, ThatAProcessHoldsIsLeftToIt) {
   EXPECT_TRUE(NamesFor(facts).empty());
 }
 
-TEST_F(DoctorRocksDb, ThatIsDamagedIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsDamage) {
   Open();
   std::fstream manifest(Manifest(), std::ios::in | std::ios::out | std::ios::binary);
   manifest.seekp(20);
@@ -104,7 +104,7 @@ TEST_F(DoctorRocksDb, ThatIsDamagedIsToldOf) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"database-wrong"});
 }
 
-TEST_F(DoctorRocksDb, ThatLacksAFileIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsAMissingFile) {
   {
     const auto store = Open();
     const std::vector<Event> events = {EventParser().Parse(Signer(1).SignedEvent(1, 1, "[]", "a note")).value()};
@@ -124,7 +124,7 @@ TEST_F(DoctorRocksDb, ThatLacksAFileIsToldOf) {
   }
 }
 
-TEST_F(DoctorRocksDb, ThatIsOfANewerWeirIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsADatabaseOfANewerWeir) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->db()->Put({}, rocksdb::Slice(kFormatKey.data(), kFormatKey.size()), "999").ok());
@@ -133,7 +133,7 @@ TEST_F(DoctorRocksDb, ThatIsOfANewerWeirIsToldOf) {
   EXPECT_TRUE(Has(facts.recognised.message(), "newer weir (format 999)")) << facts.recognised.message();
 }
 
-TEST_F(DoctorRocksDb, ThatIsOfAnotherProgramIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsADatabaseOfAnotherProgram) {
   rocksdb::Options options;
   options.create_if_missing = true;
   OpenedRocksDb opened{};
@@ -163,7 +163,7 @@ TEST_F(DoctorRocksDb, FilesOfTheFutureSayThatTheClockWentBack) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"clock-went-back"});
 }
 
-TEST_F(DoctorRocksDb, ThatHasALinkToItselfIsToldOf) {
+TEST_F(DoctorRocksDb, ReportsALinkToItself) {
   Open();
   fs::remove(path_ + "/CURRENT");
   fs::create_symlink("CURRENT", path_ + "/CURRENT");

@@ -115,7 +115,7 @@ TEST(GateCommand, ReportsWrongArgumentsSettingsAndFiles) {
   EXPECT_EQ(TextOf(directory / "notes.txt"), "not a database, and long enough to be looked at as one");
 }
 
-TEST(GateCommand, WarnsOfSettingsThatThereAreNot) {
+TEST(GateCommand, WarnsOfUnknownSettings) {
   GateChild child({"--port", "0"}, {{"WEIR_QUOTA_STOER", "memory"},
                                     {"WEIR_RELAY_NAME", "a relay's"},
                                     {"WEIR_GATE", "http://127.0.0.1:3335"},

@@ -30,7 +30,7 @@ class Http2AttackTest : public Http2Test {
   static std::string Ping() { return Http2Frame(NGHTTP2_PING, 0, 0, std::string(8, 'p')); }
 };
 
-TEST_F(Http2AttackTest, RapidReset) {
+TEST_F(Http2AttackTest, EndsARapidReset) {
   Start();
   std::string attack;
   for (uint32_t n = 0; n < 20'000; ++n)
@@ -50,7 +50,7 @@ TEST_F(Http2AttackTest, EndsAFloodOfResetsOfWaitingRequests) {
   ExpectCalm(attack);
 }
 
-TEST_F(Http2AttackTest, StreamsThatTheServerIsMadeToReset) {
+TEST_F(Http2AttackTest, EndsAFloodOfResetsByTheServer) {
   Start();
   std::string attack;
   const std::string block("\x82\x86\x41\x01x\x04\x06/later", 13);
@@ -71,7 +71,7 @@ TEST_F(Http2AttackTest, EndsFloodsOfFramesThatAskForNothing) {
   ExpectCalm(open + Many(Http2Frame(NGHTTP2_DATA, 0, 1)));
 }
 
-TEST_F(Http2AttackTest, AHeaderInEndlessPieces) {
+TEST_F(Http2AttackTest, EndsAHeaderInEndlessPieces) {
   Start();
   RawHttp2 raw = Raw();
   const std::string attack =
@@ -83,7 +83,7 @@ TEST_F(Http2AttackTest, AHeaderInEndlessPieces) {
 }
 
 // One field of 4 KB in the table, and one byte for each time that it is used.
-TEST_F(Http2AttackTest, AHeaderThatUnpacksToMuch) {
+TEST_F(Http2AttackTest, RefusesAHeaderThatUnpacksToMuch) {
   Start();
   std::string block = kGetBlock;
   const std::string value(3900, 'v');
@@ -96,7 +96,7 @@ TEST_F(Http2AttackTest, AHeaderThatUnpacksToMuch) {
   ExpectService();
 }
 
-TEST_F(Http2AttackTest, MoreStreamsThanThereMayBe) {
+TEST_F(Http2AttackTest, RefusesMoreStreamsThanAllowed) {
   Start();
   RawHttp2 raw = Raw();
   const std::string block("\x82\x86\x41\x01x\x04\x06/later", 13);

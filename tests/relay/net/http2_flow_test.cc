@@ -37,7 +37,7 @@ TEST_F(Http2Test, AClientThatOpensNoWindowIsLetGo) {
   EXPECT_TRUE(Eventually([&] { return server_->Stats().pending_bytes == 0; }));
 }
 
-TEST_F(Http2Test, RequestsWaitWhileTooMuchOfTheirAnswersDoes) {
+TEST_F(Http2Test, RequestsWaitWhileTooManyAnswersWait) {
   std::atomic<int> asked{0};
   router_.Add("GET", "/counted", [&](const HttpRequest&) {
     ++asked;

@@ -174,7 +174,7 @@ TEST_F(Http2StreamTest, AHandlerThatWritesTooMuchLosesTheStreamAlone) {
   Sync(peer);
 }
 
-TEST_F(Http2StreamTest, OneThatIsNeverTakenIsResetInTime) {
+TEST_F(Http2StreamTest, AStreamThatIsNeverTakenIsResetInTime) {
   settings_.ping_interval = kShort;
   BeginAtOnce();
   Start();
@@ -192,7 +192,7 @@ TEST_F(Http2StreamTest, AStreamWhoseBodyStopsEndsInTime) {
   ExpectEnd("answered 408");
 }
 
-TEST_F(Http2StreamTest, OneThatSaysNothingForLongIsAskedForLife) {
+TEST_F(Http2StreamTest, ASilentStreamIsAskedForLife) {
   settings_.ping_interval = kShort;
   BeginAtOnce();
   Start();

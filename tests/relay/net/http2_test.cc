@@ -233,7 +233,7 @@ TEST_F(UpgradeTest, AHeadHasNoBody) {
   EXPECT_EQ(data->stream, 3U);
 }
 
-TEST_F(UpgradeTest, AnUploadIsTakenWholeBefore) {
+TEST_F(UpgradeTest, AnUploadIsTakenWholeBeforeTheUpgrade) {
   Start();
   RawClient client = Connect();
   const std::string request =
@@ -249,7 +249,7 @@ TEST_F(UpgradeTest, AnUploadIsTakenWholeBefore) {
   }
 }
 
-TEST_F(UpgradeTest, OneThatCannotBeIsPassedOver) {
+TEST_F(UpgradeTest, IgnoresAnUpgradeThatCannotBe) {
   router_.AddStream("GET", "/down", [](const HttpRequest&, HttpExchange&) { return HttpResponse{.body = "refused"}; });
   Start();
   const std::string upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";

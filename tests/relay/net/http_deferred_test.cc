@@ -66,7 +66,7 @@ TEST_F(DeferredTest, AnAnswerMayComeLaterFromAnyThreadAndTheConnectionGoesOn) {
   EXPECT_TRUE(client.Handshake()) << "a WebSocket after it";
 }
 
-TEST_F(DeferredTest, RequestsSentAheadWaitForIt) {
+TEST_F(DeferredTest, RequestsSentAheadWaitForTheAnswer) {
   Start();
   RawClient client = ConnectAndSend(Get("/") + Get("/later?a") + Get("/later?b") + Post("last"));
   EXPECT_EQ(client.Answer().body, "landing") << "what was answered goes out meanwhile";
@@ -158,7 +158,7 @@ TEST_F(DeferredTest, AHandlerThatThrowsHasNoReply) {
   EXPECT_EQ(client.Answer().body, "good");
 }
 
-TEST_F(DeferredTest, ItMayTakeLongerThanAHandshake) {
+TEST_F(DeferredTest, AnAnswerMayTakeLongerThanAHandshake) {
   settings_.handshake_timeout = seconds(1);
   Start();
   RawClient client = ConnectAndSend(Get("/later"));
@@ -234,7 +234,7 @@ TEST_F(DeferredTest, AReplyAfterTheServerDoesNothing) {
   EXPECT_TRUE(client.AtEnd());
 }
 
-TEST_F(DeferredTest, AShutdownWaitsForIt) {
+TEST_F(DeferredTest, AShutdownWaitsForTheAnswer) {
   Start();
   RawClient client = ConnectAndSend(Get("/later") + Get("/"));
   ASSERT_TRUE(record_.Await("asked"));

@@ -84,11 +84,10 @@ TEST_F(HttpErrorTest, IsOfOneFormOverHttp2) {
   ExpectError(peer.Fetch("GET", "/", "", {{"x-long", std::string(17'000, 'x')}}), 431, "headers_too_long");
 }
 
-TEST_F(HttpErrorTest, TellsWhatWasSaidOfItInOneLineAndKeepsItsFields) {
+TEST_F(HttpErrorTest, TellsAPlainErrorInOneLineAndKeepsItsFields) {
   Start();
   RawClient client = ConnectAndSend("GET /plain HTTP/1.1\r\nHost: x\r\n\r\nGET /later HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(client.Answer().body,
-            "{\"error\":{\"code\":\"conflict\",\"message\":\"it cannot be: not now\"}}\n");
+  EXPECT_EQ(client.Answer().body, "{\"error\":{\"code\":\"conflict\",\"message\":\"it cannot be: not now\"}}\n");
   EXPECT_EQ(client.Answer().headers["retry-after"], "5");
 }
 

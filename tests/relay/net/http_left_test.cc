@@ -53,13 +53,13 @@ class LeftTest : public ServerTest {
   std::vector<HttpReply> replies_;
 };
 
-TEST_F(LeftTest, AClientThatClosesItsConnection) {
+TEST_F(LeftTest, TellsWhenAClientClosesItsConnection) {
   Start();
   { const RawClient client = Waiting("a"); }
   EXPECT_TRUE(record_.Await("told a client"));
 }
 
-TEST_F(LeftTest, ABrokenConnectionIsTold) {
+TEST_F(LeftTest, TellsWhenTheConnectionBreaks) {
   Start();
   RawClient client = Waiting("a");
   client.Reset();
@@ -75,7 +75,7 @@ TEST_F(LeftTest, AClientThatHalfClosesIsGoneAndIsToldSo) {
   EXPECT_EQ(record_.Count("told"), 1U);
 }
 
-TEST_F(LeftTest, AClientThatHasSentMoreAheadAndCloses) {
+TEST_F(LeftTest, TellsWhenAClientSendsMoreAheadAndCloses) {
   settings_.handshake_timeout = std::chrono::seconds(4);  // the beat is a quarter of it
   Start();
   {

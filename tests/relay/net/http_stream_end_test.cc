@@ -46,7 +46,7 @@ TEST_F(StreamEndTest, AMalformedChunkBreaksAnAnswerOff) {
   EXPECT_EQ(server_->Stats().http_errors, 1U);
 }
 
-TEST_F(StreamEndTest, AResetInTheMiddleOfTheBody) {
+TEST_F(StreamEndTest, AResetAmidTheBodyEndsTheExchange) {
   Start();
   RawClient client = ConnectAndSend(Post("Content-Length: 100\r\n") + "a");
   ASSERT_TRUE(record_.Await("body"));
@@ -55,7 +55,7 @@ TEST_F(StreamEndTest, AResetInTheMiddleOfTheBody) {
   ExpectService();
 }
 
-TEST_F(StreamEndTest, AResetAfterTheBody) {
+TEST_F(StreamEndTest, AResetAfterTheBodyEndsTheExchange) {
   stream_.on_body_end = nullptr;
   Start();
   RawClient client = ConnectAndSend(PostOf("abc"));
@@ -64,7 +64,7 @@ TEST_F(StreamEndTest, AResetAfterTheBody) {
   ExpectEnd("connection lost");
 }
 
-TEST_F(StreamEndTest, AResetInTheMiddleOfADownload) {
+TEST_F(StreamEndTest, AResetAmidADownloadEndsTheExchange) {
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) {
     exchange.Begin({.body = std::string(3'000'000, 'x')});
     exchange.PauseBody();
@@ -78,7 +78,7 @@ TEST_F(StreamEndTest, AResetInTheMiddleOfADownload) {
   ExpectEnd("connection lost");
 }
 
-TEST_F(StreamEndTest, AHangUpInTheMiddleOfTheBody) {
+TEST_F(StreamEndTest, AHangUpAmidTheBodyEndsTheExchange) {
   AnswerEarly();
   Start();
   RawClient client = ConnectAndSend(PostChunks("1\r\na\r\n"));
@@ -253,7 +253,7 @@ TEST_F(StreamEndTest, AFaultInAnAnswerBreaksItOff) {
   ExpectService();
 }
 
-TEST_F(StreamEndTest, AFaultInACallback) {
+TEST_F(StreamEndTest, AFaultInACallbackIsAnswered) {
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) {
     exchange.WhenPendingBelow(0, [] { Fail(); });
   };

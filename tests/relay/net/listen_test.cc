@@ -74,7 +74,7 @@ TEST_F(ListenTest, ConnectionsWaitUntilItAccepts) {
   EXPECT_EQ(client.Answer().status, 101);
 }
 
-TEST_F(ListenTest, TakesMoreThanItTakesInATurn) {
+TEST_F(ListenTest, TakesMoreConnectionsThanATurnTakes) {
   server_ = MakeServer();
   ASSERT_TRUE(server_->Listen().ok());
   std::vector<RawClient> clients;

@@ -33,7 +33,7 @@ TEST_F(ShutdownTest, EachConnectionFinishesAndIsClosedWith1001) {
   EXPECT_FALSE(Connect().connected());
 }
 
-TEST_F(ShutdownTest, NobodysAnswerToTheCloseIsWaitedFor) {
+TEST_F(ShutdownTest, WaitsForNoAnswerToItsClose) {
   behaviour_.on_text = [](Connection& c, std::string_view) { c.Close(CloseCode::kPolicy, "not this"); };
   Start();
   RawClient silent = Open();
@@ -85,7 +85,7 @@ TEST_F(ShutdownTest, DoneMayComeFromAnotherThread) {
   worker.join();
 }
 
-TEST_F(ShutdownTest, AForcedOneEndsTheWait) {
+TEST_F(ShutdownTest, AForcedShutdownEndsTheWait) {
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};
   Start();
   RawClient client = Open();
@@ -98,7 +98,7 @@ TEST_F(ShutdownTest, AForcedOneEndsTheWait) {
   EXPECT_EQ(record_.Count("end: the server ended"), 1U);
 }
 
-TEST_F(ShutdownTest, ASecondCallIsAtOnce) {
+TEST_F(ShutdownTest, ASecondShutdownReturnsAtOnce) {
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};
   Start();
   RawClient client = Open();

@@ -108,7 +108,7 @@ TEST_F(TlsTest, AWebSocketIsSecure) {
   EXPECT_TRUE(secure);
 }
 
-TEST_F(TlsTest, AnEndThatWasToldIsNotOneThatWasCutOff) {
+TEST_F(TlsTest, TellsAnEndFromAConnectionThatWasCut) {
   Start();
   for (const bool told : {true, false}) {
     TlsClient client(server_->port());
@@ -163,7 +163,7 @@ TEST_F(TlsTest, AHandshakeHasItsTime) {
   EXPECT_TRUE(idle.ended_cleanly());
 }
 
-TEST_F(TlsTest, KeysThatAreRenewedForNothingEndTheConnection) {
+TEST_F(TlsTest, EndlessKeyUpdatesEndTheConnection) {
   Start();
   TlsClient client(server_->port());
   ASSERT_TRUE(client.ShakeHands());

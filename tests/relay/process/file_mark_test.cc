@@ -10,16 +10,9 @@
 namespace weir {
 namespace {
 
-// Writes under another name first, as an editor does.
-std::string WriteAnew(const TempDirectory& directory, const std::string& name, const std::string& text) {
-  WriteText(directory / (name + ".new"), text);
-  std::filesystem::rename(directory / (name + ".new"), directory / name);
-  return directory / name;
-}
-
 TEST(FileWatch, AFileIsReadWhenItRests) {
   const TempDirectory directory;
-  const std::string path = WriteAnew(directory, "weir.yaml", "a");
+  const std::string path = directory.Write("weir.yaml", "a");
   FileWatch watch(path);
   EXPECT_FALSE(watch.Look()) << "seen for the first time";
   EXPECT_TRUE(watch.Look());
@@ -34,17 +27,17 @@ TEST(FileWatch, AFileIsReadWhenItRests) {
 
 TEST(FileWatch, ReadsAFileAgainThatChangedWhileItWasRead) {
   const TempDirectory directory;
-  FileWatch watch(WriteAnew(directory, "weir.yaml", "a"));
+  FileWatch watch(directory.Write("weir.yaml", "a"));
   EXPECT_FALSE(watch.ReadWhole([&] { WriteText(directory / "weir.yaml", "half of"); }));
   watch.Look();
   EXPECT_TRUE(watch.Look());
   EXPECT_TRUE(watch.ReadWhole([] {}));
-  EXPECT_FALSE(watch.ReadWhole([&] { WriteAnew(directory, "weir.yaml", "half of"); })) << "another file of that name";
+  EXPECT_FALSE(watch.ReadWhole([&] { directory.Write("weir.yaml", "half of"); })) << "another file of that name";
 }
 
 TEST(FileWatch, AFileThatGoesIsAChange) {
   const TempDirectory directory;
-  const std::string path = WriteAnew(directory, "weir.yaml", "a");
+  const std::string path = directory.Write("weir.yaml", "a");
   FileWatch watch(path);
   EXPECT_TRUE(watch.ReadWhole([] {}));
   watch.Look();
@@ -55,15 +48,15 @@ TEST(FileWatch, AFileThatGoesIsAChange) {
 
 TEST(FileWatch, SeveralFilesAreReadWhenAllOfThemRest) {
   const TempDirectory directory;
-  FileWatch watch({WriteAnew(directory, "a", "1"), WriteAnew(directory, "b", "1")});
+  FileWatch watch({directory.Write("a", "1"), directory.Write("b", "1")});
   EXPECT_TRUE(watch.ReadWhole([] {}));
   watch.Look();
-  WriteAnew(directory, "a", "22");
+  directory.Write("a", "22");
   EXPECT_FALSE(watch.Look());
-  WriteAnew(directory, "b", "22");
+  directory.Write("b", "22");
   EXPECT_FALSE(watch.Look()) << "the other one follows";
   EXPECT_TRUE(watch.Look());
-  EXPECT_FALSE(watch.ReadWhole([&] { WriteAnew(directory, "b", "333"); }));
+  EXPECT_FALSE(watch.ReadWhole([&] { directory.Write("b", "333"); }));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-TEST_F(GroupCommitTest, OneThatComesAloneIsSavedAtOnce) {
+TEST_F(GroupCommitTest, ALoneEventIsSavedAtOnce) {
   Start();
   Submit(Notes(1));
   told_.WaitFor(1);

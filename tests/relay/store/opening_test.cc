@@ -80,7 +80,7 @@ TEST_F(Opening, MakesADatabaseWithItsDirectories) {
   EXPECT_EQ(store->Sizes().events, 0U);
 }
 
-TEST_F(Opening, AMissingOneIsNotMadeIfThatIsNotWanted) {
+TEST_F(Opening, DoesNotMakeADatabaseUnlessAskedTo) {
   StoreOptions options = SmallStore(path_);
   options.create = false;
   EXPECT_TRUE(Says(Refusal(options), {path_}));
@@ -88,7 +88,7 @@ TEST_F(Opening, AMissingOneIsNotMadeIfThatIsNotWanted) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
-TEST_F(Opening, OneThatAnotherProcessHasIsRefusedWithItsName) {
+TEST_F(Opening, ADatabaseInUseIsRefusedWithItsProcess) {
   ChildProcess child({}, AsChild("hold", path_));
   std::string line;
   ASSERT_TRUE(child.ReadLine(&line));
@@ -107,7 +107,7 @@ TEST_F(Opening, AStoreIsFreeOnceItsProcessWasKilled) {
   EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
 }
 
-TEST_F(Opening, OneThatThisProcessHasIsRefused) {
+TEST_F(Opening, ADatabaseThatThisProcessHasIsRefused) {
   const auto store = MustOpen(SmallStore(path_));
   EXPECT_TRUE(Says(Refusal(), {path_, "in use", std::to_string(getpid())}));
 }
@@ -156,7 +156,7 @@ TEST_F(Opening, ADamagedDatabaseIsRefused) {
   EXPECT_TRUE(Says(Refusal(), {path_}));
 }
 
-TEST_F(Opening, OneThatWasNotFinishedIsFinished) {
+TEST_F(Opening, FinishesADatabaseThatWasNotFinished) {
   fs::create_directories(path_);
   Raw();  // the state after a kill before it wrote the format
   const auto store = MustOpen(SmallStore(path_));

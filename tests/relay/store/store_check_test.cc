@@ -70,7 +70,7 @@ class StoreCheckTest : public testing::Test {
       Plain(Author(50), RandomNostr::kStart, 30001, {{"d", "x"}, {"t", "a"}, {"t", "a"}, {"expiration", "1800000000"}});
 };
 
-TEST_F(StoreCheckTest, AGoodOneIsClean) {
+TEST_F(StoreCheckTest, AGoodStoreIsClean) {
   const CheckReport report = Check();
   EXPECT_TRUE(report.clean()) << ToText(report);
   EXPECT_EQ(report.events, store_->Sizes().events);
@@ -79,7 +79,7 @@ TEST_F(StoreCheckTest, AGoodOneIsClean) {
   EXPECT_TRUE(Has(ToText(report), "nothing wrong"));
 }
 
-TEST_F(StoreCheckTest, AnEmptyOneIsClean) {
+TEST_F(StoreCheckTest, AnEmptyStoreIsClean) {
   const auto store = MustOpen(SmallStore(directory_ / "empty"));
   EXPECT_TRUE(CheckStore(*store).value().clean());
 }

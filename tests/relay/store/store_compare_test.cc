@@ -94,7 +94,7 @@ TEST_F(StoreCompareTest, TheOrderOfArrivalDoesNotCount) {
             std::to_string(report.events) + " events, " + std::to_string(report.marks) + " marks: the same in both\n");
 }
 
-TEST_F(StoreCompareTest, EmptyOnesAreTheSame) {
+TEST_F(StoreCompareTest, EmptyStoresAreTheSame) {
   const auto a = MustOpen(SmallStore(directory_ / "a"));
   const auto b = MustOpen(SmallStore(directory_ / "b"));
   const CheckReport report = CompareStores(*a, *b).value();
@@ -178,7 +178,7 @@ TEST_F(StoreCompareTest, ExamplesAreFew) {
   EXPECT_EQ(report.findings[0].examples.size(), 2U);
 }
 
-TEST_F(StoreCompareTest, ADamagedOneCannotBeCompared) {
+TEST_F(StoreCompareTest, ADamagedStoreCannotBeCompared) {
   const std::string key = KeyUnder(*first_, 'i');
   Put(*first_, key, std::string(14, '\xff'));
   const auto report = CompareStores(*first_, *second_);

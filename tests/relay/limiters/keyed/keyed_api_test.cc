@@ -323,7 +323,7 @@ TEST_F(KeyedApiTest, ShowsPagesOfABoundedSizeWhateverTheKeysAre) {
   EXPECT_GE(pages, 8U);
 }
 
-TEST_F(KeyedApiTest, NamesWhatNoPageSaid) {
+TEST_F(KeyedApiTest, NamesAPageThatWasNeverGiven) {
   Open();
   for (const auto& [query, named] :
        {std::pair("after=x", "after: x is not a next value that a page returned"), std::pair("after", "after: "),

@@ -198,7 +198,7 @@ TEST(QuotaApi, WithAStoreThatIsAwayThePolicyDecides) {
 }
 
 // The store's words have paths and addresses in them, and names of keys, which may contain API keys.
-TEST(QuotaApi, StrangersHearOfAStoreInTroubleOnlyThatItIs) {
+TEST(QuotaApi, StrangersHearOnlyThatTheStoreIsInTrouble) {
   ScriptedStore store;
   store.GoAway();
   QuotaLimiter limiter(store);
@@ -216,7 +216,7 @@ TEST(QuotaApi, StrangersHearOfAStoreInTroubleOnlyThatItIs) {
   }
 }
 
-TEST(QuotaApi, EachAnswerThatIsAnErrorSaysSoAsAllDo) {
+TEST(QuotaApi, EachErrorHasTheFormOfAllErrors) {
   ApiWorld world({.quotas = {{"m", {.max_rpm = 1}}}});
   const std::string ask = R"({"model":"m","tokens":1})";
   EXPECT_EQ(Text(world.Ask(Call::kReserve, ask), "/error/code"), "nothing");
@@ -323,7 +323,7 @@ TEST(QuotaApi, AQuotaIsStatedWhole) {
   EXPECT_EQ(world.Figure("new", "/quota/max_tpm"), 0);
 }
 
-TEST(QuotaApi, AQuotaThatIsUnsetIsTheConfigurationsOrTheProfilesAgain) {
+TEST(QuotaApi, UnsetGoesBackToTheConfigurationOrTheProfile) {
   ApiWorld world({.providers = {Provider::kOpenAi}, .quotas = {{"mine", {.max_rpm = 8}}}});
   for (const auto& [model, rpm] : {std::pair{"gpt-4o", 500}, std::pair{"mine", 8}}) {
     ASSERT_EQ(world.Ask(Call::kSetQuota, R"({"max_rpm":1,"max_tpm":0,"max_rpd":0})", model).status, 200);

@@ -109,7 +109,7 @@ TEST_F(QuotaCommandTest, AKeyNeedNotStandOnTheCommandLine) {
   EXPECT_TRUE(Has(server.requests().at(0).body, "\"sk-of-the-test\"")) << server.requests().at(0).body;
 }
 
-TEST_F(QuotaCommandTest, ASettingThatIsWrongIsTold) {
+TEST_F(QuotaCommandTest, NamesAWrongSetting) {
   Set("WEIR_PORT", "a-port");
   for (const char* verb : {"models", "watch"}) {
     const Ran ended = Command({verb});
@@ -118,7 +118,7 @@ TEST_F(QuotaCommandTest, ASettingThatIsWrongIsTold) {
   }
 }
 
-TEST_F(QuotaCommandTest, AStoreThatIsAwayIsTwo) {
+TEST_F(QuotaCommandTest, AStoreThatIsAwayEndsWithTwo) {
   for (const char* body :
        {R"({"allowed":false,"code":"store_unavailable","model":"m","tokens":1,"usage":{}})",
         R"({"error":{"code":"store_unavailable","message":"the store of the quotas does not answer"}})"}) {

@@ -61,7 +61,7 @@ TEST_P(EitherWayTest, DecidesAndCountsNothing) {
   }
 }
 
-TEST_P(EitherWayTest, ARefusalIsOne) {
+TEST_P(EitherWayTest, ARefusalEndsWithOne) {
   ASSERT_EQ(Ask({"set", "gpt-4o", "--rpm", "1"}).code, 0);
   const Ran first = Ask({"decide", "gpt-4o", "900", "--charge"});
   EXPECT_EQ(first.code, 0) << first.err;
@@ -212,7 +212,7 @@ TEST_F(QuotaCommandTest, LookingMakesNoStore) {
   }
 }
 
-TEST_F(QuotaCommandTest, WrongUseIsTwo) {
+TEST_F(QuotaCommandTest, WrongUseEndsWithTwo) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
                                              {"nonsense"},
@@ -241,7 +241,7 @@ TEST_F(QuotaCommandTest, WrongUseIsTwo) {
   }
 }
 
-TEST_F(QuotaCommandTest, AVerbThatThereIsNotIsNamedWithTheNearest) {
+TEST_F(QuotaCommandTest, NamesAnUnknownVerbAndTheNearest) {
   EXPECT_EQ(Command({"stat"}).err, "weir quota: there is no verb \"stat\"; did you mean stats?\n");
   EXPECT_TRUE(Command({"frobnicate"}).err.starts_with("weir quota: there is no verb \"frobnicate\"; "));
   EXPECT_EQ(Command({"frobnicate"}).code, 2);

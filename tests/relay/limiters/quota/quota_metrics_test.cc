@@ -48,7 +48,7 @@ TEST_F(QuotaMetricsTest, CountsDecisionsByWhatTheyWere) {
       R"(weir_quota_decisions_total{call="take",outcome="refused",code="rpm_exceeded",tier="none",class="other"} 1)"));
 }
 
-TEST_F(QuotaMetricsTest, CountsWhatWentAllTheSame) {
+TEST_F(QuotaMetricsTest, CountsRequestsThatPassedAllTheSame) {
   metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kTpmExceeded, .shadowed = true});
   metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kStoreUnavailable});
   metrics_.OnDecision(Call::kTake, "other", {.allowed = false, .code = QuotaCode::kStoreUnavailable});

@@ -38,7 +38,7 @@ class GrpcServiceTest : public ServerTest {
   }
 };
 
-TEST_F(GrpcServiceTest, AMessageAndItsTrailers) {
+TEST_F(GrpcServiceTest, AnswersWithAMessageAndTrailers) {
   Start();
   const RawAnswer answer = Greet("ann");
   EXPECT_EQ(MessageIn<test::Greeting>(answer).text(), "ann");
@@ -90,7 +90,7 @@ TEST_F(GrpcServiceTest, AFaultIsInternalAndTellsNothing) {
   EXPECT_FALSE(Has(MessageOf(answer), "secret"));
 }
 
-TEST_F(GrpcServiceTest, MethodsThatAreNotThere) {
+TEST_F(GrpcServiceTest, SaysWhichMethodIsNotThere) {
   Start();
   const RawAnswer answer = Send(GrpcFrame(""), kGrpcFields, "/test.Greeter/Insult");
   EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnimplemented);
@@ -136,7 +136,7 @@ TEST(GrpcTrailers, EncodeOnlyPercentSignsAndUnprintableBytes) {
             std::pair(std::string("grpc-message"), std::string("invalid_request: a, b; \"c\"/d%0A100 %25 %C3%A9~%7F")));
 }
 
-TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
+TEST_F(GrpcServiceTest, RefusesMessagesThatAreTooLong) {
   settings_.max_http_body_bytes = 4096;
   Start();
   EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame("", 0xffffffff))), GrpcCode::kResourceExhausted) << "what it says";
@@ -170,7 +170,7 @@ TEST_F(GrpcServiceTest, RefusesCompressedMessages) {
   EXPECT_EQ(GrpcCodeOf(Greet("ann", {{"grpc-encoding", "identity"}})), GrpcCode::kOk);
 }
 
-TEST_F(GrpcServiceTest, Deadlines) {
+TEST_F(GrpcServiceTest, KeepsTheDeadlineOfTheCall) {
   Start();
   for (const char* timeout : {"1H", "99999999H", "99999999M", "9S", "99999999m", "99999999u", "99999999n"})
     EXPECT_EQ(MessageIn<test::Greeting>(Greet("ann", {{"grpc-timeout", timeout}})).text(), "ann in time") << timeout;

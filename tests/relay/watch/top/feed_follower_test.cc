@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "tests/fixtures/certificates.h"
@@ -164,19 +163,11 @@ void GivesUp(const std::function<void(const ScriptedServer::Send& send)>& goes_o
 }
 
 TEST(FeedFollower, SilenceIsAnEnd) {
-  GivesUp(
-      [](const ScriptedServer::Send& send) {
-        while (send("")) std::this_thread::sleep_for(milliseconds(1));
-      },
-      "no answer from");
+  GivesUp([](const ScriptedServer::Send& send) { ScriptedServer::KeepOpen(send); }, "no answer from");
 }
 
 TEST(FeedFollower, CrumbsAndCommentsAreSilenceToo) {
-  GivesUp(
-      [](const ScriptedServer::Send& send) {
-        while (send(": still here\n")) std::this_thread::sleep_for(milliseconds(1));
-      },
-      "");
+  GivesUp([](const ScriptedServer::Send& send) { ScriptedServer::KeepOpen(send, ": still here\n"); }, "");
 }
 
 TEST(FeedFollower, AnEventWithoutEndIsRefused) {
@@ -194,7 +185,7 @@ TEST(FeedFollower, PollsIfOnlyOneEventComes) {
     const std::string json = ToldState().Json(true);
     if (!head.starts_with("GET /live/events")) return (void)send(ScriptedServer::Whole("application/json", json));
     send(ScriptedServer::StreamHead() + "event: state\ndata: " + json + "\n\n");
-    while (send("")) std::this_thread::sleep_for(milliseconds(1));
+    ScriptedServer::KeepOpen(send);
   });
   FeedFollower follower(At(server.url()));
   follower.Start();
@@ -207,7 +198,7 @@ TEST(FeedFollower, PollsIfEventsAreHeldBack) {
       send(ScriptedServer::Whole("application/json", ToldState().Json(true)));
       return;
     }
-    while (send("")) std::this_thread::sleep_for(milliseconds(1));
+    ScriptedServer::KeepOpen(send);
   });
   FeedFollower follower(At(server.url(), {.silence = milliseconds(100), .again = milliseconds(1)}));
   follower.Start();

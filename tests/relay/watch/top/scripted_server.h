@@ -54,6 +54,10 @@ class ScriptedServer {
     return asked_;
   }
 
+  // Sends the bytes again and again until the client has closed the connection, or the test is over.
+  static void KeepOpen(const Send& send, std::string_view bytes = "") {
+    while (send(bytes)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   static std::string Whole(const std::string& type, const std::string& body, const std::string& status = "200 OK") {
     return "HTTP/1.1 " + status + "\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) +
            "\r\n\r\n" + body;

@@ -196,7 +196,7 @@ TEST_F(TopCommandTest, EscapesTextOfAServerInErrorsToo) {
   for (const char* sequence : {"\x1b", "\u009b", "\u202e"}) EXPECT_FALSE(Has(ran.err, sequence));
 }
 
-TEST_F(TopCommandTest, WrongFlagsAreTwo) {
+TEST_F(TopCommandTest, WrongFlagsEndItWithTwo) {
   EXPECT_EQ(WeirChild("weir top", {"--url", "ws://127.0.0.1"}).Wait().code, 2);
   EXPECT_EQ(WeirChild("weir top", {"--view", "tides"}).Wait().code, 2);
   EXPECT_EQ(WeirChild("weir top", {"--help"}).Wait().code, 0);
