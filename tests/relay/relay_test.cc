@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <set>
 #include <string>

@@ -66,8 +66,8 @@ TEST(DoctorReport, EscapesTerminalCommandsInTextOfAnInstance) {
   facts.instances[0].ready = false;
   facts.instances[0].ready_text = "\x1b[2Jgone\xff";
   const std::string text = ToText(Examine(facts), facts);
-  EXPECT_FALSE(Has(text, '\x1b'));
-  EXPECT_FALSE(Has(ToJson(Examine(facts), facts), '\xff'));
+  EXPECT_FALSE(Has(text, "\x1b"));
+  EXPECT_FALSE(Has(ToJson(Examine(facts), facts), "\xff"));
   EXPECT_TRUE(Has(text, "\\x1b[2Jgone")) << text;
 }
 

@@ -79,7 +79,7 @@ TEST(QuotaTableTest, EscapesTerminalCommandsInTextOfAGate) {
                     R"("reservation":"c\u0007","tier":"d\u001b","tokens":1,"usage":{}})",
                     "yes")
           .value_or("");
-  EXPECT_FALSE(Has(words, '\x1b')) << words;
+  EXPECT_FALSE(Has(words, "\x1b")) << words;
   EXPECT_FALSE(Has(words, "\a")) << words;
   EXPECT_FALSE(Has(words, "\xc2\x9b")) << words;
   EXPECT_TRUE(Has(words, "b\\x1b[2J\\u009b2J")) << words;
@@ -94,7 +94,7 @@ TEST(QuotaTableTest, ADayThatIsOverHasNoEnd) {
 
 TEST(QuotaTableTest, NamesCannotWriteOnTheTerminal) {
   const std::string table = UsageTable({{.model = "a\x1b[2Jb\n"}}, kNow, false);
-  EXPECT_FALSE(Has(table, '\x1b'));
+  EXPECT_FALSE(Has(table, "\x1b"));
   EXPECT_TRUE(Has(table, "a\\x1b[2Jb\\x0a")) << table;
 }
 

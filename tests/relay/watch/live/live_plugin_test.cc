@@ -99,7 +99,7 @@ TEST_F(LivePluginTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
   EXPECT_FALSE(Has(Ask("GET /live?still", page_ + cookie).body, "http-equiv=\"refresh\""));
   EXPECT_TRUE(Has(page.body, "name=\"IMPORT_SETPOINT\""));
   EXPECT_FALSE(Has(page.body, "<b>"));
-  EXPECT_FALSE(Has(page.body, '{')) << "no word was left";
+  EXPECT_FALSE(Has(page.body, "{")) << "no word was left";
   EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
   EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
 }
@@ -132,7 +132,7 @@ TEST_F(LivePluginTest, TheCookieIsForTheseRoutesAndForNoScript) {
   const size_t at = answer.find("Set-Cookie: weir_live_" + std::to_string(relay_->port()) + "=");
   const std::string cookie = answer.substr(at, answer.find("\r\n", at) - at);
   for (const char* part : {"; Path=/live;", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Max-Age=604800"})
-    EXPECT_TRUE(Has((cookie + ";"), part)) << part << " in " << cookie;
+    EXPECT_TRUE(Has(cookie + ";", part)) << part << " in " << cookie;
   EXPECT_TRUE(Has(answer, "Set-Cookie: weir_operator_" + std::to_string(relay_->port()) +
                               "=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"))
       << answer;

@@ -136,7 +136,7 @@ TEST_F(TopCommandTest, ADumbTerminalGetsLines) {
   ASSERT_TRUE(top.ReadUntilHas(" calm write "));
   top.Signal(SIGTERM);
   EXPECT_EQ(top.Wait(), 0);
-  EXPECT_FALSE(Has(top.written(), '\x1b'));
+  EXPECT_FALSE(Has(top.written(), "\x1b"));
 }
 
 TEST_F(TopCommandTest, APipeGetsALineASecond) {
@@ -169,7 +169,7 @@ TEST_F(TopCommandTest, OncePrintsOneViewAndEnds) {
   const Ran ran = WeirChild("weir top", arguments, {{"LC_ALL", "C.UTF-8"}}).Wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(Has(ran.out, "Controllers")) << ran.out;
-  EXPECT_FALSE(Has(ran.out, '\x1b'));
+  EXPECT_FALSE(Has(ran.out, "\x1b"));
 }
 
 TEST_F(TopCommandTest, ARefusalAtFirstEndsItWithTheReason) {
