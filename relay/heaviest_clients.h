@@ -1,5 +1,5 @@
-// HeaviestClients: the clients that use the most of a relay's resources, which are work of its worker threads, memory
-// and connections.
+// HeaviestClients: the clients that use the most of a relay's resources: work of its worker threads, memory and
+// connections.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct HeaviestClients {
   std::vector<Connection> connections;  // in descending order of work
 };
 
-// Returns at most kMost addresses and at most kMost connections. Leaves out addresses that no longer have an open
-// connection, and their connections. Takes time in proportion to the number of addresses that hold memory or have a
-// connection.
+// Returns at most kMost addresses and at most kMost connections. Chooses among the addresses that have the most work,
+// hold the most memory or have the most connections. Leaves out addresses that no longer have an open connection, and
+// their connections. Takes time in proportion to the number of addresses that hold memory or have a connection.
 HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool);
 
 }  // namespace weir

@@ -14,7 +14,8 @@ class LimitersPlugin final : public RelayPlugin {
  public:
   explicit LimitersPlugin(ServedLimiterSettings settings = {}) : settings_{.limiters = std::move(settings)} {}
 
-  // Also declares the settings that only `weir gate` and `weir quota` use, because all three may share one environment.
+  // Also declares the settings that only `weir gate` and `weir quota` use, because these commands and the relay may
+  // share one environment.
   void Declare(SettingTable& table) override;
   void AddRoutes(HttpRouter& router) override;
   // Opens the limiters. Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A

@@ -42,8 +42,8 @@ static_assert(kLedgerShare < kLeastMemorySetpoint);
 // disconnected 32 of 45 clients that sent it 2,900 notes of 20 KB.
 constexpr uint64_t kPartInFlight = 4;
 
-// With a database server there is at least one worker for each connection to it, because a worker waits for the
-// answers.
+// If the setting is 0 and the store is a database server, there is at least one worker for each connection to it,
+// because a worker waits for the answers.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
@@ -172,7 +172,7 @@ Status Relay::Assemble() {
   SetMetricSources();
   for (RelayPlugin* plugin : plugins_)
     if (Status status = plugin->Start(services); !status.ok()) return status;
-  // Started last: it may write a state page, which needs all of the above.
+  // The relief starts last, because it may log a state page, which needs all of the above.
   relief_->Start(server_->executor(0));
   return Status();
 }
@@ -252,11 +252,12 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
-  // The plugins finish their work; gates, workers and the commit thread still serve them meanwhile. The last plugin
-  // stops first, so that /live does not ask plugins that have stopped.
+  // The plugins finish their work; gates, workers and the commit thread still run meanwhile. The last plugin stops
+  // first, so that /live does not ask plugins that have stopped.
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) (*plugin)->Stop();
   if (pipeline_ == nullptr) return;
-  // Refuses the requests that wait at a gate, so that the pool's destructor can finish. Verified events are saved.
+  // Refuses the requests and events that wait at a gate, so that the pool's destructor can finish. Admitted events are
+  // saved.
   storage_->limiter().Stop();
   pool_.reset();
   pipeline_->Stop();

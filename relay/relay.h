@@ -6,10 +6,10 @@
 //   …
 //   relay.value()->Shutdown(std::chrono::seconds(10));
 //
-// The path of an event: the server (server/) reads a frame, and Client (protocol/client.h) reads the message in it.
-// Then EventPipeline (protocol/event_pipeline.h) lets a worker parse and verify the event, waits until a gate of the
-// throttle admits it, and saves it together with other events in one commit. After that, the sender gets an OK, and the
-// subscribers that LiveIndex (protocol/live_index.h) finds get the event.
+// The path of an event: the server (net/server.h) reads a frame, and Client (protocol/client.h) reads the message in
+// it. Then EventPipeline (protocol/event_pipeline.h) lets a worker parse and verify the event, asks a gate of the
+// throttle to admit it, and saves it together with other events in one commit (ephemeral events are not saved). After
+// that, the sender gets an OK, and the subscribers that LiveIndex (protocol/live_index.h) finds get the event.
 #pragma once
 
 #include <chrono>
@@ -40,12 +40,13 @@ struct RelayServices;
 class Relay {
  public:
   // Binds the port, opens the store and starts the threads, but accepts no connection yet. If a step fails, closes what
-  // was opened and returns the error. Without `take_over`, Open fails if another process has the database open. With
-  // `take_over`, Open asks that process to stop (SIGTERM) and waits until it has stopped, for at most 30 seconds;
-  // clients that connect meanwhile wait in the port's backlog. Open fails if the process has not stopped by then, or if
-  // `take_over` is set and the events are not in the data directory (WEIR_STORE).
+  // was opened and returns the error. Without `take_over`, Open fails if another process has the RocksDB database open
+  // (several relays may share a PostgreSQL). With `take_over`, Open asks that process to stop (SIGTERM) and waits until
+  // it has stopped, for at most 30 seconds; clients that connect meanwhile wait in the port's backlog. Open fails if
+  // the process has not stopped by then, or if `take_over` is set and the events are not in the data directory
+  // (WEIR_STORE).
   //
-  // The caller owns `plugins` (relay_plugin.h), which must outlive the relay.
+  // The caller owns `plugins` (relay_plugin.h); they must outlive the relay.
   static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false,
                                              std::vector<RelayPlugin*> plugins = {});
   // Calls Shutdown(0).
@@ -60,9 +61,10 @@ class Relay {
   // Makes another thread read the files of the TLS certificate again, and returns at once. If the new files are not
   // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
-  // Stops accepting connections, lets open requests finish, and closes the connections; these steps take at most
-  // `longest`. Then stops the parts, saves the events that were verified, and flushes the store, however long that
-  // takes. A second call does nothing.
+  // Stops accepting connections, answers the EVENTs and HTTP requests that have arrived, and closes the connections;
+  // these steps take at most about `longest`. Then stops the plugins, saves the events that the write gate has
+  // admitted, refuses those that still wait there, and flushes the store, however long that takes. A second call does
+  // nothing.
   void Shutdown(std::chrono::milliseconds longest);
   // Drops the connections for which Shutdown waits, so that Shutdown continues with its later steps. May be called from
   // any thread.

@@ -1,6 +1,6 @@
 // RelayPlugin: the interface of a service that runs in the relay's process and on its port, such as the import, the
-// limiters and the live page. The relay's own code knows only this interface; main passes the parts to the relay. The
-// relay lets the parts use its store, its workers and the gates of its throttle (RelayServices).
+// limiters and the live page. The relay's own code knows only this interface; main passes the plugins to the relay. The
+// relay lets the plugins use its store, its workers and the gates of its throttle (RelayServices).
 #pragma once
 
 #include <functional>
@@ -37,16 +37,16 @@ class RelayPlugin {
  public:
   virtual ~RelayPlugin() = default;
 
-  // Declares the settings of the part. The relay loads them before it calls the functions below.
+  // Declares the settings of the plugin. They are loaded before the functions below are called.
   virtual void Declare(SettingTable& /*table*/) {}
   // Adds the routes of the plugin to the relay's port. The relay calls their handlers only after all plugins have
   // started.
   virtual void AddRoutes(HttpRouter& router) = 0;
-  // Called once, before the port accepts connections. `services` is valid only during the call, so a part that needs it
-  // later has to copy it. If Start returns an error, Relay::Open fails.
+  // Called at most once, before the port accepts connections. `services` is valid only during the call, so a plugin
+  // that needs it later has to copy it. If Start returns an error, Relay::Open fails.
   virtual Status Start(const RelayServices& services) = 0;
-  // Called when no connection is left, even if Start failed or was not called. Must wait until all work of the part is
-  // done and the worker pool has no more tasks of the part. The gates, the workers and the commit thread still run
+  // Called when no connection is left, even if Start failed or was not called. Must wait until all work of the plugin
+  // is done and the worker pool has no more tasks of the plugin. The gates, the workers and the commit thread still run
   // meanwhile.
   virtual void Stop() = 0;
   // Called at each SIGHUP, from any thread, at any time after Start, even after Stop. A plugin that has files of its

@@ -1,4 +1,4 @@
-// weir health: asks a running relay or gate whether it can serve.
+// weir health: asks a running relay or gate whether it can serve clients (GET /readyz).
 #pragma once
 
 namespace weir {

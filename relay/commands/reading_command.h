@@ -29,7 +29,7 @@ Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags&
 // its subdirectory `events`.
 Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
-// Parses filters in the form of NIP-01, which may have any number of values. The error quotes the first filter that is
+// Parses filters as a REQ has them (NIP-01), but with any number of values. The error quotes the first filter that is
 // wrong.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
 

@@ -32,7 +32,7 @@ struct Finding {
   std::string saw;                    // the observation, with figures
   std::string why;                    // why it matters
   std::string act;                    // the advice
-  std::vector<std::string> commands;  // the advice as shell commands or as settings NAME=VALUE
+  std::vector<std::string> commands;  // the advice as shell commands, SQL or settings NAME=VALUE
   std::string_view name;              // the name of the check; Examine sets this member
 };
 

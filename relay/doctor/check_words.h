@@ -38,7 +38,7 @@ inline std::string Percent(double share) {
   return text;
 }
 
-// Returns the path, in quotes if a shell would not read it as one word otherwise.
+// Returns the path, in quotes unless a shell reads it as one word without them.
 inline std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
   if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
@@ -77,13 +77,13 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
-// Returns a memory target in bytes: with this target, the memory emergency begins about a tenth below `limit_bytes`.
+// Returns the memory target, in bytes, with which the memory emergency begins about a tenth below `limit_bytes`.
 inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
   return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
 }
 
-// Returns the largest memory target in bytes that fits into the free memory of this machine and into the limit of the
-// relay's cgroup; nullopt if these are not known.
+// Returns the largest memory target in bytes that fits into the free memory of this machine and, if the relay's cgroup
+// has a limit, into that limit. Returns nullopt if the free memory or the relay's memory is not known.
 inline std::optional<double> LargestTarget(const Facts& facts) {
   const std::optional<uint64_t> resident = ResidentBytes(facts);
   if (!facts.host.room || !resident) return std::nullopt;

@@ -1,5 +1,5 @@
-// Gathers facts about the database for `weir doctor`. The database is a RocksDB in a data directory, whose lock these
-// functions do not take, or a PostgreSQL server.
+// Gathers facts about the database for `weir doctor`. The database is a PostgreSQL server, or a RocksDB in a data
+// directory. These functions do not take RocksDB's lock.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_se
 
 // Sends queries to the server, and changes nothing there. Waits at most two seconds for each connection and each
 // answer, and stops at the first query that fails. If no connection succeeds, the error is in PostgresFacts::reached;
-// if only a query fails, the function adds the error to `unseen`.
+// if only a query fails, the function adds the error to `unseen`. An error about weir's tables is in
+// PostgresFacts::tables.
 PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::string>* unseen);
 
 }  // namespace weir

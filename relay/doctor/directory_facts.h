@@ -13,7 +13,7 @@ namespace weir {
 std::string WhyUnseen(int error);
 
 // Looks at a directory and its disk; `holds` names the contents of the directory ("the events"). If the directory does
-// not exist, looks at the disk of the nearest directory above that exists. If `measure` is true and the disk is not
+// not exist, looks at the disk of the nearest directory above it that exists. If `measure` is true and the disk is not
 // read-only, measures how long an fsync takes. The measurement takes at most about two seconds, and writes a temporary
 // file of at most 96 KiB. Adds to `unseen` what it could not look at, and why. If the disk does not answer within five
 // seconds, sets DirectoryFacts::hangs and returns without the other facts.

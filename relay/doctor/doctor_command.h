@@ -4,7 +4,8 @@
 
 namespace weir {
 
-// The exit status if the flags are wrong, or if --as-running finds no relay. Other commands return 2 for wrong flags.
+// The exit status if the flags are wrong, or if --as-running finds no relay or may not look at its process. Other
+// commands return 2 for wrong flags.
 inline constexpr int kDoctorNotAsked = 64;
 // Returns the exit status, which is kDoctorNotAsked or depends on the worst finding: 0 if there is none, 1 for advice,
 // 2 for a warning, 3 if something is broken. Leaves out the checks that --ignore names. argv[0] is "weir doctor".

@@ -39,8 +39,8 @@ struct CgroupFacts {
   uint64_t throttled_periods = 0;             // number of these periods in which the quota was used up
 };
 
-// The shares of the last minute, in percent, in which tasks of the machine waited (/proc/pressure). `some`: at least
-// one task waited; `full`: all active tasks waited.
+// The percentages of the last minute for which tasks of the machine waited (/proc/pressure). `some`: at least one task
+// waited; `full`: all active tasks waited.
 struct PressureFacts {
   double cpu_some = 0;
   double memory_full = 0;
@@ -99,7 +99,7 @@ struct RocksDbFacts {
   std::string path;
   std::optional<LockHolder> holder;  // the process that has the database open
   bool exists = false;
-  Status recognised;          // an error if weir cannot read the database; not checked if a process has it open
+  Status recognised;          // an error if weir cannot read the database; not always checked (LookAtRocksDb)
   uint64_t bytes = 0;         // size of all files
   uint64_t files = 0;         // number of files
   uint64_t log_bytes = 0;     // size of the write-ahead logs
@@ -156,18 +156,19 @@ struct Facts {
   std::optional<RocksDbFacts> rocksdb;
   std::optional<PostgresFacts> postgres;
   std::vector<InstanceFacts> instances;
-  std::string stranger;             // address of the settings at which a program other than weir answers; empty: none
+  std::string stranger;             // address of the settings, if a program other than weir answers there; else empty
   double now_seconds = 0;           // seconds since 1970
   std::vector<std::string> unseen;  // the things that Gather could not look at, and why
 
   // False if there is a gate on this machine and no sign of a relay.
   bool has_relay = true;
   // Returns true if a process, such as a relay, has the RocksDB database open, or if it is not known whether one has.
+  // Returns false if the store is PostgreSQL.
   bool relay_may_run() const { return !postgres && (!rocksdb || rocksdb->holder.has_value()); }
 };
 
-// Returns the first relay that answered on this machine; null if there is none. For checks that compare its metrics
-// with the machine.
+// Returns the first relay that answered on this machine; null if there is none. Checks use it to compare the relay's
+// metrics with the machine.
 inline const InstanceFacts* LocalRelay(const Facts& facts) {
   for (const InstanceFacts& instance : facts.instances)
     if (instance.is_local && instance.is_relay()) return &instance;

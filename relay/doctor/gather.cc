@@ -177,7 +177,7 @@ class Gatherer {
     if (port == 0 || known) return;
     const auto ask = [&](bool tls) { return AskInstance(Question((tls ? "https://" : "http://") + address, true)); };
     InstanceFacts found = ask(!server.tls.empty());
-    // The instance may have been started with other settings of TLS, so asks again, with or without TLS.
+    // The instance may have been started with other settings of TLS, so Gather asks again, with or without TLS.
     if (!found.problem.empty() && !found.nobody_listens)
       if (InstanceFacts other = ask(server.tls.empty()); other.problem.empty()) found = std::move(other);
     if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;

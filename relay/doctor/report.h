@@ -1,4 +1,4 @@
-// Makes the report of `weir doctor`: as text in 80 columns for people, or as JSON for programs.
+// Makes the report of `weir doctor`, as text in 80 columns for people or as JSON for programs.
 #pragma once
 
 #include <string>

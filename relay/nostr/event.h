@@ -2,7 +2,7 @@
 //
 // The store saves the record, filters are matched against it, and the relay sends the JSON in it to subscribers. A
 // record has a fixed head, then the tags that filters can ask for, then the event's JSON in minimal form
-// (event_parser.h). So the relay parses each event and writes its JSON only once.
+// (event_parser.h). So the relay hardly ever parses an event again, and never writes its JSON again.
 //
 //   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's offset in the JSON 4 | tag bytes 4
 //   | tags: { letter 1 | length 4 | value } … | JSON
@@ -113,16 +113,16 @@ class EventView {
   };
 
   explicit EventView(std::string_view record) : record_(record) {}
-  // Returns true if the lengths in `record` are consistent, so that a view of it reads no bytes outside it. Use it for
-  // records that were read from disk. It does not parse the JSON, and does not check the id or the signature.
+  // Returns true if the lengths in `record` are consistent, so that a view of it reads no bytes outside it. Meant for
+  // records that were read from disk. Does not parse the JSON, and does not check the id or the signature.
   static bool WellFormed(std::string_view record);
 
   const EventId& id() const { return *reinterpret_cast<const EventId*>(record_.data()); }
   const PublicKey& pubkey() const { return *reinterpret_cast<const PublicKey*>(record_.data() + 32); }
-  // Seconds since 1970.
+  // Returns the seconds since 1970.
   uint64_t created_at() const { return Head<uint64_t>(RecordLayout::kCreatedAt); }
-  // The second since 1970 at which the event expires (NIP-40); 0 if it never expires. If the value of the expiration
-  // tag is 0, this is 1.
+  // Returns the time at which the event expires (NIP-40), in seconds since 1970; 0 if it never expires. An expiration
+  // tag with the value 0 counts as 1.
   uint64_t expiration() const { return Head<uint64_t>(RecordLayout::kExpiration); }
   uint16_t kind() const { return Head<uint16_t>(RecordLayout::kKind); }
   // Returns true if the event has the tag ["-"] (NIP-70).

@@ -1,4 +1,4 @@
-// EventParser: parses JSON text into an Event, exactly as NIP-01 says, without building a tree of the JSON.
+// EventParser: parses JSON text into an Event by the rules of NIP-01, without building a tree of the JSON.
 //
 // EventParser checks, cheapest first, that
 //  * the text is valid UTF-8 and one JSON object,
@@ -9,9 +9,10 @@
 // EventParser does not check the signature, which costs most. A caller should first check whether the event is already
 // stored, and then call VerifySignature (signature.h).
 //
-// EventParser also refuses some texts that JSON's grammar allows: \u0000, halves of surrogate pairs, a field given
-// twice, an empty tag (NIP-01 requires a string), escapes in hexadecimal fields, created_at beyond 2^63-1, and unknown
-// fields nested more than 32 deep. It accepts both forms in which a control character may be hashed (canonical.h).
+// EventParser also refuses some texts that JSON's grammar allows: \u0000, halves of surrogate pairs, one of the seven
+// fields given twice, an empty tag (NIP-01 requires a string), escapes in hexadecimal fields, created_at beyond 2^63-1,
+// and unknown fields nested more than 32 deep. It accepts both forms in which a control character may be hashed
+// (canonical.h).
 //
 // The JSON in the record is in minimal form: the received text without white space between tokens and without fields
 // that NIP-01 does not define. Values, escapes and the order of the fields are as received.
@@ -53,9 +54,9 @@ class EventParser {
   std::unique_ptr<Buffers> buffers_;
 };
 
-// Returns the value of the first field "id" that consists of 64 hexadecimal digits of either case, or an empty view if
-// there is none. The relay uses it for the OK message that refuses an event, so `json` need not be a valid event. The
-// view points into `json`.
+// Returns the value of the outer object's first field "id" that consists of 64 hexadecimal digits of either case, or an
+// empty view if there is none. The relay uses it for the OK message that refuses an event, so `json` need not be a
+// valid event. The view points into `json`.
 std::string_view FindId(std::string_view json);
 
 }  // namespace weir

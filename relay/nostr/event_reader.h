@@ -1,4 +1,4 @@
-// EventReader: the first half of EventParser (event_parser.h), which reads the fields of an event from JSON and checks
+// EventReader: the first half of EventParser (event_parser.h). It reads the fields of an event from JSON and checks
 // them. EventParser itself checks the UTF-8, EventLimits::max_bytes and the id.
 #pragma once
 
@@ -31,8 +31,9 @@ struct EventFields {
 // Make one reader for each event.
 class EventReader {
  public:
-  // `json` must be valid UTF-8. Read appends the tags, in the form of a record (event.h), to `tag_bytes`. It appends to
-  // `gaps` the pieces of `json` that the minimal form omits. All four arguments must outlive the reader.
+  // `json` must be valid UTF-8. Read appends to `tag_bytes` the tags that a record has, in its form (event.h), and to
+  // `gaps` the pieces of `json` that the minimal form omits. The text of `json` and the other arguments must outlive
+  // the reader.
   EventReader(std::string_view json, const EventLimits& limits, std::string* tag_bytes, std::vector<JsonGap>* gaps)
       : limits_(limits), tag_bytes_(*tag_bytes), gaps_(*gaps), in_(json, gaps) {}
 

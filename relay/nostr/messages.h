@@ -69,7 +69,8 @@ using ClientMessage = std::variant<EventText, AuthText, Req, CountReq, CloseReq,
 // AuthText.
 ClientMessage ParseClientMessage(std::string_view text, const MessageLimits& limits = {});
 
-// The functions below return messages of the relay as JSON text. Their arguments must be UTF-8; they escape them.
+// The functions below return messages of the relay as JSON text. Their arguments must be UTF-8; the functions escape
+// them.
 std::string OkMessage(const EventId& id, bool accepted, std::string_view text);
 std::string OkMessage(std::string_view id_hex, bool accepted, std::string_view text);
 // Returns the beginning of an EVENT message, `["EVENT","sub",`. The caller adds the event's JSON and kEventMessageTail.

@@ -22,7 +22,7 @@ class Signer {
   const PublicKey& pubkey() const;
   Signature Sign(const Bytes32& message) const;
   // Returns the JSON of an event, with its id and signature and with the fields in the order of NIP-01. `tags_json`
-  // must be a JSON array of arrays of strings; throws std::invalid_argument if it is not JSON.
+  // must be a JSON array of arrays of strings. SignedEvent throws std::invalid_argument if it is not JSON.
   std::string SignedEvent(uint64_t created_at, uint16_t kind, std::string_view tags_json,
                           std::string_view content) const;
 

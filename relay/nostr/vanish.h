@@ -12,9 +12,9 @@
 namespace weir {
 
 // Returns true if two addresses lead to the same relay, such as "wss://r.example", "ws://R.example.:443/" and
-// "r.example". Ignores the scheme (ws, wss, http, https or none), the case of the host, the port if it is 80, 443 or
-// missing, a dot at the end of the host, and slashes at the end of the path. Addresses with different paths lead to
-// different relays; paths are case-sensitive. Returns false if an address has another scheme or no host.
+// "r.example". Ignores the scheme (ws, wss, http, https or none), the case of the host, the ports 80 and 443, which
+// count as no port, a dot at the end of the host, and slashes at the end of the path. Addresses with different paths
+// lead to different relays; paths are case-sensitive. Returns false if an address has another scheme or no host.
 bool IsSameRelay(std::string_view a, std::string_view b);
 
 // Returns true if a "relay" tag of `request` names one of the addresses in `relays`, or "ALL_RELAYS". `request` must be

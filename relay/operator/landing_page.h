@@ -1,5 +1,5 @@
-// Makes the page that the relay shows to browsers. The page says what the relay is and how to connect, and shows new
-// notes as they arrive.
+// Makes the page that the relay shows to browsers. The page says what the relay is and how to connect, and shows the
+// newest notes, also those that arrive later.
 #pragma once
 
 #include "relay/net/http.h"

@@ -1,4 +1,4 @@
-// Makes the relay information document (NIP-11), in which clients read about the operator of this relay and its limits.
+// Makes the relay information document (NIP-11), in which clients read about this relay's operator and limits.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace weir {
 
-// Returns the numbers of the NIPs that a relay with these settings implements, in ascending order. It includes NIP-67
-// (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, and NIP-62 (request to
-// vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL.
+// Returns the numbers of the NIPs that a relay with these settings implements, in ascending order. The list includes
+// NIP-67 (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, and NIP-62
+// (request to vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
 // Returns the document of a relay with this configuration, as application/nostr+json. Its CORS headers allow pages of
-// any origin to read it.
+// any website to read it.
 HttpResponse Nip11Document(const RelayConfiguration& configuration);
 
 }  // namespace weir

@@ -18,7 +18,8 @@ namespace {
 
 constexpr uint16_t kHttpAuthKind = 27235;
 constexpr uint64_t kMostSecondsOld = 60;
-// Allows for clocks that differ. A proof that is dated up to this long after a start could have been used before it.
+// Allows for clocks that differ. A proof that is dated up to this long after a start could have been used before that
+// start.
 constexpr uint64_t kMostSecondsAhead = 5;
 constexpr uint64_t kRememberSeconds = kMostSecondsOld + kMostSecondsAhead;
 constexpr size_t kMostRemembered = 4096;
@@ -135,7 +136,7 @@ std::string Nip98::RefusalOfUse(const EventId& id, uint64_t now) const {
   const MutexLock lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
   if (seen_.contains(id)) return "it was used already";
-  // A forgotten event could be used again.
+  // Forgets no event to make room, because a forgotten event could be used again.
   if (seen_.size() >= kMostRemembered) return "too many proofs were used in the last minute; wait a minute";
   seen_.emplace(id, now);
   return "";

@@ -1,9 +1,10 @@
-// Nip98: the proof that a request comes from the relay's administrator, by a signature (NIP-98).
+// Nip98: checks the proof that a request comes from the relay's administrator. The proof is a signed event (NIP-98).
 //
 // The client sends `Authorization: Nostr <base64 of an event of kind 27235>`. The event must be signed by the admin's
-// key, name this method and this URL (scheme and host of the relay's URL, path and query of the request), and be at
-// most 60 s old and 5 s ahead. Without a URL of the relay the host is that of the request, if it is near (IsNearby in
-// relay/net/host_names.h). A `payload` tag is ignored, because the body is a stream that has not been read yet.
+// key, name the method and the URL of the request (scheme and host of the relay's URL, path and query of the request),
+// and be dated at most 60 s before and 5 s after the relay's present time. If the relay has no URL, the scheme must be
+// http, and the host must be that of the request and near (IsNearby in relay/net/host_names.h). A `payload` tag is
+// ignored, because the body is a stream that has not been read yet.
 //
 // Each event is valid once. At most 4,096 used events are remembered, for 65 s; while 4,096 are remembered, further
 // ones are refused. A restart forgets them, so an event that may have been used before this object was made (dated up

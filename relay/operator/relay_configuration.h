@@ -1,4 +1,4 @@
-// RelayConfiguration: all settings of a relay.
+// RelayConfiguration: all settings of a relay, except those that its plugins declare.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct RelayConfiguration {
   TraceSettings trace;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
-// Checks rules that concern several settings, for example that the largest event fits into a message. Returns an error
-// that names the settings.
+// Checks the settings, also by rules that concern several of them, for example that the largest event fits into a
+// message. Returns an error that names the wrong setting or settings, if any.
 Status Check(const RelayConfiguration& configuration);
 // Declares the configuration in the table, which may have other settings already; loads the table from the environment
 // and the flags (config/settings.h); and checks the configuration. The configuration must live until the last Load of

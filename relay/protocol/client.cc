@@ -14,16 +14,17 @@ namespace weir {
 namespace {
 
 // The count of bad messages at which a connection is closed. Each good message subtracts one from the count, and so
-// does each passing kForgivenAfter.
+// does every kForgivenAfter that passes, but the count never falls below 0.
 constexpr uint32_t kMostBadMessages = 100;
 constexpr Duration kForgivenAfter = std::chrono::seconds(10);
 
-// The work on the I/O thread beyond that of every frame: parsing a message, entering or answering it, perhaps logging.
+// Charged for each message other than an EVENT, in addition to the work of its frame: the message is parsed, entered or
+// answered, and perhaps logged.
 constexpr Work kRequestWork = 3'000;
 constexpr Work kRequestByteWork = 8;
 
 constexpr std::string_view kShuttingDown = "error: the relay is shutting down";
-// Begins with NIP-77's prefix for a refusal, to which clients react at once.
+// The text begins with the prefix that NIP-77 has for a refusal; clients react to it at once.
 constexpr std::string_view kNoNegentropy = "blocked: negentropy is not supported here; use REQ";
 
 Verb VerbOf(const ClientMessage& message) {
@@ -177,7 +178,8 @@ void Client::OnShutdown(std::function<void()> done) {
   GoOnWhenIdle();
 }
 
-// Calls the `done` of OnLastText and OnShutdown once every message that has arrived is answered.
+// Calls the `done` of OnLastText and OnShutdown once every EVENT and AUTH that has arrived is answered. Does not wait
+// for REQs and COUNTs.
 void Client::GoOnWhenIdle() {
   if (verifies_auth_ || (!last_text_done_ && !shutdown_done_)) return;
   window_->WhenIdle([self = shared_from_this()] {

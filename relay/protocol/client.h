@@ -1,5 +1,6 @@
 // Client: handles the messages of one connection. Parses each message, and passes an EVENT to EventWindow and a REQ,
-// COUNT or CLOSE to Requests. Handles AUTH itself, and closes the connection after too many bad messages.
+// COUNT or CLOSE to Requests. Handles AUTH itself, and closes the connection after too many bad messages. Once the
+// server shuts down, answers new EVENTs with an error, and ignores new REQs and COUNTs.
 //
 // While a worker verifies an AUTH, the relay does not read the connection. So a client may send messages that need the
 // AUTH right after it, without waiting for the OK.

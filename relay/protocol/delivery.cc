@@ -15,7 +15,8 @@ namespace {
 constexpr Work kLaneWork = kTurnWork / 4;
 // The most work per event by which an address's subscriptions may load the shared lane.
 constexpr Work kSharedWork = kTurnWork / 4;
-// The bytes of events that may wait in an address's own lane: enough for several commits, so a burst does not end it.
+// The bytes of events that may wait in an address's own lane: enough for several commits, so a burst does not end the
+// lane's subscriptions.
 constexpr uint64_t kMostBehindBytes = 16 << 20;
 constexpr uint64_t kWaitingBytes = 128;  // the memory of a waiting event besides its record
 constexpr Work kEventWork = 500;         // the base cost of an event, whether a subscriber wants it or not
@@ -156,7 +157,8 @@ size_t Delivery::subscriptions() const {
 Delivery::Subscription Delivery::Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                                            std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber) {
   IoThread& thread = *threads_[io_thread];
-  // Sequentially consistent: a thread that does not see this count has saved its event before the query was made.
+  // The increment is sequentially consistent: a thread that does not see it has saved its event before the query is
+  // made.
   thread.subscriptions.fetch_add(1);
   Subscription subscription{.address = address, .shared_work = LiveIndex::MostWork(filters)};
   Lane* lane = &thread.shared;

@@ -1,22 +1,23 @@
-// Delivery: passes the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads: to
-// the senders of events the answers, and to the live subscribers, which are the clients with an open REQ, the new
-// events. Each call of Deliver posts at most one task to each I/O thread.
+// Delivery: passes the results of workers and of the commit thread (relay/store/group_commit.h) to the I/O threads. The
+// senders of events get the answers. The live subscribers, that is, the clients with an open REQ, get the new events
+// that match their filters. Each call of Deliver posts at most one task to each I/O thread.
 //
 // An I/O thread sends answers first. It then matches events with its subscriptions, in slices of about a millisecond of
-// work (kTurnWork), and serves its sockets between the slices. Each I/O thread has several lanes. A lane consists of
-// subscriptions, and of a queue of events that were not yet matched with these subscriptions.
+// work (kTurnWork), and serves its sockets between the slices. Each I/O thread has one or more lanes. A lane consists
+// of subscriptions, and of a queue of events that were not yet matched with these subscriptions.
 //
-// - All addresses share one lane. Events that wait in the shared lane keep the bytes that they have taken from the byte
-//   budget (relay/account/byte_budget.h). So clients that send events faster than the relay can match them have to
-//   wait.
-// - The subscriptions of one address must not slow down the clients of other addresses. So subscriptions of an address
-//   enter the shared lane only until matching one event with all of them may cost a quarter of a slice. Further
-//   subscriptions enter a lane of the address's own. Events that wait in such a lane hold no bytes of the byte budget;
-//   their bytes count for the address's account (relay/account/ledger.h). If more than 16 MiB wait, or more than the
-//   address may hold, Delivery ends the lane's subscriptions.
+// - All addresses share one lane of the thread. Events that wait in the shared lane keep the bytes that they have taken
+//   from the byte budget (relay/account/byte_budget.h). So clients that send events faster than the relay can match
+//   them have to wait.
+// - The subscriptions of one address must not slow down the clients of other addresses. So a subscription enters the
+//   shared lane only if matching one event with all subscriptions that its address then has there may cost at most a
+//   quarter of a slice. Otherwise it enters a lane of the address's own. Events that wait in such a lane hold no bytes
+//   of the byte budget; their bytes count for the address's account (relay/account/ledger.h). Delivery ends the lane's
+//   subscriptions if more than 16 MiB wait, if the address may not hold more bytes, or if the address has to free
+//   memory.
 //
-// The lanes take turns while they have events. Every other turn goes to the shared lane, and the other lanes share the
-// rest evenly.
+// The lanes that have events take turns, each of at most a quarter of a slice. Every other turn goes to the shared
+// lane, if it has events, and the other lanes share the rest evenly.
 //
 // A client misses no event between the stored events of its REQ and its live events, because it subscribes before its
 // query is made: an event that the query does not find was saved later, so Delivery passes it on. If the query finds an
@@ -57,10 +58,11 @@ class LiveSubscriber {
   virtual ~LiveSubscriber() = default;
   // Called once for each event that matches a filter of the subscription, in the order of the calls of Deliver; never
   // for an event that has expired. May also be called for an event that was saved shortly before the subscription
-  // began. `by_query` is true if a filter that the subscription's query has, too, matches the event (LiveIndex::Add).
+  // began. `by_query` is true if the event matches a filter that the subscription's query has, too (LiveIndex::Add).
   virtual void OnLive(const LiveEvent& event, bool by_query) = 0;
-  // Called if new events come faster than Delivery can match them with all subscriptions of the subscriber's address,
-  // or if the address has to free memory. The subscriber must call Unsubscribe before OnTooCostly returns.
+  // Called if Delivery ends the subscription, which is in a lane of its address's own: new events come faster than they
+  // can be matched with the lane's subscriptions, or the address has to free memory. The subscriber must call
+  // Unsubscribe before OnTooCostly returns.
   virtual void OnTooCostly() = 0;
 };
 
@@ -72,7 +74,7 @@ class EventSender {
   virtual ~EventSender() = default;
   // Returns the index of the sender's I/O thread. May be called from any thread.
   virtual size_t io_thread() const = 0;
-  // Called on the sender's I/O thread, with one or more answers, all for this sender. May move from the answers.
+  // Called on the sender's I/O thread, with one or more answers, all for this sender. The function may move from them.
   virtual void OnAnswers(std::span<Answer> answers) = 0;
 };
 
@@ -101,8 +103,8 @@ struct LiveBatch {
 class Delivery {
  public:
   // `io_threads` has the executor of each I/O thread, in the order of their numbers. `count_own_bytes`, if given, is
-  // called with the bytes of each event that is delivered while there are subscribers, and again with the negative
-  // number when the last owner drops the event, on that owner's thread. The delivery must outlive the tasks that it
+  // called with the bytes of each event that is delivered while there are subscribers. It is called again, with the
+  // negative number, on the thread on which the last owner drops the event. The delivery must outlive the tasks that it
   // posts and the events that it has delivered.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
@@ -113,7 +115,7 @@ class Delivery {
   // any thread.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
   // Returns true if there is any subscription. May be called from any thread. If the caller has just saved an event,
-  // the result takes into account every subscription whose query misses this event.
+  // the result takes into account every subscription whose query does not find this event.
   bool HasSubscribers() const;
   // Returns the number of subscriptions on all I/O threads. May be called from any thread.
   size_t subscriptions() const;
@@ -125,9 +127,9 @@ class Delivery {
     Work shared_work = 0;  // the work that it adds to its address's work in the shared lane
     bool own_lane = false;
   };
-  // Adds a subscription of a client with this `address` (Connection::group()) and this `account`. `filters` and
-  // `of_query` are passed to LiveIndex::Add. Must be called on the I/O thread with the number `io_thread`. `subscriber`
-  // must live until Unsubscribe.
+  // Adds a subscription of a client with this `address` (Party::group) and this `account`. `filters` and `of_query` are
+  // passed to LiveIndex::Add. Must be called on the I/O thread with the number `io_thread`. `subscriber` must live
+  // until Unsubscribe.
   Subscription Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                          std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber);
   // Removes a subscription; Delivery does not call its subscriber any more. Must be called once for each Subscribe, on

@@ -15,7 +15,7 @@ namespace weir {
 namespace {
 
 constexpr const char* kHaveIt = "duplicate: already have this event";
-// The work after an event's wait at the gate, which is only to pass the event on or to answer it.
+// The work of an event after its wait at the gate: it is only passed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
 constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
 
@@ -127,7 +127,7 @@ void EventPipeline::JudgeAll(const EventBatch& batch) {
   Finish(&judged);
 }
 
-// Makes all checks that need no store, cheapest first.
+// Makes all checks except those that need the store, and that of the signature.
 void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
                          Judged* judged, std::vector<std::shared_ptr<Flight>>* flights) {
   const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
@@ -262,7 +262,8 @@ void EventPipeline::Finish(Judged* judged) {
   context_.budget.GiveBack(judged->settled_bytes);
 }
 
-// Runs on the commit thread, or, after Stop, on the thread that submits the events.
+// Runs on the commit thread, or on the thread that submits the events if they are refused (after Stop, or without
+// memory).
 void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& status) {
   write_health_.Note(status);
   Judged judged;

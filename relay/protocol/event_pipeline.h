@@ -1,16 +1,16 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
 // A worker parses the event and checks its id, applies the rules of policy.h, checks whether the event is stored
-// already, and verifies the signature last, because that costs most. The event then waits at the write gate, which
-// limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h). After that, an ephemeral event
-// is sent to the live subscribers. The commit thread saves every other event, together with events of other clients, in
-// one write (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to
-// Delivery.
+// already, and verifies the signature last, because that costs most. A new and valid event then needs the admission of
+// the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate
+// admits it at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit
+// thread saves every other admitted event, together with events of other clients, in one write
+// (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to Delivery.
 //
-// Every event gets exactly one answer, whatever happens: an OK message, or a NOTICE if no id could be read.
+// Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
-// Threads: all functions may be called from any thread; SaveBulk blocks its caller. The answers come through Delivery,
-// on the senders' I/O threads.
+// Threads: all functions may be called from any thread; SaveBulk and Stop block their callers. The answers come through
+// Delivery, on the senders' I/O threads.
 #pragma once
 
 #include <array>
@@ -72,22 +72,24 @@ class EventPipeline {
   // Queues the batch for a worker.
   void Submit(std::shared_ptr<const EventBatch> batch);
 
-  // Delivers events that another relay on the same store has received to the live subscribers of this relay. First
-  // takes the events' bytes from the byte budget, so the events wait while subscribers are behind. Calls `done` once,
-  // after it has passed the events to Delivery: before DeliverShared returns if the bytes are free, otherwise later, on
-  // the thread that returns bytes to the budget. Never calls `done` if ByteBudget::ForgetWaiting drops the request.
+  // Delivers events to the live subscribers of this relay; another relay on the same store has received the events.
+  // First takes the events' bytes from the byte budget, so the events wait while subscribers are behind. Calls `done`
+  // once, after it has passed the events to Delivery: before DeliverShared returns if the bytes are free, otherwise
+  // later, on the thread that returns bytes to the budget. Never calls `done` if ByteBudget::ForgetWaiting drops the
+  // request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
   // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Counts the saved events in the
   // metrics but does not deliver them to live subscribers, because these are old events.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
-  // Saves the events that wait to be saved, and ends the commit thread. An event that comes later and would have to be
-  // saved is answered "error: could not be stored: …"; other events are answered as before. The workers may still have
-  // tasks of this pipeline; the pool must have run all of them before the pipeline is destroyed.
+  // Saves the events that wait to be saved, except deletions that need a further write, and ends the commit thread.
+  // Such a deletion, or an event that comes later and would have to be saved, is answered "error: could not be stored:
+  // …"; other events are answered as before. The workers may still have tasks of this pipeline; the pool must have run
+  // all of them before the pipeline is destroyed.
   void Stop();
 
-  // Returns whether writes to the store succeed.
+  // Returns the object that knows whether writes to the store succeed.
   const WriteHealth& write_health() const { return write_health_; }
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 

@@ -40,7 +40,8 @@ void EventWindow::Flush() {
 
 void EventWindow::SubmitWhatFits() {
   while (!queued_.empty() && !waits_for_budget_ && in_flight_ + queued_.front()->count <= most_in_flight()) {
-    // The callback does not own the batch, because it may wait for long, and the connection may end meanwhile.
+    // The callback does not own the batch, because the callback may wait for long, and the connection may end
+    // meanwhile.
     const uint64_t bytes = queued_.front()->budget_bytes();
     const auto granted = [self = shared_from_this(), bytes] {
       boost::asio::post(self->peer_->executor(), [self, bytes] { self->OnGranted(bytes); });

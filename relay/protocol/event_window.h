@@ -1,10 +1,10 @@
-// EventWindow: passes the EVENT messages of one connection to the EventPipeline, and limits how many of them may be
-// unanswered.
+// EventWindow: passes the EVENT messages of one connection to the EventPipeline, a limited number at once.
 //
 // It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection, the window, are in
 // the pipeline at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h).
-// Other events wait here. While events wait, the relay does not read the socket, so TCP slows the sender down, and only
-// the events of one read can wait. It reads again when no event waits and half of the window is free.
+// Other events wait here. While events wait or the window is full, the relay does not read the socket. So TCP slows the
+// sender down, and only the events of one read can wait. The relay reads again when no event waits and half of the
+// window is free.
 //
 // The bytes of an event count in the connection's account (relay/account/ledger.h) from its arrival until its answer.
 //
@@ -30,10 +30,11 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
 
   // Adds an event to the open batch, which is the one that gathers events. Calls Flush if the batch is full.
   void Add(std::string_view event_json);
-  // Closes the open batch and queues it for the pipeline. Called after each read.
+  // Closes the open batch and queues it for the pipeline. The client calls it after each read, and before it verifies
+  // an AUTH.
   void Flush();
-  // Calls Flush, then calls `callback` once when every event has been answered; before WhenIdle returns if all are
-  // answered already. A later call of WhenIdle replaces a callback that still waits. End drops the callback.
+  // Calls Flush. Calls `callback` once, when every event has been answered: before WhenIdle returns if all are answered
+  // already, otherwise later. A later call of WhenIdle replaces a callback that still waits. End drops the callback.
   void WhenIdle(std::function<void()> callback);
   // Drops the events that wait here and the callback of WhenIdle. Called when the connection has ended. The pipeline
   // still handles the events that it has.

@@ -1,5 +1,5 @@
 // Identity: the public keys that a client has proved to own, on one connection, by signing the relay's challenge
-// (NIP-42). This header also has the checks of the signed event (AUTH).
+// (NIP-42). This header also has the checks of the event that the client signs for this (AUTH).
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 
 namespace weir {
 
-// An immutable set of keys, which threads may share. So a worker judges a message by the keys that were proved before
-// the message came.
+// An immutable set of keys, which threads may share. When the client proves another key, the connection gets a new set
+// (With). So a worker that still has the old set judges an event by the keys that were proved before the event came.
 class Identity {
  public:
-  // The most keys of a connection, because a search reads all keys. The caller of With must check this limit.
+  // A connection may prove at most this many keys, because Has compares a key with all of them. The caller of With must
+  // check this limit.
   static constexpr size_t kMostKeys = 64;
 
   // Returns the identity without keys.
   static const std::shared_ptr<const Identity>& Nobody();
-  // Returns a copy of `identity` to which `key` is added.
+  // Returns a copy of `identity` that also has `key`.
   static std::shared_ptr<const Identity> With(const Identity& identity, const PublicKey& key);
 
   bool empty() const { return keys_.empty(); }
@@ -43,7 +44,7 @@ struct AuthExpectation {
 };
 
 // Returns the reason why `event` is not a valid answer to the challenge, with NIP-01's prefix; empty if it is valid.
-// created_at may differ from now by 10 minutes. Does not check the signature.
+// The event's created_at may differ from now by up to 10 minutes. Does not check the signature.
 std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
 // Returns a new challenge: 128 random bits in hexadecimal.

@@ -13,7 +13,8 @@
 namespace weir {
 namespace {
 
-// An entry of a subscription in a bucket: the subscription's slot, and the index of the entry in the slot's `places`.
+// An entry of a subscription in a bucket: the subscription's slot, and the index of the entry's Place in the slot's
+// `places`.
 struct Entry {
   uint32_t slot;
   uint32_t place;
@@ -51,12 +52,12 @@ struct Tag {
 };
 
 constexpr int kSlotBits = 24;  // bits of a key for the slot's index; the other bits count the slots' uses
-// The bytes of an unordered_map's node and its share of the table, with malloc's overhead, and of the place.
+// The bytes of an entry: a node of the unordered_map with its share of the table and malloc's overhead, and a Place.
 constexpr uint64_t kEntryBytes = 80 + sizeof(Place);
 constexpr Work kLookUpWork = 40;   // looking up a bucket
 constexpr Work kTagHashWork = 20;  // entering a tag into the event's table
 constexpr size_t kHashedBytesForWork = 4;
-// A search of a tag in a condition's values costs this many look-ups of a value among the tags.
+// Searching the values of a condition for one tag costs as much as looking up this many values among the tags.
 constexpr size_t kSearchSteps = 8;
 
 enum class Field : uint64_t { kId = 1, kAuthor, kKind, kTag, kAll };
@@ -135,8 +136,8 @@ struct LiveIndex::Rep {
   Work spent = 0;
 };
 
-// Multiplies every 16 bytes with secret seeds. Collisions of std::hash are publicly known, so with it a client could
-// make all tags of an event fall on one place.
+// Multiplies every 16 bytes with secret seeds. Collisions of std::hash are publicly known: with std::hash, a client
+// could give all tags of an event the same place.
 uint64_t LiveIndex::Rep::KeyOf(char letter, std::string_view value) const {
   uint64_t hash = seed + static_cast<uint64_t>(letter);
   uint64_t words[2];
@@ -188,7 +189,7 @@ void LiveIndex::Rep::EnterFilter(uint32_t slot_index, uint32_t filter_index) {
   }
 }
 
-// Moves the bucket's last entry into the gap. That misses no entry, because Walk visits the last entry first.
+// Moves the bucket's last entry into the gap. Walk still visits every entry, because it visits the last entry first.
 void LiveIndex::Rep::Leave(const Place& place) {
   Entries& entries = place.bucket->second;
   const Entry last = entries.back();

@@ -6,8 +6,8 @@
 // For each filter the index has an entry for each value of the filter's most selective condition: its ids, else the tag
 // condition with the fewest values, else its authors, else its kinds. A filter with none of these has one entry. For an
 // event, the index looks up the entries of the event's id, author, kind and tags, and those of filters without such
-// conditions. It matches only the filters that it finds there. It hashes the event's tags once, so matching a tag
-// condition costs one look-up per value, however many tags the event has.
+// conditions. It compares the event only with the subscriptions that it finds there. It hashes the event's tags once,
+// so matching a tag condition costs at most one look-up per value, however many tags the event has.
 //
 // `left` is the work (relay/account/work.h) that Next may still do. Next stops when `left` is 0, and the next call
 // continues from there. Between two calls the caller may remove subscriptions, which Next then no longer finds, and may
@@ -50,7 +50,7 @@ class LiveIndex {
 
   // Begins to match an event, and drops the previous event. The event's record must live until Next returns true.
   void Begin(EventView event);
-  // Appends subscriptions that match the event to `hits`, in no particular order. Subtracts from `*left` its own work
+  // Appends to `hits` subscriptions that match the event, in no particular order. Subtracts from `*left` its own work
   // and the work of a delivery to each of these subscriptions. Returns true if the event has been matched with all
   // subscriptions. Returns false if `*left` became 0 before that; the caller then calls Next again.
   bool Next(Work* left, std::vector<Hit>* hits);
@@ -61,7 +61,7 @@ class LiveIndex {
   size_t places() const;
   void* At(size_t place) const;
 
-  // Returns the most work by which these filters make matching one event more costly.
+  // Returns the most work that a subscription with these filters adds to the matching and delivery of one event.
   static Work MostWork(std::span<const Filter> filters);
   // Returns the bytes of memory that a subscription with these filters takes in the index, without the filters.
   static uint64_t BytesOf(std::span<const Filter> filters);

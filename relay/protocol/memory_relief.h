@@ -1,6 +1,6 @@
 // MemoryRelief: frees memory while the process is short of it (LimiterView::emergency of throttle/adaptive_limiter.h).
 // For this it ends requests and closes connections of the client address for which the relay holds the most memory, and
-// sends each client the reason. The relay serves all other addresses as before.
+// sends the reason to the clients of this address. It leaves all other addresses alone.
 //
 //   MemoryRelief relief(limiter, ledger);
 //   relief.Start(executor);   // checks the memory every kBeat from now on
@@ -23,16 +23,16 @@ class MemoryRelief {
  public:
   // The interval between two checks of the memory.
   static constexpr std::chrono::milliseconds kBeat{250};
-  // The number of bytes that each check frees, at least: it ends requests and connections of the address with the most
-  // memory, the largest first, until these hold this number (Ledger::AskHeaviest). The number is so low that a check
-  // ends only a few connections. The next check shows whether that was enough.
+  // The bytes that each check tries to free: it asks the accounts of the address with the most memory to free theirs,
+  // the largest first, until the asked accounts hold this many bytes together (Ledger::AskHeaviest). The number is so
+  // low that a check ends only a few connections. The next check shows whether that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
   // If every address holds fewer bytes than this, clients are not the cause of the shortage, so the check ends no
   // connection.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
-  // The shortest time between two calls of `tell`. Without it, short emergencies in quick succession would cause a call
-  // each.
+  // The shortest time between two calls of `tell`. Without it, each of several short emergencies in quick succession
+  // would cause a call.
   static constexpr Duration kQuiet = std::chrono::minutes(10);
   // The callback `tell`, which reports an emergency to the operator. OnBeat calls it when an emergency begins, unless
   // the last call was less than kQuiet ago. `emergencies` is the number of emergencies that began since the last call,
@@ -47,8 +47,8 @@ class MemoryRelief {
   // Starts a timer that calls OnBeat every kBeat on `executor`, as long as the executor's io_context runs. This object
   // must outlive that io_context.
   void Start(const boost::asio::any_io_executor& executor);
-  // Checks the memory once. In an emergency, ends requests and connections of the address with the most memory. Calls
-  // `tell` if an emergency has begun (see Tell).
+  // Checks the memory once. In an emergency, asks the address with the most memory to free some, if it holds at least
+  // kWorthwhile. Calls `tell` if an emergency has begun (see Tell).
   void OnBeat();
 
  private:

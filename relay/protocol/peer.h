@@ -2,8 +2,8 @@
 // one Peer for each connection and send their messages through it; Peer counts the messages. A Peer may outlive the
 // connection; sending then does nothing. It also has the keys that the client has proved (identity.h).
 //
-// Threads: the functions run on the connection's I/O thread, except the first five, which may be called from any
-// thread.
+// Threads: the functions run on the connection's I/O thread, except party, io_thread, executor, host and account, which
+// may be called from any thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -35,20 +35,21 @@ class Peer {
 
   // Returns true once the connection has ended.
   bool gone() const { return connection_ == nullptr; }
-  // Called when the connection has ended, which Peer then no longer uses.
+  // Called when the connection has ended. From then on Peer does not use the connection.
   void End() { connection_ = nullptr; }
 
-  // The functions from here to pending_bytes do nothing, and call no callback, once the connection has ended.
+  // Once the connection has ended, the functions from here to pending_bytes send and log nothing, and call no callback.
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
-  // Sends CLOSED, counts the refusal and logs it. `reason` begins with one of NIP-01's prefixes.
+  // Sends CLOSED, logs the refusal and counts it; counts it even if the connection has ended. `reason` begins with one
+  // of NIP-01's prefixes.
   void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
-  // Logs a refusal, so that the operator sees why clients fail. At most ten refusals a second with the same prefix are
-  // logged in the whole process (relay/net/log_limit.h).
+  // Logs a refusal, so that the operator sees why clients fail. In the whole process, at most ten refusals a second
+  // with the same prefix are logged (relay/net/log_limit.h).
   void LogRefusal(Verb refused, std::string_view reason) const;
   // Makes a challenge and sends it. Does nothing if it was called before, because clients answer every challenge.
   void AskForAuth();
-  // The functions below call the functions of the same name of Connection (relay/net/connection.h).
+  // The next six functions call the functions with the same names of Connection (relay/net/connection.h).
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();

@@ -1,5 +1,5 @@
 // Decides which events this relay accepts, and which clients may see an event. The rules here depend only on an event
-// or filters, on the settings, and on the keys that the client has proved (identity.h).
+// or filters, on the settings, on the time, and on the keys that the client has proved (identity.h).
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace weir {
 
-// Returns the reason to refuse the event, with NIP-01's prefix; empty if the rules accept it. Checks its kind, its
-// times, the tag ["-"] (NIP-70), reposts, requests to vanish (NIP-62) and proof of work (NIP-13). Does not check the
-// signature, nor whether the event is stored already.
+// Returns the reason to refuse the event, with NIP-01's prefix; empty if the rules accept it. Refuses the kind of AUTH,
+// and checks the event's times, the tag ["-"] (NIP-70), reposts, requests to vanish (NIP-62) and proof of work
+// (NIP-13). Does not check the signature, nor whether the event is stored already.
 std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const Identity& sender,
                            uint64_t now_seconds);
 
-// Returns true for the kinds of private events: direct messages (4) and gift wraps (1059, 21059). Only the parties of a
-// private event, its author and its recipients, may see it.
+// Returns true for the kinds of private events: direct messages (4) and gift wraps (1059, 21059). Unless
+// RelaySettings::auth is false, only the parties of a private event, its author and its recipients, may see it.
 bool IsPrivate(uint16_t kind);
 // Returns true if a key of `identity` is the event's author or is named in one of its "p" tags.
 bool IsPartyTo(EventView event, const Identity& identity);
-// Returns true if every filter names kinds, and all of them are private.
+// Returns true if every filter names kinds, and only private ones.
 bool AsksOnlyForPrivate(std::span<const Filter> filters);
 // Returns true if the relay should ask a client without AUTH for AUTH before it answers, because a filter that can
 // match events names a private kind, perhaps with other kinds. Ignores filters without kinds: a challenge makes
 // browsers ask their user, and some clients ignore an EOSE while a challenge is unanswered.
 //
-// This function and MayWithhold use only the filters, never stored events. Otherwise a stranger could learn which keys
-// write to each other.
+// This function and MayWithhold never use stored events. Otherwise a stranger could learn which keys write to each
+// other.
 bool MayWantAuth(std::span<const Filter> filters);
-// Returns true if the filters can match private events to which `identity` is not a party, so that the relay may leave
-// events out of its answer.
+// Returns true if the filters can match private events of which no key of `identity` is a party. The relay then may
+// have to leave events out of its answer.
 bool MayWithhold(std::span<const Filter> filters, const Identity& identity);
 
-// Returns the reason for a client whose work a gate has refused: "rate-limited: …; try again in 2 s".
+// Returns the reason to send to a client whose work a gate has refused: "rate-limited: …; try again in 2 s".
 std::string RateLimited(const Admission& admission);
 
 // Returns the part of `text` before its first colon: "rate-limited" for "rate-limited: l0". Returns the whole `text` if

@@ -1,4 +1,5 @@
-// RelayContext: the objects that all connections and the event pipeline of a running relay share. Must outlive these.
+// RelayContext: the objects that all connections and the event pipeline of a running relay share. The context must
+// outlive them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct RelayContext {
   WorkPool& pool;            // the workers
   RelayCounters& counters;   // metrics
   Delivery& delivery;
-  ByteBudget& budget;              // bytes of the events of all connections that are in flight
+  ByteBudget& budget;              // the bytes of all events that are in flight
   uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};

@@ -21,7 +21,7 @@ struct RelaySettings {
   std::string admin_pubkey;  // the operator's public key in hexadecimal; empty if there is none
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
   std::string icon;  // URL of a square picture
-  std::string url;   // the public URL, wss://relay.example; AUTH by a public name and requests to vanish need it
+  std::string url;   // the public URL, wss://relay.example; requests to vanish and AUTH under a public name need it
 
   // Rules for the events that the relay accepts and serves.
   uint64_t max_event_bytes = 128 << 10;
@@ -41,12 +41,12 @@ struct RelaySettings {
   uint64_t max_filter_values = 5000;        // values in all lists of one filter together
   uint64_t max_subscription_id_bytes = 64;  // length of a subscription's id
   uint64_t default_limit = 500;             // the most stored events for a filter without a limit
-  uint64_t max_limit = 5000;                // the most stored events for a filter with a limit
+  uint64_t max_limit = 5000;                // the most stored events for a filter, whatever its limit
 
   uint64_t worker_threads = 0;           // 0: one for each core, or for each connection to PostgreSQL if these are more
   uint64_t max_bytes_in_flight_mb = 32;  // MiB of events in flight, of all connections (byte_budget.h)
 };
-// Adds the settings to `table`, which writes to `settings`.
+// Adds the settings to `table`, which writes their values to `settings`.
 void Declare(SettingTable& table, RelaySettings& settings);
 
 EventLimits EventLimitsOf(const RelaySettings& settings);

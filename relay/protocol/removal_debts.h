@@ -1,5 +1,5 @@
-// RemovalDebts: the work that removals, such as deletions, have cost for each address and that was not charged yet. It
-// is added to the cost of the address's next events at the write gate.
+// RemovalDebts: counts for each client address the work of removals, such as deletions, that was not charged yet. The
+// cost of the address's next events at the write gate includes this debt.
 //
 // Threads: any thread may call any function.
 #pragma once
@@ -16,8 +16,8 @@ namespace weir {
 class RemovalDebts {
  public:
   void Add(const Party& party, Work work);
-  // Returns the debt of the party's address, but at most the work of one write, so that the gate does not refuse the
-  // event that is charged. Subtracts the result from the debt.
+  // Returns the debt of the party's address, but at most the work of one write of the commit thread. So the gate does
+  // not refuse the event to which the debt is charged. Subtracts the result from the debt.
   Work Take(const Party& party);
 
  private:

@@ -15,12 +15,12 @@
 namespace weir {
 namespace {
 
-// The most work of a COUNT: about four seconds of a worker, or two million events.
+// The most work of a COUNT: that of visiting two million events, between four and five seconds of a worker.
 constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
 // The most work of a REQ. It is more than for a COUNT, because a REQ's filters may match few of the visited events.
 constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
 
-// The least work that a first slice may do. Otherwise it may do as much work as the request is expected to need.
+// A first slice may do as much work as the request is expected to need, but at least this much, and at most a turn.
 constexpr Work kLeastSlice = kTurnWork / 16;
 
 // The bytes of a request, of its query and of its places in lists and tables, without its filters and held events.
@@ -375,8 +375,8 @@ void Request::GiveBackQuery() {
   turn_.reset();
 }
 
-// Returns a callback for the end of a wait, which any thread may call. It calls `step` on the I/O thread if the request
-// is then still in `state`.
+// Returns a callback for the end of a wait. Any thread may call the callback. It calls `step` on the I/O thread if the
+// request is then still in `state`.
 std::function<void()> Request::Later(State state, void (Request::*step)()) {
   return [weak = weak_from_this(), executor = peer_->executor(), state, step] {
     boost::asio::post(executor, [weak, state, step] {

@@ -12,17 +12,16 @@
 //   kOver       it was answered, refused or closed
 //
 // In the states from kAtGate to kInLine a request has one of the four places of its connection (requests.h). While it
-// waits in one of these states, its query keeps only a key from which it can continue. When it enters kPaused or
-// kInLine, the request returns its admission to the gate and its turn to ScanTurns, so that clients that read slowly do
-// not keep these. The memory that a query holds between two slices counts in the client's account
-// (relay/account/ledger.h).
+// waits in one of these states, its query keeps only a key from which it can continue. While it waits in kPaused or
+// kInLine, it has no admission of the gate and no turn, so clients that read slowly keep neither from others. The
+// memory that a query holds between two slices counts in the client's account (relay/account/ledger.h).
 //
 // If an event is replaced while the request reads the store, the query may find neither version: the old version is
 // gone, and the query has passed the place of the new one. So new versions that arrive live before EOSE are sent before
 // EOSE, because some clients close the subscription at EOSE.
 //
 // The scan gate admits a request at its estimated cost (request_cost.h). If the request turns out to cost more, it must
-// wait at the gate again, at a higher cost.
+// ask the gate again, at a higher cost.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
 // the members from `admission_` to `found_` belong to the worker. The destructor returns the request's memory,
@@ -50,8 +49,8 @@ class RequestRoom;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
-  // `name` is the subscription's id. `room` is that of the Requests that own the request. A request must be made with
-  // std::make_shared, because workers share it.
+  // `name` is the subscription's id. `room` is that of the Requests object that owns the request. A request must be
+  // made with std::make_shared, because workers share it.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
           std::vector<Filter> filters, bool is_count);
 
@@ -61,12 +60,12 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   // Counts the memory of the request in the client's account. Returns an empty string, or, if the account has no room
   // for it, the reason for a refusal, with NIP-01's prefix.
   std::string TakeMemory();
-  // Ends the trace span of the request, if it is traced. `refusal` is the reason of a refusal with its prefix; empty if
-  // the request was answered.
+  // Ends the trace span of the request, if it is traced. `refusal` is the reason for a refusal with its prefix, or
+  // "closed"; empty if the request was answered.
   void EndSpan(std::string_view refusal);
-  // Begins to answer the request. Requests calls Start once, when it has given the request a place.
+  // Begins to answer the request. Requests calls Start when it has given the request a place.
   void Start();
-  // Sends CLOSED with `reason`, which begins with NIP-01's prefix. Then the owner removes and ends the request, which
+  // Sends CLOSED with `reason`, which begins with NIP-01's prefix. Then the owner removes and ends the request. This
   // may destroy the request before Refuse returns.
   void Refuse(std::string_view reason);
   // Changes the state to kOver and returns the admission, the turn and the connection's place. In kReads, the worker

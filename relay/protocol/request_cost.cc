@@ -19,7 +19,7 @@ constexpr uint64_t kOfTag = 40;
 constexpr uint64_t kOfKind = 20'000;
 constexpr uint64_t kOfAll = 100'000;
 
-// For each condition that the chosen index does not serve, the store visits this many times as many events.
+// For each condition that the chosen index does not check, the store visits this many times as many events.
 constexpr uint64_t kVisitsPerExtraCondition = 4;
 
 struct Shape {
@@ -53,7 +53,7 @@ Shape ShapeOf(const Filter& filter) {
   return {1, kOfAll};
 }
 
-// Counts the conditions that the shape's index does not serve, so that the store checks them event by event.
+// Counts the conditions that the shape's index does not check. The store has to check these event by event.
 uint64_t ExtraConditions(const Filter& filter) {
   if (filter.ids) return 0;
   const uint64_t tags = filter.tags.size();

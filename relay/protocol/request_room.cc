@@ -8,8 +8,8 @@ namespace {
 
 // When more than kEnoughPending bytes of output wait, requests stop reading the store, until less than kLittlePending
 // bytes wait. The first bound is also at most max_pending_bytes / kEnoughPart, the second at most max_pending_bytes /
-// kLittlePart; at max_pending_bytes the server ends the connection. So a slice never makes the output reach
-// max_pending_bytes.
+// kLittlePart; at max_pending_bytes the server ends the connection. So a slice of 128 KiB does not make the output
+// reach max_pending_bytes, unless this setting is very low.
 constexpr uint64_t kEnoughPending = 256 << 10;
 constexpr uint64_t kEnoughPart = 16;
 constexpr uint64_t kLittlePending = 64 << 10;

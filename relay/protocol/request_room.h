@@ -1,6 +1,6 @@
-// RequestRoom: the part of Requests that its requests use: how much output and how many live events wait for the
-// client, and the ways back to Requests. Requests and each Request own it together, so that a request which outlives
-// Requests (a worker may still read for it) needs no check.
+// RequestRoom: the part of Requests that its requests use. It knows how much output and how many live events wait for
+// the client, and passes calls back to Requests. A request may outlive Requests, because a worker may still read for
+// it. So Requests and each Request own the RequestRoom together, and a request needs no check before it uses the room.
 //
 // Threads: all functions run on the connection's I/O thread.
 #pragma once
@@ -18,7 +18,7 @@ class Request;
 
 class RequestRoom {
  public:
-  // The functions by which a request returns to the object that owns it.
+  // The functions of its owner that a request calls.
   class Owner {
    public:
     // Removes `request` and ends it (Request::End).

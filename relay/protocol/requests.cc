@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 // The most requests of one connection that run at once. If it were 1, a long scan would delay short requests; if it
-// were large, one connection would have many turns.
+// were large, one connection could have many scans at work.
 constexpr size_t kMostAtOnce = 4;
 constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
 
@@ -21,7 +21,8 @@ Requests::Requests(RelayContext& context, std::shared_ptr<Peer> peer)
       peer_(peer),
       room_(std::make_shared<RequestRoom>(context, std::move(peer), static_cast<RequestRoom::Owner&>(*this))) {}
 
-// After End the room is closed already: the last owner may be a task of a worker, while other threads use the room.
+// Closes the room only if End was not called. After End the last owner of this object may be a task of a worker, while
+// other threads read the room, which is closed already.
 Requests::~Requests() {
   if (!room_->is_closed()) room_->Close();
 }

@@ -1,14 +1,15 @@
 // Requests: the open REQs and COUNTs of one connection. Each of them is a Request (request.h).
 //
-// A client gets each event once, stored or live. For this, a subscription enters the live index before its query is
-// made, and queues live events until the stored events are sent. From then on it drops live events that its query has
-// found already: those that were stored at the query's moment (Moment in relay/store/serial.h).
+// On each subscription a client gets an event once, stored or live. For this, a subscription enters the live index
+// before its query is made, and queues live events until the stored events are sent. From then on it drops a live event
+// that was already stored at the query's moment (Moment in relay/store/serial.h), because the query has taken that
+// event into account.
 //
 // At most four requests of a connection run at once, each in one of the connection's four places. The other requests
-// wait in the order in which they came. If much output waits for the client, no request starts or reads the store until
-// the client has taken most of the output.
+// wait in the order in which they came. If much output waits for the client, no request starts, and none reads on,
+// until the client has taken most of the output.
 //
-// Threads: all functions run on the connection's I/O thread.
+// Threads: all functions run on the connection's I/O thread. After End the destructor may run on any thread.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   void Count(CountReq count);
   // Ends the REQ with this id, without an answer. Does nothing if there is none, even if a COUNT has this id.
   void Close(const std::string& subscription);
-  // Ends all requests, with a CLOSED for each. `reason` begins with NIP-01's prefix.
+  // Ends all requests, with a CLOSED for each. `reason` begins with one of NIP-01's prefixes.
   void CloseAll(std::string_view reason);
   // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks.
   void End();

@@ -1,9 +1,9 @@
 // ScanTurns: limits how many long scans of one client address run at once. A scan is long if its first slice
-// (request.h) does not reach its end. A long scan needs a turn, of which each address has four. While other scans of
-// the address have all turns, a scan waits, and keeps only the key from which it can continue.
+// (request.h) does not finish it. A long scan needs a turn, of which each address has four. While other scans of the
+// address have all turns, a scan waits, and keeps only the key from which it can continue.
 //
-// This limits the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one by one
-// instead of all at the end.
+// This limits the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one after
+// the other instead of all at the end.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -23,8 +23,8 @@ class ScanTurns {
  public:
   static constexpr size_t kMostAtOnce = 4;  // turns of each address
 
-  // Place: the turn that a scan has or waits for. The destructor ends the wait, or passes the turn to the scan of the
-  // address that has waited longest. The ScanTurns must outlive its places.
+  // Place: the turn that a scan has or waits for. The destructor ends the wait, or passes the turn to that waiting scan
+  // of the same address which has waited longest. The ScanTurns must outlive its places.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }
@@ -43,7 +43,8 @@ class ScanTurns {
     std::function<void()> on_turn_;
   };
 
-  // Returns a turn of the address `group` (Party::group), or null if other scans of the address have all turns.
+  // Returns a place that has a turn, or null if other scans of the address have all turns. `group` stands for the
+  // address (GroupOf in throttle/admission.h).
   std::unique_ptr<Place> TryEnter(uint64_t group);
   // Returns a place that has a turn or waits for one. Calls `on_turn` once, when the place has its turn: before Enter
   // returns if a turn is free, otherwise later, on the thread that destroys another scan's place. Never calls it after

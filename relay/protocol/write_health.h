@@ -22,7 +22,8 @@ class WriteHealth {
   // count because /readyz uses this status: a relay that is not ready may get no events, and then no write could show
   // that it is ready again.
   Status LastWrite() const;
-  // Describes for the operator the newest write that failed, and how long ago that was; "none" if none has failed.
+  // Returns a text for the operator: how long ago the newest failed write was, and its error; "none" if none has
+  // failed.
   std::string LastFailure() const;
 
  private:

@@ -1,4 +1,4 @@
-// Code for /metrics that the relay and `weir gate` share: CachedText stores a page for a second, ReadProcess and
+// The code for /metrics that the relay and `weir gate` share. CachedText stores a page for a second. ReadProcess and
 // AppendProcess report figures of the process.
 #pragma once
 
@@ -21,7 +21,8 @@ class CachedText {
   // on this thread. If another thread is calling `make`, returns the previous text at once; if there is no previous
   // text, waits for the new one.
   std::string Get(TimePoint now, const std::function<std::string()>& make);
-  // Deletes the text, so that the next Get makes a new one. If a thread is calling `make`, waits for its end.
+  // Deletes the text, so that the next Get makes a new one. If a thread is calling `make`, first waits until `make` has
+  // returned.
   void Forget();
 
  private:
@@ -43,7 +44,7 @@ struct ProcessFigures {
 // Returns the figures of this process. A figure that the system does not report is 0.
 ProcessFigures ReadProcess();
 
-// Adds the CPU time, memory, open files and start time of this process, under the names that all Prometheus client
+// Adds the CPU time, memory, open files and start time of this process, under the names that Prometheus' client
 // libraries use. `started_at` is in seconds since 1970. Leaves the memory out if the system does not report it.
 void AppendProcess(double started_at, MetricFamilies& families);
 

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// The upper bounds of the buckets, in seconds, each included. They reach from a live delivery (tens of microseconds) to
-// the longest wait for an OK.
+// The upper bounds of the buckets, in seconds. Each bound belongs to its bucket. The bounds reach from a live delivery
+// (tens of microseconds) to the longest wait for an OK.
 inline constexpr std::array kLatencyBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                               0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 // The number of buckets. The last one has no upper bound.

@@ -1,6 +1,6 @@
 // LiveTables: the tables that show the present state of a relay to its operator, on the page at /live and in `weir
-// top`. Each RelayPlugin can add tables (RelayPlugin::AppendLive); the page and `weir top` show every table without
-// knowing it.
+// top`. Each RelayPlugin can add tables (RelayPlugin::AppendLive); the page and `weir top` show every table, and need
+// no code for it.
 //
 // The cells are texts for people, as short as possible. Programs can read the figures at /metrics.
 #pragma once

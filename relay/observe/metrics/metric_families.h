@@ -1,4 +1,5 @@
-// MetricFamilies: builds the metric families of Prometheus, one family after the other.
+// MetricFamilies: builds the metric families of Prometheus, one family after the other. A family has all metrics of one
+// name, which differ in the values of their labels.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -17,8 +18,8 @@ namespace weir {
 // Does the same as Quantile in latency_metric.h, for a histogram that MetricFamilies has made.
 double Quantile(const prometheus::ClientMetric::Histogram& histogram, double share);
 
-// Counter, Gauge and Histogram begin a family. Each Add then adds a metric to the newest family: Add a number to a
-// counter or gauge, and a LatencySnapshot or LatencyMetric to a histogram.
+// Counter, Gauge and Histogram begin a family. Each Add then adds a metric to the newest family: for a counter or gauge
+// a number, for a histogram a LatencySnapshot or LatencyMetric.
 class MetricFamilies {
  public:
   // The names and values of labels. The strings need to live only during the call.

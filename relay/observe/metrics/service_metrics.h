@@ -1,4 +1,4 @@
-// The figures of any program that serves a port: a relay or a gate.
+// Reports the figures that a relay and a gate have in common.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct ServiceSources {
   std::function<bool()> ready;  // whether /readyz says "ready"
   std::function<ServerStats()> server;
   const Traces* traces = nullptr;
-  std::function<void(MetricFamilies& families)> plugins;  // adds the figures of what the program serves
+  std::function<void(MetricFamilies& families)> plugins;  // adds those of a relay's plugins, or of a gate's limiters
 };
 // Adds the figures of all sources.
 void AppendService(const ServiceSources& sources, MetricFamilies& families);

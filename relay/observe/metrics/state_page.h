@@ -1,13 +1,13 @@
 // StatePage: describes the state of a relay or gate at one moment, as a page of text for people. The program writes
-// this page to the log at SIGUSR1, and when a memory emergency begins.
+// this page to the log at SIGUSR1. A relay also does so when a memory emergency begins, at most once in ten minutes.
 //
 //   state, asked for by SIGUSR1: ready
-//     program      weir 1.2.3, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 files open
-//     interactive  held to 2.10 MB/s by l0 at 0.91 (setpoint 0.85), drain 5.90 MB/s
+//     program      weir 1.2.3, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 of 65536 files open
+//     interactive  held to 2.10 MB/s by l0 at 0.91, setpoint 0.85, drain 5.90 MB/s
 //     …
 //
-// Making a page costs as much as a request for /metrics. A page has some forty lines, of which at most kMostOfPlugins
-// are about the plugins.
+// Making a page costs as much as a request for /metrics. A page has at most about forty lines. At most kMostOfPlugins
+// of them are about the plugins.
 #pragma once
 
 #include <cstddef>

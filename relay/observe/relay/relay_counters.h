@@ -1,7 +1,8 @@
 // RelayCounters: the relay's own counts and latencies.
 //
 // Any thread may call any function. RelayMetrics (relay_metrics.h) shows the counts at /metrics. Clients cannot make
-// the number of labels grow: unknown kinds count as "other", and refusals count by the prefix of their reason (NIP-01).
+// the number of labels grow: unknown kinds count as "other". Refusals count by the prefix of their reason (NIP-01), and
+// those with an unknown prefix as "other".
 //
 // Every source of relay/protocol includes this header, so it must include neither Prometheus nor the counters of other
 // folders.
@@ -22,7 +23,8 @@
 
 namespace weir {
 
-// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total.
+// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total. A NEG-ERR counts as
+// kClosed.
 enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth };
 
 class RelayCounters {
@@ -30,15 +32,15 @@ class RelayCounters {
   void CountClientMessage(Verb verb);
   void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
   void CountSavedEvent(uint16_t kind);
-  // Counts a refusal (an OK with false, or a CLOSED) by the prefix of its reason ("invalid", "rate-limited", …). Counts
-  // an unknown prefix as "other".
+  // Counts a refusal (an OK with false, a CLOSED or a NEG-ERR) by the prefix of its reason ("invalid", "rate-limited",
+  // …). Counts an unknown prefix as "other".
   void CountRefusal(std::string_view prefix);
 
   // Each of these functions adds one observation to a histogram.
   void EventToOk(Duration latency);                   // from the arrival of an EVENT
   void ReqToEose(Duration latency);                   // from the arrival of a REQ
-  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and each I/O thread with subscribers
-  void WriteGateWait(Duration waited);                // at the throttle's gate for writes
+  void LiveDelivery(Duration from_receipt_to_queue);  // once for each event and lane in which a subscriber matches
+  void WriteGateWait(Duration waited);                // at the throttle's gate for writes, by an event that waited
   void ReadGateWait(Duration waited);
 
   // Each of these functions returns the counts so far: for each value of the label, the value and its count.
@@ -60,7 +62,8 @@ class RelayCounters {
 
  private:
   using Counter = std::atomic<uint64_t>;
-  // The prefixes of NIP-01, "replaced" (a newer version of the event is stored), and "other" for every other prefix.
+  // The prefixes that NIPs define, "replaced" (a newer version of the event is stored), and "other" for every other
+  // prefix.
   static constexpr std::array<std::string_view, 12> kRefusalPrefixes = {
       "duplicate",     "invalid",      "unsupported", "pow",      "blocked", "restricted",
       "auth-required", "rate-limited", "mute",        "replaced", "error",   "other"};

@@ -23,7 +23,7 @@ void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_disk_bytes", "Bytes that the store takes on disk, up to 10 s ago").Add(s.disk_bytes);
 }
 
-// Makes one system call. The call blocks if the file system hangs, but then the store blocks, too.
+// Makes one system call. The call blocks if the file system hangs, but then a store on it blocks, too.
 void AppendDisk(const std::string& data_dir, MetricFamilies& families) {
   struct statvfs disk {};
   if (statvfs(data_dir.c_str(), &disk) != 0) return;

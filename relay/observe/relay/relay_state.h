@@ -1,4 +1,5 @@
-// The state page of a relay (relay/observe/metrics/state_page.h): throttle, engine, commits, port, queues and plugins.
+// Makes the state page of a relay (relay/observe/metrics/state_page.h), with lines about throttle, engine, commits,
+// port, queues and plugins.
 #pragma once
 
 #include <string>

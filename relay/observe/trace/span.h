@@ -9,10 +9,10 @@
 //   }
 //   span.Set("weir.outcome", "rate-limited");
 //
-// The functions of an empty span do nothing and cost one branch. They do not throw: if memory runs out, a span or an
-// attribute is missing from the trace. A span has at most 16 children, and each of its texts has at most 64 characters.
-// Names and keys must be literals, because a span keeps only views of them. Values must be words and numbers of the
-// program, never text of a client, because spans leave this machine.
+// The functions of an empty span do nothing and cost one branch. No function but the second constructor throws: if
+// memory runs out, a span or an attribute is missing from the trace. A span has at most 16 children, and each of its
+// texts has at most 64 characters. Names and keys must be literals, because a span keeps only views of them. Values
+// must be words and numbers of the program, never text of a client, because spans leave this machine.
 //
 // Threads: only one thread at a time may use a span and its copies. A span may outlive the object that owns its tracer.
 #pragma once
@@ -62,8 +62,8 @@ class Span {
   // Begins a child of this span now. Returns an empty span if this span is empty, has ended or has kMostChildren
   // children, or if the tracer has no room.
   Span Child(std::string_view name) const noexcept { return open_ ? BeginChild(name) : Span(); }
-  // These add an attribute; after the end of the span they have no effect. A text is cut after kMostText characters,
-  // and each character that is not printable ASCII becomes '?'.
+  // These two functions add an attribute; after the end of the span they have no effect. A text is cut after kMostText
+  // characters, and each character that is not printable ASCII becomes '?'.
   void Set(std::string_view key, int64_t value) const noexcept;
   void Set(std::string_view key, std::string_view text) const noexcept;
   // Marks the span as failed. Meant for faults of the program or the machine, not for a client's mistakes.

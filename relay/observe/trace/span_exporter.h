@@ -3,8 +3,8 @@
 //
 // A batch consists of all spans that have ended and were not sent yet; the exporter sends at most one batch a second.
 // If the collector does not answer, or cannot accept the batch for now (429, 502, 503, 504), the exporter sends the
-// batch again, after a pause that grows with each try. If the answer has the field Retry-After in seconds, the pause is
-// at least that long, but the exporter never waits longer than 5 minutes for it. After five tries the exporter drops
+// batch again, after a random pause that about doubles with each try, up to kLongestPause. If the answer has the field
+// Retry-After in seconds, the pause is at least that long, but at most 5 minutes. After five tries the exporter drops
 // the batch. After any other answer that is not 2xx it drops the batch at once. Meanwhile the tracer collects the next
 // spans, and drops those beyond its limits (SpanBounds). So all spans together need at most the memory of a full tracer
 // plus that of one batch, less than 10 MB.
@@ -43,8 +43,8 @@ class SpanExporter {
 
   using Send = std::function<HttpAnswer(const HttpCall& call)>;
 
-  // `clock` must be the clock of the tracer; `wall_clock` serves to convert the tracer's times to dates. Both must
-  // outlive the exporter. The exporter calls `send` on the thread that calls Step or Flush.
+  // `clock` must be the clock of the tracer; the exporter converts the tracer's times to dates with `wall_clock`. Both
+  // must outlive the exporter. The exporter calls `send` on the thread that calls Step or Flush.
   SpanExporter(std::shared_ptr<Tracer> tracer, const TraceTarget& target, Send send, const Clock& clock,
                const WallClock& wall_clock);
 

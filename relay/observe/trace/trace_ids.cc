@@ -28,7 +28,7 @@ bool Read(std::string_view hex, Id* id) {
 
 }  // namespace
 
-// SplitMix64.
+// The generator is SplitMix64.
 uint64_t RandomBits() {
   thread_local uint64_t state = [] {
     std::random_device device;
@@ -43,7 +43,7 @@ uint64_t RandomBits() {
 TraceId NewTraceId() { return NewId<TraceId>(); }
 SpanId NewSpanId() { return NewId<SpanId>(); }
 
-// 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+// An example of the field is 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.
 std::optional<TraceParent> ParseTraceParent(std::string_view text) {
   constexpr size_t kLength = 55;
   if (text.size() < kLength || text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;

@@ -12,7 +12,7 @@ namespace weir {
 using TraceId = std::array<uint8_t, 16>;
 using SpanId = std::array<uint8_t, 8>;
 
-// These return random ids, never all zeros.
+// These two functions return random ids, never all zeros.
 TraceId NewTraceId();
 SpanId NewSpanId();
 // Returns 64 random bits. Each thread has a generator of its own, so no thread waits. The bits are good for ids and for

@@ -4,10 +4,10 @@
 // When a request begins, a random choice with the probability `ratio` decides whether the request and all its child
 // spans are sampled.
 //
-// An HTTP request with a header field traceparent continues a trace of the client: its span becomes a child of the
-// client's span. It is sampled only if the client has sampled its own span and the allowance is at least 1. The
-// allowance keeps an unknown client from having everything traced: every HTTP request adds `ratio` to it, up to
-// kMostSaved, and every request that is sampled because of the field subtracts 1.
+// An HTTP request with a header field traceparent continues a trace of the client: the request's span becomes a child
+// of the client's span. The request is sampled only if the client has sampled its own span and the allowance is at
+// least 1. The allowance keeps an unknown client from having everything traced: every call of BeginServed adds `ratio`
+// to it, up to kMostSaved, and every request that is sampled because of the field subtracts 1.
 //
 // SpanBounds limits the number of spans, open and ended ones together, and the bytes of the ended spans. The tracer
 // drops and counts every span beyond these limits. No thread ever waits for the exporter.
@@ -35,7 +35,7 @@ struct SpanBounds {
 
 class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
-  static constexpr double kMostSaved = 10;  // the highest allowance, and the one at the start
+  static constexpr double kMostSaved = 10;  // the highest allowance, and that at the start (0 if `ratio` is 0)
 
   // `ratio` is the share of requests that are sampled, 0 to 1. A shared_ptr must own the tracer, because its spans keep
   // it alive. The clock must outlive the tracer.

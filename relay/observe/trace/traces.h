@@ -36,7 +36,7 @@ class Traces {
   // Sends the spans that have ended. This takes at most about a second.
   ~Traces();
 
-  // Returns the tracer, or null if `traces` is null. Traces must outlive the pointer.
+  // Returns the tracer, or null if `traces` is null. The pointer is valid as long as the Traces object.
   static Tracer* TracerOf(const std::unique_ptr<Traces>& traces) { return traces ? traces->tracer_.get() : nullptr; }
   TraceStats Stats() const;
 

@@ -8,8 +8,8 @@
 //   feed.Ask(asker);       // calls `asker` once, with the state
 //
 // FEED.md describes the state and the events. One thread, called the feed's thread below, does all the work. Start
-// starts this thread; in a test without Start, it is the thread that calls Tick and Serve. Join, Ask, Mark, listeners
-// and Stop may be called from any other thread.
+// starts this thread; in a test without Start, it is the thread that calls Tick and Serve. Other threads may call Join,
+// Ask, Mark, listeners and Stop.
 #pragma once
 
 #include <condition_variable>
@@ -32,8 +32,8 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// Receives an event each second. The feed keeps only a weak pointer to a listener; to unsubscribe, destroy the
-// listener.
+// LiveListener: receives an event each second. The feed keeps only a weak pointer to a listener; to unsubscribe,
+// destroy the listener.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;

@@ -1,5 +1,5 @@
 // LiveHistory: the figures of a relay over the last ten minutes, one row each second, in fixed columns. The object is a
-// ring buffer of 600 rows, and takes 90 KB.
+// ring buffer of 600 rows, and takes 86 KB.
 //
 // Not thread-safe.
 #pragma once
@@ -21,7 +21,7 @@ class JsonWriter;
 // limit while nothing is limited, or a latency while nothing is measured.
 enum class LiveFigure : uint8_t {
   kLevelWrite,     // level of the signal that limits the class, or would limit it first
-  kSetpointWrite,  // the level at which the controller holds the class
+  kSetpointWrite,  // the level at which the controller tries to hold it
   kLevelBulk,
   kSetpointBulk,
   kLevelRead,  // highest level of the signals that act on reads

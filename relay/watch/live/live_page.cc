@@ -30,12 +30,12 @@ constexpr std::string_view kLiveCss =
 #include "live_css.inc"
     ;
 
-// For browsers without JavaScript.
+// These three texts concern browsers without JavaScript.
 constexpr const char* kRefresh = "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
 constexpr const char* kRenewed = "reloads every five seconds; to type, <a href=\"/live?still\">stop reloading</a>";
 constexpr const char* kStill = "reloading is stopped; <a href=\"/live\">start it again</a>";
 
-// Lets the page load everything from this relay only, and have no inline scripts or styles.
+// Allows the page to load files from this relay only, and no inline scripts or styles.
 HttpFields PageHeaders() {
   return {{"Content-Security-Policy",
            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

@@ -1,4 +1,4 @@
-// LivePlugin: serves the live page for administrators at /live on a relay's port, and the feed of that page. FEED.md
+// LivePlugin: serves the page for administrators at /live on a relay's port, and the feed of that page. FEED.md
 // describes the feed; Admin (relay/admin/admin.h) decides which clients may use page and feed.
 //
 //   GET  /live           the page or, if the browser has not signed in, the form that asks for the token; with ?still

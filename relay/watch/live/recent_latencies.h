@@ -16,7 +16,8 @@ class RecentLatencies {
 
   // Adds a copy of the histograms as they are now. Call it once a second.
   void Add(const RelayCounters::Latencies& so_far);
-  // Returns the latencies that were observed in the last seconds(), up to the newest Add; none before the second Add.
+  // Returns the latencies that were observed in the last seconds() seconds before the newest Add; none before the
+  // second Add.
   RelayCounters::Latencies Recent() const;
   // Returns the number of seconds that Recent covers, from 0 to kSeconds.
   size_t seconds() const { return seen_.empty() ? 0 : seen_.size() - 1; }

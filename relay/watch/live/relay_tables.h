@@ -25,8 +25,9 @@ void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTa
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
-// Adds a table of addresses and one of connections. `second` is the share of HeaviestClients' `work` that fades each
-// second (WorkPool::FadeTakers). So `work` times `second` is a client's average work in one second.
+// Adds a table of addresses and one of connections. Each second WorkPool::FadeTakers removes a share of the work that
+// HeaviestClients has; `second` is this share, from 0 to 1. So a client's work times `second` is its average work in
+// one second.
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables);
 // `saved` is the result of RelayCounters::SavedByKind.
 void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables);

@@ -58,7 +58,7 @@ class FeedFollower {
   void Stop();
 
   // Returns a copy of the newest state, the history and the condition of the connection. May be called from any thread.
-  // Before the first state has come, Watched::link is kLive and all other members are empty.
+  // Before Begin and Start, Watched::link is kLive and all other members are empty.
   Watched Now() const;
 
  private:

@@ -1,6 +1,6 @@
-// Makes the line that `weir top` prints for each state if its output is not a terminal: for logs, grep and awk.
+// Makes the lines for logs, grep and awk: if its output is not a terminal, `weir top` prints one for each state.
 //
-//   2026-11-24T12:00:00Z calm write 0.31/0.70 12.0 0 0.1ms bulk … No work has to wait.
+//   2026-11-24T12:00:00Z calm write 0.31/0.70 12.0 0.0 0.1ms bulk … No work has to wait.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Screen: a grid of character cells. Put writes texts into it; Frame draws it on a terminal, and Lines returns it as
-// text.
+// Screen: a grid of character cells. Put writes texts into it. Frame returns the bytes that draw it on a terminal, and
+// Lines returns it as text.
 //
 //   Screen screen(80, 24, Charset::kUtf8);
 //   size_t column = screen.Put(0, 1, state.name, Ink::kStrong);
@@ -43,7 +43,7 @@ enum class Ink : uint8_t {
 std::u32string Shown(std::string_view text, Charset charset);
 // Returns the result of Shown in UTF-8.
 std::string ShownText(std::string_view text, Charset charset);
-// Return the number of cells that a character, or a text, from Shown takes.
+// These two return the number of cells that a character, or a text, from Shown takes.
 size_t WidthOf(char32_t shown);
 size_t WidthOf(std::u32string_view shown);
 

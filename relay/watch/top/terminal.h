@@ -22,7 +22,7 @@ class RawTerminal {
   // cheap.
   static TerminalSize SizeNow();
   // Returns true if IsThere is true, TERM does not name a terminal without colours, and NO_COLOR (https://no-color.org)
-  // is not set or empty.
+  // is unset or empty.
   static bool HasColours();
   // Sets the program's locale from the environment (setlocale). Returns kUtf8 if its encoding is UTF-8 and TERM is not
   // "dumb", else kAscii.

@@ -1,6 +1,6 @@
 // TopSession: the main loop of `weir top`. The loop waits for news (a call of Wake), for keys and for signals.
 // ShowScreen draws, on a terminal, the newest state of the relay that a FeedFollower has received. PrintLines, for any
-// other output, prints a line for each state.
+// other output, prints a line for each new state.
 //
 // The constructor blocks, in the calling thread, the signals that the loop handles. Make the object before
 // FeedFollower::Start, so that the follower's thread inherits the blocked signals. The constructor also makes the
@@ -28,8 +28,8 @@ class TopSession {
   // Ends the wait of the loop, because the follower has a new state. May be called from any thread.
   void Wake();
 
-  // Draws the follower's newest state on the terminal, at least once a second, until a key or a signal ends the session
-  // or the terminal is gone. Returns an error if writing failed.
+  // Draws the follower's newest state on the terminal when it comes, and otherwise about once a second, until a key or
+  // a signal ends the session or the terminal is gone. Returns an error if writing failed.
   Status ShowScreen(FeedFollower& follower, Look look);
   // Prints a line for each state until a signal ends the session, or the reader of the output is gone. Returns an error
   // if writing failed. Whenever the connection to the relay fails, works again or changes in another way
