@@ -1,5 +1,5 @@
-// Mutex and MutexLock: a mutex and its lock that clang's thread safety analysis understands. An annotation states which mutex
-// protects a member, and which mutex a function needs:
+// Mutex and MutexLock: a mutex and its lock that clang's thread safety analysis understands. An annotation states which
+// mutex protects a member, and which mutex a function needs:
 //
 //   int64_t Count() const {
 //     const MutexLock lock(mutex_);
@@ -10,9 +10,9 @@
 //   mutable Mutex mutex_;
 //   int64_t count_ WEIR_GUARDED_BY(mutex_) = 0;
 //
-// The linter and the builds with a sanitizer fail if such a member is used, or such a function called, without the mutex. The
-// annotations are empty for other compilers. Use a std::condition_variable_any to wait, and annotate its condition, which
-// runs with the mutex held:
+// The linter and the builds with a sanitizer fail if such a member is used, or such a function called, without the
+// mutex. The annotations are empty for other compilers. Use a std::condition_variable_any to wait, and annotate its
+// condition, which runs with the mutex held:
 //
 //   changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return count_ > 0; });
 #pragma once

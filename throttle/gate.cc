@@ -295,7 +295,8 @@ bool Gate::Cancel(Admission& admission, Waiter& waiter) {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   const SettlingLock lock(*this);
   if (!waiter.waits()) {
-    GiveAnswer(admission, waiter);  // first, because the waiter's function may destroy both the admission and the waiter
+    GiveAnswer(admission,
+               waiter);  // first, because the waiter's function may destroy both the admission and the waiter
     FinishTelling(*waiter.shared_from_this());
     return false;
   }

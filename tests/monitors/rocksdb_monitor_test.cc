@@ -419,7 +419,8 @@ TEST_F(RocksDbMonitorTest, ADetachedMonitorLeavesTheDatabaseAlone) {
   EXPECT_FALSE(monitor.SampleOnce().ok());
 }
 
-// Memory may be short when the database closes, and a database that was not prepared has no cache that the monitor knows.
+// Memory may be short when the database closes, and a database that was not prepared has no cache that the monitor
+// knows.
 TEST_F(RocksDbMonitorTest, DetachesFromADatabaseWithoutACacheWhileMemoryIsShort) {
   test_.Open(SmallEngine());
   RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);

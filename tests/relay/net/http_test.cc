@@ -54,8 +54,7 @@ TEST_F(HttpTest, KeepsTheConnectionAndAnswersInOrder) {
 TEST_F(HttpTest, ARequestMayComeByteByByteAndAWebSocketAfterIt) {
   Start();
   RawClient client = Connect();
-  for (const char c : Get("/") + Post("Content-Length: 5\r\n", "hello"))
-    ASSERT_TRUE(client.Send({&c, 1}));
+  for (const char c : Get("/") + Post("Content-Length: 5\r\n", "hello")) ASSERT_TRUE(client.Send({&c, 1}));
   EXPECT_EQ(client.Answer().body, "landing");
   EXPECT_EQ(client.Answer().body, "hello");
   EXPECT_TRUE(client.Handshake());

@@ -1,7 +1,6 @@
-#include "relay/net/places.h"
-
 #include <optional>
 
+#include "relay/net/places.h"
 #include "tests/relay/net/server_fixture.h"
 
 namespace weir {

@@ -154,8 +154,8 @@ TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
   EXPECT_EQ(now.tiers[0].used, settled + 1);
 }
 
-// The last reservation takes its keys with it, and a script that used them again would fail half-way: what is settled, or
-// expires, is settled whole.
+// The last reservation takes its keys with it, and a script that used them again would fail half-way: what is settled,
+// or expires, is settled whole.
 TEST(RedisCluster, SettlesTheLastReservationWholeWhileTheSlotMoves) {
   ClusterServers cluster;
   ManualWallClock clock(kNow);
