@@ -1,4 +1,4 @@
-// Reads a section of weir.yaml, the limiters' configuration file, which the setting WEIR_CONFIG names.
+// Reads a section of the limiters' configuration file, weir.yaml. The setting WEIR_CONFIG has the path of the file.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@
 
 namespace weir {
 
-// Reads the file at `path` and, if the file has the section `section`, calls `read` with that section. `section` is one
-// of "quota", "keyed", "defaults", "endpoints" and "server"; the other four sections are skipped. Returns an error if
-// the file cannot be read, if it has a section with any other name, or if `read` has reported an error on a value.
+// Reads the file at `path`. If the file has the section `section`, and it is not empty, calls `read` with that section.
+// `section` is one of "quota", "keyed", "defaults", "endpoints" and "server"; the other four sections are skipped.
+// Returns an error if the file cannot be read or is not YAML, if it has a section with any other name, or if `read` has
+// reported an error on a value.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

@@ -1,4 +1,4 @@
-// ConfigReads: counts how often a limiter has read its configuration file again, and shows the counts as metrics.
+// ConfigReads: counts how often a limiter has read its configuration again, by result, and shows the counts as metrics.
 //
 // Threads: any.
 #pragma once
@@ -13,7 +13,7 @@ namespace weir {
 
 class ConfigReads {
  public:
-  // Counts one reading of the file. `good` is true if the reading succeeded.
+  // Counts one reading. `good` is true if the limiter uses what was read.
   void Note(bool good) {
     (good ? good_reads_ : errors_).fetch_add(1, std::memory_order_relaxed);
     good_.store(good, std::memory_order_relaxed);

@@ -19,7 +19,7 @@
 
 namespace weir {
 
-// `Read` is the type of what a reading returns: the rules, and a member `summary`, which describes them in the log.
+// `Read` is the result of a reading: the rules, and a member `summary`, which describes them in the log.
 template <typename Read>
 class FollowedRules {
  public:
@@ -28,11 +28,11 @@ class FollowedRules {
     std::string path;     // the file or directory of the rules; empty: there is none, and default rules apply
     // Reads the rules. `running` points to the rules in use; it is null when Open calls this.
     std::function<Result<Read>(const Read* running)> read;
-    // Makes the limiter use the rules. Called by Open, and after each later reading that succeeded. An error of the
-    // first call is the error of Open.
+    // Makes the limiter use the rules. Open calls it, and returns its error. Later it is called after each reading that
+    // succeeded, unless the files changed during the reading.
     std::function<Status(const Read&)> use;
-    // Called after each later reading; `good` is true if it succeeded. Neither this nor `use` is called after a reading
-    // during which the files changed; the watch then reads them once more.
+    // Called after each later reading, unless the files changed during it; the watch then reads them once more. `good`
+    // is true if the limiter uses what was read.
     std::function<void(bool good)> note_again;
   };
 
@@ -40,8 +40,8 @@ class FollowedRules {
   FollowedRules(FileWatch files, std::chrono::milliseconds interval, Steps steps)
       : files_(std::move(files)), interval_(interval), steps_(std::move(steps)) {}
 
-  // Reads the rules, makes the limiter use them, and starts to watch the files. If the rules cannot be read, returns
-  // the error and does nothing else. Call Open once.
+  // Reads the rules, makes the limiter use them and, if there is a path, starts to watch the files. If one of these
+  // steps fails, returns its error and does not take the next step. Call Open once.
   Status Open() {
     std::optional<Result<Read>> read;
     // If the files change during this reading, the watch will read them again.
@@ -66,7 +66,7 @@ class FollowedRules {
   void Stop() { watch_.reset(); }
 
  private:
-  // Reads the files. Returns a function that makes the limiter use the rules or, if they could not be read, logs why.
+  // Reads the files. Returns a function that makes the limiter use the rules, or logs why it keeps those that it has.
   std::function<void()> ReadAgain() {
     return [this, read = steps_.read(&running_)] {
       if (read.ok()) spdlog::info("{} was read: {}: {}", steps_.path, steps_.limiter, read.value().summary);

@@ -2,8 +2,9 @@
 //
 //   /v1/…                quotas of LLM models (quota/quota_api.h)
 //   /rate/…, /debug      limits by key: a number of requests in a window of time (keyed/keyed_api.h)
-//   paths of weir.yaml   endpoints whose requests wait in a queue (queued/queued_api.h)
-//   /json                Envoy's rate limits in JSON (envoy/envoy_api.h); Envoy itself uses gRPC (envoy/envoy_grpc.h)
+//   paths of weir.yaml   endpoints whose requests wait in a queue (queued/queued_api.h); /debug/endpoints shows them
+//   /json                Envoy's rate limits in JSON (envoy/envoy_api.h), with /debug/ratelimit and /healthcheck, if
+//                        WEIR_RATELIMIT_CONFIG is set. Envoy itself uses gRPC (envoy/envoy_grpc.h)
 //   /                    a page of help
 //   /metrics             metrics for Prometheus
 //   /healthz             always 200
@@ -16,12 +17,13 @@
 
 namespace weir {
 
-// Declares settings in the table. The variables that the table writes to must outlive it.
+// Declares settings in the table. The variables to which the table writes must outlive the table.
 using DeclareSettings = std::function<void(SettingTable& table)>;
 
-// Returns the exit status: 0 if a signal stopped the gate, 1 if the gate could not start, 2 if flags, settings or
-// weir.yaml are wrong. argv[0] is "weir gate". `declare_others` declares the settings of other commands, which may be
-// in the same environment; the gate does not warn of these.
+// Returns the exit status: 0 if a signal stopped the gate, or after --help; 1 if the gate could not start; 2 if the
+// flags or settings are wrong, or weir.yaml, a file of Envoy's rate limits or a TLS file. argv[0] is "weir gate".
+// `declare_others` declares the settings of other commands, which may be in the same environment, so that the gate does
+// not warn of them.
 int GateCommand(int argc, char** argv, const DeclareSettings& declare_others = {});
 
 }  // namespace weir

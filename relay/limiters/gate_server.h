@@ -1,4 +1,5 @@
-// GateServer: the server of `weir gate`. It serves all limiters that the settings ask for on one port, without a relay.
+// GateServer: the server of `weir gate`. On one port and without a relay, it serves the limiters that the settings turn
+// on.
 //
 //   auto server = GateServer::Open(configuration);
 //   if (!server.ok()) …
@@ -32,9 +33,10 @@ inline constexpr uint64_t kGatePort = 3335;
 struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // The clients of a gate are programs. Many of them may share an address, and they keep their connections open between
-  // calls. So handshake_timeout, which also bounds how long a connection may be idle between two requests, is 75 s. The
-  // gate does not limit the connections of one address, except while it must leave room for other addresses (places.h).
+  // The clients of a gate are programs. Many of them may share an address, so in effect the gate does not limit the
+  // connections of one address, except while it must leave room for other addresses (places.h). Programs keep their
+  // connections open between calls, so handshake_timeout, which also bounds how long a connection may be idle between
+  // two requests, is 75 s.
   ServerSettings server{
       .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
@@ -61,16 +63,17 @@ class GateServer {
   std::string host_and_port() const;
   std::string url() const;  // host_and_port() with http:// or https:// before it
   // Asks other threads to read the limiters' configuration files and the TLS certificate again, and returns at once. If
-  // a file is wrong, its thread logs the error, and the gate goes on with the old content.
+  // a file is wrong, the thread that reads it logs the error, and the gate goes on with the old content.
   void Reload();
   // Writes a page about the gate's state to the log (state_page.h). May be called from any thread, but not after
   // Shutdown has begun.
   void TellState() const;
   // Works in two steps. First it stops accepting connections, answers all open requests (with 503 if they still wait in
-  // a queue) and closes the connections. Then it stops the limiters, which wait for their stores' running calls and
-  // write counts that are only in memory to their stores. The first step takes at most `longest` minus the time that
-  // one call of a store may take (ServedLimiter::longest_call), which is left for the second step. The second step has
-  // no time limit. ForceShutdown, which any thread may call, ends the first step at once.
+  // line) and closes the connections. It ends the connections that are left after `longest` minus the time that one
+  // call of a store may take (ServedLimiter::longest_call). ForceShutdown, which any thread may call, ends this step at
+  // once. The second step stops the limiters (ServedLimiter::Stop): the quotas wait for the calls of their store that
+  // have begun, and write counts that are only in memory to the store. This step has no time limit. If Open has failed
+  // to open a limiter, Shutdown does nothing.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown() { server_.ForceShutdown(); }
   // Returns false if Shutdown may still have to write counts of a limiter to a store (ServedLimiter::all_is_in_store).
@@ -80,7 +83,7 @@ class GateServer {
   GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
-  // Answers a health check by gRPC: returns true if the limiter with this gRPC service, or with this health_name, can
+  // Answers a health check by gRPC. Returns true if the limiter with this gRPC service, or with this health_name, can
   // decide about requests (ServedLimiter::Ready); for "", if all limiters can. Returns nullopt if there is no such
   // name.
   std::optional<bool> Serving(std::string_view grpc_service) const;

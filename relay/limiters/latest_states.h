@@ -20,8 +20,8 @@ class LatestStates {
   using Done = std::function<void(std::vector<State>)>;
 
   // Calls `describe` with a callback. `describe` asks the limiter to call that callback once with its present states,
-  // on any thread, before `describe` returns or later. Ask does not wait for the callback: it returns the states that
-  // the last callback has brought, which may be one of an earlier Ask. The vector is empty if no callback has run yet.
+  // on any thread, before `describe` returns or later. Ask does not wait for that call. It returns the states that the
+  // newest call has brought, perhaps for an earlier Ask. The vector is empty if there was no call yet.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
       const MutexLock lock(kept->mutex);

@@ -10,8 +10,8 @@
 
 namespace weir {
 
-// Returns the place that `query`, the query of a listing's URL, states in its only parameter, `after`. An empty query
-// means the first page. Returns an error if the query is wrong.
+// Reads the query of a listing's URL, whose only parameter is `after`. Returns the place that `after` states; for an
+// empty query, the place of the first page. Returns an error if the query is wrong.
 Result<PagePlace> ReadPagePlace(std::string_view query);
 // Returns the text of a place, for example "3-118".
 std::string PagePlaceText(const PagePlace& place);

@@ -1,4 +1,4 @@
-// ServedLimiter: the interface of a limiter for the server that serves it on its port: `weir gate` or a relay.
+// ServedLimiter: the interface of a limiter for the server on whose port it runs: `weir gate` or a relay.
 //
 // Threads: after Open has returned, any thread may call the functions other than AddRoutes, Open and Stop.
 #pragma once
@@ -47,13 +47,15 @@ class ServedLimiter {
   // logs the error, and the limiter keeps its old configuration.
   virtual void ReloadSoon() = 0;
 
-  // Returns the longest time for which a call may block on the store. A shutdown leaves Stop this much of its time.
+  // Returns the time that the shutdown of a gate has to leave to Stop, because a call may block on the store for so
+  // long.
   virtual std::chrono::milliseconds longest_call() const { return {}; }
   // Returns true if the process may end without Stop, because Stop has no counts to write to a store. Returns false if
   // Stop may have some; that includes any quota store in memory, even one that is never written to a file.
   virtual bool all_is_in_store() const { return true; }
-  // Waits until the calls that the store has begun are answered, then writes counts that are only in memory to the
-  // store. Called when no connection is left. A second call does nothing.
+  // Ends the work of the limiter: stops watching its files, answers the requests that it still has or waits until they
+  // are answered, and writes counts that are only in memory to its store. Called when no connection is left. A second
+  // call does nothing.
   virtual void Stop() = 0;
 };
 

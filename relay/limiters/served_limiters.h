@@ -16,7 +16,7 @@ namespace weir {
 
 struct ServedLimiterSettings {
   QuotaSettings quota;
-  // These two have sections in the configuration file that quota.config_file names (weir.yaml).
+  // The file that quota.config_file names (weir.yaml) also has the sections of the next two.
   KeyedSettings keyed;
   QueuedSettings queued;
   EnvoySettings envoy;
@@ -37,10 +37,11 @@ struct AllLimiterSettings {
 void Declare(SettingTable& table, AllLimiterSettings& settings);
 
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
-// Makes the limiters that the settings do not turn off. They are not open yet.
+// Makes the limiters that the settings turn on; for Envoy's rate limits, they must also name a directory of rules. The
+// limiters are not open yet.
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
 // Opens the limiters one after the other. If one cannot be opened, returns its error; then the limiters before it are
-// open, and those after it are not. `tracer` may be null.
+// open, and those after it are not. `tracer` is as in ServedLimiter::Open.
 Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

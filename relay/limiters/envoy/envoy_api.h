@@ -1,16 +1,17 @@
-// EnvoyApi: serves Envoy's rate limits over HTTP, with the paths and answers of the service that Envoy's project
-// publishes (envoyproxy/ratelimit). Envoy itself uses gRPC (envoy_grpc.h).
+// EnvoyApi: serves Envoy's rate limits over HTTP. POST /json has the path and the answers of envoyproxy/ratelimit, the
+// service that Envoy's project publishes. Envoy itself uses gRPC (envoy_grpc.h).
 //
 //   POST /json            a RateLimitRequest in JSON:
 //                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
 //   GET /debug/ratelimit  shows the configured limits with their counts, at most kMostShown of them
 //
-// The answer of /json is 200 if the request may pass, and 429 with Retry-After if a limit is exceeded. Its body is a
+// The answer of /json is 200 if the request may pass, and 429 with Retry-After if a limit refuses it. Its body is a
 // RateLimitResponse in JSON, without members that are 0:
 //   {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},
 //   "limitRemaining":4,"durationUntilReset":"3600s"}]}
-// Errors are {"error":{"code":…,"message":…}}: 400 invalid_request, 403 forbidden (the request comes from a page of
-// another site), 413 body_too_long.
+// Errors are {"error":{"code":…,"message":…}}: 400 invalid_request; 401 unauthorized or 403 forbidden, if only
+// administrators may make the request; 403 forbidden, if the request comes from a page of another site; 413
+// body_too_long.
 //
 // Threads: any.
 #pragma once
@@ -50,14 +51,15 @@ class EnvoyApi {
   // before Answer returns or later, on any thread.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // Passes a request that came in a form other than JSON to the limiter. `request` must live until Ask has returned.
-  // The limiter calls `done` once, before Ask returns or later, on any thread (DescriptorLimiter::Done).
+  // Passes a request to the limiter. `request` must live until Ask has returned. The limiter calls `done` once, before
+  // Ask returns or later, on any thread (DescriptorLimiter::Done).
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
-  // Counts a request, in a form other than JSON, that could not be read.
+  // Counts a request that could not be read.
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // Returns the header fields that Envoy should add. They describe one descriptor. As in the published service, that is
-  // the last descriptor over its limit that is not in quota mode or, if there is none, the descriptor with the fewest
-  // hits left (the first of equals). Returns no fields if no limit applied, or if `response_headers` is false.
+  // Returns the header fields that Envoy should add. They describe one descriptor, the same one as in
+  // envoyproxy/ratelimit: the last descriptor over its limit that is not in quota mode or, if there is none, the
+  // descriptor with the fewest hits left (the first of equals). Returns no fields if no limit applied, or if
+  // `response_headers` is false.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:

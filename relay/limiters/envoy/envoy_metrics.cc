@@ -44,7 +44,8 @@ struct RuleFigures {
 };
 constexpr size_t kMostRules = LiveTable::kMostRows;
 
-// Returns the rules with hits, the most hits first; sets *left_out to the number of further ones.
+// Returns the kMostRules rules with the most hits, the most hits first. Sets *left_out to the number of other rules
+// with hits.
 std::vector<RuleFigures> Foremost(const DescriptorRules& rules, uint64_t* left_out) {
   std::vector<RuleFigures> all;
   for (const auto& [rule, counts] : rules.counted())

@@ -1,5 +1,5 @@
-// EnvoyRequest: a RateLimitRequest of Envoy, read from gRPC or JSON. Its string_views point into the message from which
-// it was read. That message must live until Ask has returned.
+// EnvoyRequest: a RateLimitRequest of Envoy, read from gRPC or JSON. Its string_views point into the gRPC message, or
+// into the memory of ReadEnvoyRequest. They must be valid until Ask has returned.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class EnvoyRequest {
   struct Descriptor {
     std::vector<DescriptorEntry> entries;
     std::optional<UnitLimit> limit;  // replaces the limit of the rules
-    std::optional<uint64_t> hits;    // replaces EnvoyRequest::hits
+    std::optional<uint64_t> hits;    // replaces EnvoyRequest::hits; 0: charges nothing
   };
 
   std::string_view domain;

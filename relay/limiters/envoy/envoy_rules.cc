@@ -50,8 +50,8 @@ class FileReader {
   }
 
  private:
-  // Adds the descriptors of the list below the rule `beneath`. `beneath` is null if that rule was wrong; the list is
-  // then read only to find further mistakes.
+  // Adds the descriptors of `list` as rules below the rule `beneath`. If `beneath` is null, that rule was wrong, and
+  // the list is read only to find further mistakes.
   void ReadDescriptors(const YamlValue& list, DescriptorRules::Node* beneath) {
     list.List([&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath); }); });
   }
@@ -100,7 +100,7 @@ class FileReader {
     });
   }
 
-  // Reads a unit in upper or lower case, as the published service does.
+  // Reads a unit in upper or lower case, as envoyproxy/ratelimit does.
   static void ReadUnit(const YamlValue& value, LimitUnit* unit) {
     static const std::vector<std::string> kWords = {"second", "minute", "hour", "day", "month", "year", "week"};
     std::string text;

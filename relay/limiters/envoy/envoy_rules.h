@@ -13,12 +13,12 @@
 //             name: a_number          # a name for the `replaces` of other limits
 //             replaces: [{name: other}]
 //           shadow_mode: true         # the limit counts, but refuses nothing
-//           quota_mode: true          # refuses a request only if all of its limits with quota_mode are exceeded
+//           quota_mode: true          # refuses a request only if it exceeds all of its limits with quota_mode
 //     - {key: route, value: "api/*", share_threshold: true, rate_limit: {unit: hour, requests_per_unit: 10}}
 //     - {key: internal, rate_limit: {unlimited: true}}
 //
 // With share_threshold, all values that match a pattern have one count together. detailed_metric, value_to_metric and
-// metadata are accepted with a warning, because they change no decision.
+// metadata are accepted, because they change no decision; the log warns that they have no effect.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@
 
 namespace weir {
 
-// Returns the paths of the *.yaml and *.yml files, sorted; none if the directory cannot be read.
+// Returns the paths of these files in the directory, sorted; none if the directory cannot be read.
 std::vector<std::string> EnvoyRuleFiles(const std::string& directory);
 
 struct EnvoyRulesRead {
@@ -38,8 +38,9 @@ struct EnvoyRulesRead {
   std::vector<std::string> warnings;  // for the log
   std::string summary;                // for the log
 };
-// Reads the files. A rule that is also in `before` keeps its counts; `before` may be null. Returns an error if the
-// directory has no such file or more than 1000, or if a file is wrong; the error names each mistake.
+// Reads the files. A rule that is also in `before` keeps its counts for the metrics; `before` may be null. Returns an
+// error if the directory has no such file or more than 1000, or if a file is wrong. The error has a line for each
+// mistake, at most 20 for each file.
 Result<EnvoyRulesRead> ReadEnvoyRules(const std::string& directory, const DescriptorRules* before = nullptr);
 
 }  // namespace weir

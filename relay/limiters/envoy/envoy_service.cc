@@ -11,14 +11,14 @@
 namespace weir {
 namespace {
 
-// After values had to share a counter, /readyz reports it for this time, and the log does not repeat it for this time.
+// The time for which /readyz reports that values had to share a counter, and in which the log reports it at most once.
 constexpr std::chrono::minutes kTellsOfCrowd{1};
 
 }  // namespace
 
 void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   AddEnvoyGrpc(router, refusal, settings_.api == ServedEnvoyApi::kAdmins, [this]() -> EnvoyApi& { return *api_; });
-  // All clients may use this route of the published service, even if only administrators may use the others: it shows
+  // All clients may use this route of envoyproxy/ratelimit, even if only administrators may use the others: it shows
   // only that the port answers.
   router.Add("GET", "/healthcheck", [](const HttpRequest&) { return HttpResponse{.body = "OK"}; });
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {

@@ -1,5 +1,5 @@
 // The ids of grants. A grant is the permission for one request of a key. A client that does not need its grant any more
-// gives it back by the grant's id, and cannot guess the ids of grants of other clients.
+// gives it back by the grant's id. No client can guess the id of another client's grant.
 //
 // The keyed limiter numbers the grants of each key. An id is the number of a grant, encrypted with the block cipher
 // Speck64/128 and a random secret of the process. So an id is valid only in the process that has made it.

@@ -87,7 +87,7 @@ std::string ReadCount(std::string_view name, std::string_view value, uint32_t le
   return "";
 }
 
-// Reads a value as GoCC does, which uses Go's ParseBool. Returns nullopt if it is not a boolean.
+// Reads a value by the rules of Go's ParseBool, as GoCC does. Returns nullopt if it is not a boolean.
 std::optional<bool> ReadBool(std::string_view value) {
   constexpr std::string_view kYes[] = {"true", "True", "TRUE", "t", "T", "1"};
   constexpr std::string_view kNo[] = {"false", "False", "FALSE", "f", "F", "0"};
@@ -237,8 +237,8 @@ void Write(const KeyState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request of a key, which may have to wait. Whichever comes first ends it: the answer, or that its client has left. A
-// grant that comes after the client has left is given back.
+// A request of a key, which may have to wait. It ends with its answer, or when its client leaves, whichever comes
+// first. A grant that comes after the client has left is given back.
 class KeyedApi::Asker final : public KeyedCaller, public std::enable_shared_from_this<KeyedApi::Asker> {
  public:
   Asker(KeyedApi& api, const HttpRequest& request, HttpReply reply)

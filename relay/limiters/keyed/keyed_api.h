@@ -1,8 +1,9 @@
 // KeyedApi: serves the keyed limiter (throttle/limits/keyed/keyed_limiter.h) over HTTP. The paths and answers are those
 // of the rate limiter GoCC. relay/limiters/openapi.json describes every parameter and every answer.
 //
-//   GET, POST /rate/{key}          makes a request of the key: grants it, refuses it, or lets it wait in the key's line
-//     ?canWait                     lets the request wait; its value, if any, is a boolean as Go's ParseBool reads it
+//   GET, POST /rate/{key}          asks for a grant, which allows one request of the key
+//     ?canWait                     lets the request wait for the grant in the key's line; the value, if any, is true or
+//                                  false in any spelling of Go's ParseBool
 //     &maxRequests=N               changes the limits of the key, if WEIR_KEYED_OVERRIDES allows that
 //     &maxRequestsInQueue=N
 //   DELETE /rate/{key}/{id}        gives back the grant with this id; a second time the answer is 404
@@ -20,7 +21,9 @@
 //
 // Errors are {"error":{"code":…,"message":…}}:
 //   400  invalid_request, invalid_key
-//   403  overrides_off, forbidden (the request comes from a page of another site)
+//   401  unauthorized: only administrators may make the request, and it does not come from one
+//   403  overrides_off; forbidden: the request comes from a page of another site, or only administrators may make it
+//        and the server has no token for them
 //   404  unknown_grant, unknown_key
 //   405  method_not_allowed: HEAD of /rate
 //   429  window_full, line_full; with Retry-After, unless max_requests of the key is 0
@@ -28,8 +31,9 @@
 //        has closed its sending half of the connection and still reads
 //   503  too_many_keys, too_many_waiting, store_away, closed; with Retry-After
 //
-// Granted requests and 429 have the RateLimit header fields. All answers of /rate have the header X-Correlation-ID: the
-// one of the request if that has 1 to 128 visible ASCII characters, else a new one.
+// Granted requests and refusals with 429 have the header fields RateLimit and RateLimit-Policy. These answers to /rate
+// have the header X-Correlation-ID: the value is that of the request if this has 1 to 128 visible ASCII characters,
+// else a new one. Errors that the server itself gives, such as 405 for PUT, do not have it.
 //
 // Threads: any. A request that waits in line occupies no thread. It leaves the line if its client leaves.
 #pragma once
@@ -64,7 +68,7 @@ class KeyedApi {
   // Answers a request for a route. The caller must have checked that the client may use the route. Calls `reply` once,
   // before Answer returns or later, on any thread.
   void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
-  // Returns the response with the X-Correlation-ID of the request, or with a new one.
+  // Adds to the response the X-Correlation-ID of the request, or a new one, and Cache-Control: no-store.
   static HttpResponse Correlated(const HttpRequest& request, HttpResponse response);
 
  private:

@@ -29,7 +29,7 @@ class KeyedService final : public ServedLimiter {
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Ends the watch over the file, and answers the requests that still wait with 503.
+  // Ends the watch over the file, and answers 503 to the requests that still wait.
   void Stop() override;
 
  private:

@@ -4,11 +4,12 @@
 //     default: {window_millis: 1000, max_requests: 100, max_requests_in_queue: 400, window: fixed, shared: true}
 //     keys:                                        # limits of single keys
 //       user-123: {max_requests: 10}               # values that are missing are those of `default`
-//     patterns:                                    # RE2 expressions that match a whole key; the first match applies
+//     patterns:                                    # RE2 for a whole key that is not in `keys`; the first match applies
 //       - {pattern: "team-[a-z]+", max_requests: 1000, window: sliding, shared: false}
 //
-// `shared` has an effect only if WEIR_KEYED_STORE names a Redis: then all servers with that Redis count a window
-// together. That is not possible for sliding windows and windows below 100 ms, which must then say `shared: false`.
+// `shared` has an effect only if WEIR_KEYED_STORE names a Redis. Then all servers with that Redis count a window
+// together. They cannot do so for sliding windows and for windows below 100 ms, so these must then have
+// `shared: false`.
 #pragma once
 
 #include <chrono>
@@ -24,13 +25,14 @@
 
 namespace weir {
 
-// The clients that may use /rate.
+// The clients that may use /rate and /debug.
 enum class ServedKeyedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct KeyedSettings {
   ServedKeyedApi api = ServedKeyedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
-  bool debug_for_admins = true;               // not a setting; `weir gate` sets false: every client may use /debug
-  std::string store = "memory";               // or the address of a Redis, which shares the windows among servers
+  // True: only administrators may use /debug, whatever `api` is. Not a setting: a relay has true, `weir gate` false.
+  bool debug_for_admins = true;
+  std::string store = "memory";  // or the address of a Redis, which shares the windows among servers
   WhenAway when_store_away = WhenAway::kAlone;
   // Copies of the quotas' settings WEIR_QUOTA_REDIS_…, which apply to the Redis of the keyed limiter too.
   std::string redis_prefix = "weir";
@@ -54,7 +56,8 @@ struct KeyedRulesRead {
 };
 // Reads the rules in the file. Returns the default rules if `config_file` is empty or the file has no section `keyed`.
 // `shares` is the result of SharesKeys. `running` has the rules in use, or is null. If running->has_section is true, a
-// file without the section is an error, because it may be only half written, and must not remove all limits.
+// file without the section is an error: the file may be only half written, and default limits must not replace the
+// configured ones then.
 Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false,
                                       const KeyedRulesRead* running = nullptr);
 // Reads the section `keyed` into *read. Reports mistakes as errors of the values in the section (YamlValue::Error).

@@ -202,7 +202,7 @@ void Write(const EndpointState& state, JsonWriter* json) {
 
 }  // namespace
 
-// A request, which may have to wait. Whichever comes first ends its wait: its turn, or that its client has left.
+// A request that may have to wait. Its wait ends with its answer, or when its client leaves, whichever comes first.
 class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_from_this<QueuedApi::Asker> {
  public:
   Asker(QueuedApi& api, const HttpRequest& request, HttpReply reply)

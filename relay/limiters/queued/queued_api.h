@@ -1,13 +1,13 @@
 // QueuedApi: serves the endpoints that queue (throttle/limits/queued/queued_limiter.h) over HTTP. An endpoint is a path
-// with a queue and a rate. Its requests wait in the queue, and the endpoint answers them ("lets them through") at its
-// rate.
+// with a queue and a rate. The requests to the path wait in the queue, and the endpoint lets them through at its rate:
+// it answers them with 200.
 //
 //   GET, HEAD, POST of a configured path, or of a path below it
 //     ?timeout=SECONDS             refuses the request at once if its predicted wait is longer than this; replaces
 //                                  queue_timeout
 //     &tokens=N                    the cost of the request if the algorithm is token_window; default_tokens if it is 0
 //                                  or missing
-//     X-Priority: N                the request's priority if the scheduler is priority; higher numbers are served first
+//     X-Priority: N                the request's priority if the scheduler is priority; the highest goes first
 //     X-Sent-At: T                 when the client sent the request: RFC 3339, or Unix time in seconds or milliseconds;
 //                                  transit_ms of the answer says how long ago that was
 //   GET /debug/endpoints           shows counts, and a page of about 100 endpoints
@@ -16,23 +16,24 @@
 // A body is accepted and ignored. A path is UTF-8 of at most 512 bytes; slashes at its end are ignored.
 //
 // The answer to a request that is let through is 200 with {"ok":true,"endpoint":…,"queued_for_ms":…,"queue_depth":…}
-// and the configuration of the endpoint, without values that are 0: "rate", "unit", "scheduler", "algorithm",
+// and the configuration of the endpoint, without values that are 0 or false: "rate", "unit", "scheduler", "algorithm",
 // "max_queue_size", "overflow", "burst_size", "window_seconds", "queue_timeout", "tokens_per_window", "default_tokens",
 // "dynamic". For token_window there are also "tokens_consumed", "tokens_remaining", "window_capacity" and
-// "waiting_for_next_window".
+// "waiting_for_next_window"; for a request with X-Sent-At, "transit_ms".
 //
-// The answer to a refused request has "ok":false and "error":{"code":…,"message":…}, and also the members above if
-// there is an endpoint for the path. The codes are:
+// The answer to a refused request has "ok":false and "error":{"code":…,"message":…}. If it comes from an endpoint, it
+// also has the members above. The codes are:
 //   429  queue_full, wait_too_long; with Retry-After
 //   429  too_large: the request costs more tokens than the endpoint's window has; without Retry-After
-//   404  unknown_path
-//   400  invalid_path
-//   503  too_many_waiting, closed; with Retry-After
-// These answers have only "error": 400 invalid_request, 403 forbidden (the request comes from a page of another site),
-// and 499 client_left (the client left while its request waited). A 499 is for the log. A client receives it only if it
-// has closed its sending half of the connection and still reads.
+//   400  invalid_path; not from an endpoint
+//   404  unknown_path: the file was read again, and has no endpoint for the path any more. A path that never had an
+//        endpoint reaches no QueuedApi: the server answers 404 not_found
+//   503  too_many_waiting; closed, mostly not from an endpoint; with Retry-After
+// These answers have only "error": 400 invalid_request; 401 unauthorized or 403 forbidden (the request needs an
+// administrator, or comes from a page of another site); and 499 client_left (the client left while its request waited).
+// A 499 is for the log. A client receives it only if it has closed its sending half of the connection and still reads.
 //
-// If there is an endpoint for the path, 200 and the refusals with "ok":false have the RateLimit header fields.
+// Answers that come from an endpoint have the header fields RateLimit and RateLimit-Policy.
 //
 // Threads: any. A request that waits occupies no thread. It leaves the queue if its client leaves.
 #pragma once

@@ -23,7 +23,7 @@ void QueuedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   const bool all_for_admins = settings_.api == ServedQueuedApi::kAdmins;
   router.AddForOtherPaths([this](std::string_view path) { return Serves(path); },
                           [this, refused, all_for_admins](const HttpRequest& request, HttpReply reply) {
-                            // A GET takes a turn as a POST does, so both are checked.
+                            // A GET uses the endpoint's rate as a POST does, so both are checked.
                             if (IsByAnotherSite(request)) return reply(RefusalOfAnotherSite());
                             if (auto answer = refused(request, all_for_admins)) return reply(*std::move(answer));
                             api_->Take(request, std::move(reply));

@@ -29,13 +29,13 @@ class QueuedService final : public ServedLimiter {
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Ends the watch over the file, and answers the requests that still wait with 503.
+  // Ends the watch over the file, and answers 503 to the requests that still wait.
   void Stop() override;
 
  private:
   FollowedRules<QueuedRulesRead> Follow(std::string config_file);
   void Use(const QueuedRulesRead& read);
-  // Returns true if there is an endpoint for the path.
+  // Returns true if the path, or a path above it, is configured.
   bool Serves(std::string_view path) const;
 
   const QueuedSettings settings_;

@@ -16,9 +16,10 @@
 //     - {path: /llm, algorithm: token_window, window_seconds: 60, tokens_per_window: 10000, default_tokens: 1}
 //
 // A path below a configured path, such as /api/users, gets a queue and a rate of its own when a request first names it.
-// At most max_dynamic_endpoints paths get this; the requests to all further paths share the queue of the configured
-// path. A missing value is taken from the nearest configured path above, else from `defaults`, else from EndpointRule.
-// The section `server`, which files of the program rls have (rls.yml), is skipped with a warning.
+// At most max_dynamic_endpoints paths get this; the requests to all further paths share the queue of the nearest
+// configured path above. A missing value is taken from the nearest configured path above, else from `defaults`, else it
+// is the default that EndpointRule describes. The section `server` is skipped with a warning. The configuration files
+// of rls (rls.yml) have it; rls is another rate limiter, whose design this one follows.
 #pragma once
 
 #include <chrono>
@@ -34,12 +35,14 @@
 
 namespace weir {
 
-// The clients that may use the endpoints.
+// The clients that may use the endpoints and /debug/endpoints.
 enum class ServedQueuedApi : uint8_t { kOff, kAdmins, kAll };
 
 struct QueuedSettings {
   ServedQueuedApi api = ServedQueuedApi::kOff;  // the default of a relay; that of `weir gate` is kAll
-  bool debug_for_admins = true;                 // not a setting; `weir gate` sets false: every client may use /debug
+  // True: only administrators may use /debug/endpoints, whatever `api` is. Not a setting: a relay has true, `weir gate`
+  // false.
+  bool debug_for_admins = true;
   uint64_t shards = 25;
   uint64_t max_waiting = 100'000;
   std::chrono::milliseconds idle_after = std::chrono::minutes(10);
@@ -53,12 +56,13 @@ struct QueuedRulesRead {
   bool has_server = false;   // the file has the section `server`, which has no effect
   std::string summary = "none is configured";
 };
-// Returns true if another route of this server's port serves the path, so that it cannot be an endpoint.
+// Returns true if the path cannot be an endpoint, because a route of this server's port has the same first segment.
 using IsOwnPath = std::function<bool(std::string_view path)>;
 // Reads the endpoints in the file; none if `config_file` is empty or the file has no section `endpoints`. `running` has
-// the rules in use, or is null. If running->has_section is true, a file without the section is an error, because it may
-// be only half written, and rules without endpoints would refuse all waiting requests. Also returns an error if
-// `is_own` returns true for the path of an endpoint, or if a route of any relay or gate, such as /metrics, has it.
+// the rules in use, or is null. If running->has_section is true, a file without the section is an error: the file may
+// be only half written, and rules without endpoints would refuse all waiting requests. It is also an error if `is_own`
+// returns true for the path of an endpoint, or if a route of any relay or gate, such as /metrics, has the same first
+// segment.
 Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr,
                                         const IsOwnPath& is_own = {});
 

@@ -2,7 +2,7 @@
 // the same store is the number of open reservations. A reservation that this process makes counts as 1 until its
 // deadline, or until this process settles it (commits or refunds it). A reservation that another process made and this
 // process settles counts as -1 until its deadline, because the other process still counts it as 1. A deadline is exact
-// to the second.
+// to the second. The count does not notice if the store forgets a reservation, for example after a reset.
 //
 // Threads: any.
 #pragma once
@@ -21,7 +21,7 @@ class OpenReservations {
   // Counts a reservation that this process has made or extended. `time_left` is the time until its deadline.
   void Made(TimePoint now, Duration time_left) { Add(now, time_left, 1); }
   // Subtracts a reservation that this process has settled, or has extended (then call Made too). `time_left` is the
-  // time that was left until its deadline before that.
+  // time that the reservation had until its deadline before that.
   void Settled(TimePoint now, Duration time_left) { Add(now, time_left, -1); }
 
   // Returns this process's count, which may be below 0.

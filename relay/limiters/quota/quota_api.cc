@@ -68,11 +68,11 @@ Status ReadPage(std::string_view query, ModelsPage* page) {
   return {};
 }
 
-// The Retry-After of 503: the limiter asks a store that does not answer again at least this often.
+// The Retry-After of 503. A store that has failed may be asked again later than that: a Redis after up to 5 s.
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
-// Returns the answer of a call for which the limiter passes on the store's own message. (In the answers of other calls,
-// the limiter has put the message into words already.)
+// Returns the answer to a call that the store did not answer. `message` is the store's own message, or already a
+// sentence that begins as StoreAwayReason does.
 HttpResponse StoreAway(const std::string& message, QuotaAudience audience) {
   std::string reason = StoreAwayReason({});
   if (audience == QuotaAudience::kOperator) reason = message.starts_with(reason) ? message : StoreAwayReason(message);

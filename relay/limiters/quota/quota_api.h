@@ -8,49 +8,54 @@
 //   POST /v1/decide   {"model":"gpt-4o","tokens":900}          whether this would be allowed now; charges nothing
 //                     {…,"charge":true}                        the same, and charges if it is allowed
 //   POST /v1/reserve  {"model":"gpt-4o","tokens":900,"ttl_seconds":600}
-//   POST /v1/extend   {"reservation":"…","ttl_seconds":600}    moves the deadline to now + 600 s, but not to earlier
+//   POST /v1/extend   {"reservation":"…","ttl_seconds":600}    moves the deadline to 600 s from now, but never back
 //   POST /v1/commit   {"reservation":"…","tokens":1100}  or  {…,"prompt_tokens":800,"output_tokens":300}
 //   POST /v1/refund   {"reservation":"…"}
 //   POST /v1/record   {"model":"gpt-4o","prompt_tokens":800,"output_tokens":300}  or  {…,"tokens":1100}
-//   POST /v1/explain  decides as decide does, and adds the state of every tier; 200 whatever the decision
+//   POST /v1/explain  decides as decide does, and adds the state of every tier; 200 even if the request is refused
 //   GET  /v1/models   a page of models with quota and usage, sorted; ?after=m, ?limit=1000; "next" if there are more
 //   GET  /v1/models/{m}        one model; 404 if it has no quota and no usage
 //   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}; for administrators
-//   DELETE /v1/models/{m}/quota    removes what PUT has set, so that the configured or profile's quota applies again;
-//                                  for administrators
+//   DELETE /v1/models/{m}/quota    removes what PUT has set: the quota of the configuration applies again, or else the
+//                                  one of the provider's profile; for administrators
 //   DELETE /v1/models/{m}/state, DELETE /v1/state    forgets usage and reservations; 204; for administrators
 //   GET  /v1/health            the state of the store; 503 if nothing can be decided
 //   GET  /v1/openapi.json      the description of this API for programs
 //
 // decide, reserve, record and explain may also have "user", "tenant", "api_key", "instance" (the GPU instance) and
-// "qos" (the class of service), each of which may have limits (tiers). In decide, reserve and explain, a request
-// without tokens has 0 tokens. Unknown members and members that appear twice are errors. No Content-Type is needed.
-// Model names in paths are percent-encoded. PUT of a quota needs all three members; 0 means unlimited.
+// "qos" (the class of service), each of which may have limits (tiers). decide, reserve and record may have
+// "idempotency_key": the same request with the same key counts once. A commit with "partial":true reports the tokens so
+// far of a call that goes on. In decide, reserve and explain, a request without tokens has 0 tokens. Unknown members
+// and members that appear twice are errors. No Content-Type is needed. Model names in paths are percent-encoded. PUT of
+// a quota needs all three members; 0 means unlimited.
 //
-// A decision is an object with those of these members that apply:
-//   {"allowed":…,"code":"ok","reason":…,"model":…,"tokens":…,"retry_after_seconds":…,"tier":…,"priority":…,
-//   "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}
-// Its status is
+// A decision is an object with these members, except those that do not apply:
+//   {"allowed":…,"code":"ok","reason":…,"shadowed":…,"model":…,"counted_as":…,"tokens":…,"cost":…,"again":…,
+//   "retry_after_seconds":…,"tier":…,"priority":…,"reservation":…,"quota":{…},"usage":{…},"tiers":[…]}
+// Its status is 200 for explain. For the other calls it is
 //   200  if the request is allowed; "shadowed":true says that only shadow mode allows it
 //   403  if the configuration forbids the request, or if it refuses unknown models and the model is unknown
 //   413  if the request can never be allowed (too_large)
 //   422  if the request's idempotency key was used before with another number of tokens
-//   429  if a limit refuses the request; with Retry-After (whole seconds, rounded up) if waiting helps
-//   503  if the store does not answer and WEIR_QUOTA_WHEN_STORE_AWAY says refuse; with Retry-After
+//   429  if a limit refuses the request, or there is no room for another name or reservation; with Retry-After (whole
+//        seconds, rounded up) if it is known after which time the request would fit
+//   503  if the store does not answer; with Retry-After. But with WEIR_QUOTA_WHEN_STORE_AWAY=allow, and in shadow mode,
+//        decide and reserve allow the request
 //
 // The status of commit, refund and extend is
-//   200  with "late":true if the deadline had passed; a commit or refund that is repeated gets the first answer again
+//   200  with "late":true if a commit or refund came after the deadline. A commit or refund that is repeated gets the
+//        first answer again
 //   404  unknown_reservation
 //   409  already_settled, if the reservation was settled before, but not in the same way with the same tokens;
-//        reservation_expired, if the reservation can no longer be extended
+//        reservation_expired, if an extend or a partial commit came after the deadline
 //   503  store_unavailable; with Retry-After
 //
-// Every error has "error":{"code":…,"message":…} (relay/net/http_error.h); a refused decision has it beside its
-// other members. A malformed request gets 400 with the code invalid_request, invalid_name or, for negative tokens,
-// invalid_tokens. A body of more than 64 KiB gets 413.
+// Every error has "error":{"code":…,"message":…} (relay/net/http_error.h); a refused decision has it beside its other
+// members. A malformed request gets 400 with the code invalid_request, invalid_name or, for negative tokens,
+// invalid_tokens. A body of more than 64 KiB gets 413 (body_too_long).
 //
-// The answers to decide, reserve, record and explain have header fields with the state of the limits, in one of three
-// dialects (quota_headers.h):
+// The answers to decide, reserve, record and explain, except 400, have header fields with the state of the limits that
+// applied, in one of three dialects (quota_headers.h):
 //   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60;qu="tokens"
 //              RateLimit: "rpm";r=499;t=60, …
 //   openai     x-ratelimit-{limit,remaining,reset}-{requests,tokens}, reset as "1s", "6m0s"

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// The members that the body of any call may have. A member that is not in the body of this call is nullopt.
+// The members of the bodies of all calls; each call has some of them. A member that this body does not have is nullopt.
 struct QuotaCallBody {
   std::optional<std::string> model;
   std::optional<std::string> user;

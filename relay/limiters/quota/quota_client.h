@@ -47,10 +47,11 @@ Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout);
 
-// Makes a client that opens the store itself and answers as a gate with these settings would, with one difference: the
-// client does not write the configuration's quotas to the store, because that could undo an earlier `weir quota set`. A
-// quota of the configuration applies only if the store has no quota for the model. If the store's file is missing, that
-// is an error if `must_exist` is true; otherwise the file is created. A wrong configuration is an error, too.
+// Makes a client that opens the store itself and answers as a gate with these settings would, with two differences. Its
+// answers contain the store's own error messages (QuotaAudience::kOperator). And it does not write the configuration's
+// quotas to the store, because that could undo an earlier `weir quota set`: a quota of the configuration applies only
+// if the store has no quota for the model. If the store's file is missing, that is an error if `must_exist` is true;
+// otherwise the file is created. A wrong configuration is an error, too.
 Result<std::unique_ptr<QuotaClient>> AskStore(const QuotaSettings& settings, bool must_exist = false);
 
 }  // namespace weir

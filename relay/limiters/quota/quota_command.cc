@@ -119,7 +119,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
 
 // Returns the exit code. If the answer is a decision, the code is kExitAllowed or kExitRefused, whatever the status is;
 // but if a request is refused only because the store does not answer, it is kExitWrong. An unknown model, and a
-// reservation that is unknown or was settled before, count as refusals.
+// reservation that is unknown or has ended, count as refusals.
 int CodeOf(const HttpResponse& response) {
   if (response.status == 503 || StoreIsAway(response.body)) return kExitWrong;
   if (const std::optional<bool> allowed = IsAllowed(response.body)) return *allowed ? kExitAllowed : kExitRefused;
@@ -166,8 +166,8 @@ Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags
   return {};
 }
 
-// Reads the API key from the environment or, for "-", from standard input. On the command line, every user of the
-// machine could read it.
+// If the arguments have no API key, takes it from the environment. If the key is "-", reads it from standard input:
+// every user of the machine could read a key on the command line.
 void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
   if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
   if (flags.api_key != "-") return;

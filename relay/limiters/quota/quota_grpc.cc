@@ -22,7 +22,7 @@ GrpcStatus StatusWith(GrpcCode code, std::string_view name, std::string_view mes
   return {code, std::string(name).append(": ").append(message)};
 }
 
-// Returns nullopt for an empty text, which counts as missing.
+// Moves the text to *to, unless it is empty: an empty text counts as missing.
 void TakeText(std::string* from, std::optional<std::string>* to) {
   if (!from->empty()) *to = std::move(*from);
 }

@@ -1,10 +1,11 @@
 // Writes the header fields that state a client's limits, how much of each is left, and the time until it is reset.
 //
-// Usage leaves a sliding window entry by entry, and a Decision does not say when. So the time of a limit's reset is the
-// first of these that applies:
-//   - if the limit refuses the request: the time after which the request would fit (Decision::retry_after),
+// Usage leaves a sliding window entry by entry, and a Decision does not say when. So the time until a limit is reset is
+// the first of these that applies:
+//   - if the limit refuses the request: the time after which all limits would allow it (Decision::retry_after),
 //   - if all of the limit is left: 0,
-//   - for a limit of a day or another period of the calendar: the time until the period ends,
+//   - for requests a day (max_rpd): the time until 24 h have passed since the first request of the present day,
+//   - for a limit of a calendar day or month: the time until that day or month ends,
 //   - for a limit of calls under way: kCallsPause (1 s), because the end of a call cannot be predicted,
 //   - for a bucket: the time until it is full,
 //   - for another window: the length of the window, after which no present usage counts any more.

@@ -28,7 +28,7 @@ class QuotaMetrics : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  // `on_store_failure` is called when a call of the store fails and the call before it was answered. It runs on the
+  // `on_store_failure` is called when a call of the store fails, unless the call before it failed too. It runs on the
   // thread of the failed call. It may be null. The clock must outlive this object.
   explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
 

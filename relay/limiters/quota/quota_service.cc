@@ -120,7 +120,7 @@ void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
 }
 
 // Logs the models whose quota in the store differs from the configuration's. An operator who changes the file expects
-// the file's quotas to apply, but other quotas may have been set in the store since.
+// its quotas to apply, but an administrator may have set other quotas in the store meanwhile.
 void QuotaService::LogDifferences() {
   const std::shared_ptr<const QuotaConfig> config = limiter_->config();
   for (const auto& [model, quota] : config->quotas) {

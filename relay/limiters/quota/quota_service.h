@@ -1,5 +1,6 @@
 // QuotaService: serves the quotas on a port (ServedLimiter), over HTTP and gRPC. It owns the store that the settings
-// name, the limiter, the metrics and the rules, and a thread that prunes the store and watches its health.
+// name, the limiter, the metrics and the rules. A thread of its own prunes the store, writes the configuration's quotas
+// to the store, and logs the store's health.
 #pragma once
 
 #include <atomic>
@@ -44,19 +45,18 @@ class QuotaService final : public ServedLimiter {
   void ReloadSoon() override { rules_.ReadSoon(); }
   // Returns SQLite's wait for a lock; 0 for other stores.
   std::chrono::milliseconds longest_call() const override;
-  // Returns false for every store in memory, because the service cannot see whether Stop will write its counts to a
-  // file
-  // (`yaml:`) or not (`memory`).
+  // Returns false for every store in memory, because the service cannot see whether Stop will write the counts to a
+  // file (`yaml:`) or not (`memory`).
   bool all_is_in_store() const override { return store_->pace() != QuotaStore::Pace::kAtOnce; }
   // Ends the service's thread, waits until all calls are answered, and writes counts that are only in memory to the
   // store. If that fails, logs the error.
   void Stop() override;
 
   // Performs a call that came in a form other than JSON over HTTP (quota_grpc.h). Calls `make`, which must pass the
-  // call to the limiter and then call `reply` once. If the call may block on the store (QuotaApi::MayWait), `make` runs
-  // later on a thread of WaitingCalls; otherwise it runs before Perform returns. If `make` calls `reply` only after it
-  // has returned, it must keep `under_way` until then, so that Stop waits for the call. If WaitingCalls refuses the
-  // call, the client gets the answer that `busy` makes, and `make` is not called.
+  // call to the limiter, and then call `reply` once. If the call may block on the store (QuotaApi::MayWait), `make`
+  // runs later, on a thread of WaitingCalls; otherwise it runs before Perform returns. If `make` returns before it has
+  // called `reply`, it must keep `under_way`, which may be null, until the call of `reply`, so that Stop waits for the
+  // call. If WaitingCalls refuses the call, the client gets the answer that `busy` makes, and `make` is not called.
   using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way, Span span)>;
   void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 

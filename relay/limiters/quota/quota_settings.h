@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// The clients that may use /v1.
+// The clients that may use /v1 and the gRPC service. Some calls are only for administrators, whatever this is.
 enum class ServedQuotaApi : uint8_t { kOff, kAdmins, kAll };
 
 struct QuotaSettings {
@@ -22,11 +22,12 @@ struct QuotaSettings {
   std::string config_file;                       // WEIR_CONFIG
   ServedQuotaApi api = ServedQuotaApi::kAdmins;  // the default of a relay; that of `weir gate` is kAll
   RateLimitDialect dialect = RateLimitDialect::kIetf;
-  bool quota_shadow = false;  // shadow mode: requests are decided and counted, but none is refused
+  bool quota_shadow = false;  // shadow mode: requests are decided and counted, but no limit or denial refuses one
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
   // The next two are not settings of the environment. `watch_interval` is the time between two checks of the
-  // configuration file. A changed file is read at the first check that finds it unchanged since the check before, so
-  // within two seconds after the change. `upkeep_interval` is the time between two calls of QuotaStore::Prune.
+  // configuration file, and between two calls of QuotaLimiter::StateQuotas. A changed file is read at the first check
+  // that finds it unchanged since the check before, so within two seconds after the change. `upkeep_interval` is the
+  // time between two calls of QuotaStore::Prune.
   std::chrono::milliseconds watch_interval{900};
   std::chrono::milliseconds upkeep_interval{10000};
 };
@@ -54,9 +55,9 @@ struct QuotaRulesRead {
 };
 // Returns the configuration that the settings and the configuration file make together. If the file names no providers,
 // the configuration has the profiles of all four providers, unless the file turns profiles off. Returns an error if the
-// file is wrong, or if the store cannot count its limits. `running` is the last result that is in use, or null: if that
-// had the section `quota`, a file without the section is an error, because the file may have been emptied or be half
-// written, and to use it would remove all quotas.
+// file is wrong, or if the store cannot count the limits of the file. `running` is the result that is in use, or null.
+// If running->has_section is true, a file without the section `quota` is an error: the file may have been emptied or be
+// half written, and its use would remove all quotas.
 Result<QuotaRulesRead> ReadQuotaRules(const QuotaSettings& settings, const QuotaRulesRead* running = nullptr);
 
 }  // namespace weir

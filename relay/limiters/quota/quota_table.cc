@@ -58,7 +58,8 @@ std::optional<ModelStats> ReadModel(const dom::element& element) {
       .model = std::string(Text(element, "model")), .quota = ReadQuota(element), .usage = ReadUsage(element)};
 }
 
-// Returns a bar of eight cells. At least one cell is filled if anything is used; all are only if the limit is used up.
+// Returns a bar of eight cells. At least one cell is filled if anything is used; all cells are filled only if the limit
+// is used up.
 std::string Bar(int64_t used, int64_t limit) {
   constexpr int kCells = 8;
   if (limit <= 0) return std::string(kCells + 1, ' ');
@@ -70,13 +71,14 @@ std::string Bar(int64_t used, int64_t limit) {
   return bar + " ";
 }
 
-// Returns the width of a UTF-8 text in columns, which is its number of code points.
+// Returns the width of a UTF-8 text on a terminal, taken as its number of code points.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// Returns the text if it fits into `columns` columns. Otherwise returns its beginning and "…", together that wide.
+// Returns the text if it is at most `columns` characters wide. Otherwise returns its beginning and "…", together that
+// wide.
 std::string Cut(const std::string& text, size_t columns) {
   if (Columns(text) <= columns) return text;
   size_t end = 0;

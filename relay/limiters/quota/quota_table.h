@@ -1,4 +1,4 @@
-// Turns answers of the quota API into text for people: models into an aligned table, a decision into sentences.
+// Turns answers of the quota API into text for people: models into an aligned table, a decision into a few lines.
 #pragma once
 
 #include <limits>
@@ -20,12 +20,13 @@ Result<AllModelStats> ReadModelsPage(std::string_view json);
 Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
 
 // Returns a table with a head and a line for each model: requests and tokens of the last minute, requests of the day,
-// open reservations, and when the day ends. If `bars` is true, bars show how much of the limits is used. If the table
-// is wider than `columns`, it gets no bars; if it is still too wide, long names are cut, but not below 8 columns.
+// open reservations, and the time until the day ends. If `bars` is true, bars show how much is used of the limits
+// per minute; the requests of the day have no bar. `columns` is the width of the terminal in characters. If a line is
+// longer, the table gets no bars; if a line is still longer, long names of models are cut, but not below 8 characters.
 std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars,
                        size_t columns = std::numeric_limits<size_t>::max());
-// Sorts the models: those in use come before the others, and a model comes earlier if a larger share of its most used
-// limit is used. Equal models keep their order.
+// Sorts the models: those with usage come before the others. Within both groups, a model comes earlier if it has used a
+// larger share of one of its limits. Equal models keep their order.
 void SortFullestFirst(std::vector<ModelStats>& models);
 // Returns a table of the models and their quotas.
 std::string QuotaTable(const std::vector<ModelStats>& models);
@@ -40,12 +41,11 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
 std::optional<bool> IsAllowed(std::string_view json);
 // Returns true if the decision refuses its request only because the store does not answer.
 bool StoreIsAway(std::string_view json);
-// Returns the message of an error, in which characters that are unsafe for a terminal are replaced; empty if there is
-// none.
+// Returns the message of an error; empty if there is none. Characters that are unsafe for a terminal are replaced.
 std::string ErrorMessage(std::string_view json);
 
-// Returns the rows as lines with aligned columns. A column is as wide as its widest cell, and two spaces separate
-// columns. If `numbers` is true, all columns except the first are aligned to the right.
+// Returns the rows as lines with aligned cells. A column of cells is as wide as its widest cell, and two spaces
+// separate columns. If `numbers` is true, all columns except the first are aligned to the right.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);
 
 }  // namespace weir

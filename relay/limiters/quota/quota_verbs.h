@@ -61,7 +61,7 @@ struct QuotaVerb {
   std::array<const QuotaArgument*, 9> arguments{};  // null beyond the last one
   // Adds arguments and checks that a QuotaArgument cannot express; null if the verb has none.
   void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;
-  std::optional<QuotaRoute::Call> call{};          // nullopt: the verb makes no call (migrate, watch, count)
+  std::optional<QuotaRoute::Call> call{};          // nullopt: a function of its own runs it (migrate, watch, count)
   std::optional<QuotaRoute::Call> call_for_all{};  // the call if the arguments name no model; nullopt: `call`
   std::string_view yes{};                          // the word for success in the output, for example "reserved"
 

@@ -38,7 +38,7 @@ Result<std::string> AskForModels(QuotaClient& client) {
   return std::move(response.body);
 }
 
-// Returns the beginning of a line that fits into `columns` columns, in whole characters.
+// Returns the beginning of a line, at most `columns` whole characters of UTF-8.
 std::string_view Fitting(std::string_view line, size_t columns) {
   size_t end = 0;
   for (size_t seen = 0; end < line.size(); ++end) {

@@ -1,5 +1,6 @@
-// WatchQuotas: the verb `weir quota watch`. Until a signal stops it, it shows the usage of all models again and again:
-// on a terminal as a table that is redrawn in place, otherwise as a line for each model in use.
+// WatchQuotas: the verb `weir quota watch`. It shows the usage of all models again and again, until a signal stops it
+// or it has done so as often as the user wants. On a terminal it shows a table that is redrawn in place, otherwise a
+// line for each model in use, or JSON.
 #pragma once
 
 #include <csignal>
@@ -19,7 +20,7 @@ struct WatchParts {
   enum class Style : uint8_t { kTable, kLines, kJson };
 
   Style style = Style::kLines;
-  std::optional<uint64_t> times;  // how many times the usage is shown; nullopt: until `wait` returns false
+  std::optional<uint64_t> times;  // how many times at most the usage is shown; nullopt: until `wait` returns false
   std::function<void(std::string_view text)> write;        // prints the text
   std::function<void(std::string_view problem)> complain;  // reports that a question failed; for kLines and kJson
   std::function<TerminalSize()> size;                      // returns the size of the terminal; for kTable
@@ -32,7 +33,8 @@ struct WatchParts {
 Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
 
 // While an Interrupts object exists, SIGINT and SIGTERM are blocked in the thread that has made it and in the threads
-// that this thread starts. The signals do not end the process then; they only end a call of Wait.
+// that this thread starts meanwhile. So the signals do not end the process (if all its threads are among these); they
+// only end a call of Wait.
 class Interrupts {
  public:
   Interrupts();
@@ -40,7 +42,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Waits for `time`. If one of the signals comes, or came before, returns false at once.
+  // Waits for `time`, then returns true. If one of the signals comes, or has come before, returns false at once.
   bool Wait(Duration time) const;
 
  private:

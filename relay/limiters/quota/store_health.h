@@ -1,5 +1,5 @@
-// Functions for /readyz and /v1/health that judge from a store's health whether requests can be decided; and StoreLog,
-// which logs when the store stops answering, why, and when it answers again.
+// Decides from a store's health what /readyz and /v1/health answer: whether requests can be decided. StoreLog logs the
+// beginning and the end of each problem of the store, and the reason.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ namespace weir {
 std::string TroubleOf(const StoreHealth& health);
 
 // Returns an error if the store does not answer and the configuration refuses requests then; every client may read its
-// message. Otherwise returns OK and, if the store has a problem, writes it to *note. Such a problem is: the store does
-// not answer, but the configuration allows all requests then or is in shadow mode; a part of the store does not answer;
-// or something else is wrong, for example a file that the store cannot write. `note` may be null.
+// message. Otherwise returns OK and, if the store has a problem, writes it to *note. There are three such problems: the
+// store does not answer, but the configuration allows all requests then or is in shadow mode; a part of the store does
+// not answer; or something else is wrong, for example a `yaml:` file that cannot be written. `note` may be null.
 Status CanDecide(const StoreHealth& health, const QuotaConfig& config, std::string* note = nullptr);
 
-// Logs when a problem of the store begins, when its reason changes and when it is over; the same for the store's
-// warning. Threads: one at a time.
+// Logs that a problem of the store begins, has another reason or is over; the same for the store's warning. Threads:
+// one at a time.
 class StoreLog {
  public:
   explicit StoreLog(std::string store) : store_(std::move(store)) {}

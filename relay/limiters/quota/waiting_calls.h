@@ -1,6 +1,6 @@
-// WaitingCalls: runs calls that may block on the store, on four threads of its own. When a thread takes a call from the
-// queue, it refuses the call without asking the store if the call has waited too long, if the client has left, or if
-// BeginStop was called. Otherwise the store could charge quota for a client that never gets the answer.
+// WaitingCalls: runs calls that may block on the store, on four threads of its own. A call that has waited too long for
+// a thread is refused without asking the store; so is a call whose client has left, and every call that has not begun
+// when BeginStop is called. If the store were asked, it could charge quota for a client that never gets the answer.
 //
 // Threads: any thread may call Submit and BeginStop; one thread calls Stop, not from within a call.
 #pragma once
@@ -32,8 +32,8 @@ class WaitingCalls {
   using Busy = std::function<HttpResponse(std::string message)>;
   static HttpResponse BusyAsJson(std::string message);
 
-  // Queues a call. One of the threads will run `call`, which must reply before it returns; or it refuses the call, and
-  // replies with the answer that `busy` makes. The threads take calls of different client addresses in turn.
+  // Queues a call. One of the threads will run `call`, which must reply before it returns, or will refuse the call with
+  // the answer that `busy` makes. The calls of different client addresses take turns.
   void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
   // From now on, the threads refuse the calls that still wait.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }
