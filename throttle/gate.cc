@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Bounds the memory of waiting requests, each of which takes at most about 750 bytes.
+// Bounds the memory of waiting requests, each of which takes at most about 1200 bytes.
 constexpr size_t kMaxWaiting = 10'000;  // requests in each class
 
 // A larger cost counts as this, so that the sum over all requests that may wait does not overflow.
