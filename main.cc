@@ -1,9 +1,10 @@
 // The program weir: runs the command that the first argument names.
 //
 // A command is a function int XCommand(int argc, char** argv) that is defined in the folder that does the work, and
-// that parses its own flags (config/command_line.h); argv[0] is "weir x". It returns the exit status: 0, 1 if the work
-// failed, or 2 if the arguments or settings are wrong (`weir doctor` has others, see its --help). `weir config` shows
-// the settings that the relay's configuration and the limiters declare: those of all folders.
+// that parses its own flags (config/command_line.h); argv[0] is "weir x". It returns the exit status: mostly 0, 1 if
+// the work failed, or 2 if the arguments or settings are wrong. The --help of a command says what its statuses mean,
+// such as those of `weir import` and `weir doctor`. `weir config` shows the settings that the relay's configuration and
+// the limiters declare.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>

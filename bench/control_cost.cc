@@ -65,8 +65,8 @@ struct Database {
   }
 };
 
-// Both are opened alike, so only control differs. No memtable may be flushed during the measurement: a flush would
-// count for the database that has the slice.
+// Opens both databases alike, so only control differs. No memtable may be flushed during the measurement, because a
+// flush would count for the database whose slice it falls into.
 Database Open(const std::filesystem::path& path, bool under_weir) {
   rocksdb::Options options;
   options.create_if_missing = true;

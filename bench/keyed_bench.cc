@@ -38,7 +38,7 @@ void OneKey(benchmark::State& state) {
 }
 BENCHMARK(OneKey)->ThreadRange(1, 2)->UseRealTime();
 
-// A store without a network: each lease is answered before Ask returns.
+// A store without a network: answers each request for a lease (a share of a key's limit) before Ask returns.
 class NextDoor : public SharedWindows {
  public:
   void Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) override {

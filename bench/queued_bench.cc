@@ -70,7 +70,7 @@ void OneOfManyPaths(benchmark::State& state) {
 }
 BENCHMARK(OneOfManyPaths)->Arg(1'000)->Arg(100'000);
 
-// The argument is the number of waiters: one more comes, and one is served.
+// The argument is the number of waiting requests. In each step one more arrives, and one is served.
 void WaitAndBeServed(benchmark::State& state, Scheduler scheduler) {
   ManualClock clock;
   QueuedLimiter limiter(QueuedOf({.rate = 1'000'000, .scheduler = scheduler, .max_queue_size = 1'000'000}), clock);

@@ -76,7 +76,7 @@ void AdmitOpen(benchmark::State& state) {
 }
 BENCHMARK(AdmitOpen)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 
-// The alternative: the cost of one counter that all threads share, alone.
+// For comparison: the cost of one counter that all threads share.
 std::atomic<uint64_t> shared_bytes;
 
 void SharedAtomicCounter(benchmark::State& state) {

@@ -39,7 +39,7 @@ void EventOff(benchmark::State& state) {
 }
 BENCHMARK(EventOff);
 
-// The argument is the number of requests of which one is sampled.
+// The argument N means that one request in N is sampled.
 void EventSampled(benchmark::State& state) {
   const auto tracer = std::make_shared<Tracer>(1.0 / static_cast<double>(state.range(0)));
   int64_t until_taken = 1000 * state.range(0);

@@ -1,5 +1,5 @@
-// BulkGate: asks the limiter (throttle/adaptive_limiter.h) for permission for each write of an import, and blocks until
-// the limiter permits the write.
+// BulkGate: asks the limiter (throttle/adaptive_limiter.h) to permit each write of an import or a migration, and blocks
+// until it does.
 //
 // Threads: one thread at a time calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
 #pragma once
@@ -15,12 +15,13 @@ namespace weir {
 
 class BulkGate {
  public:
-  // With a null `limiter` every write is permitted. The limiter must outlive the gate.
+  // Without a limiter (null) Enter permits every write at once, and does not set `*permit`. The limiter must outlive
+  // the gate.
   BulkGate(AdaptiveLimiter* limiter, Party party, const Clock& clock)
       : limiter_(limiter), party_(party), clock_(clock) {}
 
-  // Blocks until the limiter permits a write of `bytes` bytes, and returns true. The caller must keep `*permit` until
-  // the write is done. Returns false after Stop.
+  // Blocks until the limiter permits a write of `bytes` bytes, then sets `*permit` and returns true. The caller must
+  // keep `*permit` until the write is done. Returns false after Stop.
   bool Enter(uint64_t bytes, std::optional<Admission>* permit);
   // Waits for `pause`, or until Stop is called. Returns false after Stop.
   bool Pause(Duration pause);
@@ -29,7 +30,8 @@ class BulkGate {
 
   // Records how long a write took, in this gate and in the limiter.
   void RecordLatency(Duration latency);
-  // Sets all members of `*conditions` except `problem`.
+  // Sets the members of `*conditions` except `problem`. Does not set `level` without a limiter, and does not set
+  // `limiting` if the last write did not wait.
   void Describe(ImportConditions* conditions) const;
 
  private:

@@ -1,7 +1,8 @@
 // ChunkLine: a queue of chunks (import/input/chunk.h). Several threads judge the chunks (line_judge.h) and finish in
 // any order; one thread takes the chunks out in the order in which they entered.
 //
-// Threads: one thread calls Enter and Flush, one thread calls TakeBatch, and any thread may call Judged and Stop.
+// Threads: one thread at a time calls Enter and Flush, one thread calls TakeBatch, and any thread may call Judged and
+// Stop.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +17,8 @@
 
 namespace weir {
 
-// Limits for the chunks that TakeBatch returns together. TakeBatch divides no chunk, so a single one may exceed them.
+// Limits for the chunks that TakeBatch returns together. TakeBatch divides no chunk, so a chunk that it returns alone
+// may exceed them.
 struct BatchLimits {
   size_t max_events = 2000;
   size_t max_bytes = 4 << 20;  // bytes of text
@@ -29,14 +31,16 @@ class ChunkLine {
   uint64_t Enter();
   // Puts a judged chunk into its place, which Enter returned. Does nothing after Stop.
   void Judged(uint64_t place, JudgedChunk chunk);
-  // Lets TakeBatch return the chunks that are in the queue now, without waiting for later ones.
+  // Lets TakeBatch return the chunks that are in the queue now, as soon as they are judged, without waiting for later
+  // ones.
   void Flush();
   // Drops all chunks and makes TakeBatch return.
   void Stop();
 
   // Blocks until the chunk at the front is judged, and returns this chunk and judged chunks behind it, at most as many
-  // as the limits allow. Returns chunks without events at once. Returns chunks with events when the limits are reached,
-  // when Flush covers them, or after `linger`. Returns an empty list after Stop.
+  // as the limits allow. If the chunks at the front have no events, returns only these, at once. Otherwise waits until
+  // the limits are reached, until all chunks that the last Flush covers are judged, or for `linger`. Returns an empty
+  // list after Stop.
   std::vector<JudgedChunk> TakeBatch(const BatchLimits& limits);
 
  private:

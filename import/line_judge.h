@@ -1,10 +1,10 @@
-// LineJudge: judges the lines of an import: turns each line into an event that may be saved, or says why it is
-// rejected.
+// LineJudge: judges the lines of an import. It turns each line into an event to save, or decides the outcome of the
+// line: blank, expired, or rejected with a reason.
 //
 // The operator of a relay chooses what to import. So an import checks that an event is genuine (form, id, signature),
-// that this relay can hold it (limits of size) and that it does no harm (created_at is not in the future, relays store
-// its kind). An import does not apply the rules that protect a relay from unknown clients (age, proof of work,
-// protected events).
+// that this relay can hold it (limits of size) and that it does no harm (created_at is not too far in the future, and
+// relays store events of its kind). An import does not apply the rules that protect a relay from unknown clients (age,
+// proof of work, protected events).
 //
 // The judge does not decide whether an event is a duplicate. The store decides this when it saves the event, because
 // earlier lines of the import may change what is stored. But if the store already has the event with the same
@@ -38,12 +38,12 @@ struct JudgedChunk {
 
 class LineJudge {
  public:
-  // If `store` is null, the judge verifies every signature. Only one thread at a time may use a judge, because it
-  // reuses its buffers. `store` and `clock` must outlive the judge.
+  // If `store` is null, the judge verifies every signature, unless `options.verify` is false. Only one thread at a time
+  // may use a judge, because it reuses its buffers. `store` and `clock` must outlive the judge.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
 
   // Judges all lines of the chunk, and returns their outcomes and the events to save. If the store cannot be read,
-  // verifies every signature.
+  // verifies signatures as if there were no store.
   JudgedChunk Judge(Chunk chunk);
 
  private:

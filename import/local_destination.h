@@ -1,5 +1,6 @@
 // LocalDestination: a Destination (destination.h) that judges and stores the chunks in this process, with a Pipeline
-// that has its own workers. Push blocks while the new chunk and the unsettled chunks together exceed a weight limit.
+// that has its own workers. Push blocks while the new chunk and the unsettled chunks together weigh more than
+// `window_bytes`, unless no chunk is unsettled.
 #pragma once
 
 #include <condition_variable>
@@ -20,8 +21,8 @@ struct LocalParts {
   const EventStore* store = nullptr;  // `store`, `limiter` and `save`: see PipelineParts (pipeline.h)
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // Finish calls it when all chunks are settled, again and again after an error
-  CountOwnBytes count_own_bytes = {};  // called with the bytes that unsettled chunks take (monitors/own_bytes.h)
+  std::function<Status()> flush = {};  // Finish calls it when all chunks are settled, by Pipeline::Repeat
+  CountOwnBytes count_own_bytes = {};  // called with each change of the unsettled chunks' memory, in bytes
   Tracer* tracer = nullptr;            // may be null
   size_t window_bytes = 16 << 20;      // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
 };

@@ -71,8 +71,8 @@ void Pipeline::PutBack(std::unique_ptr<LineJudge> judge) {
   if (--tasks_ == 0) idle_.notify_all();
 }
 
-// Judges a chunk. The chunk has a place in line_, for which the later chunks wait. So if a lack of memory prevents the
-// judgement, the import fails.
+// Judges a chunk. The chunk has a place in line_, for which the later chunks wait. So if an exception prevents the
+// judgement, such as a lack of memory, the import fails.
 void Pipeline::Task(uint64_t place, Chunk chunk) {
   std::unique_ptr<LineJudge> judge;
   try {
@@ -164,7 +164,7 @@ bool Pipeline::MayTryAgain(const Status& failed, TimePoint trouble_since) {
   return false;
 }
 
-// Ends the import: the pipeline settles no further chunk and drops later ones.
+// Ends the import: the pipeline begins no further save, and drops all chunks.
 void Pipeline::Fail(const Status& status) {
   {
     const MutexLock lock(mutex_);

@@ -6,12 +6,14 @@
 //   pipeline.Push(std::move(chunk));   // …
 //   pipeline.Flush();                  // at the end of the input
 //
-// The pipeline skips no line. If the limiter delays or refuses a save, or the save fails, the pipeline tries again
-// until Stop. Two errors end the import (Failure): saves that fail for a minute, unless the disk is full, and a lack of
-// memory for a chunk. The caller must limit how much it pushes before earlier chunks are settled.
+// The pipeline skips no line. It waits while the limiter delays a save, and tries again if the limiter refuses a save
+// or if a save fails. Two kinds of error end the import (Failure): saves that fail for a minute, unless the disk is
+// full, and an exception while a chunk is judged, such as a lack of memory. The caller must limit how much it pushes
+// before earlier chunks are settled.
 //
-// Threads: one thread calls Push, Flush and Repeat; any thread may call Conditions, Failure and Stop. `on_settled` runs
-// on the pipeline's own thread; `on_failure` runs there, on a worker or in Repeat. Neither may call Stop.
+// Threads: one thread at a time calls Push, Flush and Repeat; any thread may call Conditions, Failure and Stop.
+// `on_settled` runs on the pipeline's own thread; `on_failure` runs there, on a worker or in Repeat. Neither may call
+// Stop.
 #pragma once
 
 #include <condition_variable>
@@ -72,14 +74,15 @@ class Pipeline {
   // Makes the pipeline save everything that was pushed as soon as it is judged, without waiting for further chunks.
   void Flush();
   // Calls `work` in the calling thread until it succeeds, with the same pauses as a save, and returns true. Returns
-  // false after Stop, or if the error has lasted so long that it became the Failure.
+  // false after Stop or a Failure. Errors that last a minute become the Failure, unless the disk is full.
   bool Repeat(const std::function<Status()>& work);
-  // Drops the chunks that are not saved, and returns when no task and no callback runs any more. May be called again.
+  // Drops the chunks that are not saved, and blocks until no task and no callback runs any more; only a Repeat in
+  // another thread may still call `on_failure`. May be called again.
   void Stop();
 
   ImportConditions Conditions() const;
   // Returns the error that ended the import, such as a damaged database, or success if there is none. After such an
-  // error the pipeline settles no further chunk.
+  // error the pipeline begins no further save; chunks whose save has begun may still be settled.
   Status Failure() const;
 
  private:

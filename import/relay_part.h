@@ -13,20 +13,22 @@
 
 namespace weir {
 
-// The largest weight (WeightOf) of a part, in bytes. A part of this weight has fewer lines than the number of rejects
-// that an answer can name (ImportPost::kMostRejects), so the answer names all rejects.
+// The largest weight (WeightOf), in bytes, of a part that has several chunks. A part has fewer lines than the number of
+// rejects that an answer can name (ImportPost::kMostRejects), so the answer names all rejects.
 inline constexpr uint64_t kMostPartWeight = 1 << 20;
 
 // Appends the next chunk to `*part` and returns true. Returns false, and changes nothing, if one of the two is of kind
 // kTooLong, if their inputs differ, or if the part would weigh more than kMostPartWeight.
 bool Join(const Chunk& next, Chunk* part);
 
-// Returns the body of the POST in two pieces, of which the first may be empty. They are valid as long as `part`.
+// Returns the body of the POST as two texts. The first is empty, or a line feed that keeps the relay from removing
+// bytes at the start of the part that look like a byte order mark. The texts are valid while `part` exists and does not
+// change.
 std::array<std::string_view, 2> BodyOf(const Chunk& part);
 
 // Moves the part into the result, and adds the outcomes of its lines from the answer: `done` is the last line of the
-// answer, and `rejects` are the rejects before it. Returns an error, and leaves `*part` unchanged, if their numbers of
-// lines and rejects do not match the part.
+// answer, and `rejects` are the rejects before it. Returns an error, and leaves `*part` unchanged, if the answer does
+// not match the part: in its number of lines, in its number of rejects, or in the line numbers of the rejects.
 Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector<ImportReject> rejects);
 
 }  // namespace weir

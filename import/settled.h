@@ -1,5 +1,6 @@
 // SettledChunk: the result of a chunk of an import (import/input/chunk.h). A chunk is settled when each of its lines
-// has an outcome and its events are stored: on disk, or in a relay as durably as WEIR_DB_SYNC says.
+// has an outcome and its events are stored: in a relay as durably as WEIR_DB_SYNC says, otherwise on disk. (A dry run
+// stores no events.)
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct Reject {
   std::string reason;  // one line for people: "the signature is not its author's"
 };
 
-// If a line is too long, it has several chunks. Its Reject and its count in the tally are in the first of them.
+// A line that is too long has chunks of its own. Its Reject and its count in the tally are in the first of them.
 struct SettledChunk {
   Chunk chunk;
   Tally tally;

@@ -18,7 +18,7 @@ enum class LineOutcome : uint8_t {
   // The following outcomes are rejections: the import keeps the line in its rejects file.
   kInvalid,    // not an event as NIP-01 defines it, or larger than this relay allows
   kSignature,  // the signature is not that of the author
-  kTooLong,    // the line is longer than any event may be
+  kTooLong,    // the line is longer than MaxLineBytes (input/line_splitter.h)
   kFuture,     // created_at is too far in the future
   kNotStored,  // relays do not store events of this kind: ephemeral kinds, and AUTH (22242)
 };

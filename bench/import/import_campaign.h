@@ -1,4 +1,4 @@
-// Compares import commands: runs each command on a fresh database several times, the commands in turn.
+// Compares import commands. Runs the commands in turn, several times, each run on a fresh database.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// BareServer: shows what an answer over HTTP/1.1 costs in the kernel. It has two threads with an epoll each, which
-// receive bytes and always send the same answer, without parsing the request or deciding anything. No server that sends
-// one answer for each request can cost less.
+// BareServer: shows what an answer over HTTP/1.1 costs in the kernel. Two threads with an epoll each receive bytes and
+// send one fixed answer for each read. They parse no request and decide nothing. No server that sends one answer for
+// each request can cost less.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
-// Measures the cost of a decision of each limiter with its state in this process's memory, by one thread and by two.
+// Measures the cost of a decision of each limiter (quota, key, endpoint), by one thread and by two. All state is in the
+// memory of this process.
 #pragma once
 
 #include "bench/measure/figure_tables.h"

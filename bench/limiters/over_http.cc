@@ -68,7 +68,7 @@ class Asker {
   Asker(const Asker&) = delete;
   Asker& operator=(const Asker&) = delete;
 
-  // Answers here have bodies of some hundred bytes, which come in one piece with their header.
+  // Reads once, because these answers have bodies of some hundred bytes, which arrive together with their header.
   Result<std::string> Ask(std::string_view path) {
     const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::array<char, 4096> answer{};
@@ -85,7 +85,8 @@ class Asker {
   const int socket_;
 };
 
-// Connects from another address than the generator's, for the server lets addresses take turns.
+// Connects from another address than the generator's, because the server takes the requests of different addresses in
+// turn.
 Result<int> ConnectFromElsewhere(const Endpoint& endpoint) {
   sockaddr_in from{
       .sin_family = AF_INET, .sin_port = 0, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK + 1)}, .sin_zero = {}};

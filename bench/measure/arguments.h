@@ -1,5 +1,6 @@
-// Arguments: reads the arguments of a small benchmark, which have a fixed order. If there are too many arguments, if
-// one is not a number where a number is needed, or for --help, prints the usage and ends the program.
+// Arguments: reads the arguments of a small benchmark, which have a fixed order. Prints the usage and ends the program
+// if there are too many arguments, if the first begins with "-" (such as --help), or if one is not a positive number
+// where such a number is needed.
 #pragma once
 
 #include <cstdio>

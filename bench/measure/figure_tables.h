@@ -17,8 +17,9 @@ class FigureTables {
   void Add(int repetition, const std::string& scenario, const std::string& subject, const LoadFigures& figures);
 
   // Returns Markdown: a table for each figure, with a row for each scenario and a column for each subject, both in the
-  // order in which they were added first. Each cell has the median, the lowest and the highest value. If `ratio` is
-  // true, a further column has the first subject's median divided by the second's.
+  // order in which they were added first. Each cell has the median, and the lowest and highest value if they differ. If
+  // `ratio` is true and there are two subjects or more, a further column has the first subject's median divided by the
+  // second's.
   std::string Tables(bool ratio) const;
   const Status& status() const { return status_; }
 

@@ -1,6 +1,6 @@
-// LatencyHistogram: counts latencies from a microsecond to days, with two significant digits and in fixed memory. Each
-// power of two has 64 equal steps, so the error of a percentile is below 1.6 %. Many threads may record while one
-// reads.
+// LatencyHistogram: counts latencies from a microsecond to days, in fixed memory. From 64 µs on, each power of two has
+// 64 equal steps, so the error of a percentile is below 1.6 %; below that a step is a microsecond. Many threads may
+// record while one thread reads.
 #pragma once
 
 #include <array>

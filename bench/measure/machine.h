@@ -1,4 +1,4 @@
-// Describes the machine and the day of a measurement: processor, cores, memory, kernel, compiler.
+// Describes the machine and the date of a measurement: date, processor, cores, memory, kernel, compiler.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ Spread SpreadOf(std::vector<double> values);
 
 // Returns the value as text, with as many digits as are useful for its size and unit.
 std::string FigureText(double value, const std::string& unit);
-// Returns "median (lowest–highest)"; "" if there are no values.
+// Returns "median (lowest–highest)"; only the median if all values are equal; "" if there are no values.
 std::string SpreadText(const Spread& spread, const std::string& unit);
 // Returns the first two lines of a table in Markdown.
 std::string TableHead(const std::string& first, const std::vector<std::string>& columns);
@@ -50,7 +50,8 @@ Result<Contender> ParseContender(const std::string& text);
 
 // Returns the order in which the contenders run. Each repetition begins with another contender.
 std::vector<size_t> OrderOf(size_t contenders, int repetition);
-// Calls `run` for each contender and repetition, in this order. An error names the contender.
+// Calls `run` for each contender in each repetition, in the order of OrderOf, until one returns an error. The error
+// names the contender.
 Status RunInTurn(const std::vector<Contender>& contenders, int repetitions,
                  const std::function<Status(const Contender&, int repetition)>& run);
 
@@ -59,8 +60,8 @@ std::string CommandAsTyped(int argc, char** argv);
 
 class Results {
  public:
-  // Appends to results.csv in the directory, and replaces machine.txt and results.md. If `directory` is empty, writes
-  // no file.
+  // Add will append to results.csv in the directory and replace machine.txt; Finish will replace results.md. If
+  // `directory` is empty, they write no file.
   Results(std::filesystem::path directory, std::string command_line);
 
   // Writes the figures to results.csv at once, so that a campaign that ends early keeps them.

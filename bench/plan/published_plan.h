@@ -2,7 +2,7 @@
 // operations of all callers together. After every Nth operation a PID controller turns 0.7 memory + 0.3 load into a
 // delay in seconds, for which the caller of that operation sleeps. The integral is clamped, but is still updated while
 // the output is saturated. The time between updates is the time between two Nth operations. The derivative is that of
-// an error which is filtered once for each update.
+// the filtered error; each update filters the error once.
 //
 // The caller passes the time in. Not thread-safe.
 #pragma once
@@ -43,7 +43,8 @@ class PublishedPlan {
     return 0.7 * memory_pressure + 0.3 * load_level;
   }
 
-  // Counts an operation that has ended. Returns true if it is an Nth one; the caller must then sleep for Delay.
+  // Counts an operation that has ended. Returns true if it is an Nth one; its caller must then sleep for the time that
+  // Delay returns.
   bool CountOperation() { return ++operations_ % settings_.min_batch == 0; }
   Duration Delay(TimePoint now, double process_variable);
 

@@ -24,7 +24,8 @@ enum class Operation : uint8_t { kDecideRecord, kReserveCommit, kTakeTiers };
 
 constexpr std::array kOperations = {Operation::kDecideRecord, Operation::kReserveCommit, Operation::kTakeTiers};
 constexpr std::array<int, 3> kThreadCounts = {1, 2, 4};
-// Few enough that a thread's clock steps do not pile up, many enough not to measure the cache line of the clock.
+// The calls of a thread between two of its steps of the clock. With more the steps would be uneven; with fewer the
+// threads would mostly wait for the clock's cache line.
 constexpr int kCallsInBatch = 16;
 constexpr Duration kStretch = kMinute + std::chrono::milliseconds(1);
 
@@ -93,7 +94,7 @@ class Bench {
     std::this_thread::sleep_for(time);
     stop = true;
     for (std::thread& thread : running) thread.join();
-    // A reservation that was given back was not settled, so its pair was not done.
+    // A reservation that the store released was not committed, so its pair does not count.
     const double count = static_cast<double>(done.load() - given_back_.exchange(0));
     return {.per_second = count / ToSeconds(Clock::System().Now() - from),
             .cpu_ns = ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count};
@@ -127,7 +128,7 @@ class Bench {
             limiter_.Reserve({.model = model, .tokens = 900, .reservation_ttl = std::chrono::hours(24)});
         if (!held.allowed) return false;
         const Settled::Code settled = limiter_.Commit(held.reservation, 800).code;
-        // If a thread stood still for long, its reservation was given back: the others have moved the clock by a day.
+        // If this thread stood still while the others moved the clock by a day, the store has released the reservation.
         if (settled == Settled::Code::kUnknownReservation) ++given_back_;
         return settled <= Settled::Code::kUnknownReservation;
       }

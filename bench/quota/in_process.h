@@ -1,5 +1,5 @@
-// Measures the cost of a decision about quotas that are in this process's memory, for several operations and numbers of
-// threads, of entries in the windows and of models.
+// Measures the cost of a quota decision in the memory store of this process. The operation, the number of threads, the
+// number of models and the number of entries in each window vary.
 #pragma once
 
 #include "bench/measure/figure_tables.h"

@@ -10,7 +10,7 @@ Pipeline::Result Pipeline::Run(uint64_t calls, uint64_t depth) {
   free_ = depth;
   std::unique_lock lock(mutex_);
   while (calls > 0) {
-    // Wakes up for half of them at once, for the measurement would be of the wake-ups if each had its own.
+    // Wakes up only when half of the calls are free, because a wake-up for each call would dominate the measurement.
     changed_.wait(lock, [&] { return free_ >= std::min(calls, (depth + 1) / 2); });
     const uint64_t now = std::min(calls, std::exchange(free_, 0));
     calls -= now;

@@ -18,7 +18,7 @@ class Pipeline {
     uint64_t answered = 0;
     uint64_t failed = 0;  // answers with a code other than kOk
   };
-  // Makes `calls` calls in all, at most `depth` of them unanswered at a time. Returns when all are answered.
+  // Makes `calls` calls in all, at most `depth` of them unanswered at a time. Blocks until all are answered.
   Result Run(uint64_t calls, uint64_t depth);
 
  private:

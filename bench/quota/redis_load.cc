@@ -101,9 +101,9 @@ class RedisLoad {
     return static_cast<uint64_t>(static_cast<double>(calls) / seconds * ToSeconds(options_.time)) + 1;
   }
 
-  // Runs all in turn, each repetition beginning with another one: the machine is not the same all the time.
+  // Runs all in turn. Each repetition begins with another one, because the speed of the machine changes.
   Status Once(int repetition, uint64_t depth, uint64_t calls) {
-    const int contenders = depth == 1 ? 2 : 3;  // with one call under way one connection is a connection each
+    const int contenders = depth == 1 ? 2 : 3;  // with one call unanswered at a time both ways have one connection
     for (int i = 0; i < contenders; ++i) {
       const int who = (i + repetition - 1) % contenders;
       Status status = who == 0   ? Weir(repetition, depth, calls)
@@ -135,8 +135,8 @@ class RedisLoad {
     return {};
   }
 
-  // Now and then redis-benchmark mistakes its last answers for a lost server ("All clients disconnected") and tells no
-  // rate.
+  // Now and then redis-benchmark takes its last answers for a lost server ("All clients disconnected") and prints no
+  // rate. Then this tries again, at most three times in all.
   Status Benchmark(int repetition, uint64_t depth, uint64_t calls, uint64_t clients, uint64_t pipeline) {
     constexpr int kTries = 3;
     Status status = TryBenchmark(repetition, depth, calls, clients, pipeline);

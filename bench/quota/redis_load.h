@@ -1,5 +1,5 @@
-// Measures how many decisions a second RedisQuotaStore makes, and how many redis-benchmark makes with the same EVALSHA
-// on the same server.
+// Measures the decisions per second of RedisQuotaStore and of redis-benchmark, which sends the same EVALSHA to the same
+// server.
 #pragma once
 
 #include <filesystem>

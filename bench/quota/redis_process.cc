@@ -41,7 +41,7 @@ std::string Ask(uint16_t port, const char* word) {
   return reply == nullptr || reply->str == nullptr ? "" : std::string(reply->str, reply->len);
 }
 
-// Debian's redis-tools has the server's program too, under another name. The program decides by its name what it is.
+// Debian's redis-tools has the server too: the same program is the server if its name is redis-server.
 std::string Program(const fs::path& directory) {
   if (std::system("command -v redis-server > /dev/null") == 0) return "redis-server";
   const fs::path link = directory / "redis-server";

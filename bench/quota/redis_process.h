@@ -15,7 +15,7 @@ namespace weir {
 
 class RedisProcess {
  public:
-  // Starts the server, and returns when it answers. Its files and its log are in `directory`.
+  // Starts the server, and waits until it answers. Its files and its log are in `directory`.
   static Result<std::unique_ptr<RedisProcess>> Start(const std::filesystem::path& directory);
 
   pid_t pid() const { return process_->pid(); }
@@ -31,7 +31,7 @@ class RedisProcess {
 
 // EvalshaSpy: finds the EVALSHA command that a client sends, by Redis's MONITOR, so that redis-benchmark can send the
 // same command. redis-benchmark cannot send an argument with a zero byte. So the spy loads a second script that
-// contains the last argument as a constant; each run of this script makes one Lua table more.
+// contains the last argument as a constant. Each run of it makes one more Lua table than a run of the first script.
 class EvalshaSpy {
  public:
   // Make the spy before the client connects, because the client sends the text of the script only once.

@@ -1,4 +1,5 @@
-// Compares the quota stores by the latency that one caller sees, and Redis also with fifty callers at once.
+// Compares the quota stores by the rate that one caller reaches if it waits for each answer; Redis also with fifty
+// calls unanswered at a time.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@ namespace weir {
 struct StoreOptions {
   int repetitions = 3;
   Duration time{};                // length of each measurement
-  std::filesystem::path scratch;  // directory for the files of the stores, on a real disk
+  std::filesystem::path scratch;  // directory for the files of the stores; should be on a real disk
 };
 Status MeasureStores(const StoreOptions& options, FigureTables* figures);
 

@@ -1,5 +1,5 @@
-// Publishes all events at once, as fast as the sockets take them: shows which side holds the events that the relay
-// cannot take yet, and what one reader feels meanwhile.
+// Publishes all events at once, as fast as the sockets take them. Shows whether the relay's memory holds the events
+// that it cannot save yet, and how long the REQs of one reader take meanwhile.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

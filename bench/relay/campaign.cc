@@ -12,9 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One life of a server. `idle` comes first, before anything has grown; `req` directly after `ingest`, while all relays
-// hold the same; `burst` after a restart, for its memory is measured above what the server has when it has done
-// nothing; `paced` on an empty database, so that no compaction of other scenarios' events is counted as its own.
+// The scenarios of a server between its start and its stop. `idle` comes first, before the server's memory has grown.
+// `req` comes directly after `ingest`, while all relays hold the same events. `burst` comes after a restart, because
+// its figure is the growth above the memory of a fresh server. `paced` runs on an empty database, so that compactions
+// of other scenarios' events do not count.
 struct Life {
   bool fresh;
   std::vector<std::string_view> scenarios;

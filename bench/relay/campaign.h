@@ -1,4 +1,4 @@
-// Measures all scenarios (load_scenario.h) several times, for one relay or for several relays in turn.
+// Measures the scenarios of AllScenarios (load_scenario.h) several times, for one relay or for several relays in turn.
 #pragma once
 
 #include <filesystem>

@@ -29,8 +29,8 @@ Result<std::unique_ptr<ClientSocket>> ClientSocket::Open(const Endpoint& endpoin
 
 ClientSocket::~ClientSocket() { close(fd_); }
 
-// Sec-WebSocket-Accept is not verified: it guards against caches that answer for a server, and there is none on
-// loopback.
+// Sec-WebSocket-Accept is not verified: it guards against caches that answer in place of a server, and loopback has no
+// cache.
 Status ClientSocket::Handshake(const Endpoint& endpoint, const std::string& headers) {
   const std::string request = "GET " + endpoint.path + " HTTP/1.1\r\nHost: " + endpoint.host + ":" +
                               std::to_string(endpoint.port) +

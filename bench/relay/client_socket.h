@@ -28,8 +28,8 @@ class ClientSocket {
   // earlier frames are not sent yet, `frames` must follow them directly in memory.
   void Lend(std::string_view frames);
 
-  // Writes as many queued bytes as the socket takes. Frames of Lend go before messages of SendText, unless a message is
-  // partly written.
+  // Writes as many queued bytes as the socket takes. Frames of Lend go before messages of SendText, except while a
+  // message is partly written: then the messages go first.
   Status Flush();
   bool wants_to_write() const { return !lent_.empty() || own_sent_ < own_.size(); }
 

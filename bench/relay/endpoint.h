@@ -24,8 +24,8 @@ Result<Endpoint> ParseEndpoint(std::string_view url);
 // Returns a connected socket with TCP_NODELAY; the caller closes it.
 Result<int> ConnectTo(const Endpoint& endpoint);
 
-// Returns a port that is free now. The port is below the range from which the kernel takes ports for outgoing
-// connections, because such a connection might take the port before the server listens on it.
+// Returns a port that is free now. The port is below the range from which the kernel by default takes ports for
+// outgoing connections, because such a connection might take the port before the server listens on it.
 Result<uint16_t> FreePort();
 
 }  // namespace weir

@@ -105,7 +105,7 @@ class Maker {
     return text;
   }
 
-  // Random letters, which no compression makes smaller.
+  // Returns random letters, which compress badly.
   std::string Noise(size_t bytes) {
     constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text(bytes, ' ');
@@ -130,14 +130,16 @@ class Maker {
     return Article();
   }
 
-  // Makes events that a relay meets but an archive does not show: large ones, and deletions.
+  // Makes an event of the mix or, seldom, a large one or a deletion: relays receive such events, but archives lack
+  // them.
   Draft AnyOdd() {
     if (Chance(1)) return {.content = Noise(1000 + Below(30'000))};
     if (recent_.empty() || !Chance(3)) return Any();
     const Written& regretted = recent_[Below(recent_.size())];
     return {.kind = 5, .tags = {{"e", regretted.id}}, .content = "", .author = regretted.author};
   }
-  // Returns seconds: less than a minute for most, up to a day for some, as far back as events go for a few.
+  // Returns the seconds by which an event is late: less than a minute for most, up to a day for some, and up to the age
+  // of the oldest event for a few.
   uint64_t Lateness() {
     const size_t share = Below(100);
     return Below(share < 80 ? 60 : share < 95 ? kSecondsOfADay : kDays * kSecondsOfADay);

@@ -1,6 +1,7 @@
 // Makes signed events in a mix like that of public relays: notes, replies, reactions, reposts, profiles, follow and
 // relay lists, zaps, articles. The mix has no ephemeral kinds, which relays need not store, and no kinds 4 and 1059,
-// which only some clients may read. So two relays hold the same events afterwards. The mean size is 0.68 KB of JSON.
+// which only some clients may read. So two relays can hold the same events afterwards. The mean size is 0.68 KB of
+// JSON.
 #pragma once
 
 #include <cstddef>

@@ -17,13 +17,17 @@ namespace weir {
 
 class EventSet {
  public:
-  // Reads the recipe's file in the directory, and makes the file if it does not exist. It has the format of an import,
-  // JSON Lines. Also accepts a file of the same recipe with another day, if that day is in the last 30 days.
+  // Reads the recipe's file in the directory (FileOf), which has a line of JSON for each event. Makes the file anew if
+  // it does not exist, is older than 30 days or is damaged. Does not compare the recipe's day with that of an existing
+  // file.
   static Result<EventSet> Get(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // Makes only the file if it does not exist, and returns its path. Does not read the events into memory.
+  // Makes the file if it does not exist or is older than 30 days, and returns its path. Does not read the events into
+  // memory.
   static Result<std::filesystem::path> MakeFile(const EventRecipe& recipe, const std::filesystem::path& directory);
+  // The name has the purpose, the seed and the count. So recipes that differ otherwise need different purposes.
   static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // Makes a set of lines of JSON. The error names the first line that has no id, or the same id as an earlier line.
+  // Makes a set of lines of JSON. The error names the first line that has no id, or an id whose first eight bytes an
+  // earlier line has.
   static Result<EventSet> FromLines(std::string lines);
 
   size_t size() const { return ends_.size(); }

@@ -1,4 +1,5 @@
-// An import into a relay that serves clients: compares what its readers and publishers feel during it and before.
+// Imports into a relay that serves clients: compares the latencies of its readers and publishers during the import with
+// those before.
 #include <chrono>
 
 #include "bench/relay/launch.h"
@@ -10,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The clients, which are alike in both phases, and what they felt in one.
+// The clients, which are alike in both phases, and their latencies in one phase.
 class Clients {
  public:
   struct Load {
@@ -117,7 +118,8 @@ class Import final : public LoadScenario {
     const double seconds = plan.Scaled(seconds_);
     const auto stored = plan.Preloaded();
     if (!stored.ok()) return stored.status();
-    // All are by one author and of kind 1: they do not replace each other, so every refusal is the relay's.
+    // All events are by one author and of kind 1, so they do not replace each other, and the relay refuses none for
+    // that reason.
     const auto before = plan.Events("import-base", static_cast<size_t>(load_.rate * seconds) + 1, true);
     if (!before.ok()) return before.status();
     const auto beside =

@@ -1,4 +1,4 @@
-// EVENT over WebSocket as fast as the relay answers: measures capacity, and the cost of an event.
+// Publishes over WebSocket as fast as the relay answers: measures capacity, and the cost of an event.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

@@ -25,8 +25,9 @@ Status WithFate(const Status& error, RunningRelay* relay);
 
 // Starts a relay. In the command, {port} stands for the port of `endpoint`, or for a free port if that is not given;
 // {db} stands for the directory of the database; {dir} stands for the directory of the relay's log and configuration.
-// Makes both directories if they do not exist. Returns when the relay answers a WebSocket handshake. If `front` is
-// given, it is a proxy that speaks TLS to the relay, and Launch returns when the proxy answers.
+// Makes both directories if they do not exist. Waits until the relay answers a WebSocket handshake. If `front` is
+// given, it is a proxy that speaks TLS to the relay, and Launch waits until the proxy answers. Returns an error if a
+// program answers at the port before, or if the last step of the command does not begin with exec.
 Result<RunningRelay> Launch(const std::string& command, const std::filesystem::path& dir,
                             const std::filesystem::path& db, const std::optional<Endpoint>& endpoint,
                             const std::optional<Endpoint>& front = {});

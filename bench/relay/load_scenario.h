@@ -41,9 +41,9 @@ struct LoadTarget {
 struct LoadPlan {
   uint64_t seed = 1;
   size_t events = 100'000;  // number of events that `ingest` publishes, and that the REQs of other scenarios ask for
-  double scale = 1;         // factor for all numbers of events and seconds; below 1 for a short trial
+  double scale = 1;         // factor for numbers of events, REQs and idle connections, and for seconds
   std::filesystem::path cache;
-  Duration patience = std::chrono::seconds(300);  // longest time for one scenario
+  Duration patience = std::chrono::seconds(300);  // longest time for a scenario, beyond its own seconds
 
   size_t Scaled(size_t count) const;
   double Scaled(double seconds) const { return seconds * scale; }
@@ -78,7 +78,7 @@ std::unique_ptr<LoadScenario> MakeSoak();
 // Runs the scenario, and adds the machine's load average of the minute before to its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);
 
-// Returns all scenarios, in the order of `all`.
+// Returns the scenarios of `all`, in its order: all except `import` and `soak`.
 std::vector<std::unique_ptr<LoadScenario>> AllScenarios();
 
 }  // namespace weir

@@ -43,7 +43,8 @@ class Loop {
   void At(TimePoint time, std::function<void(TimePoint at)> call);
 
   // Runs until `done` returns true; calls `done` in each turn of the loop. Returns an error if a connection failed, the
-  // patience ended, or a signal interrupted the program. The error says that the loop waited for `what`.
+  // patience ended, or a signal interrupted the program. If the patience ended, the error says that the loop waited for
+  // `what`.
   Status Run(const std::function<bool()>& done, const std::string& what);
   // Runs in the same way, but for at most `duration`. Returns success even if `done` has not returned true by then.
   Status RunFor(
@@ -60,8 +61,8 @@ class Loop {
 
   Status Turn();
   Status Serve(Watched& watched, uint32_t events);
-  // Flushes all connections. Called once in each turn, so that messages that were queued during the turn go out
-  // together.
+  // Flushes all connections. Turn calls it after the timers and at its end, so that messages that were queued together
+  // go out together.
   Status FlushAll();
   void CallTimers();
   timespec TimeToNextTimer() const;

@@ -1,5 +1,5 @@
-// EVENT at a fixed rate, far below capacity: measures the cost of an event, above all on the disk, when few can share a
-// commit.
+// Publishes at a fixed rate, far below capacity: measures the cost of an event, above all on the disk, when few events
+// can share a commit.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

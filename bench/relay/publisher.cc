@@ -34,7 +34,7 @@ void Publisher::StartPaced(double per_second, Loop* loop) {
   loop_->At(first_release_, [this](TimePoint at) { ReleaseOnTime(at); });
 }
 
-// Each time is counted from the first, so that lateness does not add up.
+// Counts each time from the first one, so that delays do not add up.
 void Publisher::ReleaseOnTime(TimePoint at) {
   if (stopped_ || released_ == events_.size()) return;
   Release(lines_[released_ % lines_.size()], 1, at);

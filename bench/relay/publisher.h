@@ -1,5 +1,5 @@
-// Publisher: publishes events over several connections. Measures the time from the moment at which each event was to be
-// sent until its OK arrives.
+// Publisher: publishes events over several connections. Measures, for each event, the time from the moment at which it
+// was to be sent until its OK arrives.
 #pragma once
 
 #include <cstddef>

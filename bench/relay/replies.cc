@@ -117,8 +117,8 @@ Reply ParseReply(std::string_view message) {
   return reply;
 }
 
-// A quote within a string is escaped and a string that is a value has no colon behind it, so this finds the key alone.
-// memmem: some relays put the content first, and five hundred results are 350 KB to look through.
+// Finds only the key: within a string a quote is escaped, and a string that is a value has no colon after it. Uses
+// memmem for its speed, because some relays put the content first, and five hundred results have 350 KB.
 std::string_view IdOfEvent(std::string_view event) {
   constexpr std::string_view kKey = "\"id\":\"";
   if (const void* found = memmem(event.data(), event.size(), kKey.data(), kKey.size()); found != nullptr) {

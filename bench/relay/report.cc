@@ -13,7 +13,7 @@ struct Headline {
   std::string_view figure;
 };
 
-// The rows of "Figures to reach" in relay.md, but for the imports, which need no connection.
+// The figures that the report shows first.
 constexpr Headline kHeadlines[] = {
     {"ingest", "rate"},
     {"ingest", "OK p99"},

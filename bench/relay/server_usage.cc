@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads lines like "VmRSS:     1234 kB" of /proc/PID/<file>; the numbers are bytes or kilobytes, as they stand there.
+// Reads lines like "VmRSS:     1234 kB" of /proc/PID/<file>; returns the numbers as they are, in bytes or kilobytes.
 Result<std::map<std::string, uint64_t>> ReadFields(pid_t pid, const std::string& file) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
   std::ifstream in(path);

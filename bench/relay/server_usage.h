@@ -39,7 +39,8 @@ Result<uint64_t> DiskBytes(const std::filesystem::path& directory);
 
 Duration OwnProcessorTime();
 
-// MemoryPeak: reads the memory fifty times a second while a loop runs, and keeps the peak. It must outlive the loop.
+// MemoryPeak: reads the memory of a process fifty times a second while a loop runs, and keeps the peak. It must outlive
+// the loop.
 class MemoryPeak {
  public:
   void Start(pid_t pid, Loop* loop);

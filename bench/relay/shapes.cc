@@ -24,7 +24,7 @@ class FilterMaker {
     return R"({"authors":[)" + Distinct(authors, [this] { return Author(); }) + R"(],"limit":)" +
            std::to_string(limit) + "}";
   }
-  // A client asks for this to show the answers to a person.
+  // A client sends this to show the replies to a person.
   std::string ByPersonAndKinds() { return R"({"#p":[")" + Author() + R"("],"kinds":[1,6,7,9735],"limit":50})"; }
   std::string ByTopicAndKind() { return R"({"#t":[")" + TagOf('t', "nostr") + R"("],"kinds":[1],"limit":50})"; }
   std::string ByManyIds() {

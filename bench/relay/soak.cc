@@ -1,5 +1,5 @@
-// A relay's whole day in an hour: clients write, read, listen, come and go at a steady pace, and every few seconds a
-// row says what they felt and what the server has grown to.
+// Puts a day's events on a relay in an hour: clients write, read, subscribe, come and go at a steady pace. Every few
+// seconds a row has their latencies and the size of the server.
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -23,7 +23,7 @@ class Visitors {
   Visitors(const Endpoint& endpoint, const EventSet& stored, uint64_t seed)
       : endpoint_(endpoint), filters_(InteractiveFilters(stored, 250, seed)) {}
 
-  // No visitor comes while the one before has not been answered.
+  // No visitor connects before the last one has its answers.
   Status Next(Loop* loop) {
     if (visitor_ && !visitor_->idle()) return Status();
     if (visitor_) Leave();

@@ -1,5 +1,5 @@
-// The relay under more than it can take: publishers never pause, and the figures show what readers, a quiet publisher
-// and a live subscriber feel of it.
+// Puts more load on the relay than it can take: publishers never pause. The figures are the latencies of readers, a
+// quiet publisher and a live subscriber.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

@@ -1,5 +1,5 @@
-// Subscribers: connections that subscribe to a publisher's events. They measure the time from the moment at which each
-// event was to be sent until it arrives.
+// Subscribers: connections that subscribe to a publisher's events. They measure, for each event, the time from the
+// moment at which it was to be sent until it arrives.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Subscribers final : public Listener {
   // Both must outlive the subscribers. REQUIRES: all events have the same author.
   Subscribers(const EventSet& events, const Publisher& publisher) : events_(events), publisher_(publisher) {}
 
-  // Connects `connections` subscribers. Returns when each has received its EOSE.
+  // Connects `connections` subscribers, and waits until each has received its EOSE.
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
   size_t received() const { return received_; }  // events that arrived, each counted once for each subscriber

@@ -1,4 +1,4 @@
-// UsageMeter: measures what a piece of work costs the server, and this program.
+// UsageMeter: measures what some work costs the server and this program.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@ namespace weir {
 
 class UsageMeter {
  public:
-  // Reads the counters now. Reads only those of this program if the target's process is not known.
+  // Reads the counters now. If the target's process is not known, reads those of this program, and the size of the
+  // database if its directory is known.
   static Result<UsageMeter> Start(const LoadTarget& target);
 
   // Reads the processor time of the server and of this program, and adds their growth since the start to `*figures`,
-  // divided by `how_many`. `piece` is the name of one piece of work, such as "event".
+  // divided by `how_many`. `piece` is the name of one unit of the work, such as "event".
   Status AddProcessor(const std::string& piece, double how_many, LoadFigures* figures) const;
   // Adds the bytes that the server wrote to disk since the start, divided by `how_many`, and the growth of the
   // database.

@@ -1,5 +1,5 @@
-// Measures the server's memory for a connection of HTTP/2 and for a request that waits on it. Some connections ask for
-// a page; then each sends some requests that are not answered.
+// Measures the server's memory for a connection of HTTP/2 and for a request that waits on it. Each of some connections
+// requests a page, and then sends some requests that stay unanswered.
 //
 //   http2_memory [connections [requests on each]]
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
-// Measures the server's cost of a message and of an idle connection: an echo of 590-byte messages with 16 in flight on
-// each of some connections, from a client in a process of its own, so that the server's CPU time is its own; then 2,000
-// connections that do nothing.
+// Measures the server's cost of a message and of an idle connection: echoes 590-byte messages, with 16 in flight on
+// each of some connections; then has 2,000 connections that send nothing. The client is a process of its own, so that
+// the CPU time of this process is the server's.
 //
 //   server_echo [connections [seconds [message bytes [in flight [deflate]]]]]
 #include <arpa/inet.h>

@@ -55,8 +55,8 @@ struct Figures {
   double jain_index = 0;
 };
 
-// The part of the run in which the level is judged, in seconds since the start of the run, and the integral time in
-// seconds, which is the unit of time for the figures.
+// The part of the run in which the level is judged, in seconds since the start of the run. The third member is the
+// integral time in seconds: the figures measure times in it.
 struct Judged {
   double from_s = 0;
   double until_s = 0;

@@ -74,8 +74,8 @@ struct LawContext {
 
 // Returns the names of the laws that are compared: all except "fixed", which needs a rate.
 const std::vector<std::string_view>& LawNames();
-// These return the value that a law controls. ActingLevel returns the highest level of the signals that act on writes.
-// ActingEngineLevel does not include the memory signals.
+// These return levels that laws act on. ActingLevel returns the highest level of the signals that act on writes.
+// ActingEngineLevel does the same without the signal `memory`.
 double ActingLevel(const LoadSample& sample);
 double ActingEngineLevel(const LoadSample& sample);
 

@@ -145,7 +145,8 @@ void LsmPlant::StartCompaction() {
   } else {
     const size_t level = static_cast<size_t>(from) - 1;
     if (level + 1 == levels_.size()) levels_.push_back(0);
-    // One file, as large as a memtable in all of weir's recipes. If it meets no other it is only moved.
+    // Compacts one file, which is as large as a memtable in all geometries of the simulator. If the next level is
+    // empty, the file is only moved.
     job_bytes_ = std::min(levels_[level], buffer_bytes_);
     const double below = levels_[level + 1];
     job_written_ = below > 0 ? job_bytes_ * (1 + options_.overlap_share * below / levels_[level]) : 0;

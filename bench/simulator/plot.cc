@@ -34,7 +34,7 @@ struct Stroke {
   int high = 0;
 };
 
-// Each column of dots shows all that happened in its stretch of time, so no peak is lost.
+// Each column of dots goes from the lowest to the highest value in its part of the time, so no peak is lost.
 std::vector<Stroke> Trace(const std::vector<double>& values, double top, int dots_wide, int dots_high) {
   const auto count = static_cast<double>(values.size());
   const auto dot = [&](double v) {

@@ -27,8 +27,8 @@ struct Curve {
   std::string reference_name;
 };
 
-// Returns the title and the plot, with a scale on its left from 0 to the highest value, and with a time axis if
-// `time_axis` is true.
+// Returns the title and the plot, with a scale on its left from 0 to the highest value (or to `reference`, if that is
+// higher), and with a time axis if `time_axis` is true.
 std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis);
 
 }  // namespace weir

@@ -32,7 +32,8 @@ struct Scenario {
   std::string_view name;
   std::string_view meaning;
   double seconds = 120;
-  // The figures are those from from_s to until_s (0: to the end of the run). The time before from_s is the warm-up.
+  // The figures about the level are those from from_s to until_s (0: to the end of the run). The other figures are
+  // those from from_s to the end of the run. The time before from_s is the warm-up.
   double from_s = 0;
   double until_s = 0;
 

@@ -16,10 +16,10 @@ std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settin
 std::string TuningTable(const Geometry& geometry, const LimiterSettings& settings);
 
 // The result of bulk work for some time. SustainedByWeir runs it under weir for `seconds` seconds;
-// SustainedByBestFixedRate runs it under the highest fixed rate with which the engine never brakes.
+// SustainedByBestFixedRate runs it under the highest fixed rate, within 2 %, with which the engine never brakes.
 struct Sustained {
   double bytes_per_second = 0;
-  double adjusted_bytes_per_second = 0;  // the same bytes over the time until the compactions have caught up
+  double adjusted_bytes_per_second = 0;  // the same bytes, divided by the time until the compactions have caught up
   double stalled_seconds = 0;
   double tree_bytes = 0;  // bytes in all files at the end
 };

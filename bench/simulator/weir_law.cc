@@ -59,7 +59,7 @@ class WeirLaw final : public Law {
     std::function<void(LawAnswer)> answer;
   };
 
-  // An answer may bring the next request, and each look at an admission may settle others.
+  // A client that gets its answer may send the next request, and each look at an admission may admit or refuse others.
   void Deliver() {
     while (!settled_.empty()) {
       for (const uint64_t id : std::exchange(settled_, {})) {

@@ -24,13 +24,13 @@ void Append(std::vector<RunKey>* all, double scale, const std::string& scenario,
     all->push_back({.shape = shape, .scale = scale, .scenario = scenario, .policy = policy, .repetition = repetition});
 }
 
-// True for a phase that ended well and that its scenario is judged by.
+// Returns true if the phase ended well and is the judged phase of its scenario.
 bool IsJudged(const PhaseRow& row) {
   const StormScenario* scenario = FindStormScenario(row.run.scenario);
   return row.outcome == "ok" && scenario != nullptr && scenario->judged_phase == row.phase;
 }
 
-// Returns NaN if there is none.
+// Returns NaN if no row has a finite value.
 double Median(const std::vector<PhaseRow>& rows, double PhaseRow::*figure) {
   std::vector<double> values;
   for (const PhaseRow& row : rows)
@@ -109,7 +109,7 @@ double SustainedRate(const std::vector<PhaseRow>& rows) {
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
   std::vector<std::string> everybody;
   for (const PolicyKind& kind : PolicyKinds()) everybody.push_back(kind.name == "static" ? oracle : kind.name);
-  // The tuner of "auto_tuned" has the full disk as its upper bound for good.
+  // The tuner of "auto_tuned" keeps the full rate of the disk as its upper bound, even while the disk is slower.
   std::vector<std::string> in_the_cut = everybody;
   std::erase(in_the_cut, "auto_tuned");
   const std::vector<std::string> chosen = {"weir", "alone", "low_pri", oracle};

@@ -186,7 +186,7 @@ Status StormEngine::BeginToSettle() {
                 {"compaction_options_universal", "{max_size_amplification_percent=0;}"}};
   }
   for (const auto& family : database_.families) {
-    // While writes are stopped RocksDB has enough to flush, and returns TryAgain.
+    // RocksDB returns TryAgain while writes are stopped; then its flushes have begun anyway.
     const rocksdb::Status flushed = database_.db->Flush(without_waiting, family.get());
     if (!flushed.ok() && !flushed.IsTryAgain()) return FromRocksDb("flush", flushed);
     const rocksdb::Status set = database_.db->SetOptions(family.get(), settling);

@@ -19,8 +19,8 @@
 
 namespace weir {
 
-// Makes the template: writes the shape's preloaded values into a new database at `path`, and waits until its flushes
-// and compactions are done, as fast as the disk allows.
+// Makes the template: writes the shape's preloaded values into a new database at `path`, without the shape's limit of
+// disk I/O, and waits until its flushes and compactions are done.
 Status MakeTemplate(const StormShape& shape, const std::filesystem::path& path);
 
 class StormEngine {
@@ -32,7 +32,7 @@ class StormEngine {
   };
   static Options DefaultOptions(const StormShape& shape);
 
-  // Copies the template into a directory under `parent`.
+  // Copies the template into a directory under `parent`, and opens the copy.
   static Result<std::unique_ptr<StormEngine>> Open(const StormShape& shape, Options options,
                                                    const std::filesystem::path& template_path,
                                                    const std::filesystem::path& parent);

@@ -37,7 +37,7 @@ struct PhaseRow {
   double long_scans_per_second = 0;
   double bulk_mb_per_second = 0;
   // All bulk bytes of the run, divided by the time of its bulk phases plus the time until flushes and compactions had
-  // caught up. Every row of a run has the same value.
+  // caught up (settle_seconds); NaN if they did not catch up. Every row of a run has the same value.
   double adjusted_bulk_mb_per_second = 0;
   double settle_seconds = 0;
   double jain_index = 0;      // index of the parties' bulk bytes
@@ -79,8 +79,8 @@ struct TimelineRow {
   double braking = 0;  // 1: RocksDB braked
 };
 
-// Returns [<shape>-]<scenario>-<policy>-x<scale>-<repetition>, the name of the run's files in timeline/ and ccdf/ of
-// the results.
+// Returns [<shape>-]<scenario>-<policy>[-<label>]-x<scale>-<repetition>, the name of the run's files in timeline/ and
+// ccdf/ of the results.
 std::string RunName(const RunKey& run);
 Status WriteTimeline(const std::filesystem::path& file, const std::vector<TimelineRow>& rows);
 

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Every client is a party of its own.
+// Each interactive client and each scanner is a party of its own.
 constexpr uint64_t kFirstWriter = 1000;
 constexpr uint64_t kFirstReader = 2000;
 constexpr uint64_t kFirstScanner = 50;
@@ -141,7 +141,7 @@ void StormLoad::ReadInteractive(uint64_t client) {
   }
 }
 
-// Waits until there is bulk work to do, in an open loop until its time; returns false at the end.
+// Waits until bulk work may start; in an open loop, until its intended time. Returns false if the load has stopped.
 bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
   std::unique_lock lock(mutex_);
   while (!stop_) {

@@ -21,8 +21,9 @@ namespace weir {
 struct LoadOptions {
   double writes_per_second = 200;
   double reads_per_second = 500;
-  // The numbers of threads for interactive operations. They must be large enough for all operations that wait at once:
-  // 200 writes start during a stall of a second, and no write may have to wait for a free thread.
+  // The numbers of threads for interactive operations. They should be large enough for all operations that wait at
+  // once, such as the 200 writes of a stall of a second. In a longer stall writes also wait for a free thread; their
+  // latency includes this wait.
   int writing_clients = 256;
   int reading_clients = 64;
   double scan_share = 0.1;  // share of scans in the reads; the others read one value
@@ -33,11 +34,12 @@ struct LoadOptions {
   int long_scan_values = 2000;
 };
 
-// The lowest Party::id of the bulk writers.
+// The lowest Party::id of the bulk writers' parties.
 inline constexpr uint64_t kFirstParty = 100;
 
 // The figures of a phase. Latency counts from the intended start of an operation to its end, so a stall counts for all
-// operations that were to start during it. An operation belongs to the phase of its intended start.
+// operations that were to start during it. An interactive operation belongs to the phase of its intended start, bulk
+// work to the phase in which it ends.
 struct FeltFigures {
   LatencyHistogram writes;
   LatencyHistogram reads;
@@ -78,8 +80,8 @@ class StormLoad {
   ~StormLoad();
 
   void Start();
-  // Begins a phase: operations that start from now on count for it. `bulk_bytes_per_second` is the rate of an open
-  // loop.
+  // Begins a phase: interactive operations that are to start from now on count for it, and bulk work that ends from now
+  // on. `bulk_bytes_per_second` is the rate of an open loop.
   void BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second);
   // Ends all threads, and returns the first error of an operation. May be called again. REQUIRES: Policy::Stop was
   // called, or no caller of the policy waits for long.

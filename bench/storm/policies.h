@@ -14,7 +14,8 @@ namespace weir {
 // bulk work; NaN: the plan's.
 std::unique_ptr<Policy> MakePlanPolicy(double setpoint);
 
-// Makes a policy that admits bulk work at a fixed rate, and all other work at once.
+// Makes a policy that opens the database with weir's options, and admits bulk work at a fixed rate and all other work
+// at once.
 std::unique_ptr<Policy> MakeStaticPolicy(double bulk_megabytes_per_second);
 
 // A setpoint that means: use the setpoint of the settings.

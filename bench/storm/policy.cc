@@ -19,7 +19,8 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::milliseconds(100);
 
-// RocksDB's own remedies: options before it is opened, and an option of bulk writes.
+// EnginePolicy: RocksDB's own remedies, that is, options with which the database is opened, or an option of bulk
+// writes.
 class EnginePolicy final : public Policy {
  public:
   using Adaptation = std::function<void(StormEngine::Options&)>;
@@ -73,7 +74,7 @@ void MergeFlushes(StormEngine::Options& options) {
   options.rocksdb.max_write_buffer_number = prepared.max_write_buffers;
 }
 
-// The RateLimiter chooses what flushes and compactions may write, up to what the disk gives.
+// The RateLimiter chooses the rate of flushes and compactions itself, up to the rate of the disk.
 void AutoTune(StormEngine::Options& options) {
   constexpr int64_t kTunedRefillMicroseconds = 10'000;
   constexpr int32_t kFairness = 10;
@@ -85,7 +86,7 @@ void AutoTune(StormEngine::Options& options) {
 
 EnginePolicy::Adaptation StallAt(double mebibytes) {
   return [mebibytes](StormEngine::Options& options) {
-    // `mebibytes` is for scale 1. Its default is as much as a column family may have in memtables there.
+    // `mebibytes` is for scale 1. Its default is the most that the memtables of a column family have at that scale.
     const double scale = static_cast<double>(options.rocksdb.write_buffer_size) / (4 << 20);
     options.rocksdb.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
         static_cast<size_t>(mebibytes * scale * (1 << 20)), nullptr, /*allow_stall=*/true);
@@ -110,8 +111,8 @@ std::unique_ptr<Policy> Engine(Args... args) {
   return std::make_unique<EnginePolicy>(std::move(args)...);
 }
 
-// RocksDB's limiter of low_pri asserts that a batch is smaller than a tenth of a second of its rate, which falls with
-// the delayed rate, and Debian's RocksDB is built with assertions: so its batches are small.
+// low_pri has small batches: RocksDB asserts that a batch is smaller than what its rate limit for low_pri allows in a
+// tenth of a second. This limit falls with the delayed rate, and Debian builds RocksDB with assertions.
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> kEntries = {
       {{"alone", "RocksDB as it is", "L0 slowdown trigger, files", kAsIs},

@@ -29,9 +29,10 @@ namespace fs = std::filesystem;
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 constexpr Duration kTimelineEvery = std::chrono::milliseconds(100);
-// A run that cannot catch up within this is not waited for; its debt is stated.
+// The longest wait for the engine to settle. If it has not settled by then, the run ends, and its row has the debt.
 constexpr double kLongestSettleSeconds = 240;
-// Between two compactions of a backlog everything is at rest for a moment.
+// The engine has settled if it was at rest for so long; it also rests for a moment between two compactions of a
+// backlog.
 constexpr Duration kRestToBeSettled = std::chrono::milliseconds(400);
 
 rusage OwnUsage() {
@@ -163,7 +164,7 @@ class Runner {
     line.l0_files = static_cast<double>(details.l0_files);
     line.debt_mb = static_cast<double>(details.debt_bytes) / 1e6;
     line.braking = braked_since_note_ ? 1 : 0;
-    // In a prepared database the listener counts brakes that no look at the engine has seen.
+    // In a database that weir prepared, a listener counts also the brakes between two looks at the engine.
     if (seen_escapes_ < sample.escapes) row->escapes = std::max(row->escapes, 1.0);
     seen_escapes_ = sample.escapes;
     row->highest_level = std::max(row->highest_level, line.level);
@@ -263,7 +264,7 @@ Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer) {
   return runner.Figures();
 }
 
-// Writes the rows last: they say that the run is there.
+// Writes the rows last, because a row in results.csv means that the run is complete.
 Status RunHere(const RunSpec& spec) {
   const Result<RunFigures> run = Run(spec);
   if (!run.ok()) return run.status();
@@ -286,7 +287,8 @@ void StopTheRun(int) {
   if (running_child != 0) kill(static_cast<pid_t>(running_child), SIGKILL);
 }
 
-// Returns the wait status of the child: its exit, or a signal. Signals that would stop us end it.
+// Runs the work in a child process and returns the child's wait status. A signal that would stop this program kills the
+// child.
 Result<int> InAChild(const std::function<Status()>& work) {
   std::fflush(nullptr);
   for (const int signal : kStoppingSignals) std::signal(signal, StopTheRun);
@@ -303,7 +305,7 @@ Result<int> InAChild(const std::function<Status()>& work) {
     _exit(status.ok() ? 0 : 1);
   }
   running_child = child;
-  if (interrupted != 0) kill(child, SIGKILL);  // it came before there was a child to end
+  if (interrupted != 0) kill(child, SIGKILL);  // the signal came before running_child was set
   int how = 0;
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
   }

@@ -1,4 +1,4 @@
-// StormScenario: the phases of a run. Interactive writes and reads come at the same rate in all phases; the bulk work
+// StormScenario: the phases of a run. Interactive writes and reads come at the same rates in all phases; the bulk work
 // and the speed of the disk differ.
 #pragma once
 
@@ -27,7 +27,7 @@ struct StormScenario {
   std::string judged_phase;                       // the phase whose latencies the report shows
   std::vector<int> writers_of_party{1, 1, 1, 1};  // number of bulk writers of each party
   int scanners = 0;                               // clients that read long ranges in a closed loop, beside bulk work
-  bool settles = true;  // true: a phase "settle" without bulk work follows, until flushes and compactions catch up
+  bool settles = true;  // true: then a phase "settle" without bulk work, until the engine has caught up or 240 s
 };
 
 const std::vector<StormScenario>& StormScenarios();

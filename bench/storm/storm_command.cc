@@ -67,7 +67,7 @@ class Experiment {
   Experiment(const StormArguments& arguments, const LimiterSettings& limiter, fs::path scratch)
       : arguments_(arguments), limiter_(limiter), scratch_(std::move(scratch)) {}
 
-  // Runs those that the results do not hold yet.
+  // Runs those of `runs` that are not in the results yet.
   Status RunAll(const std::vector<RunKey>& runs) {
     std::set<decltype(Identity(RunKey{}))> done;
     Result<std::vector<PhaseRow>> rows = Rows();
@@ -119,7 +119,8 @@ class Experiment {
     return RunApart(spec);
   }
 
-  // Finds the unit of the open loops: the rate that was given, or the one that weir sustained in ten minutes.
+  // Sets the rate that is 1 for the open loops: the given one, or the one that weir sustained in ten minutes. Returns
+  // an error if an open loop has neither.
   Status FindSustainable(RunSpec* spec) const {
     const auto& phases = spec->scenario.phases;
     const bool needed = std::any_of(phases.begin(), phases.end(), [](const StormPhase& phase) {
@@ -149,7 +150,8 @@ class Experiment {
   const fs::path scratch_;
 };
 
-// Each shape under RocksDB alone, low_pri and weir, and then under the best fixed rate for it, if one is good enough.
+// Runs each shape under RocksDB alone, low_pri and weir, then under the best fixed rate for it, if a rate meets the
+// rule.
 Status RunMatrix(const StormArguments& arguments, Experiment* experiment) {
   std::vector<ShapePolicies> shapes, oracles;
   for (const std::string& shape : arguments.shapes) shapes.push_back({shape, {"alone", "low_pri", "weir"}});

@@ -34,8 +34,8 @@ class Encoder {
   static Result<std::unique_ptr<Encoder>> Create(const std::string& name);
 
   Status Write(std::string_view bytes);
-  // Writes the bytes that are still buffered and gives the file its name. If Finish is not called or fails, the
-  // destructor deletes the incomplete file (output_file.h).
+  // Writes the bytes that are still buffered, and commits the file (OutputFile::Commit). If Finish is not called or
+  // fails, the destructor deletes the incomplete file NAME.part.
   Status Finish();
 
   uint64_t bytes_taken() const { return bytes_taken_; }  // bytes given to Write, before compression

@@ -33,9 +33,10 @@ class ByArrival final : public Exporter {
   Work tag_work_ = 0;  // the work of matching one tag
   Moment walked_;      // the end of the walk so far
 
-  // After each walk, another walk reads the events that were saved during the first, because they may have replaced
-  // events that it had not reached. The export ends after a walk that is more than half as long as the one before,
-  // because the store may save events faster than the exporter reads them.
+  // After each pass over the store, another pass reads the events that were saved during it, because they may have
+  // replaced events that it had not reached. The export ends when no event was saved during a pass. It also ends after
+  // a pass that reads more than half as many events as the pass before it, because the store may save events faster
+  // than the exporter reads them.
   std::optional<Moment> until_;
   uint64_t length_ = 0;
   uint64_t most_length_ = UINT64_MAX;

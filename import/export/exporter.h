@@ -16,14 +16,18 @@
 namespace weir {
 
 enum class ExportOrder : uint8_t {
-  kArrival,  // the order in which the store received the events: the cheapest, but it reads every stored event
-  kOldest,   // the reverse of kNewest; it reads most events twice
-  kNewest,   // the order of the answer to a REQ: newest created_at first, and for equal times the lowest id first
+  // The order in which the store received the events. On PostgreSQL the events of one origin (a process that saves
+  // events, relay/store/serial.h) come first, in this order, then those of the next. This order costs least for each
+  // event, but reads every stored event.
+  kArrival,
+  kOldest,  // the reverse of kNewest; reads most events twice, unless all fit into the ExportWindow
+  kNewest,  // the order of the answer to a REQ: newest created_at first, and for equal times the lowest id first
 };
 // Returns the order that is called "arrival", "oldest" or "newest", and an error for any other name.
 Result<ExportOrder> ParseExportOrder(std::string_view name);
 
-// The most events and bytes that an export with kOldest holds in memory; it may hold one event more.
+// The most events, and the most bytes of events, that an export by kOldest holds in memory. It holds a larger event
+// alone. If the events of one second do not fit, it also holds the ids of all of them.
 struct ExportWindow {
   uint32_t events = 20'000;
   uint64_t bytes = 16 << 20;  // bytes of JSON
@@ -41,11 +45,14 @@ struct ExportPlan {
 Status Check(const ExportPlan& plan);
 
 // Only one thread at a time may use an exporter. The store must outlive the exporter. An exporter exports no event
-// twice. It may or may not export events that are saved or deleted during the export. It exports an event that is
-// replaced during the export in its old or in its new form, with two exceptions. Suspend describes the first. The
-// second is an export by kArrival while the store saves events at more than half the speed at which the export reads
-// them: the export then ends after its second pass, and may miss both forms of an event that is replaced during that
-// pass.
+// twice. It may or may not export events that are saved or deleted during the export. If an event is replaced during
+// the export, an export by kNewest has its old or its new version; an export by kArrival or kOldest has one of them or
+// both. In these cases an export may have neither:
+//  * by kNewest or kOldest on PostgreSQL, where an export has no snapshot of the store;
+//  * by kNewest after Suspend;
+//  * by kArrival, if the event is replaced during the last pass. A first pass reads all events, and each further pass
+//    reads the events that were saved during the pass before it. The last pass is one during which no event is saved
+//    (then the export misses none), or the first that reads more than half as many events as the pass before it.
 class Exporter {
  public:
   using OnEvent = std::function<void(EventView event)>;  // the view is valid only during the call
@@ -58,8 +65,8 @@ class Exporter {
   // Returns kDone when the export is complete, kMore if it is not, and an error if the store cannot be read.
   virtual Result<Progress> Next(const Slice& slice, const OnEvent& on_event) = 0;
 
-  // Releases the snapshot of the store. Call it before a pause between two slices. From then on an export by kNewest
-  // misses both forms of an event that is replaced before the export reaches it.
+  // Releases the snapshot of the store, if the export has one. Call it before a pause between two slices. From then on
+  // an export by kNewest misses both versions of an event that is replaced before the export reaches it.
   virtual void Suspend() = 0;
   // Returns the memory that the exporter holds between slices, in bytes.
   virtual uint64_t held_bytes() const = 0;

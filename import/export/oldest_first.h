@@ -64,9 +64,9 @@ class OldestFirst final : public Exporter {
   std::unique_ptr<Query> query_;
   Span span_;
   bool fits_ = true;               // true while the events that were read fit into the window
-  bool was_suspended_ = false;     // true after Suspend: both forms of an event replaced since then may be missed
+  bool was_suspended_ = false;     // true after Suspend: since then query_ may miss both versions of an event
   std::vector<std::string> held_;  // records of the events that were read, while they fit
-  std::vector<uint64_t> bounds_;   // the newest second of each part into which to split the span
+  std::vector<uint64_t> bounds_;   // the newest second of each part into which to split the span, except the first
   std::vector<Sized> ids_;         // ids that were read, while bounds_ is empty
   Load part_;                      // load since the last bound
   Load second_;                    // load of the current second

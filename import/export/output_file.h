@@ -18,15 +18,15 @@ class OutputFile {
   // Opens the file for writing; "-" is standard output. An existing file NAME stays as it is until Commit; an existing
   // NAME.part is deleted.
   static Result<std::unique_ptr<OutputFile>> Create(const std::string& name);
-  // Deletes NAME.part if Commit has not renamed it.
+  // Deletes NAME.part, unless Commit has renamed it or another program has replaced it.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   // Writes all bytes. The process must ignore SIGPIPE and SIGXFSZ; otherwise these signals may end the process.
   Status Write(std::string_view bytes);
-  // Syncs the bytes to disk and gives the file its name. Call it once, after the last Write. If it fails, an existing
-  // file NAME is unchanged.
+  // Syncs NAME.part to disk and renames it to NAME. If it fails, an existing file NAME is unchanged. If Write writes to
+  // NAME directly, only closes it. Call it once, after the last Write.
   Status Commit();
 
   // Returns true if Write failed because the reader of a pipe has closed the pipe, as `head` does.

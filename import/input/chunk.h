@@ -1,5 +1,5 @@
-// Chunk: a piece of an input of `weir import`, with its place in the input. An import reads, judges, saves and reports
-// lines in chunks.
+// Chunk: successive bytes of an input of an import, with their place in the input. The import reads, judges, saves and
+// reports lines in chunks. In a relay, the input is the body of a POST.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Place {
 struct Chunk {
   enum class Kind : uint8_t {
     kLines,    // whole lines with their line feeds; the last line of an input may have none
-    kTooLong,  // a piece of one line that is longer than an event can be; the last piece has the line feed
+    kTooLong,  // a piece of one line longer than MaxLineBytes (line_splitter.h); the last has the line feed
   };
 
   Kind kind = Kind::kLines;

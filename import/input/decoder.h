@@ -27,13 +27,14 @@ class Decoder {
   static std::unique_ptr<Decoder> Make(Compression compression, int zstd_window_log = kLargestZstdWindow);
   virtual ~Decoder() = default;
 
-  using OnBytes = std::function<void(std::string_view bytes)>;  // called with pieces of bounded size
+  using OnBytes = std::function<void(std::string_view bytes)>;  // at most 64 KiB at once (kNone: `max_output`)
 
   // Decodes the piece, passes the decoded bytes to `on_bytes` in the calling thread, and returns how many bytes of the
-  // piece it has used. If decoding reached `max_output` bytes, Add may have used only a part of the piece; the caller
-  // then adds the rest. The last bytes of a piece may decode to 128 KiB more than `max_output`. If the data is damaged,
-  // Add passes on the bytes before the damage and returns an error that says what is wrong ("not gzip data at byte 0:
-  // incorrect header check"); all later calls return the same error.
+  // piece it has used. Add stops when it has passed on `max_output` bytes and a part of the piece is not used yet; the
+  // caller then adds this part. When Add has used the whole piece, it passes on all that is decoded, up to 128 KiB more
+  // than `max_output`. If the data is damaged, Add passes on the bytes that it decoded before the damage, and returns
+  // an error that says what is wrong ("not gzip data at byte 0: incorrect header check"); all later calls return the
+  // same error.
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
   // Ends the stream, after the last Add. Returns an error if the data is damaged or cut off.
   virtual Status End() = 0;

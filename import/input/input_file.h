@@ -1,5 +1,5 @@
-// InputFile: reads one input of an import: a file, standard input ("-") or a FIFO. If a stream has no data yet, Read
-// waits for data; a WakeUp ends the wait.
+// InputFile: reads one input of an import, which is a file, standard input ("-") or a FIFO. If a stream has no data
+// yet, Read waits for data; a WakeUp ends the wait.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,9 @@ class InputFile {
     enum class What : uint8_t { kBytes, kEnd, kNothingYet, kWoken } what = What::kEnd;
     size_t size = 0;
   };
-  // Reads bytes into `into`. If a stream has none, waits at most `longest_ms` milliseconds (-1: without limit) or until
-  // `wake_up` is called. Reads a regular file at once, even after `wake_up` was called.
+  // Reads bytes into `into`. If a stream has no bytes yet, waits for them at most `longest_ms` milliseconds (-1:
+  // without limit), or until `wake_up` is called. After that call reads nothing more from a stream. Reads a regular
+  // file at once, even after `wake_up` was called.
   Result<Got> Read(std::span<char> into, const WakeUp& wake_up, int longest_ms);
 
   // Returns true for a regular file that was opened by its name. ReadAt and Seek require this.

@@ -4,10 +4,10 @@
 //   splitter.Add(piece, file_bytes, on_chunk);   // for each piece
 //   splitter.End(on_chunk);                      // at the end; the last line need not have a line feed
 //
-// A chunk is complete when its lines have at least `chunk_bytes` bytes, or when it has kMostLines lines. A line longer
-// than `max_line_bytes` becomes several chunks of kind kTooLong, so the splitter never holds the whole line, and no
-// byte is lost. Add, Flush and End call `on_chunk` for each complete chunk, in the calling thread, before they return.
-// Not thread-safe.
+// A chunk is complete when its lines have at least `chunk_bytes` bytes, when it has kMostLines lines, or when the next
+// line is too long. A line longer than `max_line_bytes` becomes chunks of kind kTooLong, each with at most
+// `chunk_bytes` bytes. So the splitter never holds the whole line, and no byte is lost. Add, Flush and End call
+// `on_chunk` in the calling thread, before they return. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class LineSplitter {
   // Adds the next bytes of the input. `file_bytes` becomes Chunk::file_bytes: the number of bytes of the file that were
   // read up to the end of the piece.
   void Add(std::string_view piece, uint64_t file_bytes, const OnChunk& on_chunk);
-  // Passes the whole lines that the splitter holds to `on_chunk`. Call it when the input has no more bytes for now.
+  // Passes the whole lines that the splitter holds to `on_chunk`, even if their chunk is not complete. Call it when the
+  // input has no more bytes for now.
   void Flush(const OnChunk& on_chunk);
   // Passes everything that the splitter holds to `on_chunk`, including a last line without a line feed.
   void End(const OnChunk& on_chunk);

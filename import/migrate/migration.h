@@ -1,9 +1,10 @@
 // Copies the database of a data directory (RocksDB) into a PostgreSQL database: the marks of deletions, the events in
 // the order in which the relay received them, then the marks of vanished authors (NIP-62). A mark is a record that the
-// store keeps so that it does not store a deleted event again. Another function compares the two databases.
+// store keeps so that it does not store a deleted event again. CompareWith compares the two databases.
 //
 // The PostgreSQL database records the place that the copy has reached. So a run after an interruption continues there.
-// A run after a complete copy copies the events that were saved since then, and removes those that were deleted since.
+// A run after a complete copy copies the events that were saved since then, and removes those that were deleted or
+// replaced since.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,9 @@ struct MigrationOptions {
   std::function<void(const MigrationProgress&)> on_progress = {};  // called by CopyAll after each write
 };
 
-// Copies everything and returns the counts, or the error that ended the copy. Blocks. `to` must be on PostgreSQL; its
-// limiter treats the writes as bulk work. Events that other programs saved in `to` stay, unless a mark names them or a
-// copied event replaces or deletes them.
+// Copies marks and events, and returns the counts, or the error that ended the copy. Blocks. `to` must be on
+// PostgreSQL; its limiter treats the writes as bulk work. Events that other programs saved in `to` stay, unless a mark
+// applies to them or a copied event replaces or deletes them.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 // Checks that `to` has each mark of `from`, and each event of `from` except those that `to` would refuse to save now.
 // `to` may have more events, which relays saved there.

@@ -1,5 +1,6 @@
-// Checkpoint: the place that an import has reached, so that `weir import --resume` can continue there. All events
-// before the place are stored and on disk, and all rejected lines before it are in the rejects file.
+// Checkpoint: the place that an import has reached, so that `weir import --resume` can continue there. All lines before
+// the place are settled (import/settled.h): their events are on disk, and the rejected lines are in the rejects file on
+// disk.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ std::string ToJson(const Checkpoint& checkpoint);
 // this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// Returns the absolute path without symbolic links. So a file has the same path, whatever the current directory is.
+// Returns the absolute path without symbolic links, so that it does not depend on the current directory. Keeps a link
+// that leads to no file, such as that of a pipe in /dev/fd.
 std::string AbsolutePath(const std::string& path);
 // Returns AbsolutePath for each input; "-", standard input, stays as it is.
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
@@ -52,11 +54,12 @@ class CheckpointFile {
   CheckpointFile& operator=(const CheckpointFile&) = delete;
 
   // Locks the lock file, path() + ".lock", until this object is destroyed, because two imports of the same inputs would
-  // overwrite each other's checkpoint and cut each other's rejects. Returns an error if another import holds the lock.
+  // overwrite each other's checkpoint and cut each other's rejects. Returns an error if another import holds the lock,
+  // or if the lock file cannot be created.
   Status Hold();
-  // Returns the checkpoint, nullopt if there is no file, or an error if it cannot be read.
+  // Returns the checkpoint, nullopt if there is no file, or an error if it cannot be read or is damaged.
   Result<std::optional<Checkpoint>> Read() const;
-  // Replaces the checkpoint and returns when it is on disk. After an error the old checkpoint is unchanged.
+  // Replaces the checkpoint. After a success the new one is on disk; after an error the old one is unchanged.
   Status Write(const Checkpoint& checkpoint) const;
   // Deletes the file. Returns success if there is none.
   Status Remove() const;

@@ -20,7 +20,7 @@ struct ImportJobOptions {
   std::vector<std::string> inputs;
   std::string rejects;      // path of the rejects file; empty: one in the data directory, or none on a dry run
   std::string relay;        // URL of the relay to import through; empty: the relay that has the database open, if any
-  std::string admin_token;  // token for `relay`; empty: the token in the data directory
+  std::string admin_token;  // token for `relay`; empty: the one in the data directory, if `relay` uses that directory
   size_t threads = 0;       // threads that judge lines; 0: one for each core
   uint32_t checkpoint_every_ms = 1000;
   bool resume = false;
@@ -30,9 +30,10 @@ struct ImportJobOptions {
 
 class ImportJob {
  public:
-  // Prepares the import: creates directories, locks the checkpoint, opens the rejects file, the inputs and the
-  // destination. If the import resumes, cuts the rejects file back to the checkpoint. Returns an error if a step fails.
-  // If an input cannot be read, an import that does not resume returns the error before it creates anything.
+  // Prepares the import: creates directories, locks the checkpoint, opens the rejects file, the first input and the
+  // destination. A dry run has neither directories nor a checkpoint. If the import resumes, cuts the rejects file back
+  // to the checkpoint (RejectsFile::CutBack). Returns an error if a step fails. If an input cannot be read, returns
+  // this error before it creates anything, unless the import resumes.
   static Result<std::unique_ptr<ImportJob>> Open(const RelayConfiguration& configuration,
                                                  const ImportJobOptions& options);
   // Closes the database.

@@ -33,7 +33,7 @@ struct ImportRunParts {
 
 struct ImportRunOptions {
   std::vector<std::string> inputs;  // the names that the user gave
-  Checkpoint from;                  // the place to begin at; later checkpoints keep its names, rejects and database
+  Checkpoint from;                  // the place to begin at, and the paths and the database for later checkpoints
   uint64_t file_bytes = 0;          // bytes of the input on disk before that place; 0: not known
   Duration checkpoint_interval = std::chrono::seconds(1);
   std::chrono::milliseconds retry{500};  // pause before a failed write of the rejects file is repeated
@@ -53,15 +53,17 @@ class ImportRun {
  public:
   ImportRun(const ImportRunParts& parts, ImportRunOptions options);
 
-  // Imports everything. Returns success when all lines are settled and the checkpoint is removed. Otherwise writes the
-  // place up to which all lines are settled into the checkpoint, and returns the error of the source, the error of the
+  // Imports everything. Returns success when all lines are settled and the checkpoint is removed, and an error if it
+  // cannot be removed. If the import ends before that, writes the place up to which all lines are settled into the
+  // checkpoint (checkpoint_problem() says whether this failed), and returns the error of the source, the error of the
   // destination, or "stopped".
   Status Run(Source& source, Destination& destination);
   // Makes Run return soon. May be called before Run.
   void Stop();
 
   // Takes a chunk that the destination has settled. Writes the chunk's rejected lines to the rejects file, and after an
-  // error tries again until the write succeeds or Stop is called.
+  // error tries again until the write succeeds or Stop is called. Then writes a checkpoint if `checkpoint_interval` has
+  // passed since the last. Ignores the chunk if Run has ended.
   void OnSettled(const SettledChunk& settled);
   ImportRunState State() const;
   // Returns true if the error that Run returned came from the source.

@@ -28,9 +28,10 @@ struct ProgressNumbers {
 // is more than 100 hours.
 std::optional<Duration> Remaining(const ProgressNumbers& progress);
 
-// Returns "[=====>     ]   41 %  115k events  23.0k/s  78.1 MB of 190 MB  ETA 0:31  load 0.62  delay 0.0ms". If the
-// text is wider than `columns`, leaves out the less important parts. While there is a problem, the text has only the
-// bar, the percentage and the problem. If the total size is not known, it has no bar and no percentage.
+// Returns "[=====>     ]   41 %  115k events  23.0k/s  78.1 MB of 190 MB  ETA 0:31  load 0.62  delay 0.0ms", and behind
+// it the number of rejected lines if there are any. If the text is wider than `columns`, leaves out the less important
+// parts; below 70 columns it has no bar. While there is a problem, the text has only the bar, the percentage and the
+// problem. If the total size is not known, it has no bar and no percentage.
 std::string ProgressBar(const ProgressNumbers& progress, size_t columns);
 // Returns "import: 115200 events, 23.0k/s, load=0.62, latency=3.1ms, throttled 12 times (3.1s total), 41 %, ETA 0:31".
 std::string ProgressLine(const ProgressNumbers& progress);

@@ -32,8 +32,8 @@ struct ProgressDisplayParts {
   const Clock& clock = Clock::System();
 };
 
-// The caller calls either Start, which makes a thread that calls Tick five times a second until Stop, or Tick itself.
-// Only one thread at a time may call Tick. Tick calls the functions in ProgressDisplayParts.
+// The caller calls either Start or Tick. Start makes a thread that calls Tick five times a second until Stop. Only one
+// thread at a time may call Tick. Tick calls the functions in ProgressDisplayParts.
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kBarInterval{200};

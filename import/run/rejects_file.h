@@ -39,7 +39,7 @@ class RejectsFile {
   // Writes the lines that Add took. After an error, for example on a full disk, the next Write continues at the byte
   // where this one stopped.
   Status Write();
-  // Syncs the file. Returns success when everything that Write wrote is on disk.
+  // Syncs to disk everything that Write wrote. Does nothing if the file is not on a disk, such as /dev/stderr.
   Status Sync();
   // Drops the lines that are not written completely, and removes their written part from the file.
   void Forget();

@@ -5,11 +5,11 @@
 // limiter or for the client, it holds no snapshot of the store. It reports the other memory that it holds to the memory
 // monitor (monitors/own_bytes.h).
 //
-// If the store cannot be read in the middle of the answer, the session closes the connection without ending the answer,
-// so the client sees that the answer is not complete.
+// If the store cannot be read in the middle of the answer, or the relay shuts down, the session closes the connection
+// without ending the answer, so the client sees that the answer is not complete.
 //
 // Threads: Start, the functions of HttpStreamHandler and all code that uses the exchange run on the connection's I/O
-// thread.
+// thread. The slices run on the threads of the pool.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   // Begins the export. Call it once.
   void Start();
 
-  // Any thread may call these, for displays.
+  // Any thread may call the next four functions, which are for displays.
   const std::string& address() const { return parts_.address; }
   Duration took() const { return parts_.context.clock.Now() - began_; }
   uint64_t events() const { return events_.load(std::memory_order_relaxed); }

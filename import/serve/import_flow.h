@@ -76,7 +76,8 @@ class ImportFlow {
   void Retire();
 
   // The POSTs (import_post.h) call the following functions.
-  // MayFeed returns true if all parts before `part` have passed their lines, and the window has room.
+  // MayFeed returns true if all parts before `part` have passed their lines, and the window has room. A window that was
+  // full has room again when at most half of it is in use.
   bool MayFeed(uint32_t part);
   void Push(Chunk chunk);
   void Flush() { pipeline_.Flush(); }

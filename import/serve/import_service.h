@@ -15,8 +15,8 @@
 //   {"progress":{"lines":1200,"bytes":816000,"imported":1190,"duplicate":9, … one for each LineOutcome by KeyOf …,
 //                "level":0.41,"limiting":"l0","delay_ms":0.0,"latency_ms":3.1,"throttled":0,"throttled_ms":0.0,
 //                "problem":""}}
-//                                       each second until then. lines: settled lines, from the start of the body
-//   {"reject":{"line":17,"outcome":"invalid","reason":"…"}}    for each rejected line, up to 10,000 of them
+//                                       each second. lines: number of settled lines, from the start of the body
+//   {"reject":{"line":17,"outcome":"invalid","reason":"…"}}    at the end, for each of the first 10,000 rejected lines
 //   {"done":{…as progress…}}   or   {"error":"…"}              the last line
 //   {"error":"…","lasting":true}                               instead, if it is useless to send the lines again,
 //                                                              for example because the database is damaged
@@ -75,7 +75,7 @@ class ImportService final : public RelayPlugin {
 
   // The most imports, and the most exports, that run at once. An import holds a few megabytes and has a thread.
   static constexpr uint64_t kMostAtOnce = ImportFlow::kMostAtOnce;
-  // The lowest Party::id of imports and exports; connections have lower ones.
+  // The values of Party::id of imports and exports are above this one; those of connections are below.
   static constexpr uint64_t kFirstParty = uint64_t{1} << 62;
 
   Begun Import(const HttpRequest& head, HttpExchange& exchange);

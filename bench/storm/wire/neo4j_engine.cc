@@ -30,7 +30,7 @@ class Neo4jClient final : public WireClient {
  private:
   Status Ask(const Neo4jStatement& statement, uint64_t bytes) {
     auto transaction = (*monitor_)->Begin(bytes);
-    // A client that is told of a conflict with another tries again, as every driver does.
+    // After a conflict with another client, a client tries again, as every driver does.
     Duration pause = kConflictPause;
     for (int tries = 1;; ++tries) {
       Status done = session_.Commit({statement}, kNeo4jPatience).status();

@@ -27,14 +27,14 @@ class WireEngine {
  public:
   virtual ~WireEngine() = default;
   // Makes the table anew with the keys from 0 to `keys` - 1, each with a value of `value_bytes` bytes, and waits until
-  // the server has finished its own work.
+  // PostgreSQL has made a checkpoint, or Neo4j its index.
   virtual Status Prepare(uint64_t keys, size_t value_bytes) = 0;
   virtual std::unique_ptr<WireClient> Connect() = 0;
   // Makes the monitor of one run. The caller starts it, and must stop it before it makes the monitor of the next run.
   virtual std::unique_ptr<LoadMonitor> MakeMonitor() = 0;
 };
 
-// These make the engine at `url`, which has the form of WEIR_STORE.
+// These make the engine at `url`: postgres://USER@HOST/DATABASE, or http://USER:PASSWORD@HOST:PORT/DATABASE for Neo4j.
 std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url, const PostgresMonitorSettings& settings);
 Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url, const Neo4jMonitorSettings& settings);
 

@@ -43,7 +43,7 @@ struct WirePhase {
   uint64_t levels = 0;
 };
 
-// One run. The limiter may be null.
+// Carries out one run. Without weir, the limiter is null.
 class WireRun {
  public:
   WireRun(WireEngine& engine, const WireStormPlan& plan, LoadMonitor& monitor, AdaptiveLimiter* limiter)
@@ -135,14 +135,14 @@ class WireRun {
 
   WirePhase& PhaseAt(TimePoint time) { return phases_[time < burst_ ? 0 : 1]; }
 
-  // Returns false if it may not.
+  // Waits for the limiter's decision. Returns false if it refuses the operation.
   bool Enter(Operation operation, uint64_t bytes, const Party& party, Admission* admission) {
     if (limiter_ == nullptr) return true;
     *admission = limiter_->Admit(operation, {bytes}, party);
     return admission->Wait() == Admission::State::kAdmitted;
   }
 
-  // Waits until all are connected, for no client's schedule may begin before.
+  // Waits until all clients are connected and the times of the run are set. No schedule may begin before.
   std::unique_ptr<WireClient> ConnectWithAll() {
     std::unique_ptr<WireClient> connection = engine_.Connect();
     if (const Status ready = connection->Read(0); !ready.ok()) Fail(ready);
@@ -183,7 +183,7 @@ class WireRun {
     std::this_thread::sleep_until(burst_);
     std::mt19937_64 random(kFirstParty + writer);
     while (!failed_ && Clock::System().Now() < end_) {
-      // The keys are sorted, for two writers that take the same keys in different orders wait for each other.
+      // The keys are sorted, because two writers that lock the same keys in different orders would wait for each other.
       std::set<uint64_t> sorted;
       while (sorted.size() < static_cast<size_t>(plan_.bulk_batch)) sorted.insert(random() % plan_.keys);
       const std::vector<uint64_t> keys(sorted.begin(), sorted.end());
@@ -291,7 +291,7 @@ void Print(const std::vector<PhaseRow>& rows) {
     }
 }
 
-// Makes the directory this engine's, and notes the machine there.
+// Notes the engine and the machine in the directory. Returns an error if it has results of another engine.
 Status Claim(const WireStormPlan& plan) {
   const fs::path results = plan.results;
   for (const char* const inner : {"ccdf", "timeline"}) {

@@ -1,11 +1,11 @@
 // The storm experiment on a database server (wire_engine.h): measures the latency of interactive work while bulk
 // writers overload the server, without weir and with it.
 //
-// Interactive writes and reads start at random times (Poisson), over so many connections that none has to wait for a
-// free one. Latency counts from the intended start; the run waits for all operations that were to start within it. Bulk
-// writers write as fast as the policy and the server let them. Each run fills the table anew and has a phase "calm" and
-// a phase "burst". It adds its figures to the directory --results, in the format of RocksDB's storm. Runs whose figures
-// are there already are not repeated.
+// Interactive writes and reads start at random times (Poisson), over many connections. Latency counts from the intended
+// start, so it includes a wait for a free connection; the run waits for all operations that were to start within it.
+// Bulk writers write as fast as the policy and the server let them. Each run fills the table anew and has a phase
+// "calm" and a phase "burst". It adds its figures to the directory --results, in the format of RocksDB's storm. Runs
+// whose figures are there already are not repeated.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct WireStormPlan {
   double burst_seconds = 52;
   double writes_per_second = 200;
   double reads_per_second = 200;
-  int clients = 32;  // writing clients, and as many reading ones; with the bulk writers at most 100 connections
+  int clients = 32;  // writing clients, and as many reading ones; each client and bulk writer has a connection
   int bulk_writers = 16;
   int bulk_batch = 16;  // values in a transaction
   size_t value_bytes = 1000;
