@@ -279,8 +279,20 @@ class GatedPipelineTest : public PipelineTest {
       return Status();
     });
   }
-  void WaitUntilThrottled(uint64_t times) {
-    while (pipeline_->Conditions().throttled < times) std::this_thread::yield();
+  void BeginEmergency() {
+    SayMemory(2.0);
+    Tick();
+  }
+  void EndEmergency() {
+    SayMemory(0.1);
+    Tick();
+  }
+  // Pushes three notes, and returns when they wait at the gate. Returns the number of bytes that will be settled.
+  uint64_t PushUntilThrottled() {
+    const uint64_t bytes = Push(Notes(0, 3), 1000);
+    pipeline_->Flush();
+    while (pipeline_->Conditions().throttled < 1) std::this_thread::yield();
+    return bytes;
   }
   ~GatedPipelineTest() override { pipeline_.reset(); }
 
@@ -290,17 +302,13 @@ class GatedPipelineTest : public PipelineTest {
 
 TEST_F(GatedPipelineTest, WaitsOutAnEmergencyAndCountsTheTime) {
   Start(GatedParts());
-  SayMemory(2.0);
-  Tick();
-  const uint64_t bytes = Push(Notes(0, 3), 1000);
-  pipeline_->Flush();
-  WaitUntilThrottled(1);
+  BeginEmergency();
+  const uint64_t bytes = PushUntilThrottled();
   EXPECT_EQ(pipeline_->Conditions().limiting, "emergency");
   Tick();
   EXPECT_EQ(save_.calls(), 0);
   EXPECT_GE(pipeline_->Conditions().throttled_time, std::chrono::milliseconds(100));
-  SayMemory(0.1);
-  Tick();
+  EndEmergency();
   settled_.WaitForBytes(bytes);
   EXPECT_EQ(save_.saved().size(), 3U);
   EXPECT_EQ(pipeline_->Conditions().throttled, 1U);
@@ -309,35 +317,26 @@ TEST_F(GatedPipelineTest, WaitsOutAnEmergencyAndCountsTheTime) {
 
 TEST_F(GatedPipelineTest, NamesWhatHoldsItOnlyWhereItHadToWait) {
   Start(GatedParts());
-  SayMemory(2.0);
-  Tick();
+  BeginEmergency();
   ASSERT_EQ(limiter_.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
   EXPECT_EQ(pipeline_->Conditions().limiting, "");
-  const uint64_t bytes = Push(Notes(0, 3), 1000);
-  pipeline_->Flush();
-  WaitUntilThrottled(1);
+  const uint64_t bytes = PushUntilThrottled();
   EXPECT_EQ(pipeline_->Conditions().limiting, "emergency");
-  SayMemory(0.1);
-  Tick();
+  EndEmergency();
   settled_.WaitForBytes(bytes);
   PushAndWait(Notes(3, 6), 1000);
-  SayMemory(2.0);
-  Tick();
+  BeginEmergency();
   EXPECT_EQ(pipeline_->Conditions().limiting, "");
 }
 
 // Bulk work waits a minute at most; then the gate refuses, and the pipeline asks again.
 TEST_F(GatedPipelineTest, AsksAgainAfterARefusal) {
   Start(GatedParts());
-  SayMemory(2.0);
-  Tick();
-  const uint64_t bytes = Push(Notes(0, 3), 1000);
-  pipeline_->Flush();
-  WaitUntilThrottled(1);
+  BeginEmergency();
+  const uint64_t bytes = PushUntilThrottled();
   clock_.Advance(std::chrono::seconds(61));
   Tick();
-  SayMemory(0.1);
-  Tick();
+  EndEmergency();
   settled_.WaitForBytes(bytes);
   EXPECT_EQ(save_.saved().size(), 3U);
   EXPECT_EQ(pipeline_->Conditions().throttled, 1U);
@@ -345,11 +344,8 @@ TEST_F(GatedPipelineTest, AsksAgainAfterARefusal) {
 
 TEST_F(GatedPipelineTest, StopsWhileTheGateHolds) {
   Start(GatedParts());
-  SayMemory(2.0);
-  Tick();
-  Push(Notes(0, 3), 1000);
-  pipeline_->Flush();
-  WaitUntilThrottled(1);
+  BeginEmergency();
+  PushUntilThrottled();
   pipeline_->Stop();
   EXPECT_EQ(save_.calls(), 0);
   EXPECT_EQ(settled_.bytes(), 0U);

@@ -266,7 +266,7 @@ TEST_F(LimiterTest, ALostSensorEndsAnEmergencyAtNineTenthsOfTheDrain) {
   EXPECT_TRUE(limiter.View().emergency) << "the sensor is back and sees it";
 }
 
-TEST_F(LimiterTest, ALostSensorOpensAnEmergencyOfUnknownDrain) {
+TEST_F(LimiterTest, ALostSensorOpensAfterAnEmergencyWithoutADrain) {
   AdaptiveLimiter& limiter = Build();
   monitor_.Say([](LoadSample* sample) {
     sample->memory_pressure = 1.5;

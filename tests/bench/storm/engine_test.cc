@@ -94,7 +94,7 @@ TEST(StormEngine, ValuesAreAsLargeAsTheShapeSays) {
   EXPECT_EQ(BulkChangesOf(SmallOf("large"), 1).value_bytes, 64u << 10);
 }
 
-TEST(StormEngine, OnlyTheShapeOfThatNameCompactsUniversally) {
+TEST(StormEngine, OnlyTheUniversalShapeCompactsUniversally) {
   for (const auto& [shape, style] : {std::pair("universal", rocksdb::kCompactionStyleUniversal),
                                      std::pair("recipe", rocksdb::kCompactionStyleLevel)}) {
     StormEngineOf engine(SmallOf(shape));

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <vector>
 
 namespace weir {
@@ -28,29 +27,21 @@ TimePoint SystemNow() { return Clock::System().Now(); }
 
 }  // namespace
 
-SlowProxy::SlowProxy(uint16_t server) : server_(server), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
-  auto* const of_any = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener_, of_any, size) != 0 || ::listen(listener_, 64) != 0 ||
-      ::getsockname(listener_, of_any, &size) != 0)
-    throw std::runtime_error("no port for a proxy");
-  port_ = ntohs(address.sin_port);
+SlowProxy::SlowProxy(uint16_t server) : server_(server) {
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 SlowProxy::~SlowProxy() {
   thread_.request_stop();
   thread_.join();
-  ::close(listener_);
   for (const Pipe& pipe : pipes_) ::close(pipe.from);
 }
 
-std::string SlowProxy::url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+std::string SlowProxy::url() const { return "redis://127.0.0.1:" + std::to_string(listener_.port()); }
 
 void SlowProxy::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::vector<pollfd> sockets = {{.fd = listener_, .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> sockets = {{.fd = listener_.socket(), .events = POLLIN, .revents = 0}};
     for (const Pipe& pipe : pipes_)
       sockets.push_back({.fd = pipe.ended ? -1 : pipe.from, .events = POLLIN, .revents = 0});
     ::poll(sockets.data(), sockets.size(), kTickMillis);
@@ -64,7 +55,7 @@ void SlowProxy::Run(const std::stop_token& stop) {
 }
 
 void SlowProxy::Accept() {
-  const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  const int client = ::accept4(listener_.socket(), nullptr, nullptr, SOCK_CLOEXEC);
   const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = Loopback(server_);
   if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "config/clock.h"
+#include "tests/fixtures/listening_socket.h"
 
 namespace weir {
 
@@ -36,8 +37,7 @@ class SlowProxy {
   static void Write(Pipe* pipe);
 
   const uint16_t server_;
-  int listener_ = -1;
-  uint16_t port_ = 0;
+  const ListeningSocket listener_{64};
   std::atomic<Duration> delay_{Duration(0)};
   std::list<Pipe> pipes_;  // two for each connection; only the thread uses them
   std::jthread thread_;
