@@ -131,7 +131,8 @@ class PostgresStore final : public EventStore {
   // is true, the edit locks all origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
-  Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
+  Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
+                          int64_t until, Work most, const std::function<bool(EventView event)>& is_meant);
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 
