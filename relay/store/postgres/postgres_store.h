@@ -124,6 +124,7 @@ class PostgresStore final : public EventStore {
  private:
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
+  Status TakeHistory();  // sets history_
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
   // Calls `work` with an edit on the connection that writes. Calls it again with a new edit, up to 20 times, if another
