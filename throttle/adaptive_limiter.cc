@@ -82,7 +82,6 @@ void AdaptiveLimiter::Stop() {
     const MutexLock lock(thread_mutex_);
     stopping_ = true;
     wake_up_.notify_one();
-    let_go_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
   write_gate_.RefuseAll("stopped");
@@ -92,6 +91,11 @@ void AdaptiveLimiter::Stop() {
     OpenGates("stopped");
     buyback_ = MemoryBuyback();
     monitor_.SetCacheShare(1);
+  }
+  {
+    const MutexLock lock(thread_mutex_);
+    ++stops_;
+    let_go_.notify_all();
   }
   TellSettled();
 }
@@ -142,6 +146,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   // Reads are submitted with the cost of the last one, so that a batch of cheap reads does not count as a scan.
   const Cost asked = operation == Operation::kRead ? cost : Cost{*batch};
   if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
+  const uint64_t stops = Stops();
   Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
   // The work is never refused: sleep until max_delay or retry_after is over, whichever is earlier, then count it.
@@ -149,14 +154,19 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
   const Duration rest = std::min(longest - admission.waited(), admission.retry_after());
-  if (rest > Duration::zero()) Sleep(rest);
+  if (rest > Duration::zero()) Sleep(rest, stops);
   gate.CountAdmitted(asked, party.work_class);
   return admission.waited() + std::max(rest, Duration::zero());
 }
 
-void AdaptiveLimiter::Sleep(Duration longest) {
+uint64_t AdaptiveLimiter::Stops() const {
+  const MutexLock lock(thread_mutex_);
+  return stops_;
+}
+
+void AdaptiveLimiter::Sleep(Duration longest, uint64_t stops) {
   MutexLock lock(thread_mutex_);
-  let_go_.wait_for(lock, longest, [this]() WEIR_REQUIRES(thread_mutex_) { return stopping_; });
+  let_go_.wait_for(lock, longest, [&]() WEIR_REQUIRES(thread_mutex_) { return stops_ != stops; });
 }
 
 uint64_t AdaptiveLimiter::MinBatch(Operation operation, WorkClass work_class) const {

@@ -162,7 +162,9 @@ class AdaptiveLimiter {
   uint64_t MinBatch(Operation operation, WorkClass work_class) const;
 
   Rates MeasureInflow(Duration elapsed) WEIR_REQUIRES(control_mutex_);
-  void Sleep(Duration longest);
+  uint64_t Stops() const;
+  // Sleeps until the limiter has been stopped more often than `stops` times, at most for `longest`.
+  void Sleep(Duration longest, uint64_t stops);
   bool IsFresh(const LoadSample& sample, TimePoint now) const;
   void UpdateEmergency(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
   void EndEmergency() WEIR_REQUIRES(control_mutex_);
@@ -202,12 +204,13 @@ class AdaptiveLimiter {
   ByClass<Flow> last_flow_ WEIR_GUARDED_BY(control_mutex_);
   Rates demand_ WEIR_GUARDED_BY(control_mutex_){};  // the inflow of each class, averaged over about half a second
 
-  Mutex lifecycle_mutex_;  // one Start or Stop at a time
-  Mutex thread_mutex_;     // the innermost mutex: a gate locks it while it holds its own
+  Mutex lifecycle_mutex_;       // one Start or Stop at a time
+  mutable Mutex thread_mutex_;  // the innermost mutex: a gate locks it while it holds its own
   std::condition_variable_any wake_up_;
   std::condition_variable_any let_go_;  // wakes the threads that sleep in MaybeThrottle
   TimePoint next_wake_ WEIR_GUARDED_BY(thread_mutex_) = TimePoint::max();
-  bool stopping_ WEIR_GUARDED_BY(thread_mutex_) = false;
+  bool stopping_ WEIR_GUARDED_BY(thread_mutex_) = false;  // the limiter's thread ends
+  uint64_t stops_ WEIR_GUARDED_BY(thread_mutex_) = 0;     // how often the limiter was stopped
   std::thread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };
 

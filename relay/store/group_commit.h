@@ -66,7 +66,7 @@ struct GroupCommitStats {
   uint64_t bulk_events = 0;  // events that SaveBulk has settled, including duplicates
   uint64_t failed_bulk_writes = 0;
   uint64_t bulk_waiting = 0;   // callers of SaveBulk that wait now, except the one whose events are being written
-  uint64_t sweeps = 0;         // number of times that no removal was due any more
+  uint64_t sweeps = 0;         // number of times that no removal was due any more, and none had failed
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;

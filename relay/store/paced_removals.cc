@@ -60,7 +60,7 @@ void PacedRemovals::Remove(Owed* owed) {
     return;
   }
   owed->removed += piece.value().removed;
-  if (!owes()) ++sweeps_;
+  if (!owes() && !vanished_.failed && !expired_.failed) ++sweeps_;
 }
 
 void PacedRemovals::AddTo(GroupCommitStats* stats) const {

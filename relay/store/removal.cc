@@ -1,5 +1,7 @@
 #include "relay/store/removal.h"
 
+#include <utility>
+
 #include "relay/nostr/expiration.h"
 #include "relay/nostr/gift_wrap.h"
 #include "relay/store/index_walk.h"
@@ -55,8 +57,7 @@ Result<RemovalPiece> Vanishing::Next(Work most) {
     if (!found.ok()) return found.status();
     if (!found.value()) {
       if (piece.more) return piece;
-      // Requests that came meanwhile may be before from_.
-      piece.more = from_ != "w";
+      piece.more = std::exchange(again_, false);
       from_ = "w";
       return piece;
     }

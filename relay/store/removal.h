@@ -67,6 +67,8 @@ class Vanishing {
   explicit Vanishing(const Database& database) : database_(database) {}
   // Returns the next piece, of about `most` work. The caller must write it before the next call.
   Result<RemovalPiece> Next(Work most);
+  // Must be called when a request is saved: its key may be before the place that Next has reached.
+  void NoteRequest() { again_ = true; }
 
  private:
   struct Request {
@@ -83,6 +85,7 @@ class Vanishing {
 
   const Database& database_;
   std::string from_ = "w";  // requests before this key are completed, or have to wait for the next round
+  bool again_ = false;      // a request was saved since the round began
   Request request_;
   std::string hex_;  // the author of request_, as hex
   Range range_ = Range::kAuthor;

@@ -170,7 +170,10 @@ Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t no
     const uint64_t before = events_;
     const Counters after{.events = before + edit.added() - std::min(before + edit.added(), edit.removed()),
                          .last_serial = edit.next_serial() - 1};
-    if (std::ranges::any_of(planned, &SaveResult::vanishes)) owes_vanishing_ = true;
+    if (std::ranges::any_of(planned, &SaveResult::vanishes)) {
+      owes_vanishing_ = true;
+      if (vanishing_) vanishing_->NoteRequest();
+    }
     if (Status written = Write(batch, after, true); !written.ok()) return written;
   }
   std::ranges::copy(planned, results.begin());

@@ -141,6 +141,32 @@ TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes - before, 50'000'000'000U) << "it goes on, and is seen";
 }
 
+// A program that ticks by itself may go on after Stop.
+TEST_F(LimiterTest, MaybeThrottleSleepsUntilTheNextStopIfTicksGoOnAfterOne) {
+  LimiterSettings settings;
+  settings.bulk.min_batch = 1;
+  settings.bulk.max_delay = std::chrono::minutes(10);  // longer than a test may take
+  for (int n = 0; n < 20; ++n) {
+    AdaptiveLimiter& limiter = Build(settings);
+    limiter.Stop();
+    Say(0.9);
+    Tick();
+    const Admission first = Write(10'000'000'000, WorkClass::kBulk);
+    std::atomic<bool> stops_again = false;
+    bool slept = false;
+    std::jthread sleeper([&] {
+      // It is refused at once, because the first takes longer than the longest wait.
+      limiter.MaybeThrottle(Operation::kWrite, {50'000'000'000}, {.work_class = WorkClass::kBulk});
+      slept = stops_again;
+    });
+    while (limiter.Stats(Operation::kWrite).refused.empty()) std::this_thread::yield();
+    stops_again = true;
+    limiter.Stop();
+    sleeper.join();
+    EXPECT_TRUE(slept);
+  }
+}
+
 // A refusal says when to come again, which may be long before the longest wait has passed.
 TEST_F(LimiterTest, MaybeThrottleSleepsNoLongerThanTheRefusalSays) {
   LimiterSettings settings;

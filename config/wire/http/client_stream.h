@@ -26,6 +26,8 @@ class ClientStream {
     bool tls = false;
     std::string ca_file;  // file of certificates to trust; empty: those of the system
     bool verify = true;   // false: any certificate is accepted
+
+    bool operator==(const Server&) const = default;
   };
   // How long a call may block: until `end`, or until about 50 ms after a stop was requested.
   struct Patience {
@@ -64,6 +66,7 @@ class ClientStream {
   // Returns true if the stream must not be used for another request: if bytes have arrived that no Receive has
   // returned, or if the server has ended the connection. Does not block.
   bool IsSpent() const;
+  const Server& server() const { return server_; }
 
  private:
   class Tls;

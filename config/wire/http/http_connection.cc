@@ -99,9 +99,10 @@ class Exchange {
 
  private:
   HttpAnswer Try(std::unique_ptr<ClientStream>* stream, bool keep) {
-    if (*stream == nullptr || (*stream)->IsSpent()) {
-      *stream = std::make_unique<ClientStream>(ClientStream::Server{
-          .host = url_.host, .port = url_.port, .tls = url_.tls, .ca_file = call_.ca_file, .verify = call_.verify});
+    const ClientStream::Server server{
+        .host = url_.host, .port = url_.port, .tls = url_.tls, .ca_file = call_.ca_file, .verify = call_.verify};
+    if (*stream == nullptr || (*stream)->server() != server || (*stream)->IsSpent()) {
+      *stream = std::make_unique<ClientStream>(server);
       if (const StreamError error = (*stream)->Connect(patience_)) {
         HttpAnswer failed = Failure(error);
         failed.nobody_listens = error.kind == StreamError::kNobodyListens;

@@ -65,8 +65,7 @@ struct HttpCall {
 // Sends the request once, over a connection of its own, and returns the answer.
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
 
-// HttpConnection: sends one request after the other to one server, over a connection that it keeps. TLS is checked by
-// the `ca_file` and `verify` of the call that connects.
+// HttpConnection: sends one request after the other to one server, over a connection that it keeps.
 //
 // Threads: only one thread at a time may use a connection.
 class HttpConnection {
@@ -77,8 +76,8 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   // Sends the request and returns the answer. Connects first if there is no connection, if the server or the last call
-  // ended it, or if bytes have arrived on it that belong to no answer. Sends the request only once, because the server
-  // may have executed a request that it did not answer.
+  // ended it, if bytes have arrived on it that belong to no answer, or if it was made for a call with another `ca_file`
+  // or `verify`. Sends the request only once, because the server may have executed a request that it did not answer.
   HttpAnswer Ask(const HttpCall& call);
 
  private:

@@ -79,10 +79,11 @@ struct RedisCall {
   std::string command;  // made by FormatRedisCommand
   uint16_t slot = 0;    // the slot that all its keys must have (redis_slot.h); only a cluster uses it
   TimePoint deadline;   // at this time the call ends without a reply, even if it has not been sent yet
-  // How often the call was sent again after NOSCRIPT, MOVED or ASK, which say that it was not executed. A cluster sets
-  // this back to 0 when it sends the call again after TRYAGAIN or for a key on its way.
+  // How often the call was sent again after MOVED or ASK, which say that it was not executed. A cluster sets this back
+  // to 0 when it sends the call again after TRYAGAIN or for a key on its way.
   uint8_t sent_again = 0;
-  bool asking = false;  // true if ASKING must be sent just before it (RedisRedirection::ask)
+  uint8_t script_loads = 0;  // how often the present server was sent its scripts for this call, after NOSCRIPT
+  bool asking = false;       // true if ASKING must be sent just before it (RedisRedirection::ask)
   // Called exactly once, on the loop's thread (redis_loop.h); must not block.
   std::function<void(RedisOutcome)> done;
   // Called at most once, on the loop's thread, if the reply comes after the call has ended without a reply. Not called

@@ -97,13 +97,15 @@ void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, co
     }
     if (call->sent_again >= kRedirections) return;
     ++call->sent_again;
+    call->script_loads = 0;
     call->asking = redirection->ask;
     Node& node = NodeAt(redirection->to);
     node.used = loop_.Now();
     node.server->Send(std::move(call));
   } else if (IsError(error, "TRYAGAIN") || IsKeyOnItsWay(error)) {
     call->asking = false;
-    call->sent_again = 0;  // only MOVED and ASK are limited by number; here the pause and the deadline limit the calls
+    // Only MOVED and ASK are limited by number; here the pause and the deadline limit the calls.
+    call->sent_again = call->script_loads = 0;
     for_moved_.Add(std::move(call), Describe(server.address()) + ": " + std::string(TextOf(error)));
     if (moved_timer_.armed()) return;
     moved_timer_.After(kTryAgainPause, [this] {

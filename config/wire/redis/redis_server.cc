@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, 7> kRefusals = {"MOVED",    "ASK",       
 constexpr std::array<std::string_view, 4> kNothingIsWritten = {"OOM", "MISCONF", "NOREPLICAS", "READONLY"};
 // Errors of one key or command, which do not mean that the server fails.
 constexpr std::array<std::string_view, 2> kOfTheCall = {"ERR", "WRONGTYPE"};
-// The most script loads for one call, so that a server that keeps losing its scripts is not asked forever.
+// The most script loads for one call at one server, so that a server that keeps losing its scripts is not asked
+// forever.
 constexpr uint8_t kMostScriptLoads = 2;
 
 bool IsOneOf(const redisReply& reply, std::span<const std::string_view> kinds) {
@@ -78,8 +79,8 @@ void RedisServer::OnOutcome(RedisCallPtr call, RedisOutcome outcome) {
     breaker_.Answered();
     return RedisCall::Answer(std::move(call), std::move(outcome));
   }
-  if (IsError(reply, "NOSCRIPT") && call->sent_again < kMostScriptLoads) {
-    ++call->sent_again;
+  if (IsError(reply, "NOSCRIPT") && call->script_loads < kMostScriptLoads) {
+    ++call->script_loads;
     return SendWithScripts(std::move(call));
   }
   if (listener_ && (IsOneOf(reply, kRefusals) || IsKeyOnItsWay(reply))) listener_->OnRefused(*this, call, reply);

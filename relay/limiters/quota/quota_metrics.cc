@@ -57,7 +57,7 @@ void QuotaMetrics::OnDecision(Call call, std::string_view model_class, const Dec
                           : decision.allowed ? Outcome::kAllowed
                                              : Outcome::kRefused;
   Count(CountsOf(model_class).decisions[static_cast<size_t>(call)][static_cast<size_t>(outcome)][code][tier]);
-  if (!decision.reservation.empty()) open_.Made(clock_.Now(), decision.reservation_ttl);
+  if (!decision.reservation.empty() && !decision.again) open_.Made(clock_.Now(), decision.reservation_ttl);
   if (decision.shadowed) Count(shadowed_[code]);
   if (decision.code == QuotaCode::kStoreUnavailable && decision.allowed) Count(unchecked_);
 }

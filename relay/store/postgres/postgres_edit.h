@@ -62,8 +62,8 @@ class PostgresEdit final : public StoreEdit {
   // removes the author's events from this store.
   void Copy(Shelf shelf, const ShelfEntry& mark);
   // Goes through rows with an id and a record, and removes the events for which `is_meant` returns true (all events if
-  // it is empty). Stops when the removals of this edit reach the work `most`, but after at least one row. Returns the
-  // number of rows that it has gone through.
+  // it is empty). Skips damaged records, so it may remove none of the rows. Stops when the removals of this edit reach
+  // the work `most`, but after at least one row. Returns the number of rows that it has gone through.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);

@@ -161,15 +161,25 @@ Result<size_t> PostgresStore::SaveSome(std::span<const Event> events, uint64_t n
 Result<size_t> PostgresStore::SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
                                               std::span<SaveResult> results) {
   if (options_.is_history) return SaveAs(origin_, events, now_seconds, most, results);
-  if (history_.name.empty()) {
+  if (history_.name.empty())
+    if (Status taken = TakeHistory(); !taken.ok()) return taken;
+  return SaveAs(history_, events, now_seconds, most, results);
+}
+
+// Connects again and tries again if the connection was lost while it was idle, as Write does.
+Status PostgresStore::TakeHistory() {
+  for (bool was_idle = writer_.connected();;) {
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
     Result<PostgresOrigin> taken = TakeOrigin(writer_, origin_.name + " (history)", false, options_.settings.timeout);
-    if (!taken.ok()) return taken.status();
-    history_ = std::move(taken).value();
-    has_saved_ = false;
+    if (taken.ok()) {
+      history_ = std::move(taken).value();
+      has_saved_ = false;
+      return {};
+    }
+    const bool was_lost = !writer_.connected() && !writer_.timed_out();
+    if (!std::exchange(was_idle, false) || !was_lost) return taken.status();
   }
-  return SaveAs(history_, events, now_seconds, most, results);
 }
 
 Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds,

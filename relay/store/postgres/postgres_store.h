@@ -124,6 +124,7 @@ class PostgresStore final : public EventStore {
  private:
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
+  Status TakeHistory();  // sets history_
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
   // Calls `work` with an edit on the connection that writes. Calls it again with a new edit, up to 20 times, if another
@@ -131,7 +132,8 @@ class PostgresStore final : public EventStore {
   // is true, the edit locks all origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
-  Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
+  Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
+                          int64_t until, Work most, const std::function<bool(EventView event)>& is_meant);
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 

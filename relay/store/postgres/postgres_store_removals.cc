@@ -16,12 +16,14 @@ namespace {
 constexpr PostgresStatement kExpired{
     "expired",
     "SELECT id, record FROM weir_events"
-    " WHERE expiration <= least($1::bigint, extract(epoch FROM now())::bigint) ORDER BY expiration LIMIT $2::bigint"};
+    " WHERE expiration <= least($1::bigint, extract(epoch FROM now())::bigint) ORDER BY expiration"
+    " OFFSET $2::bigint LIMIT $3::bigint"};
 constexpr PostgresStatement kVanishing{
     "vanishing", "SELECT author, until, request FROM weir_vanished WHERE owed ORDER BY author LIMIT 1"};
 constexpr PostgresStatement kOfAuthor{
     "of_author",
-    "SELECT id, record FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint AND id <> $3::bytea"
+    "SELECT id, record, created_at FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint"
+    " AND (created_at < $2::bigint OR id > $3::bytea)"
     " ORDER BY created_at DESC, id LIMIT $4::bigint"};
 constexpr PostgresStatement kWrapsFor{
     "wraps_for",
@@ -57,16 +59,17 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
     if (vanishing.value().size() == 0) return edit.Commit();
     const PublicKey author = AsBytes(vanishing.value().Bytes(0, 0));
     const int64_t until = vanishing.value().Int(0, 1);
-    const Result<PostgresRows> found = edit.AskFirst(
-        kOfAuthor,
-        PostgresValues().Bytes(AsText(author)).Int64(until).Bytes(vanishing.value().Bytes(0, 2)).Int64(RowsFor(most)));
-    if (!found.ok()) return found.status();
-    edit.RemoveFound(found.value(), most);
-    if (found.value().size() == 0) {
-      const Result<bool> any = RemoveWraps(edit, author, until, most);
-      if (!any.ok()) return any.status();
-      if (!any.value()) edit.EndVanishing(author, until);
+    const std::string_view request = vanishing.value().Bytes(0, 2);
+    const PostgresValues by_author = PostgresValues().Bytes(AsText(author));
+    Result<bool> any = RemoveSome(edit, kOfAuthor, by_author, until, most,
+                                  [&](EventView event) { return AsText(event.id()) != request; });
+    if (any.ok() && !any.value()) {
+      const std::string hex = ToHex(author);
+      any = RemoveSome(edit, kWrapsFor, PostgresValues().Int64(TagNumber('p', hex)), until, most,
+                       [&](EventView event) { return IsWrappedFor(event, hex); });
     }
+    if (!any.ok()) return any.status();
+    if (!any.value()) edit.EndVanishing(author, until);
     piece.more = true;
     if (Status committed = edit.Commit(); !committed.ok()) return committed;
     piece.removed = edit.removed();
@@ -77,21 +80,22 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
   return piece;
 }
 
-// Skips events whose tag has only the same hash. Returns false if there are no gift wraps to remove.
-Result<bool> PostgresStore::RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most) {
-  const std::string hex = ToHex(recipient);
+// Removes events of the first page that has any to remove. Skips damaged records and events that are not meant, such as
+// those whose tag has only the same hash. Returns false if no page has any. `key` is the first value of the statement.
+Result<bool> PostgresStore::RemoveSome(PostgresEdit& edit, const PostgresStatement& statement,
+                                       const PostgresValues& key, int64_t until, Work most,
+                                       const std::function<bool(EventView event)>& is_meant) {
   std::string after;
   for (const int64_t rows = RowsFor(most);;) {
     const Result<PostgresRows> found =
-        edit.AskFirst(kWrapsFor, PostgresValues().Int64(TagNumber('p', hex)).Int64(until).Bytes(after).Int64(rows));
+        edit.AskFirst(statement, PostgresValues(key).Int64(until).Bytes(after).Int64(rows));
     if (!found.ok()) return found.status();
     const size_t count = found.value().size();
-    if (count == 0) return false;
     bool any = false;
     edit.RemoveFound(found.value(), most, [&](EventView event) {
-      const bool is_meant = IsWrappedFor(event, hex);
-      any = any || is_meant;
-      return is_meant;
+      const bool goes = is_meant(event);
+      any = any || goes;
+      return goes;
     });
     if (any) return true;
     if (count < static_cast<size_t>(rows)) return false;
@@ -105,13 +109,21 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
   if (now_seconds == 0) return piece;
   const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
     const int64_t rows = RowsFor(most);
-    const Result<PostgresRows> found =
-        edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(rows));
-    if (!found.ok()) return found.status();
-    const size_t looked_at = edit.RemoveFound(found.value(), most);
+    bool any = false;
+    bool more = true;
+    // Passes over pages that have only damaged records.
+    for (int64_t passed = 0; more && !any; passed += rows) {
+      const Result<PostgresRows> found =
+          edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(passed).Int64(rows));
+      if (!found.ok()) return found.status();
+      const size_t looked_at = edit.RemoveFound(found.value(), most, [&any](EventView) {
+        any = true;
+        return true;
+      });
+      more = looked_at < found.value().size() || looked_at == static_cast<size_t>(rows);
+    }
     if (Status committed = edit.Commit(); !committed.ok()) return committed;
-    piece = {.removed = edit.removed(),
-             .more = looked_at < found.value().size() || looked_at == static_cast<size_t>(rows)};
+    piece = {.removed = edit.removed(), .more = more};
     return {};
   });
   if (!written.ok()) return written;

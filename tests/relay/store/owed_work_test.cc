@@ -3,6 +3,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/relay/store/group_commit_fixture.h"
 
@@ -82,6 +83,24 @@ TEST_F(OwedWorkTest, AFailureToVanishDoesNotKeepBackExpiry) {
   commit_->Stop();
   EXPECT_EQ(commit_->Stats().expired_removed, 1000U);
   EXPECT_EQ(commit_->Stats().failed_sweeps, 1U);
+  EXPECT_EQ(commit_->Stats().sweeps, 1U) << "the one at the start";
+}
+
+TEST_F(OwedWorkTest, ASweepIsDoneOnlyIfBothKindsOfRemovalsSucceed) {
+  Start();
+  uint64_t done = 1;  // the one at the start
+  for (const auto& [vanishing_fails, expiry_fails] :
+       {std::pair(true, false), {false, true}, {true, true}, {false, false}, {true, false}, {false, false}}) {
+    store_.FailVanishing(vanishing_fails ? "a damaged block" : "");
+    store_.FailSweeps(expiry_fails ? "a damaged block" : "");
+    store_.ForgetLog();
+    clock_.Advance(60);
+    Submit(Notes(1));
+    store_.WaitForLog("save 1, vanish, sweep");
+    if (!vanishing_fails && !expiry_fails) ++done;
+  }
+  commit_->Stop();
+  EXPECT_EQ(commit_->Stats().sweeps, done);
 }
 
 TEST_F(OwedWorkTest, AClockThatIsSetBackDoesNotPutSweepsOff) {

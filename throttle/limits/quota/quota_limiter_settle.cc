@@ -36,7 +36,7 @@ Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& a
                   .time_left = answer.time_left};
   const bool is_priced = settlement.tokens && settled.ok() && settled.actual_tokens == *settlement.tokens;
   if (is_priced && PriceOf(settled.model)) settled.cost = settlement.money;
-  if (settlement.extend) settled.extended_to = std::max(*settlement.extend, answer.time_left);
+  if (settlement.extend && settled.ok()) settled.extended_to = std::max(*settlement.extend, answer.time_left);
   Observe(settlement, settled);
   return settled;
 }

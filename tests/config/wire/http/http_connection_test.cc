@@ -194,6 +194,23 @@ TEST(HttpConnectionTest, ByTlsOnlyTheServerThatIsMeantIsSpokenTo) {
   EXPECT_EQ(CallHttp(other, call).problem, "");
 }
 
+TEST(HttpConnectionTest, NoCallUsesAConnectionThatWasCheckedInAnotherWay) {
+  const TempDirectory directory;
+  MakeCertificates(directory.path());
+  ScriptedServer server(Script{{Answer("200 OK", "unchecked"), Answer("200 OK", "")},
+                               {},
+                               {Answer("200 OK", "checked"), Answer("200 OK", "kept")}},
+                        directory.path());
+  HttpConnection connection(At(server.port(), true));
+  EXPECT_EQ(connection.Ask(Patient({.verify = false})).body, "unchecked");
+  const HttpAnswer unknown = connection.Ask(Patient());
+  EXPECT_NE(unknown.problem.find("its certificate is refused: "), std::string::npos) << unknown.problem;
+  const HttpCall checked = Patient({.ca_file = directory / "ca.crt"});
+  EXPECT_EQ(connection.Ask(checked).body, "checked");
+  EXPECT_EQ(connection.Ask(checked).body, "kept");
+  EXPECT_EQ(server.requests().size(), 3U);
+}
+
 TEST(HttpConnectionTest, AnAnswerUntilTheEndOfTlsMustBeEndedByTls) {
   const TempDirectory directory;
   MakeCertificates(directory.path());

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/wire/redis/redis_cluster.h"
 #include "config/wire/redis/redis_server.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/listening_socket.h"
@@ -302,6 +303,25 @@ TEST_F(RedisServerTest, PendingCallsAreAnsweredOnDestruction) {
   Send({"PING"});
   Leave();
   EXPECT_EQ(problems_.size(), 1);
+}
+
+// A failover, or a flush, loses the scripts that were loaded at the login.
+TEST_F(RedisServerTest, LostScriptsAreLoadedForACallThatWasRedirectedToo) {
+  RedisProcess process;
+  options_.connection.prelude = {FormatRedisCommand({"SCRIPT", "LOAD", "return 7"})};
+  Go({AddressOf(process)});
+  ASSERT_TRUE(Connects());
+  for (const uint8_t redirections : {0, 1, 2, RedisClusterTopology::kRedirections}) {
+    ASSERT_TRUE(process.Command({"SCRIPT", "FLUSH"}).ok());
+    answers_.clear();
+    loop_.Call([&] {
+      RedisCallPtr call = CallOf({"EVALSHA", "59b6ab2fbe0ee4b25733de0f62e6cda4899ef8e9", "0"});
+      call->sent_again = redirections;
+      server_->Send(std::move(call));
+    });
+    ASSERT_TRUE(AllDone(1));
+    EXPECT_EQ(answers_, std::vector<std::string>{"7"}) << "after " << int{redirections} << " redirections";
+  }
 }
 
 TEST_F(RedisServerTest, LogsInAndChoosesTheDatabase) {

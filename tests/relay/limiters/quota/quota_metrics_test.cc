@@ -130,6 +130,19 @@ TEST_F(QuotaMetricsTest, AReservationIsOpenUntilItIsSettledOrItsTimeIsOver) {
   EXPECT_TRUE(Has("weir_quota_reservations_open 0")) << Text();
 }
 
+// A client repeats a request with its idempotency key if it did not get the answer.
+TEST_F(QuotaMetricsTest, ARepeatedRequestMakesNoOtherReservation) {
+  const Decision made{.allowed = true, .reservation = "id", .reservation_ttl = seconds(60)};
+  Decision repeated = made;
+  repeated.again = true;
+  metrics_.OnDecision(Call::kReserve, "other", made);
+  metrics_.OnDecision(Call::kReserve, "other", repeated);
+  EXPECT_TRUE(Has("weir_quota_reservations_open 1")) << Text();
+  metrics_.OnSettled({.time_left = seconds(60)}, false);
+  metrics_.OnDecision(Call::kReserve, "other", repeated);
+  EXPECT_TRUE(Has("weir_quota_reservations_open 0")) << Text();
+}
+
 TEST_F(QuotaMetricsTest, TheSumIsRightIfAnotherProcessSettles) {
   QuotaMetrics another(clock_);
   metrics_.OnDecision(Call::kReserve, "other", {.allowed = true, .reservation = "id", .reservation_ttl = seconds(60)});

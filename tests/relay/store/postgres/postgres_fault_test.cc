@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "tests/fixtures/eventually.h"
@@ -119,6 +120,31 @@ TEST_F(PostgresFaultTest, AServerThatStandsStillFailsInTimeAndIsUsedAgain) {
     const auto has = store->Has(NumberedNote(1).view().id());
     return has.ok() && has.value();
   }));
+}
+
+// The server may have been started again since the last write.
+TEST_F(PostgresFaultTest, TheFirstWriteOfAnyKindAfterAnIdleConnectionWasLostSucceeds) {
+  const std::string others = " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+  const Event event = NumberedNote(1);
+  const std::vector<std::function<Status(PostgresStore&)>> writes = {
+      [&](PostgresStore& store) { return SaveOne(store, event); },
+      [&](PostgresStore& store) {
+        SaveResult result;
+        return store.SaveSomeHistory({&event, 1}, 0, kTurnWork, {&result, 1}).status();
+      },
+      [](PostgresStore& store) { return store.RemoveVanished(kTurnWork).status(); },
+      [](PostgresStore& store) { return store.RemoveExpired(1, kTurnWork).status(); },
+      [&](PostgresStore& store) { return store.Delete(std::vector{event.view().id()}).status(); },
+      [](PostgresStore& store) { return store.SetNote("name", "text"); },
+  };
+  for (size_t i = 0; i < writes.size(); ++i) {
+    const auto store = MustOpen(Options());
+    ASSERT_NE(store, nullptr);
+    database_.Ask("SELECT count(pg_terminate_backend(pid))" + others);
+    ASSERT_TRUE(Eventually([&] { return database_.Ask("SELECT count(*)" + others) == "0"; }));
+    const Status written = writes[i](*store);
+    EXPECT_TRUE(written.ok()) << "write " << i << ": " << written.message();
+  }
 }
 
 TEST_F(PostgresFaultTest, AServerThatIsKilledAndStartedAgainHasWhatWasAcknowledged) {

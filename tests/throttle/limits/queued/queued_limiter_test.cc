@@ -195,6 +195,28 @@ TEST_F(QueuedLimiterTest, PredictsTheWaitWhenItCan) {
   EXPECT_EQ(TakeTokens(1)->code(), QueuedCode::kTooLongWait) << "those ahead need two";
 }
 
+TEST_F(QueuedLimiterTest, PredictsForTheFirstInLineTheTimeUntilMoreCanPass) {
+  for (const Algorithm algorithm :
+       {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow, Algorithm::kTokenWindow}) {
+    limiter_.reset();
+    if (algorithm == Algorithm::kTokenWindow) {
+      ConfigureTokens({.default_tokens = 100});
+    } else {
+      Configure({.rate = 1, .algorithm = algorithm});
+    }
+    const Duration until_room = Take()->answer.value().until_room;
+    ASSERT_GT(until_room, Duration{});
+    EXPECT_EQ(Take({.path = "/a", .timeout = Duration{}})->code(), QueuedCode::kTooLongWait);
+    const Caller refused = Take({.path = "/a", .timeout = until_room - Duration(1)});
+    EXPECT_EQ(refused->code(), QueuedCode::kTooLongWait);
+    EXPECT_EQ(refused->answer->retry_after, Duration(1));
+    const Caller waiting = Take({.path = "/a", .timeout = until_room});
+    EXPECT_TRUE(waiting->waits());
+    Pass(until_room);
+    EXPECT_TRUE(waiting->served());
+  }
+}
+
 TEST_F(QueuedLimiterTest, ALeavingCallerConsumesNothing) {
   for (const Algorithm algorithm : {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow}) {
     limiter_.reset();

@@ -130,8 +130,27 @@ class Reference {
     paid_until_ = std::max(paid_until_, std::max(since, made_up)) + kDistance;
     answers_.push_back({ticket.id, true});
   }
+  Duration UntilRoom(TimePoint now) const {
+    switch (config_.algorithm) {
+      case Algorithm::kStrict:
+        return std::max(Duration{}, paid_until_ - now);
+      case Algorithm::kTokenBucket:
+        return std::max(Duration{}, paid_until_ - (kBurst - 1) * kDistance - now);
+      case Algorithm::kSlidingWindow: {
+        const Duration slice = Duration(kWindow) / GrantWindow::kSlices;
+        TimePoint at = now;
+        while (!Holds(1, at)) at += slice - (at - kStart) % slice;
+        return at - now;
+      }
+      default:
+        return kWindow - (now - kStart) % kWindow;
+    }
+  }
   Duration PredictedWait(TimePoint now) const {
     if (config_.scheduler == Scheduler::kLifo) return {};
+    return std::max(UntilRoom(now), WaitInLine(now));
+  }
+  Duration WaitInLine(TimePoint now) const {
     if (IsTokens()) {
       uint64_t pending = 0;
       for (const Ticket& ticket : waiting_) pending += ticket.cost;

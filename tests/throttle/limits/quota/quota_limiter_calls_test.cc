@@ -6,6 +6,7 @@
 #include "throttle/limits/quota/memory_store.h"
 #include "throttle/limits/quota/quota_config_reader.h"
 #include "throttle/limits/quota/quota_limiter.h"
+#include "throttle/limits/quota/reservation_id.h"
 
 namespace weir {
 namespace {
@@ -225,6 +226,25 @@ TEST_F(QuotaLimiterCalls, AStreamReportsItsUseSoFar) {
   EXPECT_TRUE(limiter_->Commit(held.reservation, 300, 300).late);
   EXPECT_EQ(UsedBy("alice"), 3750);
   EXPECT_EQ(limiter_->CommitSoFar(held.reservation, TokenUse::Of(-1, 0)).code, Settled::Code::kInvalidTokens);
+}
+
+TEST_F(QuotaLimiterCalls, OnlyASuccessfulExtensionNamesADeadline) {
+  Use(kBudget);
+  const auto reserve = [&] { return limiter_->Reserve({.model = "gpt-4o", .tokens = 10}).reservation; };
+  const std::string expired = reserve();
+  clock_.Advance(hours(1));
+  const std::string settled = reserve();
+  EXPECT_TRUE(limiter_->Commit(settled, 10).ok());
+  const std::string open = reserve();
+  const std::string unknown = FormatReservationId(ReservationToken(), "gpt-4o");
+  for (const std::string& reservation : {expired, settled, unknown, open}) {
+    const Settled extended = limiter_->Extend(reservation, minutes(30));
+    const Settled so_far = limiter_->CommitSoFar(reservation, TokenUse::Of(1, 1), minutes(30));
+    for (const Settled& answer : {extended, so_far}) {
+      EXPECT_EQ(answer.ok(), reservation == open) << answer.reason;
+      EXPECT_EQ(answer.extended_to, answer.ok() ? Duration(minutes(30)) : Duration());
+    }
+  }
 }
 
 }  // namespace

@@ -255,15 +255,33 @@ TEST_P(QuotaStoreSuite, ForceChargesAllTiers) {
 
 TEST_P(QuotaStoreSuite, TiersTakeAmountsAtTheEdgeOf64Bits) {
   constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
-  const TierCharge window{"a", Window(kTokens, kMostAmount, hours(24 * 366))};
-  const TierCharge bucket{"b", Bucket(kTokens, kMostAmount, hours(24 * 366), kMostAmount)};
-  const Ask ask{.tokens = kMost64, .tiers = {window, bucket}};
-  EXPECT_TRUE(Take("gpt-4o", ask).fits());
-  EXPECT_EQ(Take("gpt-4o", ask).code, QuotaCode::kTierExceeded);
-  for (int i = 0; i < 30; ++i) {
-    const ChargeAnswer answer = Force("gpt-4o", ask);
-    EXPECT_EQ(answer.tiers.at(0).used, kMostAmount);
-    EXPECT_EQ(answer.tiers.at(1).used, kMostAmount);
+  for (const Limit::Unit unit : {kTokens, kMoney}) {
+    const TierCharge window{"a", Window(unit, kMostAmount, hours(24 * 366))};
+    const TierCharge bucket{"b", Bucket(unit, kMostAmount, hours(24 * 366), kMostAmount)};
+    const Ask ask{.tokens = kMost64, .money = kMost64, .tiers = {window, bucket}};
+    EXPECT_TRUE(Take("gpt-4o", ask).fits());
+    EXPECT_EQ(Take("gpt-4o", ask).code, QuotaCode::kTierExceeded);
+    for (int i = 0; i < 30; ++i) {
+      const ChargeAnswer answer = Force("gpt-4o", ask);
+      EXPECT_EQ(answer.tiers.at(0).used, kMostAmount);
+      EXPECT_EQ(answer.tiers.at(1).used, kMostAmount);
+    }
+  }
+}
+
+TEST_P(QuotaStoreSuite, NegativeAmountsGiveNoTierRoom) {
+  for (const Limit::Unit unit : {kTokens, kMoney}) {
+    const TierCharge window{"a", Window(unit, 10, hours(1))};
+    const TierCharge bucket{"b", Bucket(unit, 10, hours(1), 10)};
+    ASSERT_TRUE(Take("gpt-4o", {.tokens = 5, .money = 5, .tiers = {window, bucket}}).fits());
+    for (const int64_t negative : {int64_t{-3}, std::numeric_limits<int64_t>::min()}) {
+      const Ask ask{.tokens = negative, .money = negative, .tiers = {window, bucket}};
+      EXPECT_TRUE(Take("gpt-4o", ask).fits());
+      EXPECT_TRUE(Force("gpt-4o", ask).fits());
+      EXPECT_EQ(Commit(Hold("gpt-4o", ask).reservation, negative, negative).code, SettlementAnswer::Code::kSettled);
+    }
+    EXPECT_EQ(UsedOf("gpt-4o", window), 5);
+    EXPECT_EQ(UsedOf("gpt-4o", bucket), 5);
   }
 }
 

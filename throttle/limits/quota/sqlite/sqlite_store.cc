@@ -226,6 +226,7 @@ ChargeAnswer SqliteQuotaStore::Run(const Charge& given) {
   Charge charge = given;
   charge.requests = std::clamp<int64_t>(charge.requests, 0, kMostAmount);
   charge.tokens = std::clamp<int64_t>(charge.tokens, 0, kMostAmount);
+  charge.money = std::clamp<int64_t>(charge.money, 0, kMostAmount);
   ChargeAnswer answer;
   const Status done = Do([&](int64_t now, Found* found) { answer = charges_.Run(charge, now, found); });
   if (done.ok()) return answer;
