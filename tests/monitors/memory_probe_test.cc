@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/manual_clock.h"
 #include "monitors/memory_only_monitor.h"
@@ -25,6 +26,8 @@ class FakeFiles : public SystemFiles {
   }
   MemoryFiles files() const { return {.proc = proc(), .cgroup = cgroup()}; }
 };
+
+const std::string kLargestOfV1 = "9223372036854771712\n";  // stands for no limit
 
 std::string Bytes(uint64_t mebibytes) { return std::to_string(mebibytes * kMiB) + "\n"; }
 
@@ -59,16 +62,50 @@ TEST(MemoryProbe, SaysWhichFileItCannotRead) {
   EXPECT_FALSE(MemoryProbe(fake.files()).ReadUse().ok());
 }
 
-TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
-  const std::string no_limit = "9223372036854771712\n";  // the largest number of v1
-  const struct {
-    const char* name;
-    SystemFiles::Texts files;
-    std::optional<uint64_t> limit;  // in MiB
-    uint64_t used;                  // in MiB
-    uint64_t free;                  // in MiB; the host has 4096
-  } cases[] = {
+struct CgroupCase {
+  const char* name;
+  SystemFiles::Texts files;
+  std::optional<uint64_t> limit;  // in MiB
+  uint64_t used;                  // in MiB
+  uint64_t free;                  // in MiB; the host has 4096
+};
+
+void ExpectRooms(const std::vector<CgroupCase>& cases) {
+  for (const CgroupCase& c : cases) {
+    SCOPED_TRACE(c.name);
+    const FakeFiles fake;
+    fake.Put(c.files);
+    const Result<MemoryRoom> room = MemoryProbe(fake.files()).ReadRoom();
+    ASSERT_TRUE(room.ok()) << room.status().message();
+    EXPECT_EQ(room.value().host_available_bytes, 4096 * kMiB);
+    EXPECT_EQ(room.value().cgroup_limit_bytes, c.limit ? std::optional(*c.limit * kMiB) : std::nullopt);
+    if (c.limit) {
+      EXPECT_EQ(room.value().cgroup_used_bytes, c.used * kMiB);
+    }
+    EXPECT_EQ(room.value().free_bytes(), c.free * kMiB);
+  }
+}
+
+TEST(MemoryProbe, WithoutALimitTheHostIsTheLimit) {
+  ExpectRooms({
       {"without a cgroup the host is the limit", {}, {}, 0, 4096},
+      {"v2: max is no limit",
+       {{"proc/self/cgroup", "0::/service\n"},
+        {"cgroup/service/memory.max", "max\n"},
+        {"cgroup/service/memory.current", Bytes(700)}},
+       {},
+       0,
+       4096},
+      {"v1: the largest number is no limit",
+       {{"proc/self/cgroup", "4:memory:/\n"}, {"cgroup/memory/memory.limit_in_bytes", kLargestOfV1}},
+       {},
+       0,
+       4096},
+  });
+}
+
+TEST(MemoryProbe, FindsTheLimitAndTheUseOfItsCgroups) {
+  ExpectRooms({
       {"v2: page cache does not count as used",
        {{"proc/self/cgroup", "0::/service\n"},
         {"cgroup/service/memory.max", Bytes(1024)},
@@ -77,13 +114,6 @@ TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
        1024,
        500,
        524},
-      {"v2: max is no limit",
-       {{"proc/self/cgroup", "0::/service\n"},
-        {"cgroup/service/memory.max", "max\n"},
-        {"cgroup/service/memory.current", Bytes(700)}},
-       {},
-       0,
-       4096},
       {"v2: the tightest of nested groups counts",
        {{"proc/self/cgroup", "0::/slice/pod/container\n"},
         {"cgroup/slice/memory.max", Bytes(4000)},
@@ -107,15 +137,10 @@ TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
         {"cgroup/memory/docker/abc/memory.usage_in_bytes", Bytes(300)},
         {"cgroup/memory/docker/abc/memory.stat",
          "inactive_file 1\ntotal_inactive_file " + Bytes(60) + "total_active_file " + Bytes(40)},
-        {"cgroup/memory/memory.limit_in_bytes", no_limit}},
+        {"cgroup/memory/memory.limit_in_bytes", kLargestOfV1}},
        2048,
        200,
        1848},
-      {"v1: the largest number is no limit",
-       {{"proc/self/cgroup", "4:memory:/\n"}, {"cgroup/memory/memory.limit_in_bytes", no_limit}},
-       {},
-       0,
-       4096},
       {"hybrid: the tree of v2 is mounted below that of v1",
        {{"proc/self/cgroup", "5:cpu,cpuacct:/other\n0::/service\n"},
         {"cgroup/unified/service/memory.max", Bytes(300)},
@@ -123,6 +148,11 @@ TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
        300,
        100,
        200},
+  });
+}
+
+TEST(MemoryProbe, FreeIsTheLesserOfHostAndCgroup) {
+  ExpectRooms({
       {"free is the lesser of host and cgroup",
        {{"proc/self/cgroup", "0::/\n"}, {"cgroup/memory.max", Bytes(100'000)}, {"cgroup/memory.current", Bytes(1)}},
        100'000,
@@ -133,20 +163,7 @@ TEST(MemoryProbe, FindsTheRoomThatTheHostAndTheCgroupsLeave) {
        100,
        120,
        0},
-  };
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.name);
-    const FakeFiles fake;
-    fake.Put(c.files);
-    const Result<MemoryRoom> room = MemoryProbe(fake.files()).ReadRoom();
-    ASSERT_TRUE(room.ok()) << room.status().message();
-    EXPECT_EQ(room.value().host_available_bytes, 4096 * kMiB);
-    EXPECT_EQ(room.value().cgroup_limit_bytes, c.limit ? std::optional(*c.limit * kMiB) : std::nullopt);
-    if (c.limit) {
-      EXPECT_EQ(room.value().cgroup_used_bytes, c.used * kMiB);
-    }
-    EXPECT_EQ(room.value().free_bytes(), c.free * kMiB);
-  }
+  });
 }
 
 TEST(MemoryProbe, ReadsThisMachine) {
