@@ -33,8 +33,9 @@ class GrpcReflectionTest : public ServerTest {
     return response;
   }
   std::vector<std::string> FilesFor(const std::string& question, const std::string& version = "v1") {
+    const ServerReflectionResponse response = Ask(question, version);
     std::vector<std::string> names;
-    for (const std::string& text : Ask(question, version).file_descriptor_response().file_descriptor_proto()) {
+    for (const std::string& text : response.file_descriptor_response().file_descriptor_proto()) {
       google::protobuf::FileDescriptorProto file;
       EXPECT_TRUE(file.ParseFromString(text));
       names.push_back(file.name());
