@@ -68,8 +68,10 @@ std::string RelayMetrics::Prometheus() const {
   return prometheus_text_.Get(clock_.Now(), [this] { return prometheus::TextSerializer().Serialize(Families()); });
 }
 
-std::string RelayMetrics::State(std::string why, Status ready) const {
-  return RelayStatePage({.why = std::move(why), .ready = std::move(ready), .started_at = started_at_}, Sources());
+std::string RelayMetrics::State(std::string why, Status ready, std::string note) const {
+  return RelayStatePage(
+      {.why = std::move(why), .ready = std::move(ready), .note = std::move(note), .started_at = started_at_},
+      Sources());
 }
 
 std::string RelayMetrics::Json() const {
