@@ -1,6 +1,8 @@
 #include "relay/heaviest_clients.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -44,11 +46,27 @@ HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, 
   }
   for (auto& [key, address] : by_key)
     if (!address.address.empty()) heaviest.addresses.push_back(std::move(address));
-  std::ranges::sort(heaviest.addresses, [](const auto& a, const auto& b) {
+  KeepHeaviest(&heaviest.addresses);
+  return heaviest;
+}
+
+void KeepHeaviest(std::vector<HeaviestClients::Address>* addresses) {
+  using Address = HeaviestClients::Address;
+  constexpr std::ptrdiff_t kOfEach = HeaviestClients::kMost / 3;
+  if (addresses->size() > HeaviestClients::kMost) {
+    auto next = addresses->begin();
+    const auto keep = [&](auto measure) {
+      std::ranges::partial_sort(next, next + kOfEach, addresses->end(), std::greater<>(), measure);
+      next += kOfEach;
+    };
+    keep(&Address::work);
+    keep(&Address::held_bytes);
+    keep(&Address::connections);
+    addresses->erase(next, addresses->end());
+  }
+  std::ranges::sort(*addresses, [](const Address& a, const Address& b) {
     return std::tuple(a.work, a.held_bytes, a.connections) > std::tuple(b.work, b.held_bytes, b.connections);
   });
-  if (heaviest.addresses.size() > HeaviestClients::kMost) heaviest.addresses.resize(HeaviestClients::kMost);
-  return heaviest;
 }
 
 }  // namespace weir

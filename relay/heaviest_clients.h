@@ -31,9 +31,13 @@ struct HeaviestClients {
   std::vector<Connection> connections;  // in descending order of work
 };
 
-// Returns at most kMost addresses and at most kMost connections. Chooses among the addresses that have the most work,
-// hold the most memory or have the most connections. Leaves out addresses that no longer have an open connection, and
-// their connections. Takes time in proportion to the number of addresses that hold memory or have a connection.
+// Returns at most kMost connections and, as KeepHeaviest chooses them, at most kMost addresses. Leaves out addresses
+// that no longer have an open connection, and their connections. Takes time in proportion to the number of addresses
+// that hold memory or have a connection.
 HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool);
+
+// Keeps at most kMost addresses, and sorts them. If there are more, keeps a third of kMost for each measure: those with
+// the most work and, of the others, those that hold the most memory and then those with the most connections.
+void KeepHeaviest(std::vector<HeaviestClients::Address>* addresses);
 
 }  // namespace weir

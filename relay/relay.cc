@@ -277,13 +277,18 @@ bool Relay::speaks_tls() const { return server_->speaks_tls(); }
 
 void Relay::ReloadCertificate() { server_->ReloadCertificate(); }
 
-void Relay::TellState() const { LogAsked(metrics_->State("asked for by SIGUSR1", Ready())); }
+std::string Relay::StatePage(std::string why) const {
+  std::string note;
+  Status ready = ReadyBut(&note);
+  return metrics_->State(std::move(why), std::move(ready), std::move(note));
+}
+
+void Relay::TellState() const { LogAsked(StatePage("asked for by SIGUSR1")); }
 
 void Relay::TellEmergency(uint64_t emergencies) const {
-  spdlog::warn("{}", metrics_->State(emergencies == 1 ? "as an emergency of memory begins"
-                                                      : "as the " + std::to_string(emergencies) +
-                                                            "th emergency of memory since the last page begins",
-                                     Ready()));
+  spdlog::warn("{}", StatePage(emergencies == 1 ? "as an emergency of memory begins"
+                                                : "as the " + std::to_string(emergencies) +
+                                                      "th emergency of memory since the last page begins"));
 }
 
 void Relay::ForceShutdown() { server_->ForceShutdown(); }

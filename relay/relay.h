@@ -83,6 +83,7 @@ class Relay {
   void SetMetricSources();
   Status Ready() const;
   Status ReadyBut(std::string* note) const;
+  std::string StatePage(std::string why) const;
   void TellEmergency(uint64_t emergencies) const;
 
   // The order matters: later members use earlier ones, and are destroyed before them.

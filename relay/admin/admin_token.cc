@@ -13,6 +13,7 @@
 
 #include "config/text/hex.h"
 #include "config/text/parse.h"
+#include "config/text/url.h"
 #include "relay/admin/admin.h"
 #include "relay/net/host_names.h"
 #include "relay/process/lock_file.h"
@@ -43,16 +44,13 @@ Status CannotRead(const std::string& path, int error) {
                        (error == EACCES ? "; run this as the user of the relay, or as root" : ""));
 }
 
-// Returns true if two http URLs have the same host and port. All names and addresses of loopback count as the same
-// host.
+// Returns true if two URLs of HTTP servers have the same host and port. All names and addresses of loopback count as
+// the same host.
 bool SamePlace(std::string_view a, std::string_view b) {
-  const auto port = [](std::string_view url) {
-    if (url.ends_with('/')) url.remove_suffix(1);
-    const size_t colon = url.rfind(':');
-    return url.find_first_of("/]", colon) == url.npos ? url.substr(colon + 1) : std::string_view("80");
-  };
-  const bool same_host = HostOf(a) == HostOf(b) || (IsLoopbackName(a) && IsLoopbackName(b));
-  return same_host && port(a) == port(b);
+  const Result<ServerUrl> one = ParseServerUrl(a);
+  const Result<ServerUrl> other = ParseServerUrl(b);
+  if (!one.ok() || !other.ok() || one.value().port != other.value().port) return false;
+  return HostOf(a) == HostOf(b) || (IsLoopbackName(a) && IsLoopbackName(b));
 }
 
 }  // namespace

@@ -131,7 +131,12 @@ class Gatherer {
 
   // Finds the relay's process. With --as-running, replaces options_.environment by the environment of this process.
   Status FindProcess() {
-    const std::optional<LockHolder> holder = HolderOf(EventsDirectory());
+    std::vector<std::string> unseen;  // LookAtEvents reports the same
+    // HolderOf would never return from a disk that hangs.
+    disk_hangs_ = LookAtDirectory(DataDirOf(options_), "", false, &unseen).hangs;
+    if (disk_hangs_ && options_.as_running)
+      return Status::Error("--as-running: the disk of " + AsText(DataDirOf(options_)) + " does not answer");
+    const std::optional<LockHolder> holder = disk_hangs_ ? std::nullopt : HolderOf(EventsDirectory());
     const bool serves = holder && !holder->address.empty();  // an import has no address
     if (serves && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
     if (process_ == 0) {
@@ -192,6 +197,7 @@ class Gatherer {
     return {.url = url, .is_local = is_local, .token = [this, url]() -> Result<std::string> {
               const std::string& token = facts_.settings.limiters.admin.admin_token;
               if (!token.empty()) return token;
+              if (disk_hangs_) return Status::Error("the disk of the relay's token does not answer");
               return FindAdminTokenFor(url, facts_.settings.relay.data_dir);
             }};
   }
@@ -201,7 +207,7 @@ class Gatherer {
     std::error_code error;
     const bool has_gate = std::ranges::any_of(
         facts_.instances, [](const InstanceFacts& i) { return i.problem.empty() && !i.is_relay(); });
-    facts_.has_relay = facts_.postgres || !has_gate || LocalRelay(facts_) != nullptr ||
+    facts_.has_relay = facts_.postgres || !has_gate || LocalRelay(facts_) != nullptr || disk_hangs_ ||
                        std::filesystem::exists(facts_.settings.relay.data_dir, error);
     if (!facts_.has_relay) facts_.rocksdb.reset();
   }
@@ -252,7 +258,8 @@ class Gatherer {
 
   GatherOptions options_;
   Facts facts_;
-  int process_ = 0;  // the id of the relay's process; 0 if it is not known
+  int process_ = 0;          // the id of the relay's process; 0 if it is not known
+  bool disk_hangs_ = false;  // true if even reads of the data directory get no answer
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 namespace weir {
 namespace {
 
-std::string CheckCommandFor(const Facts& facts) { return "weir check --data-dir " + facts.settings.relay.data_dir; }
+std::string CheckCommandFor(const Facts& facts) {
+  return "weir check --data-dir " + Quoted(facts.settings.relay.data_dir);
+}
 
 std::optional<Finding> DatabaseWrong(const Facts& facts) {
   if (!facts.rocksdb || facts.rocksdb->recognised.ok()) return std::nullopt;
@@ -41,7 +43,7 @@ std::optional<Finding> DatabaseLogLarge(const Facts& facts) {
                      "A relay that starts reads all of them before it serves clients. A flush may be failing: usually "
                      "the logs have some 100 MB at most.",
                  .act = "See what RocksDB says; a graceful restart flushes.",
-                 .commands = {"tail " + facts.rocksdb->path + "/LOG"}};
+                 .commands = {"tail " + Quoted(facts.rocksdb->path + "/LOG")}};
 }
 
 std::optional<Finding> ClockWentBack(const Facts& facts) {

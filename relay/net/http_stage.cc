@@ -322,7 +322,8 @@ void HttpStage::Answer(const HttpResponse& response) {
   session_.Charge(response.body.size() * kWrittenByteWork);
   const bool keep_alive = keep_alive_ && !core_.going.load(std::memory_order_relaxed);
   session_.stream().Append(Serialize(response, keep_alive, !head_only_));
-  if (!keep_alive) session_.EndAfterOutput("answered");
+  // The client may have sent more requests, which nobody reads any more.
+  if (!keep_alive) session_.EndAfterOutput("answered", Session::Then::kLinger);
 }
 
 void HttpStage::Refuse(Refusal refusal) {

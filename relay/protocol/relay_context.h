@@ -20,8 +20,6 @@
 
 namespace weir {
 
-class EventPipeline;
-
 struct RelayContext {
   const RelaySettings& settings;
   EventStore& store;

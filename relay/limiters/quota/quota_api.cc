@@ -165,7 +165,7 @@ void QuotaApi::Decide(const Asked& asked, const Done& done) {
     if (audience == QuotaAudience::kStrangers) HideFromStrangers(&decision);
     HttpResponse response = ResponseTo(call, decision, model, tokens);
     if (response.status != 400) {
-      response.headers = RateLimitFields(decision, tokens, dialect, clock.Now());
+      response.headers = RateLimitFields(decision, tokens, call == Call::kReserve, dialect, clock.Now());
       const std::optional<Duration> wait = response.status == 503 ? kStoreRetry : decision.retry_after;
       if (response.status != 200 && wait) response.headers.emplace_back("Retry-After", RetryAfterSeconds(*wait));
     }

@@ -47,8 +47,9 @@ std::string PolicyOf(const TierState& state) {
 
 class LimitsMet {
  public:
-  LimitsMet(const Decision& decision, int64_t tokens, WallTime now)
-      : decision_(decision), asked_{.requests = 1, .tokens = tokens, .money = decision.cost.value_or(0), .calls = 1} {
+  LimitsMet(const Decision& decision, int64_t tokens, bool reserves, WallTime now)
+      : decision_(decision),
+        asked_{.requests = 1, .tokens = tokens, .money = decision.cost.value_or(0), .calls = reserves ? 1 : 0} {
     for (const TierState& state : decision.tiers) AddTier(state, now);
     if (decision.quota) AddQuota(*decision.quota, decision.usage, now);
   }
@@ -145,9 +146,10 @@ void AddAnthropic(const LimitsMet& limits, WallTime now, HttpFields* fields) {
 
 }  // namespace
 
-HttpFields RateLimitFields(const Decision& decision, int64_t tokens, RateLimitDialect dialect, WallTime now) {
+HttpFields RateLimitFields(const Decision& decision, int64_t tokens, bool reserves, RateLimitDialect dialect,
+                           WallTime now) {
   HttpFields fields;
-  const LimitsMet limits(decision, tokens, now);
+  const LimitsMet limits(decision, tokens, reserves, now);
   if (limits.all().empty()) return fields;
   if (dialect == RateLimitDialect::kOpenAi) AddOpenAi(limits, &fields);
   if (dialect == RateLimitDialect::kAnthropic) AddAnthropic(limits, now, &fields);

@@ -20,9 +20,11 @@
 
 namespace weir {
 
-// Returns the fields of the dialect (quota_api.h lists them) for a decision about a request of `tokens` tokens. If the
-// request is refused, adds RateLimit-Policy and RateLimit in every dialect. Returns no fields if no limit applied.
-HttpFields RateLimitFields(const Decision& decision, int64_t tokens, RateLimitDialect dialect, WallTime now);
+// Returns the fields of the dialect (quota_api.h lists them) for a decision about a request of `tokens` tokens.
+// `reserves` is true for a reserve, the only request that limits of calls under way refuse. If the request is refused,
+// adds RateLimit-Policy and RateLimit in every dialect. Returns no fields if no limit applied.
+HttpFields RateLimitFields(const Decision& decision, int64_t tokens, bool reserves, RateLimitDialect dialect,
+                           WallTime now);
 
 // Formats a wait as OpenAI does, rounded up to milliseconds: "120ms", "8.64s", "6m0s", "24h0m0s".
 std::string FormatWait(Duration wait);

@@ -52,8 +52,10 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
   families.Histogram("weir_event_ok_seconds", "Time from an EVENT's arrival to its OK").Add(latencies.event_to_ok);
   families.Histogram("weir_req_eose_seconds", "Time from a REQ's arrival to its EOSE").Add(latencies.req_to_eose);
   families
-      .Histogram("weir_live_delivery_seconds",
-                 "Time from an EVENT's arrival to its subscribers' outputs, once for each event and I/O thread")
+      .Histogram(
+          "weir_live_delivery_seconds",
+          "Time from an EVENT's arrival to its subscribers' outputs, once for each event and lane (subscriptions "
+          "of an I/O thread that are matched together)")
       .Add(latencies.live_delivery);
   families.Histogram("weir_gate_wait_seconds", "Time that delayed operations waited at the throttle's gate")
       .Add(latencies.read_gate_wait, {{"operation", "read"}})
@@ -68,8 +70,10 @@ std::string RelayMetrics::Prometheus() const {
   return prometheus_text_.Get(clock_.Now(), [this] { return prometheus::TextSerializer().Serialize(Families()); });
 }
 
-std::string RelayMetrics::State(std::string why, Status ready) const {
-  return RelayStatePage({.why = std::move(why), .ready = std::move(ready), .started_at = started_at_}, Sources());
+std::string RelayMetrics::State(std::string why, Status ready, std::string note) const {
+  return RelayStatePage(
+      {.why = std::move(why), .ready = std::move(ready), .note = std::move(note), .started_at = started_at_},
+      Sources());
 }
 
 std::string RelayMetrics::Json() const {

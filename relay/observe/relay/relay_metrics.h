@@ -63,8 +63,8 @@ class RelayMetrics {
   // second old: making it reads all counts, and frequent requests must not keep an I/O thread busy.
   std::string Prometheus() const;
   std::string Json() const;
-  // Returns the state page (relay_state.h). `why` and `ready` are the members of StateOccasion.
-  std::string State(std::string why, Status ready) const;
+  // Returns the state page (relay_state.h). `why`, `ready` and `note` are the members of StateOccasion.
+  std::string State(std::string why, Status ready, std::string note) const;
 
  private:
   // Computes the operations per second from two counts that were taken at least a second apart.

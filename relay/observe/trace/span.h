@@ -63,7 +63,7 @@ class Span {
   // children, or if the tracer has no room.
   Span Child(std::string_view name) const noexcept { return open_ ? BeginChild(name) : Span(); }
   // These two functions add an attribute; after the end of the span they have no effect. A text is cut after kMostText
-  // characters, and each character that is not printable ASCII becomes '?'.
+  // bytes, and each byte that is not printable ASCII becomes '?'.
   void Set(std::string_view key, int64_t value) const noexcept;
   void Set(std::string_view key, std::string_view text) const noexcept;
   // Marks the span as failed. Meant for faults of the program or the machine, not for a client's mistakes.

@@ -97,6 +97,23 @@ TEST_F(AdminTokenTest, IsForTheRelayThatHasTheDirectoryAlone) {
     EXPECT_TRUE(Has(error(url), "is at http://127.0.0.1:3334, not at")) << url;
 }
 
+TEST_F(AdminTokenTest, AnAddressWithoutAPortMeansTheUsualOneOfItsScheme) {
+  ASSERT_TRUE(MakeAdminToken(directory_).ok());
+  fs::create_directory(directory_ + "/events");
+  struct Case {
+    const char* relay;
+    const char* same;
+    const char* other;
+  };
+  for (const auto& [relay, same, other] : {Case{"https://127.0.0.1:443", "https://localhost", "http://localhost"},
+                                           Case{"http://127.0.0.1:80", "http://[::1]/", "https://[::1]/"}}) {
+    const auto lock = LockFile::Take(directory_ + "/events", relay);
+    ASSERT_TRUE(lock.ok());
+    EXPECT_TRUE(FindAdminTokenFor(same, directory_).ok()) << same;
+    EXPECT_FALSE(FindAdminTokenFor(other, directory_).ok()) << other;
+  }
+}
+
 TEST_F(AdminTokenTest, SaysThatItCannotBeWritten) {
   const std::string nowhere = directory_ + "/nowhere";
   const Result<std::string> token = MakeAdminToken(nowhere);

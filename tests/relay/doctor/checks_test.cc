@@ -289,6 +289,26 @@ TEST(DoctorChecks, EachSaysWhatItSawAndNothingElse) {
   }
 }
 
+TEST(DoctorChecks, NameEachPathInACommandAsOneWordOfAShell) {
+  const std::string path = "/srv/my data";
+  size_t named = 0;
+  for (const Case& c : AllCases()) {
+    Facts facts = c.on_postgres ? HealthyFactsOnPostgres() : HealthyFacts();
+    c.make(facts);
+    facts.settings.relay.data_dir = path;
+    if (facts.rocksdb) facts.rocksdb->path = path + "/events";
+    for (DirectoryFacts& directory : facts.directories) directory.path = path;
+    for (const Finding& finding : Examine(facts)) {
+      for (const std::string& command : finding.commands) {
+        if (!Has(command, path)) continue;
+        ++named;
+        EXPECT_TRUE(Has(command, " '" + path)) << command;
+      }
+    }
+  }
+  EXPECT_GE(named, 9U);
+}
+
 TEST(DoctorChecks, EachHasACase) {
   std::set<std::string_view> tried;
   const std::vector<Case> cases = AllCases();

@@ -12,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +31,10 @@ namespace {
 
 bool HasName(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
+}
+
+uint16_t PortOf(const std::string& address) {
+  return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
 class DoctorCommandTest : public testing::Test {
@@ -117,7 +122,7 @@ TEST_F(DoctorCommandTest, JudgesTheCountersOfARelay) {
   WeirChild relay = Relay({{"WEIR_MAX_CONNECTIONS", "1"}});
   const std::string address = relay.Address();
   ASSERT_FALSE(address.empty()) << relay.err();
-  const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  const uint16_t port = PortOf(address);
   {
     const WebClient client(port);
     for (int times = 0; times < 10; ++times) EXPECT_THROW(WebClient{port}, std::exception) << "one connection too many";
@@ -277,7 +282,7 @@ TEST_F(DoctorCommandTest, AnEmergencyIsToldOfInTheLogAndIsBroken) {
                            {"WEIR_RATE_LIMIT_RECOVERY", "0.05"}});
   const std::string address = relay.Address();
   ASSERT_FALSE(address.empty()) << relay.err();
-  WebClient client(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  WebClient client(PortOf(address));
   const auto told = [&] {
     return relay.err().find("state, as an emergency of memory begins: NOT ready: emergency") != std::string::npos;
   };
@@ -313,6 +318,41 @@ TEST_F(DoctorCommandTest, ARelayTellsHowItIsWhenItIsAsked) {
     EXPECT_TRUE(Has(relay.err(), part)) << part << "\n" << relay.err();
   relay.Signal(SIGTERM);
   EXPECT_EQ(relay.Wait().code, 0);
+}
+
+// Inverts a byte in the midst of the newest write-ahead log.
+void DamageLog(const std::string& events) {
+  std::filesystem::path newest;
+  for (const auto& file : std::filesystem::directory_iterator(events))
+    if (file.path().extension() == ".log") newest = std::max(newest, file.path());
+  const auto place = static_cast<std::streamoff>(std::filesystem::file_size(newest) / 3);
+  std::fstream log(newest, std::ios::in | std::ios::out | std::ios::binary);
+  log.seekg(place);
+  const char byte = static_cast<char>(~log.get());
+  log.seekp(place).put(byte);
+}
+
+TEST_F(DoctorCommandTest, ARelayThatHasLostEventsSaysSoWheneverItTellsHowItIs) {
+  {
+    WeirChild relay = Relay();
+    const std::string address = relay.Address();
+    ASSERT_FALSE(address.empty()) << relay.err();
+    WebClient client(PortOf(address));
+    for (int64_t n = 1; n <= 100; ++n) {
+      client.Send(R"(["EVENT",)" + Signer(1).SignedEvent(n, 1, "[]", std::string(1000, 'x')) + "]");
+      ASSERT_TRUE(client.Read()) << relay.err();
+    }
+    relay.Signal(SIGKILL);
+    relay.Wait();
+  }
+  DamageLog(data_dir_ + "/events");
+  WeirChild relay = Relay({{"WEIR_LOG_LEVEL", "info"}});
+  const std::string address = relay.Address();
+  ASSERT_FALSE(address.empty()) << relay.err();
+  const std::string lost = "ready, but acknowledged events may be lost";
+  EXPECT_TRUE(Has(HttpGet(PortOf(address), "/readyz").second, lost));
+  relay.Signal(SIGUSR1);
+  EXPECT_TRUE(Eventually([&] { return Has(relay.err(), "state, asked for by SIGUSR1: " + lost); })) << relay.err();
 }
 
 }  // namespace

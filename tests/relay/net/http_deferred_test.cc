@@ -81,6 +81,22 @@ TEST_F(DeferredTest, RequestsSentAheadWaitForTheAnswer) {
   EXPECT_EQ(client.Answer().body, "last");
 }
 
+TEST_F(DeferredTest, TheLastAnswerReachesAClientThatHasSentMore) {
+  Start();
+  std::string ahead;
+  while (ahead.size() < 100'000) ahead += Get("/");  // more than the server reads while a request waits
+  size_t asked = 0;
+  for (const std::string& last : {Get("/later", "Connection: close\r\n"), std::string("GET /later HTTP/1.0\r\n\r\n")}) {
+    RawClient client = ConnectAndSend(last);
+    ASSERT_TRUE(record_.Await("asked", ++asked));
+    ASSERT_TRUE(client.Send(ahead));
+    Reply("last");
+    EXPECT_EQ(client.Answer().body, "last");
+    EXPECT_TRUE(client.AtEnd());
+    EXPECT_FALSE(client.was_reset());
+  }
+}
+
 TEST_F(DeferredTest, KeepsRequestsThatComeWhileItWaits) {
   Start();
   RawClient client = ConnectAndSend(Get("/later"));

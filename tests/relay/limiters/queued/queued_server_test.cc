@@ -3,6 +3,7 @@
 
 #include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/limiters/quota/openapi_document.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,26 @@ TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
   EXPECT_EQ(Ask("DELETE", "/api").status, 405);
   for (const char* path : {"/apis", "/other", "/%61pi", "/api/%FF"}) EXPECT_EQ(Ask("GET", path).status, 404) << path;
   EXPECT_TRUE(Has(Ask("GET", "/debug/endpoints").body, R"("endpoint":"/api/v2/users")"));
+}
+
+TEST_F(QueuedServerTest, RequestsThatReachNoEndpointAreAnsweredAsIsDocumented) {
+  configuration_.server.max_http_body_bytes = 1000;
+  OpenWith(kFast);
+  const OpenApiDocument document;
+  struct Documented {
+    std::string_view method;
+    std::string_view path;
+  };
+  const auto check = [&](const std::string& method, const std::string& path, const std::string& body, int status) {
+    const RawAnswer answer = Ask(method, path, body);
+    EXPECT_EQ(answer.status, status) << answer.body;
+    const HttpResponse response{
+        .status = answer.status, .content_type = answer.headers.at("content-type"), .body = answer.body};
+    EXPECT_EQ(document.Violation(Documented{method, "/{endpoint}"}, response), "") << answer.body;
+  };
+  check("GET", "/other", "", 404);
+  check("POST", "/other", "{}", 404);
+  check("POST", "/api", std::string(2000, ' '), 413);
 }
 
 // A HEAD is, as in rls, a GET without the answer's body (RFC 9110, 9.3.2), and the status says all that a turn gives. A

@@ -50,6 +50,22 @@ TEST(QuotaApi, ARefusalSaysWhenItWouldFit) {
   EXPECT_EQ(world.Ask(Call::kDecide, kAsk).status, 200);
 }
 
+TEST(QuotaApi, OnlyAReserveIsRefusedByALimitOfCallsUnderWay) {
+  QuotaConfig config{.quotas = {{"m", {.max_tpm = 10}}}};
+  config.tiers.default_limits.user_model = {{.unit = Limit::Unit::kCalls, .amount = 1, .per = kCallCounts}};
+  ApiWorld world(config);
+  const char* ask = R"({"model":"m","tokens":10,"user":"alice"})";
+  ASSERT_EQ(world.Ask(Call::kReserve, ask).status, 200) << "both limits are now full";
+  for (const Call call : {Call::kDecide, Call::kExplain, Call::kReserve}) {
+    const HttpResponse refused = world.Ask(call, ask);
+    EXPECT_TRUE(Has(refused.body, R"("allowed":false)")) << refused.body;
+    const std::string limits = HeaderOf(refused, "RateLimit");
+    EXPECT_TRUE(Has(limits, "\"tpm\";r=0;t=60")) << limits;
+    EXPECT_EQ(Has(limits, "-calls\";r=0;t="), call == Call::kReserve) << limits;
+    EXPECT_TRUE(Has(limits, "-calls\";r=0")) << limits;
+  }
+}
+
 TEST(QuotaApi, RefusesACallThatCanNeverFitWithoutRetryAfter) {
   const struct {
     const char* name;

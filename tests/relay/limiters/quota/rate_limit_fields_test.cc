@@ -23,7 +23,7 @@ std::string Lines(const HttpFields& fields) {
   return text;
 }
 std::string Lines(const Decision& decision, int64_t tokens, RateLimitDialect dialect = RateLimitDialect::kIetf) {
-  return Lines(RateLimitFields(decision, tokens, dialect, kNow));
+  return Lines(RateLimitFields(decision, tokens, false, dialect, kNow));
 }
 
 Decision Allowed() {
@@ -185,7 +185,7 @@ RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowe
   }
   static const std::regex list(R"re(("[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=([0-9]{1,15}|"[a-z]+"))+(, )?)+)re");
   static const std::regex reset(";t=([0-9]+)");
-  for (const auto& [name, value] : RateLimitFields(decision, tokens, RateLimitDialect::kIetf, kNow)) {
+  for (const auto& [name, value] : RateLimitFields(decision, tokens, false, RateLimitDialect::kIetf, kNow)) {
     RC_LOG() << name << ": " << value << "\n";
     RC_ASSERT(std::regex_match(value, list));
     if (allowed) continue;
