@@ -4,7 +4,6 @@
 // Threads: one thread at a time calls Enter, Pause and RecordLatency; any thread may call Stop and Describe.
 #pragma once
 
-#include <condition_variable>
 #include <optional>
 
 #include "config/mutex.h"
@@ -44,7 +43,7 @@ class BulkGate {
   const Clock& clock_;
 
   mutable Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
   // True if the limiter has decided about the admission WaitFor waits for.
   bool settled_ WEIR_GUARDED_BY(mutex_) = false;

@@ -5,7 +5,6 @@
 // Stop.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -54,7 +53,7 @@ class ChunkLine {
   Front FrontOf(const BatchLimits& limits) const WEIR_REQUIRES(mutex_);
 
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   std::deque<std::optional<JudgedChunk>> slots_ WEIR_GUARDED_BY(mutex_);  // nullopt: not judged yet
   uint64_t first_ WEIR_GUARDED_BY(mutex_) = 0;                            // place of slots_.front()
   uint64_t flush_until_ WEIR_GUARDED_BY(mutex_) = 0;  // the last Flush covers the places before this one

@@ -3,7 +3,6 @@
 // `window_bytes`, unless no chunk is unsettled.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,7 +46,7 @@ class LocalDestination final : public Destination {
   const OnSettled on_settled_;
 
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   uint64_t under_way_ WEIR_GUARDED_BY(mutex_) = 0;  // weight (WeightOf) of the chunks that are not settled
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   bool failed_ WEIR_GUARDED_BY(mutex_) = false;

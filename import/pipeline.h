@@ -16,7 +16,6 @@
 // Stop.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -108,7 +107,7 @@ class Pipeline {
   ChunkLine line_;
 
   mutable Mutex mutex_;
-  std::condition_variable_any idle_;
+  Condition idle_;
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
   size_t tasks_ WEIR_GUARDED_BY(mutex_) = 0;                                // tasks in the pool
   std::vector<std::unique_ptr<LineJudge>> judges_ WEIR_GUARDED_BY(mutex_);  // judges that no task uses

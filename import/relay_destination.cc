@@ -8,7 +8,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <optional>
@@ -328,7 +327,7 @@ class RelayDestination final : public Destination {
   LineJudge judge_;  // used by Push
 
   mutable Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   std::deque<Part> parts_ WEIR_GUARDED_BY(mutex_);  // parts that are not reported yet
   size_t next_ WEIR_GUARDED_BY(mutex_) = 0;         // index of the first part that was not sent
   uint64_t weight_ WEIR_GUARDED_BY(mutex_) = 0;     // the weight of the parts

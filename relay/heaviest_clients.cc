@@ -56,7 +56,10 @@ void KeepHeaviest(std::vector<HeaviestClients::Address>* addresses) {
   if (addresses->size() > HeaviestClients::kMost) {
     auto next = addresses->begin();
     const auto keep = [&](auto measure) {
-      std::ranges::partial_sort(next, next + kOfEach, addresses->end(), std::greater<>(), measure);
+      // Addresses that are alike by this measure, for example with one connection each, are ordered by the others.
+      std::ranges::partial_sort(next, next + kOfEach, addresses->end(), std::greater<>(), [measure](const Address& a) {
+        return std::tuple(a.*measure, a.work, a.held_bytes, a.connections);
+      });
       next += kOfEach;
     };
     keep(&Address::work);

@@ -41,7 +41,6 @@
 // outlive its Admissions.
 #pragma once
 
-#include <condition_variable>
 #include <optional>
 #include <thread>
 
@@ -206,8 +205,8 @@ class AdaptiveLimiter {
 
   Mutex lifecycle_mutex_;       // one Start or Stop at a time
   mutable Mutex thread_mutex_;  // the innermost mutex: a gate locks it while it holds its own
-  std::condition_variable_any wake_up_;
-  std::condition_variable_any let_go_;  // wakes the threads that sleep in MaybeThrottle
+  Condition wake_up_;
+  Condition let_go_;  // wakes the threads that sleep in MaybeThrottle
   TimePoint next_wake_ WEIR_GUARDED_BY(thread_mutex_) = TimePoint::max();
   bool stopping_ WEIR_GUARDED_BY(thread_mutex_) = false;  // the limiter's thread ends
   uint64_t stops_ WEIR_GUARDED_BY(thread_mutex_) = 0;     // how often the limiter was stopped

@@ -13,13 +13,13 @@
 // thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <thread>
 
+#include "config/mutex.h"
 #include "throttle/admission.h"
 #include "throttle/fair_turns.h"
 
@@ -40,9 +40,9 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
   Admission::Answer answer{Admission::State::kWaiting};
   bool has_permit = false;  // the request was admitted with a permit that has to end
 
-  std::condition_variable_any changed;  // notified when the request is settled, and when on_settled has returned
-  std::function<void()> on_settled;     // the function given to Admission::OnSettled; empty once a thread has taken it
-  std::thread::id teller;               // the thread that runs the function now; the default id if none does
+  Condition changed;                 // notified when the request is settled, and when on_settled has returned
+  std::function<void()> on_settled;  // the function given to Admission::OnSettled; empty once a thread has taken it
+  std::thread::id teller;            // the thread that runs the function now; the default id if none does
   std::list<Waiter*>::iterator position;  // the request's place in the list of its party
 };
 

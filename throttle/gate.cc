@@ -295,9 +295,10 @@ bool Gate::Cancel(Admission& admission, Waiter& waiter) {
   std::function<void()> forgotten;  // destroyed after the unlock: it may own an Admission of this gate
   const SettlingLock lock(*this);
   if (!waiter.waits()) {
-    GiveAnswer(admission,
-               waiter);  // first, because the waiter's function may destroy both the admission and the waiter
-    FinishTelling(*waiter.shared_from_this());
+    // GiveAnswer may release the waiter, and the waiter's function may destroy the admission.
+    const std::shared_ptr<Waiter> kept = waiter.shared_from_this();
+    GiveAnswer(admission, *kept);
+    FinishTelling(*kept);
     return false;
   }
   forgotten.swap(waiter.on_settled);

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -104,7 +103,7 @@ class ImportRun {
   std::string checkpoint_problem_ WEIR_GUARDED_BY(settling_);
 
   mutable Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   ImportRunState state_ WEIR_GUARDED_BY(mutex_);
   bool stop_ WEIR_GUARDED_BY(mutex_) = false;
 

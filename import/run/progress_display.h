@@ -2,7 +2,6 @@
 // in a log it writes a line every five seconds. It prints one line when a problem begins and one when the problem ends.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -63,7 +62,7 @@ class ProgressDisplay {
   bool drawn_ = false;    // true if the terminal shows a line that has to be erased
 
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   bool stop_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

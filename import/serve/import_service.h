@@ -37,7 +37,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -94,7 +93,7 @@ class ImportService final : public RelayPlugin {
   std::atomic<uint64_t> last_party_{kFirstParty};
 
   mutable Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   std::vector<Flow> flows_ WEIR_GUARDED_BY(mutex_);
   // The sessions that run, and some that have ended.
   std::vector<std::weak_ptr<const ExportSession>> sessions_ WEIR_GUARDED_BY(mutex_);

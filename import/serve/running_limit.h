@@ -3,7 +3,6 @@
 // Threads: any thread may call any function.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 
@@ -40,7 +39,7 @@ class RunningLimit {
 
   const uint64_t most_;
   mutable Mutex mutex_;
-  std::condition_variable_any none_;
+  Condition none_;
   uint64_t running_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <exception>
 #include <string>
 #include <thread>
@@ -134,7 +133,7 @@ struct WorkPool::Rep {
   const size_t most_long;
 
   mutable Mutex mutex;
-  std::condition_variable_any wake_up;
+  Condition wake_up;
   Tasks tasks WEIR_GUARDED_BY(mutex);
   size_t waiting WEIR_GUARDED_BY(mutex) = 0;
   size_t long_waiting WEIR_GUARDED_BY(mutex) = 0;  // the long tasks among the waiting ones

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -133,7 +132,7 @@ struct ServerCore {
   std::atomic<bool> going{false};     // true once Shutdown was called
 
   Mutex end_mutex;
-  std::condition_variable_any end;  // notified when a session ends or begins to linger, and by ForceShutdown
+  Condition end;  // notified when a session ends or begins to linger, and by ForceShutdown
   bool forced WEIR_GUARDED_BY(end_mutex) = false;  // true once ForceShutdown was called
 };
 

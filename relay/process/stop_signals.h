@@ -11,7 +11,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <string_view>
 #include <thread>
@@ -66,7 +65,7 @@ class StopSignals {
 
   sigset_t set_;
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   std::function<void()> again_ WEIR_GUARDED_BY(mutex_);    // empty until BeginOrderly
   std::function<void()> hang_up_ WEIR_GUARDED_BY(mutex_);  // may be empty, and so may tell_
   std::function<void()> tell_ WEIR_GUARDED_BY(mutex_);

@@ -18,7 +18,6 @@
 // (relay/protocol/event_window.h).
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -131,8 +130,8 @@ class GroupCommit {
   const WallClock& clock_;
 
   mutable Mutex mutex_;
-  std::condition_variable_any wake_up_;
-  std::condition_variable_any bulk_settled_;
+  Condition wake_up_;
+  Condition bulk_settled_;
   Turns<std::shared_ptr<Submission>> waiting_ WEIR_GUARDED_BY(mutex_);
   std::list<BulkWrite*> waiting_bulk_ WEIR_GUARDED_BY(mutex_);
   bool sleeping_ WEIR_GUARDED_BY(mutex_) = false;

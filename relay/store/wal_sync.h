@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <thread>
 
 #include "config/mutex.h"
@@ -30,7 +29,7 @@ class WalSync {
   rocksdb::DB* const db_;
   const std::chrono::milliseconds interval_;
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   bool written_ WEIR_GUARDED_BY(mutex_) = false;  // there are writes that are not synced
   bool stop_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -1,7 +1,6 @@
 #include "config/wire/redis/redis_core.h"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "config/wire/redis/redis_lua.h"
 #include "config/wire/redis/redis_stream.h"
@@ -114,7 +113,7 @@ std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
     explicit Asked(size_t count) : outcomes(count), left(count) {}
 
     Mutex mutex;
-    std::condition_variable_any changed;
+    Condition changed;
     std::vector<RedisOutcome> outcomes WEIR_GUARDED_BY(mutex);
     size_t left WEIR_GUARDED_BY(mutex);
   };

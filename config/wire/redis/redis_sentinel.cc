@@ -109,6 +109,7 @@ RedisTopologyHealth RedisSentinelTopology::Health() const {
 void RedisSentinelTopology::OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
   if (&server != master_.get() || !IsError(error, "READONLY")) return;
   SearchSoon();
+  call->script_loads = 0;  // the next master may have none of the scripts
   waiting_.Add(std::move(call), Describe(server.address()) + ": " + std::string(TextOf(error)));
 }
 

@@ -2,7 +2,6 @@
 // can wait for the calls before it destroys these objects.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 
@@ -35,7 +34,7 @@ class CallsUnderWay {
   }
 
   Mutex mutex_;
-  std::condition_variable_any ended_;
+  Condition ended_;
   uint64_t count_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 

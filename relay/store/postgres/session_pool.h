@@ -4,7 +4,6 @@
 // Threads: Take and With may be called from any thread. A Lease belongs to one thread.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,7 +52,7 @@ class SessionPool {
   const std::string conninfo_;
   const Duration patience_;
   Mutex mutex_;
-  std::condition_variable_any put_back_;
+  Condition put_back_;
   std::vector<std::unique_ptr<PostgresSession>> idle_ WEIR_GUARDED_BY(mutex_);
   size_t to_make_ WEIR_GUARDED_BY(mutex_);  // number of sessions that may still be made
 };

@@ -11,7 +11,6 @@
 // Threads: Share and Stats may be called from any thread. The listener is called on a thread of this object.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -73,7 +72,7 @@ class Siblings {
   // The data that the threads share. It outlives this object if a delivery has not called `done` yet.
   struct Inbox {
     Mutex mutex;
-    std::condition_variable_any changed;
+    Condition changed;
     bool stopping WEIR_GUARDED_BY(mutex) = false;
     bool is_woken WEIR_GUARDED_BY(mutex) = false;              // true if the bus has announced saved events
     bool delivers WEIR_GUARDED_BY(mutex) = false;              // true if a delivery has not called `done` yet

@@ -12,7 +12,6 @@
 // Ask, Mark, listeners and Stop.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -113,7 +112,7 @@ class LiveFeed {
   const Clock& clock_;
 
   mutable Mutex mutex_;
-  std::condition_variable_any wake_up_;
+  Condition wake_up_;
   std::vector<std::weak_ptr<LiveListener>> listeners_ WEIR_GUARDED_BY(mutex_);
   // The listeners to which Serve has to send the state.
   std::vector<std::weak_ptr<LiveListener>> joining_ WEIR_GUARDED_BY(mutex_);

@@ -2,7 +2,6 @@
 // next; Wake makes the thread call it sooner.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -32,7 +31,7 @@ class Ticker {
 
   const std::function<TimePoint()> tick_;
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  Condition changed_;
   bool woken_ WEIR_GUARDED_BY(mutex_) = false;
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -47,7 +47,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerServed(*caller, cost, {}, now);
   }
   const Duration timeout = request.timeout.value_or(config_->queue_timeout);
-  const Duration wait = PredictedWait(now);
+  const Duration wait = PredictedWait(cost, now);
   if ((request.timeout || timeout > Duration{}) && wait > timeout)
     return AnswerRejected(*caller, QueuedCode::kTooLongWait, {}, wait - timeout, now);
   const size_t most = config_->max_queue_size;
@@ -187,15 +187,16 @@ bool Endpoint::CanEnd(TimePoint now) {
   return !somebody_waits() && allowance_.IsFresh();
 }
 
-Duration Endpoint::PredictedWait(TimePoint now) const {
+Duration Endpoint::PredictedWait(uint32_t cost, TimePoint now) const {
   // A request that comes later may be served before this one, so no wait can be predicted.
   if (config_->scheduler == Scheduler::kLifo || config_->scheduler == Scheduler::kRandom) return {};
+  const Duration until_room = allowance_.Holds(cost) ? Duration{} : UntilRoom(now);
   if (counts_tokens()) {
     const uint64_t windows = (tokens_in_line_ + config_->tokens_per_window - 1) / config_->tokens_per_window;
-    return std::max(UntilRoom(now), SecondsToWait(static_cast<double>(windows) * ToSeconds(config_->window)));
+    return std::max(until_room, SecondsToWait(static_cast<double>(windows) * ToSeconds(config_->window)));
   }
   const double at_once = config_->algorithm == Algorithm::kTokenBucket ? allowance_.left() : 0;
-  return std::max(UntilRoom(now), SecondsToWait((static_cast<double>(in_line()) - at_once) / config_->per_second()));
+  return std::max(until_room, SecondsToWait((static_cast<double>(in_line()) - at_once) / config_->per_second()));
 }
 
 Duration Endpoint::UntilRoom(TimePoint now) const { return std::max(Duration{}, allowance_.NextRoom() - now); }

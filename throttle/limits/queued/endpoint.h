@@ -85,7 +85,7 @@ class Endpoint {
   void ServeTicket(uint32_t slot, TimePoint now);
   void RejectTicket(uint32_t slot, QueuedCode code, TimePoint now);
   bool StillWaits(const Ticket& ticket);
-  Duration PredictedWait(TimePoint now) const;
+  Duration PredictedWait(uint32_t cost, TimePoint now) const;
   Duration UntilRoom(TimePoint now) const;
 
   void AnswerServed(QueuedCaller& caller, uint32_t cost, Duration waited, TimePoint now);

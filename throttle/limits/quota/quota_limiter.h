@@ -17,7 +17,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -223,7 +222,7 @@ class QuotaLimiter {
   std::shared_ptr<const Rules> rules_ WEIR_GUARDED_BY(rules_mutex_);
 
   Mutex under_way_mutex_;
-  std::condition_variable_any all_answered_;
+  Condition all_answered_;
   size_t under_way_ WEIR_GUARDED_BY(under_way_mutex_) = 0;  // submitted calls without an answer
 
   Mutex stating_mutex_;  // held while quotas are written or the configuration is replaced

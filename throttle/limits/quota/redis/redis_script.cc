@@ -154,8 +154,9 @@ local dropped = mode >= FORCE and (room and skipped or 1) or 0
 
 local number = -1
 if charges then
-  -- The sweep may have taken the last reservation; see read_tiers.
-  if holds and expired > 0 then call('EXISTS', KEYS[3], KEYS[4]) end
+  -- The sweep may have taken the last reservation; see read_tiers. Each by itself, because the server that a slot moves
+  -- to refuses a command with several keys if one is missing.
+  if holds and expired > 0 then call('EXISTS', KEYS[3]); call('EXISTS', KEYS[4]) end
   if requests > 0 or tokens > 0 then number = enter(m, now, requests, tokens) end
   if requests > 0 then
     if m.day_count == 0 then m.day_start = now end

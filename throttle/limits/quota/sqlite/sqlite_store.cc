@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <utility>
 #include <vector>
 
@@ -63,7 +62,7 @@ class FileTurn {
 
  private:
   Mutex mutex_;
-  std::condition_variable_any is_free_;
+  Condition is_free_;
   bool taken_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
