@@ -43,7 +43,7 @@ struct RedisServerOptions {
   Duration retry_longest = std::chrono::seconds(5);       // the longest pause before a probe
 };
 
-// The most ended connections that a RedisServer keeps for their late replies.
+// The maximum number of ended connections that a RedisServer keeps for their late replies.
 inline constexpr size_t kMostLingering = 4;
 
 class RedisServer final : private RedisConnection::Listener, private RedisCall::Handler {
