@@ -15,9 +15,9 @@
 //
 // The connection ends if connecting and logging in fails or takes longer than connect_timeout, if the server closes it,
 // or if Close is called. It also ends if a reply is not in the Redis protocol, is too large or belongs to no call, or
-// if, once it is ready, the server sends nothing for `silence` while calls wait for a reply. At its end it calls
-// Listener::OnEnd once. After such a silence the connection lingers if some calls have RedisCall::late: it reads late
-// replies until all have come, but at most for kHearsLate.
+// if the server sends nothing for `silence` while calls wait for a reply on a connection that is ready. At its end it
+// calls Listener::OnEnd once. After such a silence the connection lingers if some calls have RedisCall::late: it reads
+// late replies until all have come, but at most for kHearsLate.
 //
 // Threads: only the loop's thread (redis_loop.h) may use a RedisConnection.
 #pragma once
