@@ -3,7 +3,7 @@
 //
 // Only busy seconds count, in which the engine has a backlog; the other seconds are left out. When a throttle lowers
 // the inflow, the engine drains less in total, because there is less to drain. If this lowered the measured rate, the
-// throttle would lower its limit further and further (in a prototype the limit fell to 46 %).
+// throttle would lower its limit further and further, as it did in a prototype.
 //
 // The engine reports drained bytes in large amounts ("gulps"), because a compaction reports its bytes only when it
 // ends. So the meter takes an average over at least 8 busy seconds and at least the time of two usual gulps. In this
@@ -19,9 +19,9 @@ namespace weir {
 
 class DrainMeter {
  public:
-  // Until the first gulp, the rate is `prior_bytes_per_second`. In the average after it, this assumed rate first counts
-  // like two busy seconds of measurement; its weight then decreases with a time constant of two busy seconds, because
-  // the assumption may be wrong by a factor of a hundred.
+  // Until the first gulp, the rate is the assumed one, `prior_bytes_per_second`. From the first gulp on, the assumed
+  // rate is part of the average. Its weight is that of two measured busy seconds at first, and decreases with a time
+  // constant of two busy seconds, because the assumption may be wrong by a factor of a hundred.
   explicit DrainMeter(double prior_bytes_per_second) : prior_(prior_bytes_per_second) {}
 
   // Changes the assumed rate. Has no effect after the first gulp.

@@ -23,8 +23,8 @@ class LoadProbe {
   // engine, ProbeProcess adds nothing and Probe adds all signals. After an error of ProbeProcess, the monitor does not
   // call Probe.
   virtual Status ProbeProcess(LoadSample*) { return Status(); }
-  // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error the monitor keeps
-  // the previous sample.
+  // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error of Probe, the
+  // previous sample stays the last good one; only the signals of ProbeProcess are new.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
   // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
@@ -33,8 +33,9 @@ class LoadProbe {
   virtual void SetCacheShare(double /*share*/) {}
 
   // These two return true if, according to the last good sample, writes or reads should be throttled because of the
-  // engine's state. LoadMonitor also compares thresholds of its own. The default is true if a signal that limits this
-  // kind of work is above 1.0. Any thread may call these two, even while another function runs.
+  // engine's state. LoadMonitor also advises throttling if memory or latency exceeds thresholds of its own. By default
+  // they return true if a signal that limits this kind of work is above 1.0. Any thread may call these two, even while
+  // another function runs.
   virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
     return sample.IsAbove(1, &Signal::acts_on_writes);
   }

@@ -1,8 +1,8 @@
 // The load of a storage engine at one moment, as signals that the throttle can compare. The level of an engine's signal
 // is 0 when the engine is idle, and 1.0 when the engine itself would begin to brake (to slow down or stop writes). The
-// signals `memory` and `own` are at 1.0 when the program uses as much memory as it should use at most. The throttle
-// keeps the levels at or below a setpoint, usually below 1.0 (throttle/adaptive_limiter.h). The bytes of work that it
-// lets through are called admitted.
+// signal `memory` is at 1.0 when the memory in use reaches the memory target, and `own` when the memory that the
+// program reports as its own (queues, output) reaches its budget. The throttle keeps the levels at or below a setpoint,
+// usually below 1.0 (throttle/adaptive_limiter.h). The bytes of work that it lets through are called admitted.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,9 @@ struct Signal {
   Duration dead_time{};               // time from a change of the inflow until the level's trend shows it
   double drain_bytes_per_second = 0;  // rate at which the busy engine works off (drains) admitted bytes; 0: not known
 
-  // True if admitted bytes raise the level within one tick of the limiter. Below the setpoint the throttle may then
-  // react to this signal more strongly, but at most as strongly as above it.
+  // True if admitted bytes raise the level within one tick of the limiter. Below the setpoint, the throttle may then
+  // react to this signal more strongly than it otherwise would, but never more strongly than it reacts above the
+  // setpoint.
   bool shows_inflow_at_once = false;
 
   // The kinds of work that the throttle limits because of this signal.

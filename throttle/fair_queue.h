@@ -1,12 +1,13 @@
 // FairQueue: holds the waiting requests of one class of work and chooses which one is served next. Requests of one
 // party (admission.h) are served in the order in which they came; the parties of a group take turns, and so do the
-// groups. A party without a group is a group of its own. A party that asks for more delays only itself: if one of ten
-// parties asks for ten times as much as the others, each party still gets a tenth while all ten wait.
+// groups. A party without a group is a group of its own. A party that asks for more than its share delays only itself:
+// if one of ten parties asks for ten times as much as each of the others, each party still gets a tenth while all ten
+// wait.
 //
 // Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served
 // about 70 MB or has no request left, and delays no party that asks for less. If a party or a group was served less
-// than its share, it keeps the difference as long as it goes on waiting. It loses the difference if its first waiting
-// request is removed without being served, or if there is a crowd (fair_turns.h).
+// than its share, it is still owed the difference as long as it goes on waiting. It loses this claim if its first
+// waiting request is removed without being served, or if there is a crowd (fair_turns.h).
 //
 // Memory grows with the number of waiting requests; in addition, the queue remembers some dozens of parties and groups
 // that have stopped waiting. Each operation takes time logarithmic in the number of parties and groups. Not

@@ -8,14 +8,14 @@
 // processor sharing). A new line begins at `now`, so it is not ahead of the lines that wait already. A line is "away"
 // while it neither waits nor is served. If its position is then beyond `now`, it is remembered until `now` has reached
 // that position, or until no line waits or is served. So no line gains anything by going away and coming back. A line
-// that is behind `now` and goes on waiting keeps the difference for later.
+// that is behind `now` is still owed the difference as long as it goes on waiting.
 //
 // More than kShares known lines (lines that wait, are served or are remembered) are a crowd. An equal part would then
-// be too small for any of them, so `now` advances as if there were kShares lines, and a line that is behind `now` does
-// not keep the difference. Therefore a line that uses less than a kShares-th of all that is served is always at `now`,
-// and if it asks for little, it is served before the whole crowd, however large the crowd is. The crowd still gets at
-// least a kPatience-th of all that is served, because a waiting line gains a kPatience-th of an equal part on lines
-// that come later.
+// be too small for any of them, so `now` advances as if there were kShares lines, and a line that is behind `now` loses
+// the difference. Therefore a line that uses less than a kShares-th of all that is served is always at `now`, and if it
+// asks for little, it is served before the whole crowd, however large the crowd is. The crowd still gets at least a
+// kPatience-th of all that is served, because a waiting line gains a kPatience-th of an equal part on lines that come
+// later.
 //
 // FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once

@@ -4,9 +4,9 @@
 // gate is open, it admits most work without checking a limit, and only counts it (PassOpen).
 //
 //  * Of the waiting requests, the interactive ones are served (admitted) first, as far as the limits allow. The limits
-//    keep a share for bulk work (write_gate.h, scan_gate.h), and a new request does not wait for requests of the other
-//    class. Within a class of work, parties get equal shares in bytes (fair_queue.h). WorkClass and Party are defined
-//    in admission.h.
+//    keep a share for bulk work (write_gate.h, scan_gate.h). A new request passes at once if the limits allow it and no
+//    request of its own class waits, even if one of the other class does. Within a class of work, parties get equal
+//    shares in bytes (fair_queue.h). WorkClass and Party are defined in admission.h.
 //  * A wait lasts at most as long as the limits allow for its class (Line::longest_wait). A request that would have to
 //    wait longer is refused at once.
 //
@@ -68,7 +68,8 @@ class Gate : private AdmissionSource {
   // instead: if the gate is closed, if the allowance is used up (SetOpen), or if this is bulk work of at least the size
   // set by SetBulkAsksFrom.
   bool PassOpen(Cost cost, WorkClass work_class) {
-    const uint32_t epoch = open_epoch_.load(std::memory_order_acquire);  // the allowance is that of the epoch, or newer
+    // Acquire: the allowance that is read below is that of this epoch or of a later one.
+    const uint32_t epoch = open_epoch_.load(std::memory_order_acquire);
     if (epoch == 0) return false;
     if (work_class == WorkClass::kBulk && cost.bytes >= bulk_asks_from_.load(std::memory_order_relaxed)) return false;
     const uint64_t allowance = open_allowance_.load(std::memory_order_relaxed);
@@ -81,8 +82,8 @@ class Gate : private AdmissionSource {
   // Counts work as admitted without checking any limit.
   void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  // Calls the OnSettled functions of the requests that SetLimits admitted or refused, if no other call has done so yet.
-  // SetLimits does not call them itself, because its caller may hold locks.
+  // Calls the OnSettled functions of the requests that SetLimits admitted or refused, unless another call has done so
+  // already. SetLimits does not call them itself, because its caller may hold locks.
   void TellSettled() { const SettlingLock lock(*this); }
 
   // Admits the waiting requests that may pass now, and refuses those whose deadline has come. Returns the time at which
@@ -120,7 +121,7 @@ class Gate : private AdmissionSource {
   // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
   // it. Returns at least the longest wait of the class if no prediction is possible.
   virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const WEIR_REQUIRES(mutex_) = 0;
-  // Brings the limits up to the time before waiting requests are admitted.
+  // Brings the limits up to date, to the given time. The gate calls it before it admits waiting requests.
   virtual void Refill(TimePoint) WEIR_REQUIRES(mutex_) {}
 
   // Opens or closes the gate. While it is open, PassOpen admits at most `allowance` bytes of each class until the next
@@ -148,8 +149,9 @@ class Gate : private AdmissionSource {
 
  private:
   // Holds the gate's lock. The destructor calls the OnSettled functions that are still to be called for settled
-  // (admitted or refused) requests, and then releases the lock. It releases the lock during each of these calls. If the
-  // calling thread is already running such a function, the destructor leaves them to the SettlingLock that runs it.
+  // (admitted or refused) requests, and then releases the lock. It releases the lock during each of these calls. If
+  // this thread is already inside an OnSettled function of this gate, the destructor calls none; the outer
+  // SettlingLock, which called that function, calls the rest.
   struct WEIR_THREAD_ANNOTATION(scoped_lockable) SettlingLock {
     explicit SettlingLock(Gate& g) WEIR_THREAD_ANNOTATION(acquire_capability(g.mutex_)) : gate(g), lock(g.mutex_) {}
     ~SettlingLock() WEIR_THREAD_ANNOTATION(release_capability()) { gate.Tell(); }

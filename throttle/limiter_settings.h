@@ -25,13 +25,13 @@ enum class SensorLoss { kHold, kOpen };
 
 // The settings of one controller. For writes, the gains are relative: kp 0.5, ki 0.1 and kd 0.05 stand for exactly the
 // gains that RateLaw computes for the engine (rate_law.h), and a number twice as large stands for twice the gain. (The
-// three numbers are those of the plan for a throttle that ORLY, another Nostr relay, published: bench/plan.)
+// three numbers come from a plan for a throttle that ORLY, another Nostr relay, has published; see bench/plan.)
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
   double filter_alpha = 0.2;
   std::chrono::milliseconds max_delay{1000};  // the longest wait; a request that would wait longer is refused
-  uint64_t min_batch = 10;                    // how many operations MaybeThrottle takes together
+  uint64_t min_batch = 10;                    // MaybeThrottle asks the gate once for this many operations of a thread
 };
 
 // Returns the number of cores less one, but at least 1.
@@ -55,9 +55,9 @@ struct LimiterSettings {
   // that acts on reads reaches the setpoint, and fewer as the level rises.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // At any load, a bulk scan begins only while fewer scans than this hold permits, or if it is the turn of bulk scans
-  // (scan_gate.h). No environment variable sets this number. In the storm benchmark on two cores, the p99.9 of
-  // interactive writes was 57 ms with four long scans at once, and 4 ms with one at a time.
+  // At any load, a bulk scan begins only if the number of scans that hold a permit is below this one, or if it is the
+  // turn of bulk scans (scan_gate.h). No environment variable sets this number. In the storm benchmark on two cores,
+  // the p99.9 of interactive writes was 57 ms with four long scans at once, and 4 ms with one at a time.
   uint64_t bulk_scans = FewerThanCores();
 
   double emergency = kEmergencyOfTarget;  // an emergency begins at this multiple of the memory target

@@ -30,11 +30,11 @@ class Decoder {
   using OnBytes = std::function<void(std::string_view bytes)>;  // at most 64 KiB at once (kNone: `max_output`)
 
   // Decodes the piece, passes the decoded bytes to `on_bytes` in the calling thread, and returns how many bytes of the
-  // piece it has used. Add stops when it has passed on `max_output` bytes and a part of the piece is not used yet; the
-  // caller then adds this part. When Add has used the whole piece, it passes on all that is decoded, up to 128 KiB more
-  // than `max_output`. If the data is damaged, Add passes on the bytes that it decoded before the damage, and returns
-  // an error that says what is wrong ("not gzip data at byte 0: incorrect header check"); all later calls return the
-  // same error.
+  // piece it has used. If Add has passed on `max_output` bytes before it has used the whole piece, it stops, and the
+  // caller calls Add again with the rest. Otherwise Add passes on all that is decoded; it may then exceed `max_output`
+  // by up to 128 KiB. If the data is damaged, Add passes on the bytes that it decoded before the damage, and returns an
+  // error that says what is wrong ("not gzip data at byte 0: incorrect header check"); all later calls return the same
+  // error.
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
   // Ends the stream, after the last Add. Returns an error if the data is damaged or cut off.
   virtual Status End() = 0;

@@ -19,15 +19,17 @@ struct ServerSettings {
   uint64_t max_connections_per_address = 200;
   uint64_t max_message_bytes = 256 * 1024;  // the longest WebSocket message
   uint64_t max_http_body_bytes = 1024 * 1024;
-  uint64_t max_pending_bytes = 4 * 1024 * 1024;        // the most output that may wait for one client
-  uint64_t max_address_mb = 32;                        // MiB that one client address may make the relay hold
-  uint64_t max_pending_total_mb = 128;                 // MiB of waiting output of all clients; see Session::OverShare
-  std::chrono::milliseconds handshake_timeout{10000};  // from accept, or an answer, to a whole request
-  std::chrono::milliseconds ping_interval{30000};      // silence before a ping; see server_settings.cc
-  std::string trusted_proxies;                         // see TrustedProxies in client_address.h
-  bool compression = false;                            // true to accept permessage-deflate
-  TlsFiles tls;                                        // empty if the port does not speak TLS
-  std::string websocket_path = "/";                    // the path of WebSockets besides "/", for a proxy's URL
+  uint64_t max_pending_bytes = 4 * 1024 * 1024;  // the most output that may wait for one client
+  uint64_t max_address_mb = 32;                  // MiB that one client address may make the relay hold
+  uint64_t max_pending_total_mb = 128;           // MiB of waiting output of all clients; see Session::OverShare
+  // The longest time from accepting a connection, or from the last HTTP answer on it, until the next request is whole.
+  std::chrono::milliseconds handshake_timeout{10000};
+  std::chrono::milliseconds ping_interval{30000};  // silence before a ping; see server_settings.cc
+  std::string trusted_proxies;                     // see TrustedProxies in client_address.h
+  bool compression = false;                        // true to accept permessage-deflate
+  TlsFiles tls;                                    // empty if the port does not speak TLS
+  // A path that takes WebSockets in addition to "/": the path of the relay's public URL, which a proxy may pass on.
+  std::string websocket_path = "/";
 };
 // Adds all settings except websocket_path to `table`, whose Load sets `settings`.
 void Declare(SettingTable& table, ServerSettings& settings);

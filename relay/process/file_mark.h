@@ -47,8 +47,9 @@ class FileWatch {
   // list or removed from it counts as a change.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Returns true if the files have changed since ReadWhole last returned true (or if it never has), but not since the
-  // previous call of Look, so that their writer seems to be done. The first call returns false.
+  // Returns true if there is a change to read and its writer seems to be done: the files differ from those that
+  // ReadWhole last read whole (or it has read none yet), and are the same as at the previous call of Look. The first
+  // call returns false.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;

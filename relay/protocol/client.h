@@ -1,9 +1,9 @@
 // Client: handles the messages of one connection. Parses each message, and passes an EVENT to EventWindow and a REQ,
 // COUNT or CLOSE to Requests. Handles AUTH itself, and closes the connection after too many bad messages. Once the
-// server shuts down, answers new EVENTs with an error, and ignores new REQs and COUNTs.
+// server has begun to shut down, the client answers new EVENTs with an error, and ignores new REQs and COUNTs.
 //
-// While a worker verifies an AUTH, the relay does not read the connection. So a client may send messages that need the
-// AUTH right after it, without waiting for the OK.
+// While a worker verifies an AUTH, the relay does not read the connection. So right after an AUTH, a client may send
+// messages that depend on it, without waiting for the OK.
 //
 // Threads: all functions run on the connection's I/O thread, except VerifyAuth and JudgeAuth, which run on a worker.
 #pragma once
@@ -58,7 +58,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
   const std::shared_ptr<Requests> requests_;
   bool verifies_auth_ = false;
   uint32_t bad_messages_ = 0;
-  TimePoint forgiven_at_;  // the time up to which passed time was subtracted from bad_messages_
+  TimePoint forgiven_at_;  // bad_messages_ already has one subtracted for every 10 s up to this time
   std::function<void()> last_text_done_;
   std::function<void()> shutdown_done_;
   bool shutting_down_ = false;

@@ -1,10 +1,10 @@
 // EventWindow: passes the EVENT messages of one connection to the EventPipeline, a limited number at once.
 //
-// It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection, the window, are in
-// the pipeline at once, and their bytes must fit into the byte budget of all connections (relay/account/byte_budget.h).
-// Other events wait here. While events wait or the window is full, the relay does not read the socket. So TCP slows the
-// sender down, and only the events of one read can wait. The relay reads again when no event waits and half of the
-// window is free.
+// It passes events in batches. At most max_events_in_flight events (RelaySettings) of a connection are in the pipeline
+// at once; this number is the window. Their bytes must fit into the byte budget of all connections
+// (relay/account/byte_budget.h). Other events wait here. While events wait or the window is full, the relay does not
+// read the socket. So TCP slows the sender down, and only the events of one read can wait. The relay reads again when
+// no event waits and half of the window is free.
 //
 // The bytes of an event count in the connection's account (relay/account/ledger.h) from its arrival until its answer.
 //

@@ -1,5 +1,5 @@
 // RelayContext: the objects that all connections and the event pipeline of a running relay share. The context must
-// outlive them.
+// outlive the connections and the pipeline.
 #pragma once
 
 #include <cstdint>

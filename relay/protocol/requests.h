@@ -1,9 +1,9 @@
 // Requests: the open REQs and COUNTs of one connection. Each of them is a Request (request.h).
 //
 // On each subscription a client gets an event once, stored or live. For this, a subscription enters the live index
-// before its query is made, and queues live events until the stored events are sent. From then on it drops a live event
-// that was already stored at the query's moment (Moment in relay/store/serial.h), because the query has taken that
-// event into account.
+// before its query is made, and queues live events until the stored events are sent. Then it sends the queued events
+// and all later ones. But it drops those that match a filter of the query and were already stored at the query's moment
+// (Moment in relay/store/serial.h), because the query has already sent or rejected them.
 //
 // At most four requests of a connection run at once, each in one of the connection's four places. The other requests
 // wait in the order in which they came. If much output waits for the client, no request starts, and none reads on,

@@ -1,6 +1,7 @@
 // ScanTurns: limits how many long scans of one client address run at once. A scan is long if its first slice
-// (request.h) does not finish it. A long scan needs a turn, of which each address has four. While other scans of the
-// address have all turns, a scan waits, and keeps only the key from which it can continue.
+// (request.h) does not finish it. A long scan needs a turn: a slot that it holds while it runs. Each address has four
+// turns. While other scans of the address have all four, a scan waits, and keeps only the key from which it can
+// continue.
 //
 // This limits the memory of an address's scans. Also, if a client asks for 160 counts, it gets the answers one after
 // the other instead of all at the end.
@@ -23,8 +24,8 @@ class ScanTurns {
  public:
   static constexpr size_t kMostAtOnce = 4;  // turns of each address
 
-  // Place: the turn that a scan has or waits for. The destructor ends the wait, or passes the turn to that waiting scan
-  // of the same address which has waited longest. The ScanTurns must outlive its places.
+  // Place: the turn that a scan has or waits for. The destructor ends the wait, or passes the turn to the scan of the
+  // same address that has waited longest. The ScanTurns must outlive its places.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }

@@ -21,9 +21,9 @@
 //   | m    |                                                      | events 8, serial 8    | all   | counters       |
 //
 // `time` is created_at with all bits inverted, so that the newest entries come first. `id` is the event's id or its
-// first bytes. `author` and `by` are the author's public key or its first bytes. The id sorts events of equal age
-// lowest id first, as NIP-01 demands. `kind` and `by` let a scan skip entries that cannot match without reading their
-// events.
+// first bytes. `author` and `by` are the author's public key or its first bytes. The id comes after the time, so that
+// events of equal age are sorted by id, lowest first, as NIP-01 demands. By `kind` and `by` a scan can skip, without
+// reading their events, entries that cannot match.
 //
 // The field `value` in the keys of t is the beginning of the SHA-256 of the tag's value. With a weaker hash, an
 // attacker could publish events whose tag values have the same hash as a victim's public key, and every query for that
@@ -36,10 +36,11 @@
 // with a created_at of at most `until`; a mark e covers the event with its id, if `author` is an owner of that event
 // (gift_wrap.h).
 //
-// `bloom` is the part of the key that is in the bloom filters: all of it, its beginning up to the named field, or (-)
-// only the letter. In the entries a and t the kind stands between the author (or the tag's value) and the time, so that
-// these entries serve queries with and without kinds. A query without kinds seeks from one kind to the next; an author
-// or a tag value has few kinds. This costs readers less than a second entry would cost writers.
+// `bloom` is the part of the key that is in the bloom filters: all of it, its beginning up to and including the named
+// field, or (-) only its first byte, a letter that says which kind of entry it is. In the entries a and t the kind
+// stands between the author (or the tag's value) and the time, so that these entries serve queries with and without
+// kinds. A query without kinds seeks from one kind to the next; an author or a tag value has few kinds. An additional
+// entry for each event would cost writers more than these seeks cost readers.
 #pragma once
 
 #include <array>
@@ -168,7 +169,7 @@ struct IndexEntry {
   uint16_t kind = 0;
 };
 // Reads the key of an entry a, t, k or c. `range_size` is the length of the part before `time`, including the kind if
-// it comes before `time`. Returns false if the key has another letter or the wrong length.
+// it comes before `time`. Returns false if the key has another first byte or the wrong length.
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
 // These read the value of an entry i or d, and set those fields of `entry` that the value has. They return false if the
 // value has the wrong length.

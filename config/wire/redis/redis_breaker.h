@@ -1,10 +1,12 @@
 // RedisBreaker: a circuit breaker, which decides whether its owner should send calls to a server. While the breaker is
 // closed, the owner sends calls. After `failures` failed calls in a row the breaker opens, and the owner ends calls at
-// once with the problem. After a pause, the owner sends one probe (half open). If the server answers the probe, the
-// breaker closes; if not, it opens again, and the next pause is twice as long, up to `longest`.
+// once with the problem. After a pause, the owner sends one probe; the breaker is half open until the result of the
+// probe is known. If the server answers the probe, the breaker closes; if not, it opens again, and the next pause is
+// twice as long, up to `longest`.
 //
-// A server may answer a probe and still fail calls, for example if the user may not access the keys. So after a probe a
-// single failed call opens the breaker again, and only a call that succeeds makes the pauses short again.
+// A server may answer a probe and still fail calls, for example if the user may not access the keys. So when a probe
+// has closed the breaker, a single failed call opens it again, until a call has succeeded. Only a call that succeeds
+// makes the pauses short again.
 //
 // The breaker has no clock: its owner waits for the pauses. Threads: only one at a time may use a RedisBreaker.
 #pragma once

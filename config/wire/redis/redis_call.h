@@ -82,7 +82,7 @@ struct RedisCall {
   // How often the call was sent again after MOVED or ASK, which say that it was not executed. A cluster sets this back
   // to 0 when it sends the call again after TRYAGAIN or for a key on its way.
   uint8_t sent_again = 0;
-  uint8_t script_loads = 0;  // how often the present server was sent its scripts for this call, after NOSCRIPT
+  uint8_t script_loads = 0;  // how often this call had the scripts loaded into the present server, after NOSCRIPT
   bool asking = false;       // true if ASKING must be sent just before it (RedisRedirection::ask)
   // Called exactly once, on the loop's thread (redis_loop.h); must not block.
   std::function<void(RedisOutcome)> done;

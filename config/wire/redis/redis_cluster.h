@@ -92,7 +92,7 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   Duration pause_;
   RedisLoop::Timer ask_timer_;
 
-  RedisTopologyHealth gone_;                                    // the counts of servers that were removed
+  RedisTopologyHealth gone_;                                    // counts (reconnects, writes) of removed servers
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once this object is destroyed; for callbacks
 };
 

@@ -1,13 +1,13 @@
-// RedisConnection: one connection to one Redis server, from connecting to its end. It never connects again; RedisServer
-// makes another RedisConnection for that.
+// RedisConnection: one connection to one Redis server, from the attempt to connect until the connection ends. It never
+// connects again; RedisServer makes another RedisConnection for that.
 //
 // The connection accepts calls (redis_call.h) from the beginning, and sends them when it is ready, that is, connected
-// and logged in. The login consists of AUTH, SELECT and checks of the server (INFO), each only if
-// RedisConnectionOptions ask for it, the commands of the prelude, and PING. The connection sends all calls of one turn
-// of the loop (redis_loop.h) with one write, at the end of the turn, or when an earlier write has ended. It matches
-// replies to calls by their order. Each call gets exactly one outcome: its reply, or a problem at its deadline or at
-// the end of the connection. A reply that comes after the deadline goes to RedisCall::late, if that is set; at most
-// kMostLate calls of a connection wait for a late reply at the same time.
+// and logged in. The login consists of AUTH, SELECT, checks of the server (INFO), the commands of the prelude, and
+// PING. The first three are part of it only if RedisConnectionOptions ask for them. The connection sends all calls of
+// one turn of the loop (redis_loop.h) with one write, at the end of the turn, or when an earlier write has ended. It
+// matches replies to calls by their order. Each call gets exactly one outcome: its reply, or a problem at its deadline
+// or at the end of the connection. A reply that comes after the deadline goes to RedisCall::late, if that is set; at
+// most kMostLate calls of a connection wait for a late reply at the same time.
 //
 // A host may have several IP addresses. The connection tries them in order, within one connect_timeout for all. If an
 // address accepts the connection but not the login, the next connection should begin with the following address
@@ -15,9 +15,9 @@
 //
 // The connection ends if connecting and logging in fails or takes longer than connect_timeout, if the server closes it,
 // or if Close is called. It also ends if a reply is not in the Redis protocol, is too large or belongs to no call, or
-// if, once it is ready, the server sends nothing for `silence` while calls wait for a reply. At its end it calls
-// Listener::OnEnd once. After such a silence the connection lingers if some calls have RedisCall::late: it reads late
-// replies until all have come, but at most for kHearsLate.
+// if the server sends nothing for `silence` while calls wait for a reply on a connection that is ready. At its end it
+// calls Listener::OnEnd once. After such a silence the connection lingers if some calls have RedisCall::late: it reads
+// late replies until all have come, but at most for kHearsLate.
 //
 // Threads: only the loop's thread (redis_loop.h) may use a RedisConnection.
 #pragma once
@@ -48,7 +48,8 @@ struct RedisConnectionOptions {
   int database = 0;
   std::shared_ptr<RedisTls> tls;                       // null: no TLS
   Duration connect_timeout = std::chrono::seconds(1);  // for connecting and logging in together
-  // If the server sends nothing for this long while calls wait for a reply, the connection ends, once it is ready.
+  // Applies once the connection is ready: if the server sends nothing for this long while calls wait for a reply, the
+  // connection ends.
   Duration silence = std::chrono::seconds(2);
   // The prelude: commands that the connection sends during the login, such as SCRIPT LOAD. FormatRedisCommand makes
   // them. If one of them fails, the login fails.
@@ -60,7 +61,8 @@ struct RedisConnectionOptions {
   std::function<Result<std::vector<RedisAddress>>(const RedisAddress& address)> resolve = {};
 };
 
-// The most late replies for which one connection waits at the same time. Each takes about 500 bytes of memory.
+// The maximum number of calls of one connection that wait for a late reply at the same time. Each takes about 500 bytes
+// of memory.
 inline constexpr size_t kMostLate = 10'000;
 // The longest time for which a connection lingers. If a server stops for longer, its late replies are lost.
 inline constexpr Duration kHearsLate = std::chrono::hours(1);

@@ -37,7 +37,7 @@ class RedisCore {
   // exactly once, at the latest after RedisClientOptions::timeout, and `late` (RedisCall) at most once. Neither may
   // block. Any thread may call Submit.
   void Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late = {});
-  // Sends the commands, waits for their outcomes, at most four timeouts long, and returns them in the order of the
+  // Sends the commands, waits for their outcomes (at most four timeouts), and returns the outcomes in the order of the
   // commands. Any thread except the loop's thread may call AskAll.
   std::vector<RedisOutcome> AskAll(std::vector<Command> commands);
   // Does the same as AskAll for one command.

@@ -2,15 +2,16 @@
 // and replace it by a replica if it fails. The topology asks them for the master, and then asks the server that they
 // name whether it is a master (ROLE).
 //
-// The topology asks the sentinels of the URL, and the sentinels that these name, one after the other. After that, once
-// a second, it asks the sentinel that answered last; it asks sooner if the master does not answer or turns out to be a
-// replica. A replica answers READONLY, which says that the call was not executed; the call then waits for the new
-// master, until its deadline or until the search fails. While the sentinels name no other master, calls are sent to the
-// last one; if that does not answer, its circuit breaker (redis_breaker.h) ends them. During the first search, calls
-// wait. If this search fails, calls end at once with the problem, until a later search finds a master.
+// The topology asks the sentinels of the URL, and those that these name, one after the other, until one of them names a
+// server that is a master. From then on it asks that sentinel again every second; it asks sooner if the master does not
+// answer or turns out to be a replica. A replica answers READONLY, which says that the call was not executed; the call
+// then waits for the new master, until its deadline or until the search fails. As long as the sentinels name no new
+// master, new calls still go to the old one; if it does not answer, its circuit breaker (redis_breaker.h) makes them
+// fail. During the first search, calls wait. If this search fails, calls fail at once with the problem, until a later
+// search finds a master.
 //
-// The user and the password of the URL are for the master. When a sentinel asks for a password, the topology sends both
-// to it and to all sentinels that it asks later, until a search fails.
+// The user and the password of the URL are for the master. When a sentinel asks for a password, the topology sends the
+// user and the password to that sentinel, and to every sentinel that it asks later, until a search fails.
 //
 // Threads: only the loop's thread (redis_loop.h) may use a RedisSentinelTopology.
 #pragma once
@@ -82,7 +83,7 @@ class RedisSentinelTopology final : public RedisTopology,
   Duration pause_;
   RedisLoop::Timer search_timer_;
 
-  RedisTopologyHealth gone_;                                    // the counts of servers that were removed
+  RedisTopologyHealth gone_;                                    // counts (reconnects, writes) of replaced masters
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once this object is destroyed; for callbacks
 };
 

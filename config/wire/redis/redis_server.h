@@ -43,7 +43,7 @@ struct RedisServerOptions {
   Duration retry_longest = std::chrono::seconds(5);       // the longest pause before a probe
 };
 
-// The most ended connections that a RedisServer keeps for their late replies.
+// The maximum number of ended connections that a RedisServer keeps for their late replies.
 inline constexpr size_t kMostLingering = 4;
 
 class RedisServer final : private RedisConnection::Listener, private RedisCall::Handler {
@@ -81,8 +81,8 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   bool connected() const { return connection_ != nullptr && connection_->ready(); }
   const std::string& problem() const { return problem_; }  // the last failure; empty while the server works
   const std::string& warning() const { return warning_; }  // RedisConnection::warning; empty: none
-  // Returns how many connections became ready after the first connection, or after a failed attempt to connect. Before
-  // each of them the server may have lost its data.
+  // Returns how many connections became ready, without the first one unless an attempt to connect had failed before it.
+  // Before each of these connections the server may have lost its data.
   uint64_t reconnects() const { return reconnects_; }
   // Returns the sum of RedisConnection::writes over all connections; for tests and benchmarks.
   uint64_t writes() const { return writes_ + (connection_ ? connection_->writes() : 0); }

@@ -3,8 +3,8 @@
 // the slot has moved to another server, and gives each call exactly one outcome (RedisCall::done).
 //
 //   standalone  one server
-//   Sentinel    the master that the sentinels name; every second the topology asks the sentinel that answered last, and
-//               sooner if the master does not answer or turns out to be a replica (redis_sentinel.h)
+//   Sentinel    the master that the sentinels name. Every second the topology asks the sentinel that named it last; it
+//               asks sooner if the master does not answer or turns out to be a replica (redis_sentinel.h)
 //   Cluster     several servers, each of which has some of the slots (redis_cluster.h)
 //
 // Threads: only the loop's thread (redis_loop.h) may make, use and destroy a RedisTopology.
@@ -37,7 +37,7 @@ class RedisTopology {
   virtual ~RedisTopology() = default;  // ends waiting calls with a problem
 
   // Sends the call to the server that has call->slot. While the first search for the servers is going on, calls wait,
-  // at most until their deadlines. If that search fails, calls end with the problem until a later search succeeds. If
+  // at most until their deadlines. If that search fails, calls end with the problem, until a later search succeeds. If
   // no server of a cluster has the slot, the call ends with a problem, too.
   virtual void Send(RedisCallPtr call) = 0;
   // Calls `done` once with all servers that have keys (masters), perhaps before FindMasters returns. A cluster first

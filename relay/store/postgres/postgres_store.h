@@ -3,10 +3,10 @@
 //   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .settings = {.origin = "relay-1"}});
 //   if (!store.ok()) …  // says what is wrong: no server, no rights, a standby, tables of a newer weir
 //
-// schema.h has the tables. Each call of SaveSome is one transaction, which is repeated if another relay was faster. It
-// takes three round trips to the server, or more: reading what it needs, writing the changes, COMMIT. When SaveSome
-// returns without an error, the server has answered COMMIT; if the server has synchronous standbys, they have the
-// events, too.
+// schema.h has the tables. Each call of SaveSome is one transaction, which is repeated if another relay was faster. A
+// transaction that writes takes at least three round trips to the server: one to read what it needs, one to write the
+// changes, and one for the COMMIT. When SaveSome returns without an error, the server has answered COMMIT; if the
+// server has synchronous standbys, they have the events, too.
 //
 // Every process that saves has an origin (serial.h) with a name of its own. Queries at every relay find all stored
 // events. Each relay also reads the events that other relays save, and passes them to its subscribers
@@ -87,8 +87,9 @@ class PostgresStore final : public EventStore {
   // Connects a session and tunes it for this store's statements (Tune in schema.h).
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Adds marks that another store has, and removes the events that they cover from this store. But after adding marks
-  // of vanished authors, the caller must call RemoveVanished, which removes the events of these authors.
+  // Adds marks that another store has, and removes the events that they cover from this store. Marks of vanished
+  // authors are an exception: CopyMarks only adds them, and the caller must then call RemoveVanished, which removes the
+  // events of these authors.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // Return and set a note, which is a line of text that the database keeps under a name. Note returns an empty string
   // if there is no such note.
@@ -98,19 +99,19 @@ class PostgresStore final : public EventStore {
   Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
   // Renews the statistics from which the server makes its plans. Should be called after many events were saved at once.
   Status Analyze();
-  // Asks the server for the sizes, because other relays change them, too. Sizes then returns them.
+  // Asks the server for the sizes, because other relays change them, too. From then on, Sizes returns the new values.
   Status ReadSizes(PostgresSession& session, Duration patience);
   const PostgresOrigin& origin() const { return origin_; }
   const std::string& database() const { return database_; }  // a token that no other database has
   const PostgresStoreOptions& options() const { return options_; }
 
-  // The next two functions are for events that this process has saved although the answer to COMMIT was lost, so that
-  // SaveSome returned an error and subscribers were not notified.
+  // The next two functions are for events that this process has saved, but for which the answer to COMMIT was lost.
+  // SaveSome then returned an error, and subscribers were not notified.
   //
   // UnknownNews returns the oldest range of serials of such events, from the first number (exclusive) to the second
   // (inclusive), or nullopt. When the caller has announced the events of this range up to the serial `until`, it must
-  // call LetGoOfUnknownNews, which removes that part of the range. REQUIRES: there is such a range. Both functions may
-  // be called from any thread.
+  // call LetGoOfUnknownNews, which removes that part of the range. LetGoOfUnknownNews may be called only while there is
+  // such a range. Both functions may be called from any thread.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
@@ -143,7 +144,7 @@ class PostgresStore final : public EventStore {
   std::string database_;
   PostgresOrigin origin_;
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
-  bool has_saved_ = false;      // a save has locked all origins since this process last took a name
+  bool has_saved_ = false;      // true once a save has locked all origins; false again when this process takes a name
   std::function<void()> tell_;  // set by OnSaved
   mutable Mutex mutex_;
   std::deque<Range> unknown_news_ WEIR_GUARDED_BY(mutex_);

@@ -11,17 +11,15 @@
 
 namespace weir {
 
-// The flags and the setting that tell FindAttachment which relay to find.
+// The flags and the setting that tell FindAttachment which relay to find. The token is the one in `token_file`, if that
+// is set. Otherwise, without `url`, it is the one in the data directory. Otherwise it is `admin_token`, if that is set,
+// else the one in the data directory, if the relay at `url` has that directory open.
 struct AttachOptions {
   // The value of --url. If it is empty, FindAttachment takes the relay that has the data directory open or, if
   // WEIR_STORE is a PostgreSQL server, the relay at WEIR_LISTEN and WEIR_PORT.
   std::string url;
-  // The value of --token-file. If it is empty, FindAttachment takes the token in the data directory or, if `url` is
-  // set, admin_token.
-  std::string token_file;
-  // The value of WEIR_ADMIN_TOKEN. If `url` is set and token_file and admin_token are empty, FindAttachment takes the
-  // token in the data directory, but only if the relay at `url` has that directory open.
-  std::string admin_token;
+  std::string token_file;   // the value of --token-file
+  std::string admin_token;  // the value of WEIR_ADMIN_TOKEN
 };
 
 struct Attachment {

@@ -73,7 +73,7 @@ class EndedHolds {
   struct Ended {
     HoldEnd end;
     Hold hold;            // has `tiers` only if it expired; their meters are then pinned (Meter::Pin)
-    WallTime kept_until;  // the time from which on the end may be forgotten
+    WallTime kept_until;  // the time from which the end may be forgotten
   };
 
   // `most` is the largest number of ends that this model may keep. All models of a store share `bound`. It must outlive

@@ -45,8 +45,8 @@ inline constexpr size_t kQuotaUnits = 4;
 inline constexpr int64_t kMoneyUnit = 1'000'000;  // millionths in one unit of money
 // A call that takes longer than this no longer counts against its limit.
 inline constexpr Duration kCallCounts = std::chrono::hours(48);
-// The time after which a caller that a limit of calls refuses may ask again. It is fixed, because the end of a call
-// cannot be predicted.
+// If a limit of calls refuses a caller, the caller may ask again after this time. The time is fixed, because the end of
+// a call cannot be predicted.
 inline constexpr Duration kCallsPause = std::chrono::seconds(1);
 
 // One amount for each unit.

@@ -84,8 +84,8 @@ class Meter {
     }
     return 0;
   }
-  // Subtracts `amount` of the `reserved` amount that Add added `since` ago, as far as it still counts. `ref` is the
-  // result of that Add.
+  // Subtracts `amount` from what Add added `since` ago: `reserved` is the amount that it added, and `ref` is its
+  // result. Does not subtract what no longer counts.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) return period->GiveBack(amount);

@@ -71,7 +71,7 @@ struct CountBounds {
   Bound open_holds;                              // open reservations
   EndsBound ended_holds;                         // remembered ends of reservations without a name
   EndsBound named_ends;                          // remembered ends of named reservations (Charge::token)
-  size_t named_ends_of_model = kMostNamedEnded;  // the most of `named_ends` for each model
+  size_t named_ends_of_model = kMostNamedEnded;  // how many of `named_ends` each model may have
   // Bytes of the entries of windows. Threads read it for each entry and rarely write it, so it has its own cache line.
   alignas(64) Bound entry_bytes;
   // The last time at which the end of a named reservation was forgotten too early (quota_store.h); the epoch: never.

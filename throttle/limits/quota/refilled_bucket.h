@@ -33,8 +33,8 @@ class RefilledBucket {
   Duration UntilHolds(int64_t amount) const;
   // Takes `amount`, even if this takes the bucket below zero. The debt never exceeds kMostAmount units.
   void Take(int64_t amount);
-  // Returns to the bucket `amount` of the `reserved` units that were taken `since` ago, but at most the part of
-  // `reserved` that the refill has not paid off since then.
+  // Puts back `amount` of the `reserved` units that were taken `since` ago, but at most the part of `reserved` that the
+  // refill has not paid off since then.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
   Duration UntilFull() const { return UntilHolds(burst_); }

@@ -35,7 +35,8 @@ class RedisMessages {
   // Formats the change of a stated quota. If `quota` is empty, the command removes the quota.
   Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) const;
   // Formats a reset. The caller must send the command again until the reply is 0: each call releases a part of what the
-  // open reservations have charged in counters for all models, and only the last call resets the model.
+  // open reservations have charged to counters that the model shares with other models, and only the last call resets
+  // the model.
   Command FormatReset(std::string_view model) const;
   // Formats the replacement of all data of a model by `state`. An empty state deletes the model.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
@@ -54,7 +55,7 @@ class RedisMessages {
     WallTime now;            // the time by which the server decided
     uint64_t expired = 0;    // the number of reservations that the call found expired
     uint64_t dropped = 0;    // the number of parts of a forced charge for which there was no room
-    double fullness = -1;    // share of the room for names that is taken; -1 if the charge needed no name
+    double fullness = -1;    // the share of the room for names that is in use; -1 if the charge needed none
     bool name_lost = false;  // the end of a named reservation was forgotten too early (quota_store.h)
   };
   // Parses the reply to FormatCharge, for a charge with `tiers` tiers. `reservation` is the same as in FormatCharge.

@@ -4,19 +4,19 @@
 // Keys: all keys of a model begin with `<prefix>:{<model>}`, so that they are in one slot of a cluster (redis_slot.h)
 // and one script can use them; redis_script.h lists the keys. Each counter is one short string that is changed in
 // place, so the cost of a decision does not depend on how many entries the window has. A key expires some time after it
-// has stopped counting; stated quotas do not expire.
+// has stopped counting. Stated quotas (those of SetQuota and StateQuota) do not expire.
 //
 // Bounds: as in other stores, there may be at most max_models models without a stated quota, and at most max_tier_keys
 // counters of tiers. Other keys in the database do not count. A model whose quota comes only with its charges
-// (Charge::default_quota) takes one of the places for models, too, but is never refused. A counter takes its place
-// until its key expires, which may be more than twice the length of its window after the last charge. In a cluster the
-// bounds apply to each slot, because a script can use only one slot. Models() reads the keys of names, and does not use
-// SCAN. Import replaces one model after the other, not all in one step. If it fails, the caller can repeat it;
-// repeating changes nothing.
+// (Charge::default_quota) takes one of the places for models, too, but is never refused. A counter keeps its place
+// until its key expires. Between its last charge and that time, more than two lengths of its window may pass. In a
+// cluster the bounds apply to each slot, because a script can use only one slot. Models() reads the keys of names, and
+// does not use SCAN. Import replaces one model after the other, not all in one step. If it fails, the caller can repeat
+// it; repeating changes nothing.
 //
-// Threads: all functions may be called from any thread. One thread of the store runs the connections. It writes the
-// calls that wait at the same time together (pipelining), and the server answers them in order. Submit never waits; Run
-// waits for the answer, at most `timeout`.
+// Threads: all functions may be called from any thread. One thread of the store runs the connections. It sends all
+// calls that wait at one time with one write (pipelining), and the server answers them in order. Submit never waits;
+// Run waits for the answer, at most `timeout`.
 //
 // Failures: the answer to a call is kStoreUnavailable if no reply comes within `timeout`, if the server answers with an
 // error (out of memory, no password, loading, read-only), or if there is no connection. The circuit breaker of a server
@@ -75,7 +75,7 @@ struct RedisStoreOptions {
   bool verify = true;                             // whether the server's certificate is checked
   size_t max_models = 100'000;                    // models without a stated quota
   size_t max_tier_keys = 1'000'000;               // counters of tiers
-  size_t max_named_ended = kMostNamedEnded;       // ends of named reservations that are remembered for each model
+  size_t max_named_ended = kMostNamedEnded;       // how many ends of named reservations are remembered for each model
   // Null: the clock of the server is used. Only tests set another clock, which must outlive the store.
   const WallClock* clock = nullptr;
 

@@ -24,8 +24,8 @@ class SqliteCharges {
   // Results for the statistics. Run and Settle add to the integers; Run sets `fullness`.
   struct Found {
     uint64_t expired = 0;  // reservations that were found expired
-    uint64_t dropped = 0;  // parts of forced charges for which there was no room
-    double fullness = -1;  // share of the room for names that is taken; -1 if the call needed none
+    uint64_t dropped = 0;  // parts of forced charges that had no room
+    double fullness = -1;  // the share of the room for names that is in use; -1 if the call needed none
   };
   // `now` is the time in nanoseconds since 1970, here and below. If the database fails (SqliteDatabase::ok), the caller
   // must not use the answer.

@@ -18,8 +18,8 @@ class SqliteContent {
   // Stores a quota, or removes it if `quota` is empty. REQUIRES: CheckQuota has accepted the quota.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
   std::vector<std::string> StatedByConfiguration();
-  // The functions below do what QuotaStore says. `now` is the time in nanoseconds since 1970. Those that have `expired`
-  // add to it the number of reservations that they found expired.
+  // The functions below do what QuotaStore says. `now` is the time in nanoseconds since 1970. Those that have a
+  // parameter `expired` add to it the number of reservations that they found expired.
   void Reset(std::string_view model, int64_t now);
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);

@@ -1,7 +1,8 @@
-// SqliteMeter: a counter in a SQLite quota file. Each counter is a row of a table. The entries of windows are in
-// another table; a bucket, a day or a month has none. The two counters of a model's own minute have an empty key; all
-// other counters belong to tiers. SqliteMeters reads and writes counters, in a transaction that the caller has begun.
-// Private to the SQLite store.
+// SqliteMeter: a counter in a SQLite quota file. It counts for a limit, and is of the limit's kind (limit.h): a window,
+// a bucket, a calendar day or a calendar month. Each counter is a row of a table. A window also has entries
+// (window_log.h), which are rows of another table. A model's own limits of requests and tokens a minute have counters
+// with an empty key; all other counters belong to tiers. SqliteMeters reads and writes counters, in a transaction that
+// the caller has begun. Private to the SQLite store.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace weir {
 inline WallTime SqliteTime(int64_t ns) { return WallTime(Duration(ns)); }
 inline int64_t SqliteNs(WallTime time) { return time.time_since_epoch().count(); }
 
-// A window keeps as many entries as a WindowLog (window_log.h) and merges them in the same way, also if there is little
-// room left in the file.
+// A window keeps as many entries as a WindowLog (window_log.h). It merges them in the same way, and more of them if the
+// file is large (SqliteMeters::LookAtSize).
 class SqliteMeter {
  public:
   // Makes a counter that starts at `now` and has no row yet. `model` and `key` must outlive the counter.
@@ -44,20 +45,20 @@ class SqliteMeter {
 
   // The columns of the row that can change.
   struct Row {
-    int64_t rate = 1;    // for a bucket: the amount of its limit, by which it is refilled
-    int64_t amount = 0;  // used in the window or period; for a bucket, what is missing until it is full, rounded down
-    int64_t rest = 0;    // only for a bucket: rest / per is missing in addition
+    int64_t rate = 1;    // for a bucket: the amount that it gains in each period (Limit::amount)
+    int64_t amount = 0;  // used in the window, day or month; for a bucket: what it lacks until it is full, rounded down
+    int64_t rest = 0;    // only for a bucket: it lacks rest / per more than `amount`
     int64_t rows = 0;    // number of entries of a window
     int64_t next = 1;    // number of the next entry
-    int64_t first = 0;   // when the newest entry was begun
-    int64_t ts = 0;      // time of the newest entry, or of a bucket's debt; the end of a day or month
-    int64_t pins = 0;    // number of reservations that have pinned it
+    int64_t first = 0;   // when the newest entry was made
+    int64_t ts = 0;      // when a window last got an amount, or a bucket lacked `amount`; the end of a day or month
+    int64_t pins = 0;    // number of reservations that have pinned the counter
     bool operator==(const Row&) const = default;
   };
 
   int64_t per() const { return limit_.per.count(); }
   bool MergesAt(int64_t now, bool is_short) const;
-  int64_t Until() const;  // the time from which on it may be deleted, if it is not pinned
+  int64_t Until() const;  // the time from which the counter may be deleted, if it is not pinned
 
   std::string_view model_;
   std::string_view key_;
@@ -103,15 +104,16 @@ class SqliteMeters {
   SqliteMeter Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
   // Returns the counter with this id, or nothing if there is none.
   std::optional<SqliteMeter> Load(int64_t id, int64_t now);
-  // Loads the two counters of the model's own minute, as far as they have rows.
+  // Loads the two counters of the model's own limits a minute. Leaves a counter as it is if it has no row.
   void LoadOwn(std::string_view model, int64_t now, SqliteMeter* requests, SqliteMeter* tokens);
   // Writes the row if it has changed. Makes the row if there is none.
   void Save(SqliteMeter* meter);
 
-  // Adds an amount. Returns the number of its entry. Returns 0 for a bucket, a day or a month, and if `amount` is not
-  // above 0, because there is no entry then.
+  // Adds an amount. Returns the number of the entry that received it. Returns 0 for a bucket, a day or a month, which
+  // have no entries, and if `amount` is not above 0, because nothing is added then.
   int64_t Add(SqliteMeter* meter, int64_t now, int64_t amount);
-  // Subtracts `amount` of the `added` amount that Add put into `entry` at time `ts`, as far as it still counts.
+  // Subtracts `amount` from a counter to which Add has added `added` at the time `ts`; `entry` is what Add returned.
+  // Does not subtract what no longer counts.
   void GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64_t now, int64_t added, int64_t amount);
   // Returns the time until `amount` fits. REQUIRES: `amount` does not fit now.
   Duration UntilFits(const SqliteMeter& meter, int64_t now, int64_t amount, const Limit& limit);

@@ -19,12 +19,14 @@ namespace weir {
 
 // A model, as the transaction has read it.
 struct SqliteModel {
-  // The columns of weir_models. SqliteModels::Save updates the day's columns from `day`.
+  // The columns of weir_models. SqliteModels::Save sets day_start, day_count and day from SqliteModel::day.
   struct Row {
-    bool known = false;    // whether the model has a row
-    bool bounded = false;  // true if the model was new without a quota, so that it takes one of the places for models
-    int64_t seen = 0;      // the latest time at which a reservation was made
-    int64_t open = 0;      // the number of open reservations
+    bool known = false;  // whether the model has a row
+    // True if the model had no quota when its row was made, and has got none since. It counts towards the bound on
+    // models without a quota.
+    bool bounded = false;
+    int64_t seen = 0;  // the latest time at which a reservation was made
+    int64_t open = 0;  // the number of open reservations
     int64_t day_start = 0;
     int64_t day_count = 0;
     int64_t day = 0;  // the number of the day (DayCount)
@@ -38,7 +40,7 @@ struct SqliteModel {
   ModelUsage usage() const;
 
   std::string_view name;            // must outlive this object
-  std::optional<ModelQuota> quota;  // the stated quota; empty: none
+  std::optional<ModelQuota> quota;  // the model's quota in the file, whichever call wrote it; empty: none
   SqliteMeter requests;
   SqliteMeter tokens;
   DayCount day;
@@ -47,7 +49,8 @@ struct SqliteModel {
 };
 
 // Reads max_rpm, max_tpm and max_rpd from three columns, of which `column` is the first. Returns nothing if the first
-// is NULL. A value below 0 makes the database fail (SqliteDatabase::Refuse), because it would limit nothing, like 0.
+// is NULL. 0 means no limit. A value below 0 is an error (SqliteDatabase::Refuse); otherwise it would silently mean no
+// limit, too.
 std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
                                           int column);
 
@@ -62,7 +65,7 @@ struct SqliteReservation {
   int64_t ts = 0;  // when it was made
   int64_t deadline = 0;
   bool named = false;  // a caller may ask for it again (Charge::token)
-  Amounts charged;     // its calls are 1 once it was read; only counters of calls use them
+  Amounts charged;     // `calls` is 1 in a reservation read from the file; only counters of calls use it
   Amounts used;        // tokens and money reported before its end; use beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;
@@ -83,7 +86,7 @@ struct SqliteEnded {
 
 class SqliteModels {
  public:
-  // `max_named_ended` is the most ends of named reservations that are remembered for each model.
+  // For each model, the ends of at most `max_named_ended` named reservations are remembered.
   SqliteModels(SqliteDatabase& database, size_t max_named_ended);
 
   // Loads a model as of `now`. Deletes entries that have left the window by then, and changes times in the future to
@@ -93,11 +96,11 @@ class SqliteModels {
   void Save(SqliteModel* model);
   // Deletes the rows of a model. REQUIRES: the model is unused().
   void Drop(std::string_view model);
-  // Expires reservations of all models whose deadline has come, about kMostExpiredAtOnce at most. REQUIRES: the caller
-  // has no loaded SqliteModel, because the row of the model may change.
+  // Expires reservations of all models if their deadline has come, at most about kMostExpiredAtOnce of them. REQUIRES:
+  // the caller has no loaded SqliteModel, because the row of the model may change.
   void ExpireDue(int64_t now, uint64_t* expired);
-  // Releases what the model's reservations have charged in counters for all models, and unpins these counters. A reset
-  // calls it. REQUIRES: the model's own counters have been deleted.
+  // Releases what the model's reservations have charged to counters that it shares with other models, and unpins these
+  // counters. A reset calls it. REQUIRES: the model's own counters have been deleted.
   void ForgetReservations(std::string_view model, int64_t now);
 
   // Hold records a reservation that the caller has just charged. Find returns an open reservation, or nothing if none
@@ -117,12 +120,13 @@ class SqliteModels {
   void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
   // Forgets the ends that may be forgotten at `now`, and those beyond the bounds, and unpins their counters.
   void ForgetEnded(std::string_view model, int64_t now);
-  // Returns true if, since the last call, the end of a named reservation was forgotten too early (quota_store.h).
+  // Returns true if the end of a named reservation was forgotten too early (quota_store.h) since the last call.
   bool TakeNameLost() { return std::exchange(name_lost_, false); }
   // Deletes the end of a reservation, because a new reservation gets the same id.
   void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }
 
-  // Subtracts `amounts` from the reservation's counters, as far as they still count.
+  // Subtracts `amounts` from the reservation's counters, except what no longer counts there (because it has left the
+  // window, for example).
   void GiveBack(SqliteModel* model, const SqliteReservation& reservation, const Amounts& amounts, int64_t now);
   // Adds `amounts` to the model's own counters and to those of `tiers`, whatever the limits. Amounts below 0 count as
   // 0.

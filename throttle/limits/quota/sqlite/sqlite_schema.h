@@ -11,10 +11,10 @@ namespace weir {
 // The version of the file's form (PRAGMA user_version).
 inline constexpr int kSqliteSchemaVersion = 6;
 
-// Makes the tables that are missing, and converts an earlier form. Returns an error for a file of an unknown program or
-// of a newer version of weir, and for a file with a negative quota, and does not change such a file. `patience` is how
-// long to try if other processes keep the file locked. `now` is the time of the store's clock in nanoseconds since
-// 1970.
+// Makes the tables that are missing, and converts an earlier form. Returns an error for a file of an unknown program,
+// for one of a newer version of weir, and for one with a negative quota. Does not change such a file. `patience` is how
+// long the function keeps trying while other processes keep the file locked. `now` is the time of the store's clock in
+// nanoseconds since 1970.
 Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience, int64_t now);
 
 }  // namespace weir

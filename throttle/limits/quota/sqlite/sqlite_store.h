@@ -9,9 +9,10 @@
 // tokens and daily. When weir opens such a file, or a file of an earlier version of weir, it converts the file to its
 // present form (sqlite_schema.h). Negative counts in the file count as 0; a negative quota is an error, even one that
 // is written later. After the conversion other programs can still read requests, tokens and daily, but only weir writes
-// them. Before that, end all processes of earlier versions that use the file. A process of a version with form 1 to 3
-// would get an error for every decision; one with form 4 or 5 would go on, but would not record what form 6 adds. A
-// file that has tables with these names but without these columns, or with columns that weir cannot fill, is refused.
+// them. Before the conversion, end all processes of earlier versions that use the file. A process of a version with
+// form 1 to 3 would get an error for every decision; one with form 4 or 5 would go on, but would not record what form 6
+// adds. A file that has tables with these names but without these columns, or with columns that weir cannot fill, is
+// refused.
 //
 // A call waits for other calls and processes, at most busy_timeout, and for the disk (Pace::kBlocks). If the file stays
 // locked for longer, is damaged or was removed, or if the disk is full, the answer is kStoreUnavailable, with the
@@ -30,7 +31,7 @@ struct SqliteStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};
   size_t max_models = 100'000;               // models without a quota; a model with a quota always has room
   size_t max_tier_keys = 1'000'000;          // counters of tiers
-  size_t max_named_ended = kMostNamedEnded;  // ends of named reservations that are remembered for each model
+  size_t max_named_ended = kMostNamedEnded;  // how many ends of named reservations are remembered for each model
   size_t max_file_bytes = size_t{1} << 30;   // if the file is larger, windows merge more entries (window_log.h)
   bool must_exist = false;                   // false: the store makes a missing file and its directory
 };

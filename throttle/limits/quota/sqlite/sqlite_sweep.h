@@ -19,7 +19,7 @@ class SqliteSweep {
   bool Tiers(int64_t now);
 
  private:
-  // Forgets old ends of reservations, also in a part of the file. Models calls it.
+  // Forgets old ends of reservations in the next part of the file. Models calls it.
   void Ended(int64_t now);
 
   SqliteModels& models_;
