@@ -143,7 +143,7 @@ TEST_F(CommandLineTest, ListsCompletionsForAShell) {
   EXPECT_EQ(Choices(line_, {"--tool", "hand", ""}), "/ ");
 }
 
-TEST_F(SubcommandTest, AndItsFlagsAreListedForAShell) {
+TEST_F(SubcommandTest, IsListedForAShellWithItsFlags) {
   EXPECT_EQ(Choices(line_, {""}), "dig fill ");
   EXPECT_EQ(Choices(line_, {"f"}), "fill ");
   EXPECT_EQ(Choices(line_, {"dig", "--"}), "--help --depth ");

@@ -13,6 +13,7 @@
 
 #include "config/manual_clock.h"
 #include "import/input/line_splitter.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/import/settlements.h"
 #include "tests/import/signed_events.h"
 #include "tests/relay/observe/trace/span_fixture.h"
@@ -291,7 +292,7 @@ class GatedPipelineTest : public PipelineTest {
   uint64_t PushUntilThrottled() {
     const uint64_t bytes = Push(Notes(0, 3), 1000);
     pipeline_->Flush();
-    while (pipeline_->Conditions().throttled < 1) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([&] { return pipeline_->Conditions().throttled >= 1; }));
     return bytes;
   }
   ~GatedPipelineTest() override { pipeline_.reset(); }

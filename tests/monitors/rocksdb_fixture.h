@@ -11,6 +11,7 @@
 #include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -83,7 +84,10 @@ class TestDb {
   // Waits until the family has one file in L0. A flush, which runs in the background, makes it.
   void AwaitFileInL0(size_t family) {
     std::string files;
-    while (files != "1") ASSERT_TRUE(db_->GetProperty(handles_[family], "rocksdb.num-files-at-level0", &files));
+    const auto has_one = [&] {
+      return db_->GetProperty(handles_[family], "rocksdb.num-files-at-level0", &files) && files == "1";
+    };
+    ASSERT_TRUE(Eventually(has_one)) << "files in L0: " << files;
   }
 
   rocksdb::DB* db() { return db_.get(); }

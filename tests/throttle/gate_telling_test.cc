@@ -97,7 +97,7 @@ TEST_F(GateTellingTest, ACallbackThatRunsInPollMayDestroyTheAdmission) {
 }
 
 // The cancelled request makes room for the other one.
-TEST_F(GateTellingTest, ACallbackInCancelMayDestroyTheCancelledAdmission) {
+TEST_F(GateTellingTest, AnothersCallbackMayDestroyTheAdmissionInCancel) {
   Exhaust();
   const uint64_t before = gate_.Stats().cancelled;
   auto cancelled = std::make_unique<Admission>(gate_.Admit({1000}, Interactive(1)));
@@ -110,7 +110,15 @@ TEST_F(GateTellingTest, ACallbackInCancelMayDestroyTheCancelledAdmission) {
   EXPECT_EQ(gate_.Stats().cancelled - before, 1U);
 }
 
-TEST_F(GateTellingTest, ACallbackThatCancelRunsMayDestroyTheAdmission) {
+TEST_F(GateTellingTest, CancelAfterTheTurnIsTooLateAlsoWithoutACallback) {
+  Exhaust();
+  Admission admission = gate_.Admit({1000}, Interactive());
+  gate_.SetLimits({});
+  EXPECT_FALSE(admission.Cancel());
+  EXPECT_TRUE(admission.admitted());
+}
+
+TEST_F(GateTellingTest, ItsOwnCallbackMayDestroyTheAdmissionInCancel) {
   Exhaust();
   auto own = std::make_unique<Admission>(gate_.Admit({1000}, Interactive()));
   own->OnSettled([&] { own.reset(); });

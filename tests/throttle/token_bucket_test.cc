@@ -54,7 +54,7 @@ TEST(TokenBucket, ABoundOnTheDebtNeverForgivesAnOlderOne) {
   EXPECT_DOUBLE_EQ(bucket.tokens(), -1500);
 }
 
-TEST(TokenBucket, AClockThatStepsBackOnlyPausesTheRefill) {
+TEST(TokenBucket, AClockThatStepsBackRefillsNothingForThatStep) {
   TokenBucket bucket = Bucket(1000, 500);
   bucket.Refill(kStart - seconds(30));
   EXPECT_DOUBLE_EQ(bucket.tokens(), 0);

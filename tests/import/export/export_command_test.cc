@@ -112,6 +112,7 @@ TEST_F(ExportCommandTest, WritesAFileWhenItIsWhole) {
 
 TEST_F(ExportCommandTest, LeavesNoFileWhereTheDiskIsFull) {
   const std::string path = directory_ / "all.jsonl";
+  // No FileSizeLimit: the command itself must ignore SIGXFSZ.
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{1000, before.rlim_max};

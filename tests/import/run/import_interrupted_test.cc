@@ -18,7 +18,7 @@ namespace {
 
 class ImportInterrupted : public ImportFixture {
  protected:
-  // Interrupts an import when it has settled this much of its standard input. The last line before that is "bad one".
+  // Interrupts an import when it has rejected "bad one", the last line that it was given.
   Ran Interrupt(std::vector<std::string> arguments, const std::string& input, int signal = SIGINT) const {
     arguments.insert(arguments.begin(), {"--data-dir", data_dir()});
     ImportChild child(arguments, ImportChild::Input::kPipe);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "import/export/export_command.h"
 #include "relay/commands/check_command.h"

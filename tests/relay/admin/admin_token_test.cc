@@ -108,9 +108,9 @@ TEST_F(AdminTokenTest, AnAddressWithoutAPortMeansTheUsualOneOfItsScheme) {
   for (const auto& [relay, same, other] : {Case{"https://127.0.0.1:443", "https://localhost", "http://localhost"},
                                            Case{"http://127.0.0.1:80", "http://[::1]/", "https://[::1]/"}}) {
     const auto lock = LockFile::Take(directory_ + "/events", relay);
-    ASSERT_TRUE(lock.ok());
-    EXPECT_TRUE(FindAdminTokenFor(same, directory_).ok()) << same;
-    EXPECT_FALSE(FindAdminTokenFor(other, directory_).ok()) << other;
+    ASSERT_TRUE(lock.ok()) << relay;
+    EXPECT_TRUE(FindAdminTokenFor(same, directory_).ok()) << same << " for " << relay;
+    EXPECT_FALSE(FindAdminTokenFor(other, directory_).ok()) << other << " for " << relay;
   }
 }
 

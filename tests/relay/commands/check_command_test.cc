@@ -10,7 +10,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/store/rocksdb_store.h"
-#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/fixtures/has_text.h"
 
 namespace weir {
@@ -33,7 +33,7 @@ class CheckCommandTest : public testing::Test {
 
   static Ran Check(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "weir check");
-    return RunHere(CheckCommand, std::move(arguments));
+    return CallCommand(CheckCommand, std::move(arguments));
   }
 
   const TempDirectory directory_;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/fixtures/silent_port.h"
@@ -16,7 +16,7 @@ namespace {
 
 Ran Health(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "weir health");
-  return RunHere(HealthCommand, std::move(arguments));
+  return CallCommand(HealthCommand, std::move(arguments));
 }
 
 class HealthCommandTest : public RelayServerTest {
@@ -26,7 +26,10 @@ class HealthCommandTest : public RelayServerTest {
 
 TEST_F(HealthCommandTest, SaysThatARelayCanServe) {
   Open();
-  for (const Ran& ran : {Health({"--port", Port()}), Health({"http://127.0.0.1:" + Port()})}) {
+  const std::vector<std::string> ways[] = {{"--port", Port()}, {"http://127.0.0.1:" + Port()}};
+  for (const std::vector<std::string>& arguments : ways) {
+    SCOPED_TRACE(arguments[0]);
+    const Ran ran = Health(arguments);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(ran.out, "ready\n");
   }

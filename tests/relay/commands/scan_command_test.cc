@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/store/rocksdb_store.h"
-#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
@@ -26,7 +25,7 @@ TEST(ScanCommand, EscapesWhatIsUnsafeToShowAndPrintsTheSameEvent) {
     SaveResult result;
     ASSERT_TRUE(store.value()->Save({&event, 1}, 0, {&result, 1}).ok());
   }
-  const Ran ran = RunHere(ScanCommand, {"weir scan", "--data-dir", directory.path(), "{}"});
+  const Ran ran = CallCommand(ScanCommand, {"weir scan", "--data-dir", directory.path(), "{}"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string& line = ran.out;
   for (const char* unsafe : {"\u009b", "\u202e", "\x7f"}) EXPECT_FALSE(Has(line, unsafe)) << line;

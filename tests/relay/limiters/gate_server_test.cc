@@ -100,7 +100,7 @@ TEST_F(GateServerTest, ThisMachineIsTrustedWhereTheOperatorSaysSo) {
   }
 }
 
-TEST_F(GateServerTest, ServesOnlyClientsThatTheSettingAllows) {
+TEST_F(GateServerTest, ForAdminsItServesThisMachineButNoProxy) {
   configuration_.limiters.quota.api = ServedQuotaApi::kAdmins;
   Open();
   EXPECT_EQ(Take("gpt-4o", 1).status, 200);

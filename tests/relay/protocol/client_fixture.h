@@ -251,10 +251,12 @@ class ClientTest : public testing::Test {
   }
   // Takes all output, also of a client that does not read, until this many messages that begin so have come.
   void TakeUntil(Seat& seat, std::string_view begin = "[\"EOSE\"", size_t times = 1) {
-    while (seat->Count(begin) < times) {
+    RunUntil([&] {
+      if (seat->Count(begin) >= times) return true;
       seat->TakeAll();
       RunUntilIdle();
-    }
+      return false;
+    });
   }
   // Lets time pass at the write gate until this many messages were sent to the client.
   void PumpUntilSaid(Seat& seat, size_t messages) {

@@ -27,7 +27,7 @@ class VanishingTest : public testing::Test {
     EXPECT_EQ(store_->SaveSome(std::vector{ToEvent(event)}, 0, kTurnWork, results).value(), 1U);
     return results[0].outcome;
   }
-  // Counts the pieces until nothing is owed; 0, and a failure, if there is no end.
+  // Counts the pieces, each of about the work `most`, until nothing is owed; 0, and a failure, if there is no end.
   int PiecesOwed(Work most) {
     for (int pieces = 1; pieces < 10'000; ++pieces) {
       const Result<OwedPiece> done = store_->RemoveVanished(most);
@@ -158,6 +158,7 @@ TEST_F(VanishingTest, EndsAfterMoreRequestsThanAreDeletedAtOnce) {
   for (uint64_t i = 0; i < kRequests; ++i) requests.push_back(RequestOf(Author(i), 10));
   SaveOnly(requests);
   EXPECT_NE(PiecesOwed(100 * kTurnWork), 0);
+  // `most` also makes the time of each request another one.
   for (const Work most : {Work{1}, kTurnWork}) {
     SaveOnly({RequestOf(Author(kRequests), most)});
     EXPECT_NE(PiecesOwed(most), 0);
@@ -167,8 +168,9 @@ TEST_F(VanishingTest, EndsAfterMoreRequestsThanAreDeletedAtOnce) {
 
 TEST_F(VanishingTest, ADamagedRequestIsPassedOver) {
   SaveAll(*store_, NotesOf(Author(1), 1, 21));
-  for (const std::string key : {"w", "w\x01", "wx"})
-    ASSERT_TRUE(store_->db()->Put({}, store_->families()[2], key, "damaged").ok());
+  rocksdb::ColumnFamilyHandle* index = store_->families()[2];
+  for (const std::string key : {"w", "w\x01", "wx"}) ASSERT_TRUE(store_->db()->Put({}, index, key, "damaged").ok());
+  // `most` also makes the time of each request another one.
   for (const Work most : {Work{1}, kTurnWork}) {
     SaveOnly({RequestOf(Author(1), 200 + most)});
     EXPECT_NE(PiecesOwed(most), 0);

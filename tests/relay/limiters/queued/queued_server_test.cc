@@ -55,6 +55,7 @@ TEST_F(QueuedServerTest, RequestsThatReachNoEndpointAreAnsweredAsIsDocumented) {
     std::string_view path;
   };
   const auto check = [&](const std::string& method, const std::string& path, const std::string& body, int status) {
+    SCOPED_TRACE(method + " " + path);
     const RawAnswer answer = Ask(method, path, body);
     EXPECT_EQ(answer.status, status) << answer.body;
     const HttpResponse response{

@@ -265,7 +265,7 @@ TEST(QuotaApi, InvalidNamesAndClassesAre400) {
   }
   const std::string quota = R"({"max_rpm":1,"max_tpm":1,"max_rpd":1})";
   for (const Call call : {Call::kModel, Call::kSetQuota, Call::kUnsetQuota, Call::kReset})
-    EXPECT_EQ(world.Ask(call, quota, "not UTF-8: \xff").status, 400);
+    EXPECT_EQ(world.Ask(call, quota, "not UTF-8: \xff").status, 400) << static_cast<int>(call);
 }
 
 TEST(QuotaApi, ANullNameCountsAsAbsentAndAnEmptyOneIsRefused) {

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "relay/limiters/quota/quota_command.h"
-#include "tests/fixtures/command_here.h"
+#include "tests/fixtures/called_command.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 
 namespace weir {
 
 inline Ran Command(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "weir quota");
-  return RunHere(QuotaCommand, std::move(arguments));
+  return CallCommand(QuotaCommand, std::move(arguments));
 }
 
 class QuotaCommandTest : public GateServerTest {

@@ -168,24 +168,25 @@ TEST(RateLimitFields, AMonthOfTheCalendarHasNoLengthAndEndsAtItsEnd) {
 }
 
 // They are an sf-list of RFC 8941, of strings with integers as parameters; no t is later than Retry-After.
-RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowed)) {
+RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowed, bool reserves)) {
   const auto amount = [] { return *rc::gen::inRange<int64_t>(0, kMostAmount + 1); };
   Decision decision{.allowed = allowed, .quota = ModelQuota{amount(), amount(), amount()}};
   decision.usage = {.rpm = amount(), .tpm = amount(), .rpd = amount()};
   decision.usage.day_start = kNow + Duration(*rc::gen::inRange<int64_t>(-2 * kDay.count(), 2 * kDay.count()));
   if (!allowed) decision.retry_after = Duration(*rc::gen::inRange<int64_t>(1, kDay.count()));
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
-    const bool bucket = *rc::gen::arbitrary<bool>();
-    const Limit limit{.unit = *rc::gen::arbitrary<bool>() ? Unit::kTokens : Unit::kRequests,
+    const Unit unit = *rc::gen::element(Unit::kRequests, Unit::kTokens, Unit::kCalls);
+    const bool bucket = unit != Unit::kCalls && *rc::gen::arbitrary<bool>();
+    const Limit limit{.unit = unit,
                       .kind = bucket ? Limit::Kind::kBucket : Limit::Kind::kWindow,
                       .amount = amount() + 1,
                       .per = std::chrono::milliseconds(*rc::gen::inRange<int64_t>(1000, 366LL * 86400 * 1000)),
                       .burst = kMostAmount};
     decision.tiers.push_back({static_cast<Tier>(i), "x", limit, amount(), amount()});
   }
-  static const std::regex list(R"re(("[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=([0-9]{1,15}|"[a-z]+"))+(, )?)+)re");
+  static const std::regex list(R"re(("[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=([0-9]{1,15}|"[a-z-]+"))+(, )?)+)re");
   static const std::regex reset(";t=([0-9]+)");
-  for (const auto& [name, value] : RateLimitFields(decision, tokens, false, RateLimitDialect::kIetf, kNow)) {
+  for (const auto& [name, value] : RateLimitFields(decision, tokens, reserves, RateLimitDialect::kIetf, kNow)) {
     RC_LOG() << name << ": " << value << "\n";
     RC_ASSERT(std::regex_match(value, list));
     if (allowed) continue;

@@ -5,7 +5,6 @@
 #include <simdjson.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>

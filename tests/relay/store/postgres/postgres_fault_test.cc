@@ -126,24 +126,29 @@ TEST_F(PostgresFaultTest, AServerThatStandsStillFailsInTimeAndIsUsedAgain) {
 TEST_F(PostgresFaultTest, TheFirstWriteOfAnyKindAfterAnIdleConnectionWasLostSucceeds) {
   const std::string others = " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
   const Event event = NumberedNote(1);
-  const std::vector<std::function<Status(PostgresStore&)>> writes = {
-      [&](PostgresStore& store) { return SaveOne(store, event); },
-      [&](PostgresStore& store) {
-        SaveResult result;
-        return store.SaveSomeHistory({&event, 1}, 0, kTurnWork, {&result, 1}).status();
-      },
-      [](PostgresStore& store) { return store.RemoveVanished(kTurnWork).status(); },
-      [](PostgresStore& store) { return store.RemoveExpired(1, kTurnWork).status(); },
-      [&](PostgresStore& store) { return store.Delete(std::vector{event.view().id()}).status(); },
-      [](PostgresStore& store) { return store.SetNote("name", "text"); },
+  const struct {
+    const char* name;
+    std::function<Status(PostgresStore&)> write;
+  } cases[] = {
+      {"SaveSome", [&](PostgresStore& store) { return SaveOne(store, event); }},
+      {"SaveSomeHistory",
+       [&](PostgresStore& store) {
+         SaveResult result;
+         return store.SaveSomeHistory({&event, 1}, 0, kTurnWork, {&result, 1}).status();
+       }},
+      {"RemoveVanished", [](PostgresStore& store) { return store.RemoveVanished(kTurnWork).status(); }},
+      {"RemoveExpired", [](PostgresStore& store) { return store.RemoveExpired(1, kTurnWork).status(); }},
+      {"Delete", [&](PostgresStore& store) { return store.Delete(std::vector{event.view().id()}).status(); }},
+      {"SetNote", [](PostgresStore& store) { return store.SetNote("name", "text"); }},
   };
-  for (size_t i = 0; i < writes.size(); ++i) {
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
     const auto store = MustOpen(Options());
     ASSERT_NE(store, nullptr);
     database_.Ask("SELECT count(pg_terminate_backend(pid))" + others);
     ASSERT_TRUE(Eventually([&] { return database_.Ask("SELECT count(*)" + others) == "0"; }));
-    const Status written = writes[i](*store);
-    EXPECT_TRUE(written.ok()) << "write " << i << ": " << written.message();
+    const Status written = c.write(*store);
+    EXPECT_TRUE(written.ok()) << written.message();
   }
 }
 

@@ -22,6 +22,7 @@ class LiveRelayTest : public RelayServerTest {
   ~LiveRelayTest() override { Close(); }
 
   void Open() {
+    Close();
     plugin_ = std::make_unique<LivePlugin>();
     RelayServerTest::Open({plugin_.get()});
   }

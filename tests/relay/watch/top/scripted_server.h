@@ -2,8 +2,6 @@
 // as long as the test wants.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,11 +10,13 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "tests/fixtures/listening_socket.h"
 
 namespace weir {
 
@@ -28,26 +28,16 @@ class ScriptedServer {
   using Answer = std::function<void(const std::string& head, const Send& send)>;
 
   explicit ScriptedServer(Answer answer) : answer_(std::move(answer)) {
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener_, 16) != 0 ||
-        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-      throw std::runtime_error("no server");
-    port_ = ntohs(address.sin_port);
     thread_ = std::thread([this] { Run(); });
   }
   ~ScriptedServer() {
     ended_ = true;
-    shutdown(listener_, SHUT_RDWR);
+    shutdown(listener_.socket(), SHUT_RDWR);
     thread_.join();
-    close(listener_);
   }
 
-  uint16_t port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  uint16_t port() const { return listener_.port(); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }
   // Returns the requests: "GET /live/state", …
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
@@ -66,7 +56,7 @@ class ScriptedServer {
 
  private:
   void Run() {
-    for (int client = 0; (client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; close(client)) {
+    for (int client = 0; (client = accept4(listener_.socket(), nullptr, nullptr, SOCK_CLOEXEC)) >= 0; close(client)) {
       std::string head;
       char byte = 0;
       while (!head.ends_with("\r\n\r\n") && recv(client, &byte, 1, 0) == 1) head += byte;
@@ -88,8 +78,7 @@ class ScriptedServer {
   }
 
   const Answer answer_;
-  int listener_ = -1;
-  uint16_t port_ = 0;
+  const ListeningSocket listener_{16};
   std::atomic<bool> ended_{false};
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;

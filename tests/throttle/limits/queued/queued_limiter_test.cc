@@ -198,6 +198,7 @@ TEST_F(QueuedLimiterTest, PredictsTheWaitWhenItCan) {
 TEST_F(QueuedLimiterTest, PredictsForTheFirstInLineTheTimeUntilMoreCanPass) {
   for (const Algorithm algorithm :
        {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow, Algorithm::kTokenWindow}) {
+    SCOPED_TRACE(static_cast<int>(algorithm));
     limiter_.reset();
     if (algorithm == Algorithm::kTokenWindow) {
       ConfigureTokens({.default_tokens = 100});

@@ -54,7 +54,8 @@ HammerSum Hammer(const std::string& role, const std::string& store, size_t proce
   for (const auto& child : children) {
     std::istringstream line(OutputOf(*child, &sum.failed));
     HammerSum part;
-    line >> part.requests >> part.tokens >> part.unavailable;
+    if (!(line >> part.requests >> part.tokens >> part.unavailable))
+      throw std::runtime_error("hammer: no sum: " + line.str());
     sum.requests += part.requests;
     sum.tokens += part.tokens;
     sum.unavailable += part.unavailable;

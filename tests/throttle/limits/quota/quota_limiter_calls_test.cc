@@ -237,7 +237,12 @@ TEST_F(QuotaLimiterCalls, OnlyASuccessfulExtensionNamesADeadline) {
   EXPECT_TRUE(limiter_->Commit(settled, 10).ok());
   const std::string open = reserve();
   const std::string unknown = FormatReservationId(ReservationToken(), "gpt-4o");
-  for (const std::string& reservation : {expired, settled, unknown, open}) {
+  const struct {
+    const char* name;
+    std::string reservation;
+  } cases[] = {{"expired", expired}, {"settled", settled}, {"unknown", unknown}, {"open", open}};
+  for (const auto& [name, reservation] : cases) {
+    SCOPED_TRACE(name);
     const Settled extended = limiter_->Extend(reservation, minutes(30));
     const Settled so_far = limiter_->CommitSoFar(reservation, TokenUse::Of(1, 1), minutes(30));
     for (const Settled& answer : {extended, so_far}) {
