@@ -114,7 +114,7 @@ TEST(QuotaCall, TokensAreAWholeNumberAndNegativeOnesHaveACode) {
   for (const std::string found :
        {"1.5", "1e30", "1000000000000001", "9223372036854775808", "99999999999999999999999", "\"5\""})
     EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":)" + found + "}"),
-              "invalid_request | tokens: found " + found + range);
+              std::string("invalid_request | tokens: found ").append(found).append(range));
   EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":-5})"), "invalid_tokens | tokens: found -5" + range);
   EXPECT_EQ(ErrorOf(Call::kRecord, R"({"model":"m","output_tokens":-9223372036854775809})"),
             "invalid_tokens | output_tokens: found -9223372036854775809" + range);

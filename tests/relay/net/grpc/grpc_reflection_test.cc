@@ -27,7 +27,7 @@ class GrpcReflectionTest : public ServerTest {
   ServerReflectionResponse Ask(const std::string& question, const std::string& version = "v1") {
     const auto request = Written<grpc::reflection::v1::ServerReflectionRequest>(question);
     Http2Peer peer(Connect());
-    const auto response = MessageIn<ServerReflectionResponse>(
+    auto response = MessageIn<ServerReflectionResponse>(
         CallGrpc(peer, "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo", request));
     EXPECT_EQ(response.original_request().SerializeAsString(), request.SerializeAsString());
     return response;
