@@ -118,8 +118,11 @@ void HttpStage::OnInput() {
   if (waits_ && StillWaits()) return;
   while (!session_.ended() && !handed_on_) {
     if (session_.turn_is_over()) return;
-    stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
-    if (stalled_) return session_.PauseReading();
+    if (!stalled_ && session_.stream().output_bytes() > kMaxUnsentBytes) {
+      stalled_ = true;  // until OnSent, which resumes reading once
+      session_.PauseReading();
+    }
+    if (stalled_) return;
     if (rest_.empty() && session_.stream().piece().empty()) break;
     if (MayBeHttp2() || !Parse()) break;
     OnRequest();
@@ -243,8 +246,10 @@ void HttpStage::OnRequest() {
   auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
   if (!asked) return Fail(request, BadTarget(), "bad target");
   asked->secure = IsSecure();
-  // Over TLS, only the handshake chooses HTTP/2.
-  if (const auto settings = Http2SettingsOf(request); settings && !IsSecure() && UpgradeToHttp2(*settings, *asked))
+  // Over TLS, only the handshake chooses HTTP/2. A proxy that passed the client's upgrade on would tunnel all that
+  // follows to here, past its own rules, and the client could name any address as its own.
+  if (const auto settings = Http2SettingsOf(request);
+      settings && !IsSecure() && !core_.proxies.Contains(session_.peer()) && UpgradeToHttp2(*settings, *asked))
     return;
   head_only_ = asked->method == "HEAD";
   if (const auto answer = Ask(*asked)) return Answer(*answer);

@@ -201,7 +201,7 @@ void StreamStage::OnInput() {
     // Drops requests that were sent ahead, because the connection ends with this request.
     session_.stream().Consume(session_.stream().piece().size());
   }
-  if (session_.input_ended() && !session_.ended()) OnInputEnd();
+  if (session_.input_ended() && session_.stream().piece().empty() && !session_.ended()) OnInputEnd();
 }
 
 void StreamStage::Parse() {

@@ -222,6 +222,14 @@ TEST_F(UpgradeTest, TheRequestIsTheFirstStream) {
   EXPECT_EQ(server_->Stats().http_requests, 2U);
 }
 
+// A proxy that passes the upgrade on would be a tunnel, in which the client names its address itself.
+TEST_F(UpgradeTest, IsNotForRequestsThatATrustedProxyPassesOn) {
+  settings_.trusted_proxies = "127.0.0.1";
+  Start();
+  RawClient client = ConnectAndSend(Request(kGood));
+  EXPECT_EQ(client.Answer().status, 200);
+}
+
 TEST_F(UpgradeTest, AHeadHasNoBody) {
   Start();
   RawClient client = ConnectAndSend(Request(kGood, "HEAD /big HTTP/1.1"));

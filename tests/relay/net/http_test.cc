@@ -247,6 +247,22 @@ TEST_F(HttpTest, AnswersThatAreNotTakenHoldTheRequestsBack) {
   for (int n = 0; n < 30; ++n) ASSERT_EQ(client.Answer().body.size(), 1U << 20) << n;
 }
 
+// The server reads the next request only if it has resumed reading as often as it paused. How often a large answer
+// makes it pause depends on how much the socket takes at once, so there are several of each size.
+TEST_F(HttpTest, ReadsOnAfterAnswersThatDoNotFitIntoTheSocket) {
+  router_.Add("GET", "/big", [](const HttpRequest& request) {
+    return HttpResponse{.body = std::string(std::stoul(request.query), 'x')};
+  });
+  Start();
+  RawClient client(server_->port(), "127.0.0.1");
+  for (int n = 0; n < 8; ++n) {
+    for (const size_t bytes : {700'000, 1'200'000, 3'000'000}) {
+      client.Send(Get("/big?" + std::to_string(bytes)));
+      ASSERT_EQ(client.Answer().body.size(), bytes) << n;
+    }
+  }
+}
+
 TEST_F(HttpTest, AHalfClosedClientThatReadsSlowlyGetsAllOfItsAnswer) {
   router_.Add("GET", "/big", [](const HttpRequest&) { return HttpResponse{.body = std::string(20 << 20, 'x')}; });
   Start();

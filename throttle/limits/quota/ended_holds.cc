@@ -29,6 +29,12 @@ void EndedHolds::Add(const ReservationToken& token, Ended ended) {
   due_.push_back({ended.kept_until, token});
   std::ranges::push_heap(due_, Later);
   if (ended_.insert_or_assign(token, std::move(ended)).second) bound_.Take(ended_.size() == 1);
+  // A reservation may be made and refunded again and again with one idempotency key.
+  static constexpr size_t kFewDue = 64;
+  if (due_.size() <= 2 * ended_.size() + kFewDue) return;
+  due_.clear();
+  for (const auto& [of, end] : ended_) due_.push_back({end.kept_until, of});
+  std::ranges::make_heap(due_, Later);
 }
 
 EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now) {

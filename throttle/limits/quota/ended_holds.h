@@ -97,6 +97,8 @@ class EndedHolds {
   // it returns nothing.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
+  // Returns the number of entries of the heap: at most 64 more than twice the ends.
+  size_t due_entries() const { return due_.size(); }
   // Calls `see` with the Hold of each end.
   void ForEach(const auto& see) const {
     for (const auto& [token, ended] : ended_) see(ended.hold);
@@ -112,7 +114,8 @@ class EndedHolds {
   const size_t most_;
   EndsBound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
-  // A heap with the earliest `kept_until` at the front. It may also have entries of ends that were replaced.
+  // A heap with the earliest `kept_until` at the front. It may also have entries of ends that were replaced, until they
+  // are most of it.
   std::vector<Due> due_;
 };
 

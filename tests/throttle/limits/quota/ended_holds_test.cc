@@ -52,6 +52,16 @@ TEST_F(EndedHoldsTest, AModelAloneHasTheWholeRoom) {
   EXPECT_TRUE(Knows(0, kRoom + 4));
 }
 
+// A reservation is made, refunded and made again with one idempotency key.
+TEST_F(EndedHoldsTest, AnEndThatIsReplacedAgainAndAgainTakesNoMoreMemory) {
+  NewModel();
+  for (size_t n = 0; n < 10'000; ++n) models_[0].Add(TokenOf(0, 0), {.kept_until = kNow + std::chrono::seconds(1 + n)});
+  EXPECT_LE(models_[0].due_entries(), 70U);
+  EXPECT_EQ(models_[0].Find(TokenOf(0, 0), kNow)->kept_until, kNow + std::chrono::seconds(10'000));
+  EXPECT_TRUE(models_[0].TakeForgotten(kNow + std::chrono::seconds(10'000)));
+  EXPECT_TRUE(models_[0].empty());
+}
+
 TEST_F(EndedHoldsTest, TheShareOfAModelThatForgetsAllIsFreeAgain) {
   NewModel();
   NewModel();

@@ -28,6 +28,25 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 class SqliteCounts : public SqliteStore {};
 
+// More reservations expire than one call releases, and the charge makes room for a name in between.
+TEST_F(SqliteCounts, WhatExpiresWhileAChargeMakesRoomIsReleasedForGood) {
+  const auto store = Open({.max_tier_keys = 1});
+  const std::vector<TierCharge> known = {{.key = "user:alice", .limit = {.amount = 1'000'000, .per = kDay}}};
+  std::vector<TierCharge> more = known;
+  more.push_back({.key = "user:bob", .limit = {.amount = 1'000'000, .per = kDay}});
+  constexpr int kHolds = 2500;
+  for (int i = 0; i < kHolds; ++i) {
+    ASSERT_TRUE(
+        store->Run(Charge{.model = "o1", .mode = Charge::Mode::kHold, .tiers = known, .hold_for = seconds(20)}).fits());
+  }
+  clock_.Advance(kMinute);
+  store->Run(Charge{.model = "o1", .mode = Charge::Mode::kForce, .tiers = more});
+  ChargeAnswer now;
+  do now = store->Run(Charge{.model = "o1", .requests = 0, .tiers = known});
+  while (now.usage.open_reservations > 0);
+  EXPECT_EQ(now.tiers.at(0).used, 1);
+}
+
 TEST_F(SqliteCounts, ACountThatAReservationHoldsIsNotForgotten) {
   const auto store = Open();
   for (const int64_t reserved : {1000, 0}) {

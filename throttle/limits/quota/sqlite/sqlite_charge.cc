@@ -138,9 +138,10 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
     if (!room.for_all && charge.charges() && charge.may_name) {
       Save(&model, &tiers);
       if (MakeRoom(now, &found->expired)) {
-        // MakeRoom may have deleted some of these counters.
-        tiers = LoadTiers(charge, now);
+        // MakeRoom may have deleted some of these counters. Load, which may expire reservations, comes before
+        // LoadTiers, which reads the counters that this releases.
         model = models_.Load(charge.model, now, &found->expired);
+        tiers = LoadTiers(charge, now);
         room = FindRoom(charge, has_quota, model, tiers);
       }
     }
