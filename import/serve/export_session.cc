@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -29,7 +30,7 @@ void ExportSession::Start() {
   GoOn();
 }
 
-// Asks the limiter for permission for the next slice. Each slice needs a new one, so that exports take turns.
+// Asks the limiter for permission for the next slice, so that exports take turns.
 void ExportSession::GoOn() {
   admission_.reset();
   admission_.emplace(parts_.context.limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
@@ -157,6 +158,17 @@ void ExportSession::OnPiece(const Piece& piece) {
     over_ = done_ = true;
     return exchange_->EndWith({{kEventsTrailer, std::to_string(events())}});
   }
+  // What an export has read before its next event is lost if it has to wait (Exporter::Suspend), so it keeps its
+  // permission until an event comes out, longer each time. Otherwise exports that take turns could all begin again for
+  // ever.
+  if (piece.events > 0) {
+    patience_ = kFirstPatience;
+  } else if (++empty_slices_ < patience_) {
+    return SubmitSlice();
+  } else {
+    patience_ = std::min(2 * patience_, kMostPatience);
+  }
+  empty_slices_ = 0;
   SubmitWhenTaken();
 }
 

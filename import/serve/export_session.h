@@ -1,9 +1,9 @@
 // ExportSession: answers one GET /api/export (import_service.h). The session exports one slice of events after the
 // other (import/export/exporter.h) on the threads of a pool, and pauses while the client does not read.
 //
-// Each slice needs the limiter's permission, as a bulk scan (throttle/scan_gate.h). While the session waits for the
-// limiter or for the client, it holds no snapshot of the store. It reports the other memory that it holds to the memory
-// monitor (monitors/own_bytes.h).
+// Each slice needs the limiter's permission, as a bulk scan (throttle/scan_gate.h); a permission is good for some more
+// slices while no event comes out. While the session waits for the limiter or for the client, it holds no snapshot of
+// the store. It reports the other memory that it holds to the memory monitor (monitors/own_bytes.h).
 //
 // If the store cannot be read in the middle of the answer, or the relay shuts down, the session closes the connection
 // without ending the answer, so the client sees that the answer is not complete.
@@ -58,6 +58,10 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   void OnEnd(std::string_view cause) override;
 
  private:
+  // The slices without an event that a permission is good for, at first and at most; a slice takes about a millisecond.
+  static constexpr uint32_t kFirstPatience = 16;
+  static constexpr uint32_t kMostPatience = 1024;
+
   struct Piece {
     std::string text;
     uint64_t events = 0;
@@ -85,6 +89,8 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   HttpExchange* exchange_;
   std::atomic<uint64_t> events_{0};
   bool begun_ = false;
+  uint32_t empty_slices_ = 0;                       // slices without an event since the limiter's last permission
+  uint32_t patience_ = kFirstPatience;              // the number of these that the permission is good for
   bool done_ = false;                               // true when the whole answer was written
   std::atomic<bool> over_{false};                   // true when the session writes no more
   std::optional<boost::asio::steady_timer> retry_;  // must not outlive the exchange

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,23 @@ TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
     EXPECT_TRUE(call.whole());
     EXPECT_EQ(call.Header("Trailer"), "Weir-Exported-Events");
     EXPECT_EQ(call.Header("Weir-Exported-Events"), std::to_string(wanted.size()));
+  }
+}
+
+// With one bulk scan at a time, each export waits after each slice in which another one waits.
+TEST_F(ExportServiceTest, ExportsThatTakeTurnsAllEnd) {
+  configuration_.storage.limiter.bulk_scans = 1;
+  Open();
+  const std::vector<std::string> events = Fill(2000, 300);
+  const std::string wanted = Lines(Wanted(events, {.order = "oldest"}));
+  std::vector<std::jthread> clients;
+  for (int n = 0; n < 3; ++n) {
+    clients.emplace_back([&] {
+      SlowCall call(port(), "GET", "/api/export?order=oldest", {});
+      EXPECT_EQ(call.Status(), 200);
+      EXPECT_TRUE(call.Rest() == wanted);
+      EXPECT_TRUE(call.whole());
+    });
   }
 }
 
