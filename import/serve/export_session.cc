@@ -158,9 +158,8 @@ void ExportSession::OnPiece(const Piece& piece) {
     over_ = done_ = true;
     return exchange_->EndWith({{kEventsTrailer, std::to_string(events())}});
   }
-  // What an export has read before its next event is lost if it has to wait (Exporter::Suspend), so it keeps its
-  // permission until an event comes out, longer each time. Otherwise exports that take turns could all begin again for
-  // ever.
+  // If the export has to wait, it loses what it has read before its next event (Exporter::Suspend). So it keeps its
+  // permission until an event comes out, longer each time; else exports that take turns could all begin again for ever.
   if (piece.events > 0) {
     patience_ = kFirstPatience;
   } else if (++empty_slices_ < patience_) {
