@@ -1,7 +1,7 @@
 // FairTurns: chooses which of several lines is served next, so that all lines are served equal amounts. A line is a
 // queue of requests with one owner, such as a client; an amount is a number of bytes, or of anything else that the
 // caller counts. The next turn goes to the waiting line that will have been served least once its next request is done.
-// So of two lines that were served equally, the one that asks for less comes first.
+// The one that asks for less comes first of two lines that were served equally.
 //
 // Each line has a position in a virtual time; the position advances by the amount that the line is served. `now` is the
 // position of an ideal line that has always waited, if all lines are served equally at the same time (generalized
