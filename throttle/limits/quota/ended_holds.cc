@@ -26,15 +26,10 @@ bool HoldEnd::AnswerTo(const Settlement& settlement, SettlementAnswer* answer) c
 }
 
 void EndedHolds::Add(const ReservationToken& token, Ended ended) {
-  due_.push_back({ended.kept_until, token});
-  std::ranges::push_heap(due_, Later);
+  due_.Push({ended.kept_until, token});
   if (ended_.insert_or_assign(token, std::move(ended)).second) bound_.Take(ended_.size() == 1);
   // A reservation may be made and refunded again and again with one idempotency key.
-  static constexpr size_t kFewDue = 64;
-  if (due_.size() <= 2 * ended_.size() + kFewDue) return;
-  due_.clear();
-  for (const auto& [of, end] : ended_) due_.push_back({end.kept_until, of});
-  std::ranges::make_heap(due_, Later);
+  due_.DropStale(ended_, [](const Ended& end) { return end.kept_until; });
 }
 
 EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now) {
@@ -43,13 +38,10 @@ EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now)
 }
 
 std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
-  while (!due_.empty() &&
-         (due_.front().kept_until <= now || ended_.size() > most_ || bound_.IsTooMany(ended_.size()))) {
-    std::ranges::pop_heap(due_, Later);
-    const Due due = due_.back();
-    due_.pop_back();
+  while (!due_.empty() && (due_.front().time <= now || ended_.size() > most_ || bound_.IsTooMany(ended_.size()))) {
+    const DueHeap::Due due = due_.Pop();
     const auto found = ended_.find(due.token);
-    if (found == ended_.end() || found->second.kept_until != due.kept_until) continue;
+    if (found == ended_.end() || found->second.kept_until != due.time) continue;
     Ended ended = std::move(found->second);
     ended_.erase(found);
     bound_.GiveBack(1, ended_.empty());

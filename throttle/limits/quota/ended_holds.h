@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "config/bound.h"
+#include "throttle/limits/quota/due_heap.h"
 #include "throttle/limits/quota/open_holds.h"
 #include "throttle/limits/quota/quota_store.h"
 
@@ -105,18 +105,10 @@ class EndedHolds {
   }
 
  private:
-  struct Due {
-    WallTime kept_until;
-    ReservationToken token;
-  };
-  static bool Later(const Due& a, const Due& b) { return a.kept_until > b.kept_until; }
-
   const size_t most_;
   EndsBound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
-  // A heap with the earliest `kept_until` at the front. It may also have entries of ends that were replaced, until they
-  // are most of it.
-  std::vector<Due> due_;
+  DueHeap due_;  // the times until which ends are kept; entries of ends that were replaced are stale
 };
 
 }  // namespace weir

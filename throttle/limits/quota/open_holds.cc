@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace weir {
+namespace {
+
+WallTime DeadlineOf(const Hold& hold) { return hold.deadline; }
+
+}  // namespace
 
 void OpenHolds::Add(const ReservationToken& token, Hold hold) {
   const WallTime deadline = hold.deadline;
@@ -12,11 +17,8 @@ void OpenHolds::Add(const ReservationToken& token, Hold hold) {
 }
 
 void OpenHolds::PushDue(const ReservationToken& token, WallTime deadline) {
-  // Entries of settled reservations stay in the heap until they are due, or until they are most of the heap.
-  static constexpr size_t kFewDue = 64;
-  due_.push_back({deadline, token});
-  std::ranges::push_heap(due_, Later);
-  if (due_.size() > 2 * holds_.size() + kFewDue) Rebuild();
+  due_.Push({deadline, token});
+  due_.DropStale(holds_, &DeadlineOf);
 }
 
 const Hold* OpenHolds::Find(const ReservationToken& token) const {
@@ -41,24 +43,16 @@ void OpenHolds::Extend(const ReservationToken& token, WallTime deadline) {
 
 void OpenHolds::PullBack(WallTime now) {
   for (auto& [token, hold] : holds_) hold.deadline = std::min(hold.deadline, now + hold.hold_for);
-  Rebuild();
+  due_.Rebuild(holds_, &DeadlineOf);
 }
 
 std::optional<OpenHolds::Item> OpenHolds::PopDue(WallTime now) {
-  while (!due_.empty() && due_.front().deadline <= now) {
-    std::ranges::pop_heap(due_, Later);
-    const Due due = due_.back();
-    due_.pop_back();
+  while (!due_.empty() && due_.front().time <= now) {
+    const DueHeap::Due due = due_.Pop();
     const Hold* hold = Find(due.token);
     if (hold != nullptr && hold->deadline <= now) return Item(due.token, *Take(due.token));
   }
   return {};
-}
-
-void OpenHolds::Rebuild() {
-  due_.clear();
-  for (const auto& [token, hold] : holds_) due_.push_back({hold.deadline, token});
-  std::ranges::make_heap(due_, Later);
 }
 
 }  // namespace weir

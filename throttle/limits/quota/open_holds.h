@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/bound.h"
+#include "throttle/limits/quota/due_heap.h"
 #include "throttle/limits/quota/meter.h"
 #include "throttle/limits/quota/quota_store.h"
 #include "throttle/limits/quota/reservation_id.h"
@@ -67,13 +68,11 @@ class OpenHolds {
   // Removes and returns a reservation whose deadline has come, the earliest deadline first. Returns nothing if there is
   // none.
   std::optional<Item> TakeExpired(WallTime now) {
-    if (due_.empty() || due_.front().deadline > now) return {};
+    if (due_.empty() || due_.front().time > now) return {};
     return PopDue(now);
   }
   // Returns the earliest deadline of all reservations, or an earlier time. Returns nothing if no reservation is open.
-  std::optional<WallTime> NextDue() const {
-    return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
-  }
+  std::optional<WallTime> NextDue() const { return holds_.empty() ? std::nullopt : std::optional(due_.front().time); }
   // Shortens deadlines so that no reservation seems to have been made later than `now`. The caller calls it when the
   // clock has stepped back to `now`.
   void PullBack(WallTime now);
@@ -83,21 +82,12 @@ class OpenHolds {
   }
 
  private:
-  struct Due {
-    WallTime deadline;
-    ReservationToken token;
-  };
-  static bool Later(const Due& a, const Due& b) { return a.deadline > b.deadline; }
-
   void PushDue(const ReservationToken& token, WallTime deadline);
   std::optional<Item> PopDue(WallTime now);
-  void Rebuild();
 
   Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
-  // A heap with the earliest deadline at the front. It may also have entries of reservations that were removed or
-  // extended.
-  std::vector<Due> due_;
+  DueHeap due_;  // the deadlines; entries of reservations that were removed or extended are stale
 };
 
 }  // namespace weir
