@@ -209,7 +209,7 @@ class SmallRelaysImportTest : public ImportTroubleTest {
 // The imports that may run at once share the bytes that events may have in flight.
 TEST_F(SmallRelaysImportTest, HoldsAQuarterOfWhatMayBeInFlight) {
   std::string short_lines;
-  while (short_lines.size() < (1 << 20)) short_lines += "x\n";
+  while (short_lines.size() < (256 << 10)) short_lines += "x\n";
   const ImportAnswer answer = PostImport(server_->port(), short_lines, {});
   EXPECT_TRUE(answer.done) << answer.error;
   EXPECT_EQ(answer.last.tally.rejected(), short_lines.size() / 2);
