@@ -184,11 +184,11 @@ TEST_F(ExportServiceTest, ImportedElsewhereItIsTheSameDatabase) {
 TEST_F(ExportServiceTest, WaitsForAReaderThatIsSlow) {
   configuration_.server.max_pending_bytes = 64 << 10;  // more than this at a time is written
   Open();
-  const std::vector<std::string> events = Fill(600, 60'000);
+  const std::vector<std::string> events = Fill(250, 60'000);
   SlowCall slow(port(), "GET", "/api/export", {});
   EXPECT_EQ(slow.Status(), 200);
   const uint64_t read = WaitUntilStill(*service_, "weir_export_events_total");
-  EXPECT_LT(read, events.size()) << "all were read ahead, 36 MB";
+  EXPECT_LT(read, events.size()) << "all were read ahead, 15 MB";
   EXPECT_EQ(Metric("weir_exports_running"), 1);
   EXPECT_TRUE(slow.Rest() == Lines(events));
   EXPECT_TRUE(slow.whole());
@@ -210,7 +210,7 @@ TEST_F(ExportServiceTest, AnswersAHeadRequestAtOnce) {
 
 TEST_F(ExportServiceTest, EndsWhenTheReaderHangsUp) {
   Open();
-  Fill(600, 60'000);
+  Fill(250, 60'000);
   {
     SlowCall call(port(), "GET", "/api/export", {});
     EXPECT_EQ(call.Status(), 200);
@@ -220,7 +220,7 @@ TEST_F(ExportServiceTest, EndsWhenTheReaderHangsUp) {
 
 TEST_F(ExportServiceTest, IsNotWholeWhenTheRelayGoesDown) {
   Open();
-  const std::vector<std::string> events = Fill(600, 60'000);
+  const std::vector<std::string> events = Fill(250, 60'000);
   SlowCall call(port(), "GET", "/api/export", {});
   EXPECT_EQ(call.Status(), 200);
   std::thread stopper([this] { relay_->Shutdown(std::chrono::seconds(10)); });
