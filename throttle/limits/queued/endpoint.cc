@@ -34,11 +34,11 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   Advance(now);
   if (somebody_waits()) Serve(now);
 
-  const uint64_t asked = request.tokens.value_or(0);
-  const uint64_t tokens = asked > 0 ? asked : config_->default_tokens;
-  if (counts_tokens() && tokens > config_->tokens_per_window)
+  // More than kMostWindowTokens do not fit into any window, so it does not matter how many more they are.
+  const auto tokens = static_cast<uint32_t>(std::min<uint64_t>(request.tokens.value_or(0), kMostWindowTokens + 1));
+  const uint32_t cost = CostOf(tokens);
+  if (counts_tokens() && cost > config_->tokens_per_window)
     return AnswerRejected(*caller, QueuedCode::kTooLarge, {}, {}, now);
-  const auto cost = static_cast<uint32_t>(std::min<uint64_t>(tokens, kMostWindowTokens));
 
   // Requests that wait aside do not fit into this window, so a request that fits may pass before them.
   const bool is_next = queue().empty() && lines_[kBlocked].empty() && (counts_tokens() || aside().empty());
@@ -60,21 +60,22 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
-  Wait(request, cost, caller, now);
+  Wait(request, tokens, caller, now);
   Serve(now);  // moves the request aside now if it does not fit, not only when the next request comes
 }
 
-void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller,
+void Endpoint::Wait(const QueuedRequest& request, uint32_t tokens, const std::shared_ptr<QueuedCaller>& caller,
                     TimePoint now) {
   if (!somebody_waits()) line_since_ = now;
   const uint32_t slot = surroundings_.tickets.Add({
       .caller = caller,
       .endpoint = this,
       .since = now,
-      .cost = cost,
+      .tokens = tokens,
       .priority = std::clamp(request.priority, -kMostPriority, kMostPriority),
   });
-  tokens_in_line_ += cost;
+  tokens_in_line_ += tokens;
+  if (tokens == 0) ++without_tokens_;
   surroundings_.waited.Add(1);
   lines_[kBlocked].Join(slot);
   LetBlockedIn(now);
@@ -112,9 +113,9 @@ void Endpoint::Serve(TimePoint now) {
     if (counts_tokens() ? allowance_.left() == 0 : !allowance_.Holds(1)) break;
     const uint32_t slot = queue().Next();
     Ticket& ticket = surroundings_.tickets[slot];
-    if (allowance_.Holds(ticket.cost)) {
+    if (allowance_.Holds(CostOf(ticket.tokens))) {
       ServeTicket(slot, now);
-    } else if (ticket.cost > config_->tokens_per_window) {  // the configuration has reduced tokens_per_window
+    } else if (ticket.tokens > config_->tokens_per_window) {  // the configuration has reduced tokens_per_window
       RejectTicket(slot, QueuedCode::kTooLarge, now);
     } else {
       queue().Leave(slot);
@@ -128,9 +129,10 @@ void Endpoint::Serve(TimePoint now) {
 void Endpoint::ServeTicket(uint32_t slot, TimePoint now) {
   const Ticket ticket = TakeOut(slot);
   if (!StillWaits(ticket)) return;
-  allowance_.Take(ticket.cost, line_since_);
+  const uint32_t cost = CostOf(ticket.tokens);
+  allowance_.Take(cost, line_since_);
   last_used_ = now;
-  AnswerServed(*ticket.caller, ticket.cost, now - ticket.since, now);
+  AnswerServed(*ticket.caller, cost, now - ticket.since, now);
 }
 
 void Endpoint::RejectTicket(uint32_t slot, QueuedCode code, TimePoint now) {
@@ -147,7 +149,8 @@ bool Endpoint::StillWaits(const Ticket& ticket) {
 Ticket Endpoint::TakeOut(uint32_t slot) {
   Ticket ticket = std::move(surroundings_.tickets[slot]);
   lines_[ticket.line].Leave(slot);
-  tokens_in_line_ -= ticket.cost;
+  tokens_in_line_ -= ticket.tokens;
+  if (ticket.tokens == 0) --without_tokens_;
   surroundings_.tickets.Remove(slot);
   surroundings_.waiting.GiveBack(1);
   return ticket;
@@ -192,7 +195,8 @@ Duration Endpoint::PredictedWait(uint32_t cost, TimePoint now) const {
   if (config_->scheduler == Scheduler::kLifo || config_->scheduler == Scheduler::kRandom) return {};
   const Duration until_room = allowance_.Holds(cost) ? Duration{} : UntilRoom(now);
   if (counts_tokens()) {
-    const uint64_t windows = (tokens_in_line_ + config_->tokens_per_window - 1) / config_->tokens_per_window;
+    const uint64_t costs = tokens_in_line_ + uint64_t{without_tokens_} * config_->default_tokens;
+    const uint64_t windows = (costs + config_->tokens_per_window - 1) / config_->tokens_per_window;
     return std::max(until_room, SecondsToWait(static_cast<double>(windows) * ToSeconds(config_->window)));
   }
   const double at_once = config_->algorithm == Algorithm::kTokenBucket ? allowance_.left() : 0;

@@ -73,13 +73,15 @@ class Endpoint {
   size_t queued() const { return lines_[0].size() + lines_[1].size(); }
   size_t in_line() const { return queued() + lines_[kBlocked].size(); }
   bool counts_tokens() const { return config_->algorithm == EndpointConfig::Algorithm::kTokenWindow; }
+  // Returns the cost of a request that states `tokens`, by the present configuration.
+  uint32_t CostOf(uint32_t tokens) const { return tokens > 0 ? tokens : config_->default_tokens; }
 
   void Advance(TimePoint now);
   // Moves the requests that wait aside back into the queue.
   void BringBackThoseAside();
   // Moves requests from the line outside into the queue while the queue has room.
   void LetBlockedIn(TimePoint now);
-  void Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
+  void Wait(const QueuedRequest& request, uint32_t tokens, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
   // Removes a ticket from its line, frees its slot, and returns the ticket.
   Ticket TakeOut(uint32_t slot);
   void ServeTicket(uint32_t slot, TimePoint now);
@@ -100,9 +102,10 @@ class Endpoint {
   std::array<TicketLine, 3> lines_;  // the queue, the requests that wait aside, and those that wait outside the queue
   TimePoint line_since_{};           // since when at least one request has always waited; valid while one waits
   TimePoint last_used_;
-  uint64_t tokens_in_line_ = 0;  // the cost of all waiting requests together
+  uint64_t tokens_in_line_ = 0;  // the tokens that all waiting requests state, together
   uint64_t served_ = 0;
   uint64_t rejected_ = 0;
+  uint32_t without_tokens_ = 0;  // the waiting requests that state no tokens
   uint8_t queue_ = 0;  // the index of the queue in lines_: 0 or 1; the requests in the other of these two wait aside
   bool dynamic_;
 };

@@ -141,9 +141,9 @@ class QueuedLimiter {
   // request is not in line any more.
   void Leave(QueuedTicket ticket);
 
-  // Replaces the rules, also for existing endpoints. Waiting requests keep waiting under the new rules. The limiter
-  // refuses them if neither their path nor any path above it is configured any more (kUnknownPath), or if they cost
-  // more tokens than a whole window has now (kTooLarge).
+  // Replaces the rules, also for existing endpoints. Waiting requests keep waiting under the new rules, and cost
+  // the new default_tokens if they state no tokens. The limiter refuses them if neither their path nor any path above
+  // it is configured any more (kUnknownPath), or if they cost more tokens than a whole window has now (kTooLarge).
   void SetRules(const std::shared_ptr<const QueuedRules>& rules);
   // Answers all waiting requests, and all later requests, with kClosed. Removes all endpoints.
   void Close();

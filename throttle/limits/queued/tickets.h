@@ -22,7 +22,7 @@ struct Ticket {
   Endpoint* endpoint = nullptr;
   uint64_t number = 0;  // greater than the numbers of all earlier tickets; 0: the slot is free
   TimePoint since{};    // when the request began to wait
-  uint32_t cost = 0;    // tokens
+  uint32_t tokens = 0;  // the tokens that the request states; 0: it states none
   int32_t priority = 0;
   uint32_t place = 0;       // its index in its TicketLine; if the slot is free: the number of the next free slot
   uint8_t line = 0;         // which of the endpoint's lines it is in

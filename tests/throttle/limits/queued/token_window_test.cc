@@ -160,5 +160,36 @@ TEST_F(TokenWindowTest, RefusesWaitersThatASmallerWindowCanNeverServe) {
   EXPECT_TRUE(small->served());
 }
 
+TEST_F(TokenWindowTest, WaitersThatStateNoTokensCostTheNewDefault) {
+  Configure({.rate = 1});
+  Take();
+  const Caller first = Take(), second = Take(), stated = TakeTokens(30);
+  EXPECT_TRUE(first->waits() && second->waits() && stated->waits());
+  const auto set_default = [&](uint32_t tokens) {
+    limiter().SetRules(Made({{.path = "/a",
+                              .algorithm = Algorithm::kTokenWindow,
+                              .window = seconds(1),
+                              .tokens_per_window = 100,
+                              .default_tokens = tokens}}));
+  };
+  set_default(40);
+  EXPECT_EQ(first->answer.value().tokens, 40u);
+  EXPECT_EQ(second->answer.value().tokens, 40u);
+  EXPECT_EQ(second->answer->left, 20u);
+  EXPECT_TRUE(stated->waits());
+
+  const Caller third = Take(), fourth = Take();
+  EXPECT_TRUE(third->waits() && fourth->waits());
+  set_default(90);
+  EXPECT_EQ(Take({.path = "/a", .tokens = 30, .timeout = seconds(2)})->code(), QueuedCode::kTooLongWait)
+      << "210 tokens wait, which take three windows";
+  Pass(seconds(1));
+  EXPECT_EQ(stated->answer.value().tokens, 30u);
+  EXPECT_TRUE(third->waits() && fourth->waits());
+  Pass(seconds(1));
+  EXPECT_EQ(third->answer.value().tokens, 90u);
+  EXPECT_TRUE(fourth->waits());
+}
+
 }  // namespace
 }  // namespace weir
