@@ -1,5 +1,6 @@
 #include "throttle/limits/quota/naming_shares.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir {
@@ -8,6 +9,7 @@ namespace {
 constexpr Duration kHour = std::chrono::hours(1);
 constexpr size_t kMostParties = 1024;  // further parties count as one
 constexpr uint64_t kShare = 10;
+constexpr uint64_t kAlwaysFree = 100;
 
 }  // namespace
 
@@ -15,7 +17,7 @@ bool NamingShares::MayName(const std::string& party, TimePoint now) {
   const MutexLock lock(mutex_);
   Turn(now);
   Count& count = Of(party);
-  if (count.all() * kShare <= names_) return true;
+  if (count.all() <= std::max(kAlwaysFree, names_ / kShare)) return true;
   if (!std::exchange(count.warned, true)) {
     warnings_.push_back(party + " began " + std::to_string(count.all()) + " of the " + std::to_string(names_) +
                         " names (users, unknown models) of the last hours, and the store has room for few more: new "

@@ -1,9 +1,10 @@
 // NamingShares: keeps a requester that invents names from filling a store. A name is anything for which a store makes a
 // counter, such as a user in a tier, or a model without a quota. Here, a party is the API key, the tenant or the
 // address from which requests come. When a store has little room left for names, NamingShares refuses new names to a
-// party that has caused more than a tenth of the names of the last one to two hours. All other parties still get new
-// names while there is room. So a party that invents names locks out only itself, unless there are more than 1,024
-// parties: further parties count as one.
+// party that has caused more than a tenth of the names of the last one to two hours, and more than 100 names: a tenth
+// of few names would be too little for any party. All other parties still get new names while there is room. So a party
+// that invents names locks out only itself, with two exceptions: the last tenth of a store has less room than 100
+// names, or there are more than 1,024 parties, of which further ones count as one.
 //
 // A NamingShares knows only the names that requests to this process have caused. It counts them by the hour.
 //
@@ -26,8 +27,9 @@ class NamingShares {
  public:
   // Returns true if the store was nearly full at the last Learn. Takes no lock, because every decision calls it.
   bool store_is_nearly_full() const { return nearly_full_.load(std::memory_order_relaxed); }
-  // Returns false if the party has caused more than a tenth of the names of this hour and the hour before. The first
-  // time in an hour that it returns false for a party, it also makes a warning (TakeWarnings).
+  // Returns false if the party has caused more than a tenth of the names of this hour and the hour before, and more
+  // than 100 of them. The first time in an hour that it returns false for a party, it also makes a warning
+  // (TakeWarnings).
   bool MayName(const std::string& party, TimePoint now);
   // Records that a charge of the party has caused `new_names` new names, and whether the store is nearly full now.
   void Learn(const std::string& party, uint32_t new_names, bool nearly_full, TimePoint now);

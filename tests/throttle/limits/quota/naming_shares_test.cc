@@ -32,6 +32,18 @@ TEST_F(NamingSharesTest, APartyMayBeginATenthOfTheNamesAndIsNamedOnce) {
   EXPECT_EQ(shares_.TakeWarnings().size(), 0U);
 }
 
+TEST_F(NamingSharesTest, APartyMayBeginAHundredNamesEvenIfOthersBeginFew) {
+  shares_.Learn("first", 100, true, start_);
+  shares_.Learn("second", 1, true, start_);
+  EXPECT_TRUE(shares_.MayName("first", start_));
+  EXPECT_TRUE(shares_.MayName("second", start_));
+  EXPECT_EQ(shares_.TakeWarnings().size(), 0U);
+  shares_.Learn("first", 1, true, start_);
+  EXPECT_FALSE(shares_.MayName("first", start_));
+  EXPECT_TRUE(shares_.MayName("second", start_));
+  EXPECT_EQ(shares_.TakeWarnings().size(), 1U);
+}
+
 TEST_F(NamingSharesTest, ANameCountsForOneToTwoHours) {
   for (const auto& [later, may] :
        {std::pair<Duration, bool>{1h - 1ns, false}, {1h, false}, {2h - 1ns, false}, {2h, true}, {24h, true}}) {

@@ -299,7 +299,7 @@ TEST(QuotaLimiter, TooManyNamesAreRefused) {
 
 TEST(QuotaLimiter, AnInventorOfNamesLocksOutOnlyItselfAndIsLogged) {
   ManualWallClock wall(kStart);
-  MemoryQuotaStore store({.max_models = 100}, wall);
+  MemoryQuotaStore store({.max_models = 1000}, wall);
   ManualClock clock;
   QuotaLimiter limiter(store, {}, clock);
   const auto take = [&](const std::string& model, std::string_view address) {
@@ -308,13 +308,13 @@ TEST(QuotaLimiter, AnInventorOfNamesLocksOutOnlyItselfAndIsLogged) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(take("honest " + std::to_string(i), "10.0.0.1"), QuotaCode::kUnknownModel);
   int invented = 0;
   while (take("invented " + std::to_string(invented), "10.6.6.6") != QuotaCode::kTooManyNames) ++invented;
-  EXPECT_EQ(invented, 85);
+  EXPECT_EQ(invented, 895);
   for (int i = 5; i < 9; ++i) EXPECT_EQ(take("honest " + std::to_string(i), "10.0.0.1"), QuotaCode::kUnknownModel);
   EXPECT_EQ(take("invented 3", "10.6.6.6"), QuotaCode::kUnknownModel) << "it is there";
   EXPECT_EQ(take("one more", "10.6.6.6"), QuotaCode::kTooManyNames);
   const auto warnings = limiter.StateQuotas();
   ASSERT_EQ(warnings.value().size(), 1U);
-  EXPECT_TRUE(warnings.value()[0].starts_with("address 10.6.6.6 began 85 of the 90 names")) << warnings.value()[0];
+  EXPECT_TRUE(warnings.value()[0].starts_with("address 10.6.6.6 began 895 of the 900 names")) << warnings.value()[0];
   EXPECT_TRUE(limiter.StateQuotas().value().empty()) << "once";
   wall.Advance(std::chrono::hours(24));
   clock.Advance(std::chrono::hours(24));
