@@ -98,6 +98,12 @@ uint64_t GroupOf(const IpAddress& address) { return ClientNetworkHash()(NetworkO
 
 uint64_t GroupOf(std::string_view address) { return GroupOf(ParseAddress(address).value_or(IpAddress())); }
 
+std::string ClientNameOf(std::string_view address) {
+  if (address.find(':') == address.npos) return std::string(address);  // IPv4, which needs no parsing
+  const std::optional<IpAddress> parsed = ParseAddress(address);
+  return parsed ? NetworkOf(*parsed).Name() : std::string(address);
+}
+
 Result<TrustedProxies> TrustedProxies::Parse(std::string_view text) {
   TrustedProxies proxies;
   while (!text.empty()) {

@@ -45,6 +45,10 @@ uint64_t GroupOf(const IpAddress& address);
 // Returns the group of an address in text form, or of 0.0.0.0 if the text is not an address.
 uint64_t GroupOf(std::string_view address);
 
+// Returns the name of the client (ClientNetwork::Name) to which an address in text form belongs. Returns a text that is
+// not an address as it is.
+std::string ClientNameOf(std::string_view address);
+
 // TrustedProxies: the proxies whose headers the server believes when they name a client's address.
 class TrustedProxies {
  public:

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "relay/net/client_address.h"
 #include "throttle/limits/quota/quota_reasons.h"
 
 namespace weir {
@@ -46,6 +47,7 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
       done(std::move(decision));
     };
   }
+  const std::string client = ClientNameOf(address);
   const QuotaRequest request{.model = View(body.model),
                              .tokens = body.use().tokens,
                              .requester = {.user = View(body.user),
@@ -53,7 +55,7 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
                                            .api_key = View(body.api_key),
                                            .instance = View(body.instance),
                                            .qos = View(body.qos),
-                                           .address = address},
+                                           .address = client},
                              .reservation_ttl = TimeToLive(body),
                              .output_tokens = body.use().output,
                              .idempotency_key = View(body.idempotency_key),

@@ -41,7 +41,8 @@ struct QuotaCallBody {
 
 // Passes a decide, reserve, record or explain to QuotaLimiter::Submit, which calls `done` once, before SubmitDecision
 // returns or later, on any thread. `body` must have been checked (quota_call_reader.h). `address` is the client's
-// address. Ends `span`, which may be empty, when the answer comes.
+// address; the addresses of one client count as one (NetworkOf in relay/net/client_address.h). Ends `span`, which may
+// be empty, when the answer comes.
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
                     std::function<void(Decision)> done, const Span& span = {});
 // Does the same for a commit, refund or extend.

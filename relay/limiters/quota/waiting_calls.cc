@@ -1,8 +1,8 @@
 #include "relay/limiters/quota/waiting_calls.h"
 
-#include <functional>
 #include <utility>
 
+#include "relay/net/client_address.h"
 #include "relay/net/http_error.h"
 #include "throttle/limits/quota/quota.h"
 
@@ -25,7 +25,7 @@ HttpResponse WaitingCalls::BusyAsJson(std::string message) {
 }
 
 void WaitingCalls::Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy) {
-  const Party party{.id = std::hash<std::string>()(address)};
+  const Party party{.id = GroupOf(address)};
   pool_->Submit(Urgency::kFair, party,
                 [this, arrival = clock_.Now(), reply = std::move(reply), call = std::move(call),
                  busy = std::move(busy)]() mutable {

@@ -33,7 +33,8 @@ class WaitingCalls {
   static HttpResponse BusyAsJson(std::string message);
 
   // Queues a call. One of the threads will run `call`, which must reply before it returns, or will refuse the call with
-  // the answer that `busy` makes. The calls of different client addresses take turns.
+  // the answer that `busy` makes. `address` is the client's address; clients (NetworkOf in relay/net/client_address.h)
+  // take turns.
   void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
   // From now on, the threads refuse the calls that still wait.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }

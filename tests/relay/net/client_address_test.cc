@@ -75,6 +75,15 @@ TEST(GroupTest, IsTheSameWithinWhatOneClientHas) {
   EXPECT_NE(GroupOf(Address("0.0.0.1")), GroupOf(Address("0:0:0:1::")));
 }
 
+TEST(ClientNameTest, NamesTheNetworkOfAnIpv6Address) {
+  EXPECT_EQ(ClientNameOf("192.0.2.1"), "192.0.2.1");
+  EXPECT_EQ(ClientNameOf("::ffff:192.0.2.1"), "192.0.2.1");
+  EXPECT_EQ(ClientNameOf("2001:db8:0:1::ffff:2"), "2001:db8:0:1::/64");
+  EXPECT_EQ(ClientNameOf("fe80::1%7"), "fe80::/64");
+  EXPECT_EQ(ClientNameOf(""), "");
+  EXPECT_EQ(ClientNameOf("no:address"), "no:address");
+}
+
 TEST(LogLimitTest, CountsWhatItLeavesOut) {
   LogLimit limit;
   const auto start = std::chrono::steady_clock::time_point(std::chrono::hours(1));

@@ -70,8 +70,9 @@ struct Requester {
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
-  // The address from which the request comes. No tier uses it. If neither the key nor the tenant is in the
-  // configuration, NamingShares uses the address to find out which client invents names (naming_shares.h).
+  // The address from which the request comes, or the network that counts as one client, such as a /64 of IPv6. No tier
+  // uses it. If neither the key nor the tenant is in the configuration, NamingShares uses it to find out which client
+  // invents names (naming_shares.h).
   std::string_view address = {};
 
   // Returns true if all fields except the address are unknown.

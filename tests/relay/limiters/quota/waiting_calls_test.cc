@@ -10,7 +10,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "config/manual_clock.h"
 
@@ -59,15 +61,16 @@ class WaitingCallsTest : public testing::Test {
  protected:
   static constexpr int kAtOnce = 4;
 
-  // Makes all workers wait.
-  void Fill() {
-    for (int n = 0; n < kAtOnce; ++n) {
-      calls_->Submit("192.0.2.1", HttpReply(std::make_shared<Client>()), [this](const HttpReply& reply) {
-        door_.Enter();
+  // Makes all workers wait, or as many as `workers`, until `door` is opened.
+  void Fill() { Fill(door_, kAtOnce); }
+  void Fill(Door& door, int workers) {
+    for (int n = 0; n < workers; ++n) {
+      calls_->Submit("192.0.2.1", HttpReply(std::make_shared<Client>()), [&door](const HttpReply& reply) {
+        door.Enter();
         reply({});
       });
     }
-    door_.AwaitWithin(kAtOnce);
+    door.AwaitWithin(workers);
   }
   std::shared_ptr<Client> Ask() {
     auto client = std::make_shared<Client>();
@@ -114,6 +117,27 @@ TEST_F(WaitingCallsTest, AtTheEndNothingIsBegun) {
   calls_.reset();
   ASSERT_TRUE(client->response);
   EXPECT_EQ(client->response->status, 503);
+}
+
+// Only one worker goes on, so that the order of the calls is certain.
+TEST_F(WaitingCallsTest, TheAddressesOfOneIpv6ClientTakeTurnsAsOne) {
+  Fill(door_, kAtOnce - 1);
+  Door last;
+  Fill(last, 1);
+  std::vector<std::string> order;
+  std::vector<std::shared_ptr<Client>> clients;
+  for (const char* address : {"2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.7"}) {
+    clients.push_back(std::make_shared<Client>());
+    calls_->Submit(address, HttpReply(clients.back()), [&order, address](const HttpReply& reply) {
+      order.emplace_back(address);
+      reply({});
+    });
+  }
+  last.Open();
+  for (const auto& client : clients) client->answered.get_future().wait();
+  door_.Open();
+  calls_->Stop();
+  EXPECT_EQ(order, (std::vector<std::string>{"2001:db8::1", "192.0.2.7", "2001:db8::2", "2001:db8::3"}));
 }
 
 }  // namespace
