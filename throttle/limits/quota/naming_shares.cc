@@ -16,6 +16,8 @@ constexpr uint64_t kAlwaysFree = 100;
 bool NamingShares::MayName(const std::string& party, TimePoint now) {
   const MutexLock lock(mutex_);
   Turn(now);
+  // A party that has caused no name gets no count, so that parties that cause none do not use up the counts.
+  if (parties_.size() < kMostParties && !parties_.contains(party)) return true;
   Count& count = Of(party);
   if (count.all() <= std::max(kAlwaysFree, names_ / kShare)) return true;
   if (!std::exchange(count.warned, true)) {

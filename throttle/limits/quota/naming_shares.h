@@ -4,7 +4,7 @@
 // party that has caused more than a tenth of the names of the last one to two hours, and more than 100 names: a tenth
 // of few names would be too little for any party. All other parties still get new names while there is room. So a party
 // that invents names locks out only itself, with two exceptions: the last tenth of a store has less room than 100
-// names, or there are more than 1,024 parties, of which further ones count as one.
+// names, or more than 1,024 parties have caused names, of which further ones count as one.
 //
 // A NamingShares knows only the names that requests to this process have caused. It counts them by the hour.
 //

@@ -44,6 +44,14 @@ TEST_F(NamingSharesTest, APartyMayBeginAHundredNamesEvenIfOthersBeginFew) {
   EXPECT_EQ(shares_.TakeWarnings().size(), 1U);
 }
 
+TEST_F(NamingSharesTest, PartiesThatBeginNoNameDoNotCrowdOutOthers) {
+  for (int i = 0; i < 2000; ++i) EXPECT_TRUE(shares_.MayName("asks " + std::to_string(i), start_));
+  shares_.Learn("one", 60, true, start_);
+  shares_.Learn("two", 60, true, start_);
+  EXPECT_TRUE(shares_.MayName("one", start_)) << "it does not count as one with the other";
+  EXPECT_TRUE(shares_.MayName("two", start_));
+}
+
 TEST_F(NamingSharesTest, ANameCountsForOneToTwoHours) {
   for (const auto& [later, may] :
        {std::pair<Duration, bool>{1h - 1ns, false}, {1h, false}, {2h - 1ns, false}, {2h, true}, {24h, true}}) {
