@@ -84,7 +84,7 @@ bool KeyedShard::GiveBack(const HashedName& name, uint64_t grant) {
 void KeyedShard::Leave(const HashedName& name, KeyedTicket ticket) {
   const auto found = keys_.find(name);
   if (found == keys_.end() || found->second.line == nullptr || !found->second.line->Leave(ticket)) return;
-  if (found->second.line->empty()) found->second.line.reset();
+  if (found->second.line->empty()) EndLine(&found->second);
   surroundings_.waiting.GiveBack(1);
   left_.Add(1);
 }
@@ -112,14 +112,8 @@ void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
   ++rules_version_;
   // Keys with waiting requests get their new limits now; the others when the next request names them.
   const TimePoint now = surroundings_.clock.Now();
-  due_ = {};
-  for (Named& named : keys_) {
-    Key& key = named.second;
-    key.dues = 0;
-    if (key.line == nullptr) continue;
-    Refresh(&named, now);
-    if (key.line != nullptr) MakeDue(&key, now);
-  }
+  for (Named& named : keys_)
+    if (named.second.line != nullptr) Refresh(&named, now);
 }
 
 void KeyedShard::Close() {
@@ -133,18 +127,17 @@ void KeyedShard::Close() {
     }
   }
   keys_.clear();
-  due_ = {};
+  due_.clear();
   next_sweep_ = TimePoint::max();
 }
 
 void KeyedShard::Tick() {
   const TimePoint now = surroundings_.clock.Now();
   const size_t granted_before = granted_.value();
-  while (!due_.empty() && due_.top().first <= now && granted_.value() - granted_before < kMostGrantsInTurn) {
-    Key* key = due_.top().second;
-    due_.pop();
-    --key->dues;
-    if (key->line == nullptr) continue;
+  while (!due_.empty() && due_.begin()->first <= now && granted_.value() - granted_before < kMostGrantsInTurn) {
+    Key* key = due_.begin()->second;
+    due_.erase(due_.begin());
+    key->line->due = TimePoint::max();
     key->window.Advance(now);
     GrantThoseInLine(key, now);
   }
@@ -154,7 +147,9 @@ void KeyedShard::Tick() {
   }
 }
 
-TimePoint KeyedShard::NextTick() const { return due_.empty() ? next_sweep_ : std::min(next_sweep_, due_.top().first); }
+TimePoint KeyedShard::NextTick() const {
+  return due_.empty() ? next_sweep_ : std::min(next_sweep_, due_.begin()->first);
+}
 
 KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now) {
   if (const auto found = keys_.find(name); found != keys_.end()) {
@@ -246,7 +241,7 @@ void KeyedShard::Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint
 }
 
 void KeyedShard::Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now) {
-  if (key->line == nullptr) key->line = std::make_unique<WaitingLine>();
+  if (key->line == nullptr) key->line = std::make_unique<Line>();
   const KeyedTicket ticket = next_ticket_++;
   key->line->Join({.number = ticket, .may_wait = may_wait, .since = now, .caller = caller});
   waited_.Add(1);
@@ -268,7 +263,7 @@ void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
   }
   if (key->shared != nullptr && !key->HasRoom(now)) LetGoThoseInLine(key, now);
   if (key->line->empty()) {
-    key->line.reset();
+    EndLine(key);
   } else {
     MakeDue(key, now);
   }
@@ -312,15 +307,20 @@ void KeyedShard::MakeDue(Key* key, TimePoint now) {
       due = key->shared->lease.LookAgainAt(now);
     }
   }
-  // A key whose entry is for a later time may need a second entry for now.
-  if (key->dues > (due > now ? 0 : 1)) return;
-  ++key->dues;
+  if (due >= key->line->due) return;
+  due_.erase({key->line->due, key});
+  key->line->due = due;
   due_.emplace(due, key);
   surroundings_.wants_tick(due);
 }
 
+void KeyedShard::EndLine(Key* key) {
+  due_.erase({key->line->due, key});
+  key->line.reset();
+}
+
 bool KeyedShard::Forgets(const Key& key, TimePoint now) {
-  const bool in_use = key.dues > 0 || key.line != nullptr || (key.shared != nullptr && key.shared->lease.on_its_way());
+  const bool in_use = key.line != nullptr || (key.shared != nullptr && key.shared->lease.on_its_way());
   if (in_use || now - key.window.slice_end() < kIdleWindows * Duration(key.limits.window)) return false;
   if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
   surroundings_.keys.GiveBack(key.party, key.bytes);

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -72,6 +72,9 @@ class KeyedShard {
     const std::string& key;
     SharedLease lease;
   };
+  struct Line : WaitingLine {
+    TimePoint due = TimePoint::max();  // the time of the key's entry in due_; max: it has none
+  };
   struct Key {
     bool HasRoom(TimePoint now) const {
       return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
@@ -79,13 +82,12 @@ class KeyedShard {
 
     GrantWindow window;  // for a shared key: the grants that this process gave to requests in the current window
     KeyedLimits limits;
-    std::unique_ptr<WaitingLine> line;  // null: no request waits
-    std::unique_ptr<Shared> shared;     // null: this process counts the window by itself
+    std::unique_ptr<Line> line;      // null: no request waits
+    std::unique_ptr<Shared> shared;  // null: this process counts the window by itself
     uint32_t refused = 0;
     uint32_t bytes = 0;  // the bytes that are reserved for the key in Surroundings::keys
     uint16_t party = NameRoom::kNoParty;
-    uint32_t rules : 29 = 0;      // the version of the rules from which the limits come
-    uint32_t dues : 2 = 0;        // how many entries of due_ point to the key; if above 0, it must not be removed
+    uint32_t rules : 31 = 0;      // the version of the rules from which the limits come
     bool overridden : 1 = false;  // a request has replaced the limits of the rules
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
@@ -114,8 +116,11 @@ class KeyedShard {
   // Asks for a lease if the process counts the key alone and may ask the store again now.
   void GoBackToSharing(Key* key, TimePoint now);
   void AskFor(Key* key, TimePoint now);
-  // Makes sure that Tick or OnLease handles the waiting requests of the key: adds the key to due_, or asks for a lease.
+  // Makes sure that Tick or OnLease handles the waiting requests of the key: adds the key to due_, or moves it to an
+  // earlier time there, or asks for a lease.
   void MakeDue(Key* key, TimePoint now);
+  // Removes the empty line of the key.
+  void EndLine(Key* key);
   // Returns true if no request has named the key for a long time, so that the caller must remove it. In that case
   // Forgets releases the key's room, and counts the rest of its lease as unspent.
   bool Forgets(const Key& key, TimePoint now);
@@ -130,7 +135,7 @@ class KeyedShard {
   Keys keys_;
   Sweep sweep_;
   TimePoint next_sweep_ = TimePoint::max();
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys with waiting requests, the earliest first
+  std::set<Due> due_;  // keys with waiting requests, each at most once, the earliest first
   KeyedTicket next_ticket_ = 1;
   uint64_t next_ask_ = 1;
 

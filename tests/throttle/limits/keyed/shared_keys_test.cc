@@ -425,6 +425,21 @@ TEST_F(SharedKeys, AsksAgainWhenItsLimitIsRaised) {
   EXPECT_EQ(TakeAll("a", 1), 0u);
 }
 
+TEST_F(SharedKeys, AsksAgainSoonIfTheStoreIsAwayWhenALimitIsRaised) {
+  config_.overrides = true;
+  RefuseWhenAway();
+  EXPECT_EQ(TakeAll("a", kLimit + 5), kLimit);
+  const Caller waiting = Wait("a");
+  ASSERT_TRUE(waiting->waits());  // until the window ends
+  const Caller raising = Take({.key = "a", .may_wait = true, .max_requests = kLimit + 2});
+  AnswerAway();
+  ASSERT_TRUE(waiting->waits() && raising->waits());
+  Pass(SharedLease::kAwayPause);
+  ASSERT_EQ(asked_.size(), 1u);
+  Answer();
+  EXPECT_TRUE(waiting->granted() && raising->granted());
+}
+
 TEST_F(SharedKeys, GrantsALongLineInTurnsThatFollowAtOnce) {
   constexpr uint32_t kMany = 3000;
   Share({.window = kWindow, .max_requests = kMany, .max_waiting = kMany});
