@@ -41,9 +41,9 @@ uint32_t GrantWindow::UsedAt(TimePoint now) const {
   return used;
 }
 
-void GrantWindow::Change(TimePoint now, Duration window, WindowKind kind) {
+void GrantWindow::Change(TimePoint begin, Duration window, WindowKind kind) {
   const uint32_t used = used_;
-  *this = GrantWindow(now, window, kind, next_);
+  *this = GrantWindow(begin, window, kind, next_);
   used_ = used;
   if (slides_ && used > 0) Needed().slices[0].used = used;
 }

@@ -41,10 +41,10 @@ class GrantWindow {
       Shift(now);
   }
   // Changes the length and the kind of the window. Grants that count now keep counting for one new window, which begins
-  // at `now`, but cannot be released any more.
-  void Change(TimePoint now, Duration window, WindowKind kind);
-  // Begins a fixed window at `now`, in which no grant counts yet.
-  void Restart(TimePoint now, Duration window) { *this = GrantWindow(now, window, WindowKind::kFixed, next_); }
+  // at `begin`, but cannot be released any more. A fixed window may have begun before the present time.
+  void Change(TimePoint begin, Duration window, WindowKind kind);
+  // Begins a fixed window at `begin`, in which no grant counts yet. It may have begun before the present time.
+  void Restart(TimePoint begin, Duration window) { *this = GrantWindow(begin, window, WindowKind::kFixed, next_); }
 
   // Returns the number of grants that count.
   uint32_t used() const { return used_; }

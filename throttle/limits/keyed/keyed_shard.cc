@@ -102,8 +102,10 @@ void KeyedShard::OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer
   const SharedLease::Change change = lease.OnAnswer(answer, now, key.window.used(), key.limits.max_requests,
                                                     key.limits.window, surroundings_.when_away);
   unspent_.Add(change.unspent);
-  if (change.begins) key.window.Restart(now, lease.end() - now);
-  if (change.moves) key.window.Change(now, lease.end() - now, WindowKind::kFixed);
+  // The window gets its whole length, even if a part of it has passed, because later windows get the same length.
+  const Duration window = key.limits.window;
+  if (change.begins) key.window.Restart(lease.end() - window, window);
+  if (change.moves) key.window.Change(lease.end() - window, window, WindowKind::kFixed);
   if (key.line != nullptr) GrantThoseInLine(&key, now);
 }
 

@@ -440,6 +440,29 @@ TEST_F(SharedKeys, AsksAgainSoonIfTheStoreIsAwayWhenALimitIsRaised) {
   EXPECT_TRUE(waiting->granted() && raising->granted());
 }
 
+TEST_F(SharedKeys, CountsWholeWindowsAfterSharingHasEnded) {
+  for (const bool away_at_first : {false, true}) {
+    Share(Limits());
+    PassUntilEndLess(SharedLease::kAwayPause + milliseconds(10));
+    Take("a");
+    if (away_at_first) {
+      AnswerAway();
+      clock_.Advance(SharedLease::kAwayPause);
+      Take("a");
+    }
+    Answer();
+    KeyedLimits limits = Limits();
+    limits.shared = false;
+    limiter().SetRules(std::make_shared<KeyedRules>(limits));
+    PassUntilEndLess({});
+    for (uint32_t i = 0; i < kLimit; ++i) EXPECT_TRUE(Take("a")->granted());
+    clock_.Advance(kWindow - milliseconds(1));
+    EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom) << away_at_first;
+    clock_.Advance(milliseconds(1));
+    EXPECT_EQ(CodeOf("a"), KeyedCode::kGranted);
+  }
+}
+
 TEST_F(SharedKeys, GrantsALongLineInTurnsThatFollowAtOnce) {
   constexpr uint32_t kMany = 3000;
   Share({.window = kWindow, .max_requests = kMany, .max_waiting = kMany});
