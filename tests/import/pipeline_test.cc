@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -63,7 +64,7 @@ class ScriptedSave {
   }
   void WaitForCalls(int calls) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return calls_ >= calls; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return calls_ >= calls; })) << calls_;
   }
   std::vector<std::string> saved() const {
     const std::lock_guard lock(mutex_);
@@ -219,7 +220,7 @@ TEST_F(PipelineTest, FailsWhenAnErrorLasts) {
   Push(Notes(0, 3), 1000);
   pipeline_->Flush();
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return failed; });
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::minutes(1), [&] { return failed; }));
   EXPECT_EQ(pipeline_->Failure().message(), "cannot save: damaged");
   EXPECT_EQ(save_.calls(), 2);
   EXPECT_EQ(settled_.bytes(), 0U);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -26,7 +27,7 @@ class Settlements {
   }
   void WaitForBytes(uint64_t bytes) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return bytes_ >= bytes; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return bytes_ >= bytes; })) << bytes_;
   }
   Tally tally() const { return Locked(tally_); }
   uint64_t bytes() const { return Locked(bytes_); }

@@ -10,6 +10,7 @@
 #include "config/settings.h"
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_listener.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
 namespace weir {
@@ -441,7 +442,7 @@ TEST_F(RocksDbMonitorTest, ADatabaseMayBeClosedWhileItIsSampled) {
     test.Write(300 << 10);
     monitor.Detach();
     test.Close();
-    while (monitor.LastError().ok()) std::this_thread::yield();
+    ASSERT_TRUE(Eventually([&] { return !monitor.LastError().ok(); }));
     EXPECT_EQ(monitor.LastError().message(), "database closed");
   }
 }

@@ -50,7 +50,7 @@ class RunningLimiterTest : public testing::Test {
   void Start(AdaptiveLimiter& limiter) {
     monitor_.Start();
     limiter.Start();
-    while (limiter.Reason(Operation::kWrite) != "l0") std::this_thread::yield();
+    ASSERT_TRUE(Eventually([&] { return limiter.Reason(Operation::kWrite) == "l0"; }));
   }
 
   ScriptedMonitor monitor_;
@@ -136,7 +136,7 @@ TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
     const Admission first = limiter.Admit(Operation::kWrite, {10'000'000'000}, {.work_class = WorkClass::kBulk});
     limiter.MaybeThrottle(Operation::kWrite, {50'000'000'000}, {.work_class = WorkClass::kBulk});
   });
-  while (limiter.Stats(Operation::kWrite).refused.empty()) std::this_thread::yield();
+  EXPECT_TRUE(Eventually([&] { return !limiter.Stats(Operation::kWrite).refused.empty(); }));
   limiter.Stop();
   sleeper.join();
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes - before, 50'000'000'000U) << "it goes on, and is seen";
@@ -179,7 +179,7 @@ TEST_F(LimiterTest, MaybeThrottleSleepsNoLongerThanTheRefusalSays) {
   Duration slept{-1};
   std::jthread sleeper(
       [&] { slept = limiter.MaybeThrottle(Operation::kWrite, {100'000}, {.work_class = WorkClass::kBulk}); });
-  while (limiter.Stats(Operation::kWrite).waiting == 0) std::this_thread::yield();
+  EXPECT_TRUE(Eventually([&] { return limiter.Stats(Operation::kWrite).waiting > 0; }));
   limiter.Stop();  // refused with "stopped": MaybeThrottle returns at once
   sleeper.join();
   EXPECT_EQ(slept, Duration::zero());

@@ -29,8 +29,7 @@ TEST(Ledger, TheTotalAlwaysHasRoomForANewAddress) {
   std::vector<std::shared_ptr<Account>> accounts;
   for (uint64_t address = 0; address < 20; ++address) {
     accounts.push_back(ledger.Open(address));
-    while (accounts.back()->TryTake(1)) {
-    }
+    while (accounts.back()->TryTake(1)) ASSERT_LE(ledger.bytes(), 1000U);
   }
   EXPECT_EQ(accounts[0]->bytes(), 500U) << "alone, as much as is left for others";
   EXPECT_LT(ledger.bytes(), 1000U);
@@ -38,6 +37,7 @@ TEST(Ledger, TheTotalAlwaysHasRoomForANewAddress) {
   for (bool took = true; took;) {
     took = false;
     for (const auto& account : accounts) took = account->TryTake(1) || took;
+    ASSERT_LE(ledger.bytes(), 1000U);
   }
   for (const auto& account : accounts) EXPECT_NEAR(static_cast<double>(account->bytes()), 1000.0 / 21, 1);
   EXPECT_TRUE(ledger.Open(20)->TryTake(20)) << "who comes next has half of what is left";

@@ -1,4 +1,5 @@
 // Events that come live to a REQ: none is lost or doubled between these and the stored ones.
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
@@ -109,7 +110,9 @@ TEST_F(ClientLiveTest, HeldEventsAreSentInTurnsBeforeNewerOnes) {
   reader->takes = true;
   reader->TakeAll();
   bool comes_behind = false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (reader->said.size() < 101 + notes.size()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << reader->said.size() << " came";
     const size_t before = reader->said.size();
     io_.restart();
     if (io_.poll_one() == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));

@@ -130,10 +130,11 @@ TEST_F(ClientRequestTest, RequestsCountFromTheMessageOnUntilTheyAreGone) {
   EXPECT_GE(waiting_bytes_, static_cast<int64_t>(2 * value.size()));
   EXPECT_EQ(own_bytes_, static_cast<int64_t>(ledger_->bytes()));
   client->takes = true;
-  while (client->Count("[\"COUNT\"") == 0 || client->Count("[\"EOSE\"") < 2) {
+  RunUntil([&] {
     client->TakeAll();
-    RunUntilIdle();
-  }
+    return client->Count("[\"COUNT\"") > 0 && client->Count("[\"EOSE\"") >= 2;
+  });
+  RunUntilIdle();
   EXPECT_LT(ledger_->bytes(), before + 2 * value.size());
   EXPECT_GE(ledger_->bytes(), before + value.size());
   client.Say(R"(["CLOSE","t"])");

@@ -10,6 +10,7 @@
 
 #include "config/manual_clock.h"
 #include "relay/store/group_commit.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/relay/store/scripted_store.h"
 #include "tests/relay/store/store_fixture.h"
 
@@ -52,7 +53,7 @@ class BulkCommit : public testing::Test {
     bulk.results.resize(count);
     const uint64_t before = commit_->Stats().bulk_waiting;
     bulk.status = std::async(std::launch::async, [&] { return commit_->SaveBulk(bulk.events, bulk.results); });
-    while (while_busy && commit_->Stats().bulk_waiting == before) std::this_thread::yield();
+    EXPECT_TRUE(!while_busy || Eventually([&] { return commit_->Stats().bulk_waiting != before; }));
     return bulk;
   }
 

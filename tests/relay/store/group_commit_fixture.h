@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -68,9 +69,10 @@ class Told {
     Status status;
   };
 
+  // Waits until this many events were reported. Fails the test after a minute.
   void WaitFor(size_t events) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return count_ >= events; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return count_ >= events; })) << count_;
   }
   std::vector<Write> writes() {
     const std::lock_guard lock(mutex_);

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/relay/store/group_commit_fixture.h"
 
 namespace weir {
@@ -157,7 +157,7 @@ TEST(OwedWorkOnDisk, RemovesWhatExpired) {
   steady.Advance(std::chrono::seconds(60));
   clock.Advance(60);
   commit.Submit(SubmissionsOf(Notes(1)));
-  while (commit.Stats().expired_removed < 600) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([&] { return commit.Stats().expired_removed >= 600; }));
   EXPECT_EQ(StoredIds(*store), IdsOf(Notes(1)));
 }
 

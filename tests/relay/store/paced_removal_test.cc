@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
 #include <vector>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/relay/store/group_commit_fixture.h"
 #include "throttle/write_gate.h"
 
@@ -38,7 +38,7 @@ class PacedRemovalTest : public GroupCommitTest {
     store_.SaveInPieces(own[0].id, 2);
     Submit(own);
     store_.WaitForLog("save 1");
-    while (gate_.Stats().waiting == 0) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([this] { return gate_.Stats().waiting > 0; }));
     return own;
   }
 

@@ -1,7 +1,10 @@
 // ScriptedStore: a store that a test can make hang or fail, and that records the order of the calls.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -52,14 +55,16 @@ class ScriptedStore final : public EventStore {
     removals_[id] = work;
   }
 
-  // Waits until a Save hangs.
+  // Waits until a Save hangs. Fails the test after a minute.
   void WaitForSave() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return in_save_; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [this] { return in_save_; }));
   }
+  // Waits until the log is this one. Fails the test after a minute.
   void WaitForLog(const std::string& log) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return log_ == log; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return log_ == log; }))
+        << "the log is not '" << log << "' but '" << log_ << "'";
   }
   void ForgetLog() { Set(&ScriptedStore::log_, std::string()); }
   std::string log() const {

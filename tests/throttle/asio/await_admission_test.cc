@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/throttle/limiter_fixture.h"
 
 namespace weir {
@@ -38,7 +39,8 @@ class AwaitAdmissionTest : public LimiterTest {
 
   // Uses up the tokens, so that every further request has to wait.
   void Exhaust() {
-    while (Write(1000).admitted()) continue;
+    int writes = 0;
+    while (Write(1000).admitted()) ASSERT_LT(++writes, 1'000'000) << "the gate does not close";
   }
 
   asio::awaitable<void> Ask(uint64_t bytes, Admission::State* state, std::string* reason = nullptr) {
@@ -98,7 +100,7 @@ TEST_F(AwaitAdmissionTest, ResumesOnTheExecutorItWasStartedOn) {
         co_return admission.admitted() && strand.running_in_this_thread();
       },
       asio::use_future);
-  while (Waiting() == 0) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([this] { return Waiting() > 0; }));
   clock_.Advance(seconds(1));
   limiter_->Pump();
   EXPECT_TRUE(on_strand.get());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
 namespace weir {
@@ -26,7 +27,7 @@ TEST_F(RocksDbThrottleTest, AdmitsAndShowsItsMeasurements) {
   const PreparedRocksDb prepared = Open();
   auto throttle = RocksDbThrottle::Attach(test_.db(), prepared);
   ASSERT_TRUE(throttle.ok()) << throttle.status().message();
-  while (!throttle.value()->View().sample.time) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([&] { return throttle.value()->View().sample.time.has_value(); }));
   EXPECT_NE(throttle.value()->View().sample.Find("l0"), nullptr);
   EXPECT_TRUE(throttle.value()->Admit(Operation::kWrite, {100}).admitted());
   EXPECT_EQ(throttle.value()->MaybeThrottle(Operation::kWrite), Duration::zero());

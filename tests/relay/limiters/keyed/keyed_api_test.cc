@@ -317,7 +317,7 @@ TEST_F(KeyedApiTest, ShowsPagesOfABoundedSizeWhateverTheKeysAre) {
     EXPECT_LT(text.size(), 150'000U);
     for (size_t at = text.find("\"window\""); at != text.npos; at = text.find("\"window\"", at + 1)) ++shown;
     target = page->Member("next").empty() ? "" : "/debug?after=" + page->Member("next");
-    ++pages;
+    ASSERT_LT(++pages, 500U) << "the pages have no end";
   } while (!target.empty());
   EXPECT_EQ(shown, kKeys);
   EXPECT_GE(pages, 8U);

@@ -35,7 +35,8 @@ class Door {
   }
   void AwaitWithin(int calls) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this, calls] { return within_ >= calls; });
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [this, calls] { return within_ >= calls; }))
+        << within_;
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/fixtures/eventually.h"
 
 namespace weir {
 namespace {
@@ -85,8 +86,7 @@ TEST(Turn, RunsPiecesOfManyThreadsOnceAndInTheirOrder) {
         });
     });
   for (std::thread& thread : threads) thread.join();
-  while (!Do(turn, [] {})) {
-  }
+  ASSERT_TRUE(Eventually([&] { return Do(turn, [] {}); }));
   EXPECT_EQ(ran, kThreads * kPieces);
   EXPECT_TRUE(in_order);
 }

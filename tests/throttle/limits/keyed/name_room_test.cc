@@ -10,7 +10,7 @@ constexpr size_t kName = 100;
 
 size_t Fill(NameRoom* room, uint16_t party) {
   size_t names = 0;
-  while (room->Take(party, kName)) ++names;
+  while (names <= kRoom / kName && room->Take(party, kName)) ++names;
   return names;
 }
 

@@ -37,6 +37,13 @@ class SharedKeys : public KeyedFixture {
     asked.done(answer);
     return answer;
   }
+  // Answers all questions, also those that come meanwhile.
+  void AnswerAll() {
+    for (int answers = 0; !asked_.empty(); ++answers) {
+      ASSERT_LT(answers, 1000) << "it asks without an end";
+      Answer();
+    }
+  }
   // Answers the next question with a delay on the way there and one on the way back.
   void AnswerAfter(Duration there, Duration back) {
     const ScriptedWindows::Asked asked = NextAsked();
@@ -58,7 +65,7 @@ class SharedKeys : public KeyedFixture {
     uint32_t granted = 0;
     for (uint32_t i = 0; i < requests; ++i) {
       const Caller caller = Take(key);
-      while (!asked_.empty()) Answer();
+      AnswerAll();
       granted += caller->granted() ? 1 : 0;
     }
     return granted;
@@ -224,7 +231,7 @@ TEST_F(SharedKeys, BoundsTheCallersThatWaitForALease) {
   EXPECT_EQ(Take("a")->answer.value().code, KeyedCode::kNoRoom);
   for (int i = 0; i < 3; ++i) callers.push_back(Wait("a"));
   EXPECT_EQ(Wait("a")->answer.value().code, KeyedCode::kLineFull);
-  while (!asked_.empty()) Answer();
+  AnswerAll();
   for (uint32_t i = 0; i < kLimit; ++i) EXPECT_TRUE(callers[i]->granted());
   for (uint32_t i = kLimit; i < kLimit + 3; ++i) EXPECT_TRUE(callers[i]->waits());
 }
@@ -241,7 +248,7 @@ TEST_F(SharedKeys, ForgetsACallerThatLeavesBeforeTheLeaseComes) {
 TEST_F(SharedKeys, GivesBackToTheLeaseWhileItsWindowRuns) {
   EXPECT_EQ(TakeAll("a", kLimit - 1), kLimit - 1);
   const Caller last = Take("a");
-  while (!asked_.empty()) Answer();
+  AnswerAll();
   ASSERT_TRUE(last->granted());
   EXPECT_EQ(TakeAll("a", 1), 0u);
   const Caller waiting = Wait("a");
@@ -255,14 +262,14 @@ TEST_F(SharedKeys, GivesBackToTheLeaseWhileItsWindowRuns) {
 
 TEST_F(SharedKeys, CountsAloneWhileTheWindowsAreAway) {
   EXPECT_EQ(TakeAll("a", 5), 5u);
-  while (LeaseOf("a").left > 0) Take("a");
+  for (uint32_t left = LeaseOf("a").left; left > 0; --left) Take("a");
   const uint32_t before = static_cast<uint32_t>(limiter().Counts().granted);
   const Caller caller = Take("a");
   AnswerAway();
   EXPECT_TRUE(caller->granted());
   EXPECT_TRUE(LeaseOf("a").alone);
   uint32_t more = 0;
-  while (Take("a")->granted()) ++more;
+  while (more < kLimit && Take("a")->granted()) ++more;
   EXPECT_EQ(before + 1 + more, kLimit);  // within the window, by this process alone
   EXPECT_TRUE(asked_.empty());
   Pass(kWindow);
@@ -353,7 +360,7 @@ TEST_F(SharedKeys, AnswersAllCallersWhenItCloses) {
   limiter().Close();
   EXPECT_EQ(hasty->answer.value().code, KeyedCode::kClosed);
   EXPECT_EQ(waiting->answer.value().code, KeyedCode::kClosed);
-  while (!asked_.empty()) Answer();
+  AnswerAll();
   EXPECT_EQ(CodeOf("a"), KeyedCode::kClosed);
   EXPECT_EQ(limiter().Counts().unspent, limiter().Counts().leased);
 }
@@ -372,7 +379,7 @@ TEST_F(SharedKeys, ForgetsAnUnusedKeyButNotWhileALeaseIsPending) {
   Answer();
   for (int i = 0; i < 100; ++i) {
     Pass(kWindow);
-    while (!asked_.empty()) Answer();
+    AnswerAll();
   }
   EXPECT_EQ(limiter().Counts().keys, 0u);
 }
@@ -408,7 +415,7 @@ TEST_F(SharedKeys, FollowsItsRulesWhileALeaseIsOnItsWay) {
   limiter().SetRules(rules(limits));
   limiter().Tick();
   EXPECT_TRUE(second->granted());
-  while (!asked_.empty()) Answer();
+  AnswerAll();
   EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
 }
 
