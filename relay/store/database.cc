@@ -260,6 +260,14 @@ Status Database::WriteFormat() {
   return status.ok() ? Status() : DatabaseError("cannot write " + db_->GetName(), status);
 }
 
+void Database::NoteDamagedRecord(uint64_t serial) const {
+  if (damaged_reads_++ > 0) return;
+  spdlog::error(
+      "the record of event {} in {} is damaged and is passed over, as are others like it: run `weir check` to "
+      "see the damage, or restore a backup",
+      serial, db_->GetName());
+}
+
 void Database::SetLastSerial(uint64_t serial) {
   const rocksdb::SequenceNumber sequence = db_->GetLatestSequenceNumber();
   const MutexLock lock(mutex_);

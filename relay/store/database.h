@@ -2,6 +2,7 @@
 // a database before it is opened, and that turn RocksDB's errors into messages.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -60,6 +61,10 @@ class Database {
   // after the damage is then lost. Returns an empty string if RocksDB could read all of the log.
   const std::string& loss() const { return loss_; }
 
+  // Counts a record that could not be read because it is damaged. Logs the first.
+  void NoteDamagedRecord(uint64_t serial) const;
+  uint64_t damaged_reads() const { return damaged_reads_; }
+
   // These keep the last assigned serial in memory, so that queries need not read the counters. Reading them would be a
   // tenth of the cost of a small query. The thread that saves calls SetLastSerial after each write. LastSerialAt
   // returns the last serial in a snapshot with RocksDB's sequence number `sequence`, or nullopt if RocksDB had another
@@ -79,6 +84,7 @@ class Database {
   std::string loss_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
+  mutable std::atomic<uint64_t> damaged_reads_{0};
 
   mutable Mutex mutex_;
   rocksdb::SequenceNumber told_at_ WEIR_GUARDED_BY(mutex_) = 0;  // RocksDB's sequence number when last_serial_ was set

@@ -119,6 +119,8 @@ struct QueryOptions {
 struct StoreSizes {
   uint64_t events = 0;  // number of stored events
   uint64_t disk_bytes = 0;
+  // Reads by saving and removing that found a damaged record, since the store was opened; only on RocksDB.
+  uint64_t damaged_reads = 0;
 };
 
 class EventStore {

@@ -36,8 +36,10 @@ rocksdb::ReadOptions ReadForRemoval() {
 Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
                         const rocksdb::ReadOptions& options) {
   const rocksdb::Status status = database.db()->Get(options, database.events(), ToSlice(EventKey(serial)), record);
-  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read an event", status);
-  return status.ok() && EventView::WellFormed(*record);
+  const bool is_damaged = status.IsCorruption() || (status.ok() && !EventView::WellFormed(*record));
+  if (is_damaged) database.NoteDamagedRecord(serial);
+  if (!status.ok() && !status.IsNotFound() && !is_damaged) return DatabaseError("cannot read an event", status);
+  return status.ok() && !is_damaged;
 }
 
 void Removals::Add(EventView event, uint64_t serial) {

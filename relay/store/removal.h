@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// Reads the record of the event with this serial. Returns false if there is no record, or if it is damaged (`weir
-// check` reports that).
+// Reads the record of the event with this serial. Returns false if there is no record, or if it is damaged, also if
+// RocksDB found the damage by a checksum. Notes the damage in the database; `weir check` says more.
 Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
                         const rocksdb::ReadOptions& options = {});
 // Returns options for reading records that may be removed. Such records are not cached, because they will not be read

@@ -273,7 +273,7 @@ StoreSizes RocksDbStore::Sizes() const {
       if (db->GetIntProperty(family, part, &bytes)) disk_bytes += bytes;
     }
   }
-  return {.events = events_, .disk_bytes = disk_bytes};
+  return {.events = events_, .disk_bytes = disk_bytes, .damaged_reads = database_->damaged_reads()};
 }
 
 rocksdb::DB* RocksDbStore::db() const { return database_->db(); }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relay/store/keys.h"
@@ -63,6 +64,13 @@ TEST(Damage, CountersThatWouldGiveSerialsAgainAreRefused) {
   EXPECT_FALSE(ReadCounters(WriteCounters({.events = 6, .last_serial = 5}), &counters));
 }
 
+void FlipByte(const std::filesystem::path& path, std::streamoff at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(at);
+  const char byte = static_cast<char>(~file.get());
+  file.seekp(at).put(byte);
+}
+
 // Copies a store as it is found after the machine was switched off. Returns its newest write-ahead log.
 std::filesystem::path CrashImage(const RocksDbStore& store, const std::filesystem::path& to) {
   std::filesystem::copy(store.db()->GetName(), to, std::filesystem::copy_options::recursive);
@@ -83,12 +91,7 @@ TEST(Damage, StoreAndCheckReportAWriteAheadLogReadInPart) {
     const auto bytes = static_cast<std::streamoff>(std::filesystem::file_size(log));
     const bool is_damaged = state == "damaged";
     if (state == "torn") std::filesystem::resize_file(log, static_cast<uintmax_t>(bytes) - 20);
-    if (is_damaged) {
-      std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
-      file.seekg(bytes / 3);
-      const char byte = static_cast<char>(~file.get());
-      file.seekp(bytes / 3).put(byte);
-    }
+    if (is_damaged) FlipByte(log, bytes / 3);
     for (const bool read_only : {true, false}) {
       SCOPED_TRACE(state + (read_only ? ", for reading" : ""));
       options.read_only = read_only;
@@ -105,6 +108,53 @@ TEST(Damage, StoreAndCheckReportAWriteAheadLogReadInPart) {
     EXPECT_EQ(later->loss(), "") << "it was said at the start before";
     EXPECT_EQ(CheckStore(*later).value().clean(), !is_damaged) << "RocksDB's own log still tells";
   }
+}
+
+// Closes a store, damages the first block of its records on the disk, and opens it again.
+std::unique_ptr<RocksDbStore> WithADamagedBlock(std::unique_ptr<RocksDbStore> store, const StoreOptions& options) {
+  EXPECT_TRUE(store->Flush().ok());
+  std::vector<rocksdb::LiveFileMetaData> files;
+  store->db()->GetLiveFilesMetaData(&files);
+  const auto records =
+      std::ranges::find(files, std::string(kEventsFamily), &rocksdb::LiveFileMetaData::column_family_name);
+  if (records == files.end()) return nullptr;
+  const std::string path = records->db_path + records->name;
+  store.reset();
+  FlipByte(path, 100);
+  return MustOpen(options);
+}
+
+TEST(Damage, ADamagedBlockOfRecordsStopsNoRemovalAndNoSave) {
+  const TempDirectory directory;
+  const StoreOptions options = SmallStore(directory / "events");
+  auto store = MustOpen(options);
+  std::vector<PlainEvent> events = {Plain(Author(3), 1, 0)};
+  for (uint64_t at = 1; at <= 100; ++at) {
+    events.push_back(Plain(Author(1), at, 1, {{"t", "a"}}, std::string(300, 'x')));
+    events.push_back(Plain(Author(2), at, 1, {{"expiration", "500"}}, std::string(300, 'x')));
+  }
+  SaveAll(*store, events);
+  store = WithADamagedBlock(std::move(store), options);
+  ASSERT_NE(store, nullptr);
+  const Event damaged = ToEvent(events[0]);
+  const EventView view = damaged.view();
+  const Result<std::vector<bool>> stored = store->StoredSigned({&view, 1});
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  EXPECT_FALSE(stored.value()[0]);
+  EXPECT_EQ(SaveAll(*store, {Plain(Author(3), 2, 0), Plain(Author(1), 1000, 62, {{"relay", "ALL_RELAYS"}})}),
+            (std::vector{SaveOutcome::kSaved, SaveOutcome::kSaved}));
+  EXPECT_FALSE(store->owes_vanishing());
+  const uint64_t left = store->Sizes().events;
+  EXPECT_LT(left, 203U - 50) << "undamaged events vanish";
+  uint64_t expired = 0;
+  for (OwedPiece done{.more = true}; done.more; expired += done.removed) {
+    const Result<OwedPiece> piece = store->RemoveExpired(500, kTurnWork);
+    ASSERT_TRUE(piece.ok()) << piece.status().message();
+    done = piece.value();
+  }
+  EXPECT_GT(expired, 50U);
+  EXPECT_LT(expired, 100U) << "a damaged record stays";
+  EXPECT_GT(store->Sizes().damaged_reads, 0U);
 }
 
 // Keys and values are cut, lengthened and changed; then everything that reads them is run.

@@ -44,7 +44,7 @@ class BusySources {
       return ServerStats{.connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
     };
     return {.service = {.ready = [] { return true; }, .server = server, .traces = traces_.get()},
-            .store = [] { return StoreSizes{.events = 42, .disk_bytes = 12345}; },
+            .store = [] { return StoreSizes{.events = 42, .disk_bytes = 12345, .damaged_reads = 6}; },
             .group_commit =
                 [] {
                   return GroupCommitStats{

@@ -119,8 +119,8 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   for (const char* line :
        {"weir_connections 3", "weir_ready 1", "weir_disconnects_total{reason=\"too_slow\"} 2",
         "weir_disconnects_total{reason=\"policy\"} 1", "weir_http_errors_total 8", "weir_subscriptions 5",
-        "weir_store_events 42", "weir_commit_waiting_events 4", "weir_bulk_commits_failed_total 2",
-        "weir_bulk_commits_waiting 1", "weir_rocksdb_writes_stopped 0",
+        "weir_store_events 42", "weir_store_damaged_reads_total 6", "weir_commit_waiting_events 4",
+        "weir_bulk_commits_failed_total 2", "weir_bulk_commits_waiting 1", "weir_rocksdb_writes_stopped 0",
         "weir_throttle_admitted_total{operation=\"write\",class=\"interactive\"} 1",
         "weir_throttle_admitted_bytes_total{operation=\"write\",class=\"interactive\"} 1000",
         "weir_throttle_refused_total{operation=\"write\",reason=\"l0\"} 0", "weir_throttle_open{class=\"bulk\"} 1",
