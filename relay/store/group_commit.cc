@@ -33,8 +33,8 @@ GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& 
     : store_(store),
       done_(std::move(done)),
       limits_(limits),
-      clock_(clock),
-      removals_(store, clock, steady, std::move(admit)) {
+      believed_(clock, steady),
+      removals_(store, clock, believed_, std::move(admit)) {
   // Reserves the memory now, so that no submission that was taken from the queue is lost for lack of memory.
   taken_.reserve(limits.max_events);
   events_.reserve(limits.max_events);
@@ -106,7 +106,7 @@ void GroupCommit::Take() {
 
 void GroupCommit::Write() {
   const Result<size_t> saved = FaultsAsErrors<size_t>(
-      [this] { return store_.SaveSome(events_, clock_.NowSeconds(), limits_.max_work, results_); });
+      [this] { return store_.SaveSome(events_, believed_.NowSeconds(), limits_.max_work, results_); });
   for (size_t i = 0; i < taken_.size(); ++i) taken_[i]->result = results_[i];
   const size_t count = saved.ok() ? saved.value() : taken_.size();
   const Submissions settled = Submissions(taken_).first(count);
@@ -174,7 +174,8 @@ void GroupCommit::PutBack(size_t settled) {
 void GroupCommit::WriteBulk() {
   BulkWrite* const write = bulk_.front();
   const Result<size_t> saved = FaultsAsErrors<size_t>([this, write] {
-    return store_.SaveSomeHistory(write->events, clock_.NowSeconds(), kBulkWrites * limits_.max_work, write->results);
+    return store_.SaveSomeHistory(write->events, believed_.NowSeconds(), kBulkWrites * limits_.max_work,
+                                  write->results);
   });
   writes_since_bulk_ = 0;
   if (saved.ok()) {

@@ -13,6 +13,9 @@
 // (paced_removals.h). The write gate of the throttle has to admit each further piece of a removal as bulk work, so that
 // the database keeps up with the removals.
 //
+// Saves and removals take an event for expired at the time of the same BelievedClock (believed_clock.h), because a save
+// may remove stored events for good: an expired version gives way to any other version at its address.
+//
 // Threads: all functions may be called from any thread, except that the commit thread must not call SaveBulk or Stop.
 // The callers must bound the number of events that are queued here; a relay does that for each connection
 // (relay/protocol/event_window.h).
@@ -31,6 +34,7 @@
 #include "config/mutex.h"
 #include "config/status.h"
 #include "relay/account/turns.h"
+#include "relay/store/believed_clock.h"
 #include "relay/store/event_store.h"
 #include "relay/store/paced_removals.h"
 
@@ -127,7 +131,6 @@ class GroupCommit {
   EventStore& store_;
   const Done done_;
   const GroupCommitLimits limits_;
-  const WallClock& clock_;
 
   mutable Mutex mutex_;
   Condition wake_up_;
@@ -144,6 +147,7 @@ class GroupCommit {
   std::vector<SaveResult> results_;                 // the results of taken_; at first those of earlier writes
   std::list<BulkWrite*> bulk_;                      // the next bulk write, or none
   std::vector<std::shared_ptr<Submission>> begun_;  // deletions that have begun and wait for the write gate
+  BelievedClock believed_;                          // decides which events have expired
   PacedRemovals removals_;
   uint32_t writes_since_bulk_ = 0;
 

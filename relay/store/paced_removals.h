@@ -3,9 +3,8 @@
 // next piece when the gate has admitted that work, or has refused it because it waited too long.
 //
 // It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. At the start
-// and once a minute it looks for such events; once a minute it also calls the store's Upkeep. Events expire by the time
-// of a BelievedClock (believed_clock.h). The owner of this object, GroupCommit (group_commit.h), saves the pieces of
-// large deletions itself and passes their work to Charge.
+// and once a minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
+// GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
@@ -34,13 +33,9 @@ class PacedRemovals {
   // Asks the write gate to admit this cost. If the function is empty, removals do not wait.
   using Admit = std::function<Admission(Cost cost)>;
 
-  // `store` and the clocks must outlive the object.
-  PacedRemovals(EventStore& store, const WallClock& clock, const Clock& steady, Admit admit)
-      : store_(store),
-        clock_(clock),
-        believed_(clock, steady),
-        admit_(std::move(admit)),
-        last_look_(clock.NowSeconds()) {}
+  // `store` and the clocks must outlive the object. Events expire by `believed`.
+  PacedRemovals(EventStore& store, const WallClock& clock, BelievedClock& believed, Admit admit)
+      : store_(store), clock_(clock), believed_(believed), admit_(std::move(admit)), last_look_(clock.NowSeconds()) {}
 
   // Returns true if the next piece may be removed now. If there is work for which the gate was not asked yet, asks it
   // first. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
@@ -81,7 +76,7 @@ class PacedRemovals {
 
   EventStore& store_;
   const WallClock& clock_;
-  BelievedClock believed_;
+  BelievedClock& believed_;
   const Admit admit_;
   std::optional<Admission> admission_;
   Work unpaid_ = 0;     // work of removals for which the gate was not asked yet

@@ -132,6 +132,20 @@ TEST_F(OwedWorkTest, AClockThatIsSetAheadExpiresNothingUntilItHasStayedSo) {
   EXPECT_EQ(expires_by(kStart + 22 * kMinute, 1), kStart + 22 * kMinute) << "set back";
 }
 
+TEST_F(OwedWorkTest, SavesGoByTheClockOfTheSweeps) {
+  Start();
+  steady_.Advance(std::chrono::minutes(1));
+  clock_.Set(kStart + 365ULL * 86'400);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep");
+  EXPECT_EQ(store_.saved_by(), kStart + 60);
+  EXPECT_EQ(store_.expired_by(), kStart + 60);
+  const std::vector<Event> events = {ToEvent(Notes(1, "bulk ")[0])};
+  std::vector<SaveResult> results(1);
+  EXPECT_TRUE(commit_->SaveBulk(events, results).ok());
+  EXPECT_EQ(store_.saved_by(), kStart + 60);
+}
+
 TEST_F(OwedWorkTest, StopDoesNotWaitForTheEndOfASweep) {
   Start();
   store_.SetExpired(1'000'000'000);
@@ -140,6 +154,23 @@ TEST_F(OwedWorkTest, StopDoesNotWaitForTheEndOfASweep) {
   told_.WaitFor(1);
   commit_->Stop();
   EXPECT_EQ(commit_->Stats().sweeps, 1U) << "the one at the start";
+}
+
+TEST(OwedWorkOnDisk, AnOlderVersionReplacesNoneByAWrongClock) {
+  const TempDirectory directory;
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  ASSERT_NE(store, nullptr);
+  const PlainEvent newer = Plain(Author(1), kStart, 0, {{"expiration", std::to_string(kStart + 86'400)}});
+  SaveAll(*store, {newer}, kStart);
+  ManualWallClock clock(kStart);
+  const ManualClock steady;
+  Told told;
+  GroupCommit commit(*store, told.Listener(), {}, clock, {}, steady);
+  clock.Set(kStart + 365ULL * 86'400);
+  commit.Submit(SubmissionsOf(std::vector{Plain(Author(1), kStart - 1, 0)}));
+  told.WaitFor(1);
+  EXPECT_EQ(told.outcomes()[0], SaveOutcome::kSuperseded);
+  EXPECT_EQ(StoredIds(*store), std::vector{newer.id});
 }
 
 TEST(OwedWorkOnDisk, RemovesWhatExpired) {

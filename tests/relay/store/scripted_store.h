@@ -38,6 +38,11 @@ class ScriptedStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     return expired_by_;
   }
+  // Returns the time that was passed to the last save.
+  uint64_t saved_by() const {
+    const std::lock_guard lock(mutex_);
+    return saved_by_;
+  }
   void ThrowInSaves(bool does) { Set(&ScriptedStore::save_throws_, does); }
   // Makes the store treat every saved event as a request to vanish.
   void SaveRequestsToVanish() { Set(&ScriptedStore::vanishes_, true); }
@@ -76,8 +81,10 @@ class ScriptedStore final : public EventStore {
     return saved_ids_;
   }
 
-  Result<size_t> SaveSome(std::span<const Event> events, uint64_t, Work, std::span<SaveResult> results) override {
+  Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work,
+                          std::span<SaveResult> results) override {
     std::unique_lock lock(mutex_);
+    saved_by_ = now_seconds;
     if (saving_) saving_(true);
     Log("save " + std::to_string(events.size()));
     in_save_ = true;
@@ -166,6 +173,7 @@ class ScriptedStore final : public EventStore {
   std::string vanish_error_;
   uint64_t expired_ = 0;
   uint64_t expired_by_ = 0;
+  uint64_t saved_by_ = 0;
   bool save_throws_ = false;
   bool vanishes_ = false;
   std::map<std::string, Work> removals_;
