@@ -34,7 +34,7 @@ GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& 
       done_(std::move(done)),
       limits_(limits),
       believed_(clock, steady),
-      removals_(store, clock, believed_, std::move(admit)) {
+      removals_(store, clock, steady, believed_, std::move(admit)) {
   // Reserves the memory now, so that no submission that was taken from the queue is lost for lack of memory.
   taken_.reserve(limits.max_events);
   events_.reserve(limits.max_events);

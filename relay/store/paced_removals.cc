@@ -13,10 +13,24 @@ bool PacedRemovals::MayGoOn() {
   const Result<bool> may = FaultsAsErrors<bool>([this] {
     if (admission_ && admission_->Poll() == Admission::State::kWaiting) return false;
     admission_.reset();
-    if (unpaid_ > 0) admission_.emplace(admit_(CostOf(std::exchange(unpaid_, 0))));
-    return !admission_ || !admission_->waiting();  // a refused request has waited as long as bulk work may wait
+    if (unpaid_ == 0) return true;  // a request that was refused by now has waited as long as bulk work may wait
+    if (steady_.Now() < ask_again_) return false;
+    admission_.emplace(admit_(CostOf(unpaid_)));
+    if (admission_->refused() && IsPutOff()) return false;
+    refused_since_.reset();
+    unpaid_ = 0;
+    return !admission_->waiting();
   });
   return !may.ok() || may.value();
+}
+
+// Returns true if removals that were refused at once have to wait, and sets when to ask again.
+bool PacedRemovals::IsPutOff() {
+  const TimePoint now = steady_.Now();
+  if (!refused_since_) refused_since_ = now;
+  if (now - *refused_since_ >= kLongestRefused) return false;
+  ask_again_ = now + kAskAgainAfter;
+  return true;
 }
 
 void PacedRemovals::GoOn() {

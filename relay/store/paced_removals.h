@@ -1,6 +1,8 @@
 // PacedRemovals: removes events from the store in pieces, so that the database keeps up. After each piece that is not
 // the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h). It removes the
-// next piece when the gate has admitted that work, or has refused it because it waited too long.
+// next piece when the gate has admitted that work, or has refused it because it waited too long. If the gate refuses
+// the work at once, because it would have to wait too long, PacedRemovals asks again later, and removes the next piece
+// at the latest after kLongestRefused.
 //
 // It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. At the start
 // and once a minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
@@ -30,12 +32,22 @@ class PacedRemovals {
   // still stored. Removals that failed are tried again at the next look.
   static constexpr uint64_t kLookEverySeconds = 60;
 
+  // The time after which a gate that refused removals at once is asked again.
+  static constexpr Duration kAskAgainAfter = std::chrono::seconds(1);
+  // The time after which removals go on although the gate refuses them at once, so that they end some day.
+  static constexpr Duration kLongestRefused = std::chrono::minutes(1);
+
   // Asks the write gate to admit this cost. If the function is empty, removals do not wait.
   using Admit = std::function<Admission(Cost cost)>;
 
   // `store` and the clocks must outlive the object. Events expire by `believed`.
-  PacedRemovals(EventStore& store, const WallClock& clock, BelievedClock& believed, Admit admit)
-      : store_(store), clock_(clock), believed_(believed), admit_(std::move(admit)), last_look_(clock.NowSeconds()) {}
+  PacedRemovals(EventStore& store, const WallClock& clock, const Clock& steady, BelievedClock& believed, Admit admit)
+      : store_(store),
+        clock_(clock),
+        steady_(steady),
+        believed_(believed),
+        admit_(std::move(admit)),
+        last_look_(clock.NowSeconds()) {}
 
   // Returns true if the next piece may be removed now. If there is work for which the gate was not asked yet, asks it
   // first. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
@@ -71,16 +83,20 @@ class PacedRemovals {
     bool failed = false;  // the last piece failed
     std::atomic<uint64_t> removed{0};
   };
+  bool IsPutOff();
   void Look();
   void Remove(Owed* owed);
 
   EventStore& store_;
   const WallClock& clock_;
+  const Clock& steady_;
   BelievedClock& believed_;
   const Admit admit_;
   std::optional<Admission> admission_;
-  Work unpaid_ = 0;     // work of removals for which the gate was not asked yet
-  uint64_t last_look_;  // seconds since 1970
+  Work unpaid_ = 0;  // work of removals for which the gate was not asked yet, or which it refused at once
+  std::optional<TimePoint> refused_since_;  // the first of the refusals at once that came one after the other
+  TimePoint ask_again_{};                   // the gate is not asked before this time
+  uint64_t last_look_;                      // seconds since 1970
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
   bool expired_is_next_ = false;

@@ -29,6 +29,16 @@ class PacedRemovalTest : public GroupCommitTest {
     }
     gate_.SetLimits(limits);
   }
+  // Makes the gate refuse bulk work at once, because it would have to wait for hours.
+  void RefuseAtOnce() {
+    WriteLimits limits;
+    limits.open = false;
+    limits[WorkClass::kBulk].bytes_per_second = 1;
+    gate_.SetLimits(limits);
+  }
+  void WaitForARefusal() {
+    while (gate_.Stats().waits[WorkClass::kBulk].refused == 0) std::this_thread::yield();
+  }
   void OpenGate() { gate_.SetLimits({}); }
   // Submits a deletion of two pieces; the second waits at the closed gate.
   std::vector<PlainEvent> SubmitOneThatWaits() {
@@ -81,6 +91,37 @@ TEST_F(PacedRemovalTest, ARemovalThatTheGateRefusesHasWaitedLongEnough) {
   gate_clock_.Advance(std::chrono::minutes(1));
   gate_.Pump();
   told_.WaitFor(1);
+}
+
+TEST_F(PacedRemovalTest, ASweepThatIsRefusedAtOnceAsksAgainLater) {
+  RefuseAtOnce();
+  Start();
+  store_.SetExpired(3 * ScriptedStore::kSweptAtOnce);
+  clock_.Advance(60);
+  Submit(Notes(1));
+  WaitForARefusal();
+  Submit(Notes(1));
+  told_.WaitFor(2);
+  ASSERT_EQ(store_.log(), "save 1, vanish, sweep, save 1");
+  OpenGate();
+  steady_.Advance(PacedRemovals::kAskAgainAfter);
+  store_.WaitForLog("save 1, vanish, sweep, save 1, sweep, sweep");
+}
+
+TEST_F(PacedRemovalTest, ADeletionRefusedAtOnceGoesOnAfterAMinute) {
+  RefuseAtOnce();
+  Start();
+  const auto own = Notes(1, "own ");
+  const auto others = Notes(1, "other ");
+  store_.SaveInPieces(own[0].id, 2);
+  Submit(own);
+  WaitForARefusal();
+  Submit(others);
+  told_.WaitFor(1);
+  ASSERT_EQ(told_.ids(), IdsOf(others));
+  steady_.Advance(PacedRemovals::kLongestRefused);
+  told_.WaitFor(2);
+  EXPECT_EQ(told_.ids().back(), own[0].id);
 }
 
 TEST_F(PacedRemovalTest, StopRefusesADeletionThatWaitsForTheGate) {
