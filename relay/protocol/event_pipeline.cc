@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kHaveIt = "duplicate: already have this event";
 // The work of an event after its wait at the gate: it is only passed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
+constexpr uint16_t kVanish = 62;
 constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
@@ -156,9 +157,9 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   }
 }
 
-// Answers stored events, verifies the others and passes them to the gate. While requests to vanish are not fully
-// carried out, also verifies stored events and passes them on, because only the commit thread knows if they are to be
-// removed.
+// Answers stored events, verifies the others and passes them to the gate. Stored requests to vanish are also verified
+// and passed on, because the store may not have carried them out (save_plan.h), and so are all stored events while
+// requests to vanish are not fully carried out, because only the commit thread knows if they are to be removed.
 void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
@@ -171,7 +172,7 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
     try {
       if (!stored.ok()) {
         Settle(*flights[i], {false, "error: the store cannot be read: " + ErrorForStrangers(stored.status())}, judged);
-      } else if (stored.value()[i] && !owes_vanishing) {
+      } else if (stored.value()[i] && !owes_vanishing && flights[i]->event.view().kind() != kVanish) {
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);

@@ -46,7 +46,7 @@ struct SaveResult {
   // caller must pass this result on to the next call with the same event.
   uint32_t tags_done = 0;
   Work removal = 0;       // work of removing the events that this event has replaced or deleted
-  bool vanishes = false;  // a request to vanish from this relay was saved: the caller must call RemoveVanished
+  bool vanishes = false;  // the event is a request to vanish from this relay: the caller must call RemoveVanished
   bool settled = false;   // `outcome` is final, even if the call failed later; only Save and SaveBulk set this
 };
 

@@ -64,7 +64,7 @@ Result<bool> SavePlan::Settle(EventView event, const Known& known, SaveResult* r
   result->outcome = *outcome.value();
   const bool saved = result->outcome == SaveOutcome::kSaved;
   result->serial = {.number = saved ? pending_.back().serial : 0};
-  result->vanishes = saved && event.kind() == kVanishKind && vanishing_.contains(event.pubkey());
+  result->vanishes = event.kind() == kVanishKind && vanishing_.contains(event.pubkey());
   return true;
 }
 
@@ -90,6 +90,8 @@ Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Known
   if (known.stored && !edit_.IsRemoved(*known.stored)) {
     const Result<bool> goes = vanished ? IsYetToVanish(event, known) : Result<bool>(false);
     if (!goes.ok()) return goes.status();
+    // An import may have saved the request before this relay was set to the address that it names.
+    if (!vanished && AsksToVanish(event)) ApplyVanish(event, *known.stored);
     return std::optional(goes.value() ? SaveOutcome::kVanished : SaveOutcome::kDuplicate);
   }
   if (IsExpired(event, now_seconds_)) return std::optional(SaveOutcome::kExpired);
@@ -106,7 +108,7 @@ Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Known
     if (!applied.value()) return std::optional<SaveOutcome>();
   }
   Store(event);
-  if (event.kind() == kVanishKind && AsksToVanishFrom(event, urls_)) ApplyVanish(event);
+  if (AsksToVanish(event)) ApplyVanish(event, pending_.back().serial);
   return std::optional(SaveOutcome::kSaved);
 }
 
@@ -117,7 +119,8 @@ bool SavePlan::IsPending(EventView event) const {
 
 // Returns true if this stored event still has to be removed. Only the last request of its author stays.
 Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
-  if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
+  if (event.kind() != kVanishKind) return true;
+  if (const auto last = vanishing_.find(event.pubkey()); last != vanishing_.end()) return last->second != event.id();
   Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
   if (!stays.ok()) return stays;
   return !stays.value();
@@ -255,20 +258,25 @@ Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
   return version;
 }
 
-// The mark holds from now on. Stored events are removed later (EventStore::RemoveVanished), pending ones now.
-void SavePlan::ApplyVanish(EventView request) {
+bool SavePlan::AsksToVanish(EventView event) const {
+  return event.kind() == kVanishKind && AsksToVanishFrom(event, urls_);
+}
+
+// The mark holds from now on. Stored events are removed later (EventStore::RemoveVanished), pending ones now. `serial`
+// is as for StoreEdit::MarkVanished.
+void SavePlan::ApplyVanish(EventView request, uint64_t serial) {
   std::optional<uint64_t>& until = vanished_[request.pubkey()];
   until = std::max(until.value_or(0), request.created_at());
-  vanishing_.insert(request.pubkey());
+  vanishing_[request.pubkey()] = request.id();
   const std::string hex = ToHex(request.pubkey());
-  for (size_t i = 0; i + 1 < pending_.size(); ++i) {
-    Pending& pending = pending_[i];
+  for (Pending& pending : pending_) {
     if (!pending.alive || pending.event.created_at() > request.created_at()) continue;
+    if (pending.event.id() == request.id()) continue;
     if (pending.event.pubkey() != request.pubkey() && !IsWrappedFor(pending.event, hex)) continue;
     pending.alive = false;
     if (HasAddress(pending.event.kind())) versions_[AddressOf(pending.event)] = {};
   }
-  edit_.MarkVanished(request.pubkey(), *until, request, pending_.back().serial);
+  edit_.MarkVanished(request.pubkey(), *until, request, serial);
 }
 
 // Reads into record_.

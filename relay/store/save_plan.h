@@ -5,7 +5,8 @@
 // in this list that applies:
 //
 //   kDuplicate   it is stored or came earlier in this batch, and has not been removed since. If it is stored, but has
-//                to vanish and only waits for its removal, the outcome is kVanished
+//                to vanish and only waits for its removal, the outcome is kVanished. A stored request to vanish that
+//                was not meant for this relay when it was saved, but is now (`urls`), is carried out
 //   kExpired     it has expired (NIP-40)
 //   kVanished    its author, or the recipient of a gift wrap, asked to vanish at the event's time or later (NIP-62)
 //   kDeleted     an owner (gift_wrap.h) deleted its id, or its author deleted its address up to its time or later
@@ -88,7 +89,8 @@ class SavePlan {
   Result<bool> ApplyDeletion(EventView deletion, SaveResult* result);
   Status DeleteById(EventView deletion, std::string_view id_hex);
   Status DeleteByAddress(EventView deletion, std::string_view name);
-  void ApplyVanish(EventView request);
+  bool AsksToVanish(EventView event) const;
+  void ApplyVanish(EventView request, uint64_t serial);
   Result<Version> CurrentVersion(const Address& address);
   Result<bool> ReadStored(StoreEdit::Handle handle);
   void RemoveStored(StoreEdit::Handle handle, EventView event);
@@ -110,7 +112,7 @@ class SavePlan {
   // the author has not vanished.
   std::unordered_map<PublicKey, std::optional<uint64_t>, Hash> vanished_;
 
-  std::unordered_set<PublicKey, Hash> vanishing_;  // authors who ask to vanish in this batch
+  std::unordered_map<PublicKey, EventId, Hash> vanishing_;  // authors who ask to vanish in this batch: the last request
 
   std::vector<Known> known_;
   std::vector<PublicKey> authors_;

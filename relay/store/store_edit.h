@@ -65,7 +65,8 @@ class StoreEdit {
   // Marks all versions at `address` with a created_at up to `until` as deleted.
   virtual void MarkDeleted(const Address& address, uint64_t until) = 0;
   // Marks the events of `author`, and the gift wraps for `author`, with a created_at up to `until` as vanished.
-  // `request` is the request to vanish, and `serial` its serial; the request itself is not removed.
+  // `request` is the request to vanish, and `serial` its serial, or its handle if it is stored already; the request
+  // itself is not removed.
   virtual void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) = 0;
 };
 

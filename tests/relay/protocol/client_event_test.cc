@@ -40,6 +40,14 @@ TEST_F(ClientEventTest, ASavedEventIsAnsweredAndComesToSubscribers) {
   EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note, "duplicate: already have this event"));
 }
 
+TEST_F(ClientEventTest, ARepeatedRequestToVanishComesToTheStore) {
+  Seat& writer = Connect();
+  const std::string request = signer_.SignedEvent(kNow, 62, R"([["relay","ALL_RELAYS"]])", "");
+  EXPECT_EQ(Ask(writer, Publish(request)), OkFor(request));
+  EXPECT_EQ(Ask(writer, Publish(request)), OkFor(request, "duplicate: already have this event"));
+  EXPECT_EQ(pipeline_->CommitStats().events, 2U);
+}
+
 TEST_F(ClientEventTest, RefusesABadEventWithTheReason) {
   Seat& writer = Connect();
   std::string forged = Note("forged");

@@ -37,9 +37,11 @@ class VanishingTest : public testing::Test {
     ADD_FAILURE() << "no end";
     return 0;
   }
-  void Reopen() {
+  void Reopen(const std::string& own_url = "wss://weir.example") {
     store_.reset();
-    store_ = MustOpen(SmallStore(directory_ / "events"));
+    StoreOptions options = SmallStore(directory_ / "events");
+    options.own_urls = {own_url};
+    store_ = MustOpen(options);
     ASSERT_NE(store_, nullptr);
   }
   static PlainEvent RequestOf(const std::string& author, uint64_t at) {
@@ -228,6 +230,22 @@ TEST_F(VanishingTest, EverySpellingOfOurAddressIsDone) {
     SaveAll(*store_, {note, Plain(author, 20, 62, {{"relay", url}})});
     EXPECT_FALSE(store_->Has(ToBytes(note.id)).value()) << url;
   }
+}
+
+TEST_F(VanishingTest, ARequestForANewAddressIsDoneWhenItComesAgain) {
+  const PlainEvent note = Plain(Author(1), 10, 1);
+  const PlainEvent request = Plain(Author(1), 20, 62, {{"relay", "wss://new.example"}});
+  SaveAll(*store_, {note, request});
+  EXPECT_EQ(SaveAll(*store_, {request}), std::vector{SaveOutcome::kDuplicate});
+  EXPECT_EQ(store_->Sizes().events, 2U) << "it names another relay";
+  Reopen("wss://new.example");
+  const PlainEvent pending = Plain(Author(1), 15, 1);
+  EXPECT_EQ(SaveAll(*store_, {pending, request, request}),
+            (std::vector{SaveOutcome::kSaved, SaveOutcome::kDuplicate, SaveOutcome::kDuplicate}));
+  EXPECT_EQ(StoredIds(*store_), std::vector{request.id});
+  EXPECT_EQ(SaveAll(*store_, {note, request}), (std::vector{SaveOutcome::kVanished, SaveOutcome::kDuplicate}));
+  EXPECT_EQ(store_->Sizes().events, 1U);
+  EXPECT_EQ(IndexDifference(*store_), "");
 }
 
 TEST_F(VanishingTest, EventsThatExpireTogetherGoInPiecesOfBoundedWork) {

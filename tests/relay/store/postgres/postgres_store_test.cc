@@ -44,6 +44,20 @@ TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
     EXPECT_EQ(store->Has(event.view().id()).value(), event.view().created_at() % 40 != 0);
 }
 
+TEST(PostgresVanishTest, ARequestForANewAddressIsDoneWhenItComesAgain) {
+  const PostgresDatabase database;
+  PostgresStoreOptions options = database.Options();
+  const Event note = ToEvent(Plain(Author(1), 10, 1));
+  const Event request = ToEvent(Plain(Author(1), 20, 62, {{"relay", "wss://new.example"}}));
+  MustSave(*MustOpen(options), {note, request});
+  options.own_urls = {"wss://new.example"};
+  const auto store = MustOpen(options);
+  EXPECT_TRUE(store->Has(note.view().id()).value());
+  MustSave(*store, {request, request});
+  EXPECT_FALSE(store->Has(note.view().id()).value());
+  EXPECT_TRUE(store->Has(request.view().id()).value());
+}
+
 // A damaged record cannot be removed, because its index entries are unknown. More of them than are read at once come
 // first.
 class DamagedRecordsTest : public testing::Test {
