@@ -1,5 +1,6 @@
 #include "relay/doctor/scrape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -11,6 +12,24 @@ std::string_view LabelsOf(std::string_view sample) {
   const size_t begin = sample.find('{');
   return begin == sample.npos || !sample.ends_with('}') ? std::string_view()
                                                         : sample.substr(begin + 1, sample.size() - begin - 2);
+}
+
+// Takes the first pair of a label and its value, such as `class="bulk"`, from the labels. The pair ends at the quote
+// that ends its value; a backslash hides the character after it.
+std::string_view TakePair(std::string_view* labels) {
+  size_t end = std::min(labels->find('"'), labels->size());
+  for (++end; end < labels->size() && (*labels)[end] != '"'; ++end)
+    if ((*labels)[end] == '\\') ++end;
+  const std::string_view pair = labels->substr(0, end + 1);
+  labels->remove_prefix(std::min(pair.size() + 1, labels->size()));  // together with the comma
+  return pair;
+}
+
+// Returns true if the pair is one of the labels, or is empty.
+bool HasPair(std::string_view labels, std::string_view pair) {
+  bool has = pair.empty();
+  while (!has && !labels.empty()) has = TakePair(&labels) == pair;
+  return has;
 }
 
 bool HasName(std::string_view sample, std::string_view name) {
@@ -43,19 +62,21 @@ std::optional<double> Scrape::Find(std::string_view sample) const {
 double Scrape::Sum(std::string_view name, std::string_view label) const {
   double sum = 0;
   for (auto at = samples_.lower_bound(name); at != samples_.end() && at->first.starts_with(name); ++at)
-    if (HasName(at->first, name) && LabelsOf(at->first).find(label) != std::string_view::npos) sum += at->second;
+    if (HasName(at->first, name) && HasPair(LabelsOf(at->first), label)) sum += at->second;
   return sum;
 }
 
 std::string Scrape::Label(std::string_view name, std::string_view label, std::string_view with) const {
   const std::string begin = std::string(label) + "=\"";
   for (auto at = samples_.lower_bound(name); at != samples_.end() && at->first.starts_with(name); ++at) {
-    const std::string_view labels = LabelsOf(at->first);
-    if (at->second <= 0 || !HasName(at->first, name) || labels.find(with) == labels.npos) continue;
-    const size_t found = labels.find(begin);
-    if (found == labels.npos) continue;
-    const std::string_view rest = labels.substr(found + begin.size());
-    return std::string(rest.substr(0, rest.find('"')));
+    std::string_view labels = LabelsOf(at->first);
+    if (at->second <= 0 || !HasName(at->first, name) || !HasPair(labels, with)) continue;
+    while (!labels.empty()) {
+      const std::string_view pair = TakePair(&labels);
+      if (!pair.starts_with(begin)) continue;
+      const std::string_view value = pair.substr(begin.size());
+      return std::string(value.substr(0, value.rfind('"')));
+    }
   }
   return "";
 }

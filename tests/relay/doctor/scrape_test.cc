@@ -30,6 +30,22 @@ TEST(Scrape, ReadsWhatPrometheusReads) {
   EXPECT_TRUE(Scrape("").empty());
 }
 
+TEST(Scrape, MatchesOnlyWholeLabels) {
+  const Scrape scrape(
+      "a{class=\"read\",x=\"1\"} 1\n"
+      "a{subclass=\"read\"} 2\n"
+      "a{class=\"ready\"} 4\n"
+      "a{y=\"class=\\\"read\\\",class=\"} 8\n"
+      "c{subclass=\"read\"} 1\n");
+  EXPECT_EQ(scrape.Sum("a"), 15);
+  EXPECT_EQ(scrape.Sum("a", "class=\"read\""), 1);
+  EXPECT_EQ(scrape.Sum("a", "x=\"1\""), 1);
+  EXPECT_EQ(scrape.Label("a", "class", "x=\"1\""), "read");
+  EXPECT_EQ(scrape.Label("a", "y"), "class=\\\"read\\\",class=");
+  EXPECT_EQ(scrape.Label("c", "class"), "") << "subclass is another label";
+  EXPECT_EQ(scrape.Label("c", "subclass", "class=\"read\""), "");
+}
+
 RC_GTEST_PROP(ScrapeProperty, TakesAnyText, (const std::string& text)) {
   const Scrape scrape(text);
   RC_ASSERT(scrape.Sum("") == scrape.Sum(""));
