@@ -22,6 +22,13 @@ bool WaitsForStandbys(const PostgresFacts& p) {
   return p.names_standbys && p.synchronous_commit != "off" && p.synchronous_commit != "local";
 }
 
+// Returns the name in double quotes: SQL reads it as it is, whatever its letters are.
+std::string Identifier(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::optional<Finding> Unreachable(const Facts& facts) {
   if (!facts.postgres || facts.postgres->reached.ok()) return std::nullopt;
   return Finding{.severity = Severity::kBroken,
@@ -62,7 +69,7 @@ std::optional<Finding> NoMonitorRights(const Facts& facts) {
                  .saw = "The role " + p->role + " is not a member of pg_monitor.",
                  .why = "The throttle cannot see what the server waits for, and counts its sensor as lost.",
                  .act = "As a superuser of that server:",
-                 .commands = {"GRANT pg_monitor TO " + p->role + ";"}};
+                 .commands = {"GRANT pg_monitor TO " + Identifier(p->role) + ";"}};
 }
 
 std::optional<Finding> StandbyMissing(const Facts& facts) {

@@ -152,7 +152,12 @@ std::vector<Case> CasesOfPostgres() {
       {"postgres-standby-only", kBroken, "standby", [](Facts& f) { f.postgres->is_standby = true; }},
       {"postgres-tables", kBroken, "may not make them",
        [](Facts& f) { f.postgres->tables = Status::Error("weir may not make them"); }},
-      {"postgres-rights", kWarning, "GRANT pg_monitor TO weir;", [](Facts& f) { f.postgres->may_monitor = false; }},
+      {"postgres-rights", kWarning, "GRANT pg_monitor TO \"weir\";", [](Facts& f) { f.postgres->may_monitor = false; }},
+      {"postgres-rights", kWarning, "GRANT pg_monitor TO \"my-\"\"role\";",
+       [](Facts& f) {
+         f.postgres->may_monitor = false;
+         f.postgres->role = "my-\"role";
+       }},
       {"postgres-standby-missing", kBroken, "none of those standbys",
        [](Facts& f) { f.postgres->standbys = f.postgres->synchronous_standbys = 0; }},
       {"postgres-standbys-asynchronous", kAdvice, "ANY 1 (*)", [](Facts& f) { f.postgres->names_standbys = false; }},
