@@ -58,8 +58,10 @@ void PostgresEdit::AskBegin() {
   for (int i = 0; alone_ && i < 2; ++i) Ask(kLockOrigins, {}, {});
   Ask(kLockOrigin, PostgresValues().Int32(static_cast<int32_t>(origin_.number)), [this](const PostgresRows& rows) {
     if (rows.size() != 1 || rows.Bytes(0, 1) != origin_.owner) {
-      refused_ = Status::Error("another process has taken the name \"" + origin_.name +
-                               "\"; give every relay and import a WEIR_ORIGIN of its own, and start this one again");
+      // The message does not have the name, because clients may see it, and the name may be that of the machine.
+      refused_ = Status::Error(
+          "another process has taken the name of this one; give every relay and import a WEIR_ORIGIN of its own, and "
+          "start this one again");
     } else {
       serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
       // After the promotion of a standby that lacked the last serials, the serial in the database is too low. No serial

@@ -79,6 +79,8 @@ class PostgresEdit final : public StoreEdit {
   // Returns true if the last error only shows that another relay changed the same data first, so that a new edit may
   // succeed.
   bool MayTryAgain() const;
+  // Returns true if another process has taken the origin's name. Rollback resets it.
+  bool name_is_taken() const { return !refused_.ok(); }
   // Returns true once COMMIT was sent.
   bool has_written() const { return has_written_; }
 

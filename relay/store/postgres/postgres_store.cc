@@ -125,6 +125,10 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::funct
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
     PostgresEdit edit(writer_, origin, alone, options_.settings.timeout);
     Status done = work(edit);
+    if (&origin == &origin_ && (done.ok() || edit.name_is_taken())) {
+      const MutexLock lock(mutex_);
+      stuck_ = done;
+    }
     if (done.ok()) {
       Count(edit);
       Confirm(origin, edit);
@@ -136,6 +140,11 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::funct
     const bool was_lost = !writer_.connected() && !writer_.timed_out();
     if (!std::exchange(was_idle, false) || edit.has_written() || !was_lost) return done;
   }
+}
+
+Status PostgresStore::Stuck() const {
+  const MutexLock lock(mutex_);
+  return stuck_;
 }
 
 void PostgresStore::Count(const PostgresEdit& edit) {

@@ -70,6 +70,9 @@ class PostgresStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   bool owes_vanishing() const override { return owes_vanishing_ || others_owe_; }
+  // Returns an error once a save has failed because another process has the name of this one. The error ends if a save
+  // succeeds after all, for example because a server was promoted that does not know the other process.
+  Status Stuck() const override;
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
@@ -148,6 +151,7 @@ class PostgresStore final : public EventStore {
   std::function<void()> tell_;  // set by OnSaved
   mutable Mutex mutex_;
   std::deque<Range> unknown_news_ WEIR_GUARDED_BY(mutex_);
+  Status stuck_ WEIR_GUARDED_BY(mutex_);
   std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
   std::atomic<uint64_t> events_ = 0;

@@ -240,5 +240,30 @@ TEST_F(NewsTest, OnlyTheLastRelayToTakeANameSaves) {
   Save(*after, note);
 }
 
+TEST_F(NewsTest, ARelayWithoutItsNameIsStuckAndDoesNotTellTheName) {
+  const auto before = MustOpen(database_.Options("db-host:3334"));
+  EXPECT_TRUE(before->Stuck().ok());
+  const auto after = MustOpen(database_.Options("db-host:3334"));
+  SaveResult result;
+  const Event note = NoteOf(1);
+  EXPECT_FALSE(before->SaveSome({&note, 1}, 0, kTurnWork, {&result, 1}).ok());
+  const Status stuck = before->Stuck();
+  EXPECT_TRUE(Has(stuck.message(), "start this one again")) << stuck.message();
+  EXPECT_FALSE(Has(ErrorForStrangers(stuck), "db-host")) << stuck.message();
+  Save(*after, note);
+  EXPECT_TRUE(after->Stuck().ok());
+}
+
+TEST_F(NewsTest, ARelayThatLostOnlyTheNameOfItsImportsIsNotStuck) {
+  const auto here = MustOpen(database_.Options("here"));
+  Save(*here, NoteOf(1), true);
+  const auto other = MustOpen(database_.Options("here (history)"));
+  SaveResult result;
+  const Event note = NoteOf(2);
+  EXPECT_FALSE(here->SaveSomeHistory({&note, 1}, 0, kTurnWork, {&result, 1}).ok());
+  EXPECT_TRUE(here->Stuck().ok());
+  Save(*here, note);
+}
+
 }  // namespace
 }  // namespace weir
