@@ -20,6 +20,24 @@ Status SaveOne(EventStore& store, const Event& event) {
   return store.SaveSome({&event, 1}, 0, kTurnWork, {&result, 1}).status();
 }
 
+// Saves the event. When its COMMIT waits for a standby, calls a function of the server, such as pg_cancel_backend, with
+// the session that waits.
+Status SaveWithoutStandby(const PostgresProcess& primary, const std::string& function, EventStore& store,
+                          const Event& event) {
+  Status saved;
+  std::atomic<bool> is_over = false;
+  std::thread saves([&] {
+    saved = SaveOne(store, event);
+    is_over = true;
+  });
+  EXPECT_TRUE(Eventually([&] {
+    return is_over ||
+           primary.Ask("SELECT " + function + "(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t";
+  }));
+  saves.join();
+  return saved;
+}
+
 // Opens a store whose time-out may be too short for making the tables.
 std::unique_ptr<PostgresStore> MustOpenImpatient(const PostgresStoreOptions& options) {
   PostgresStoreOptions patient = options;
@@ -202,14 +220,23 @@ TEST_F(PostgresFaultTest, ACommitWhoseWaitForTheStandbyWasCancelledIsNoOk) {
   const auto store = MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}});
   ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
   standby.Pause();
-  Status saved;
-  std::thread saves([&] { saved = SaveOne(*store, NumberedNote(2)); });
-  EXPECT_TRUE(Eventually([&] {
-    return primary.Ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t";
-  }));
-  saves.join();
+  const Status saved = SaveWithoutStandby(primary, "pg_cancel_backend", *store, NumberedNote(2));
   ExpectIn("on the primary alone", saved.message());
   standby.Resume();
+}
+
+// The server warns before it ends the connection; the warning does not concern the COMMIT of the next one.
+TEST_F(PostgresFaultTest, AfterACommitWhoseSessionWasEndedTheNextIsAnOk) {
+  PostgresProcess primary({"fsync=off"});
+  PostgresProcess standby({"fsync=off"}, &primary);
+  primary.AwaitStandbys();
+  const auto store = MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}});
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  standby.Pause();
+  EXPECT_FALSE(SaveWithoutStandby(primary, "pg_terminate_backend", *store, NumberedNote(2)).ok());
+  standby.Resume();
+  const Status next = SaveOne(*store, NumberedNote(3));
+  EXPECT_FALSE(Has(next.message(), "on the primary alone")) << next.message();
 }
 
 // A machine that is gone refuses nothing: it does not answer.
