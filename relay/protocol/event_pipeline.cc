@@ -159,7 +159,8 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
 
 // Answers stored events, verifies the others and passes them to the gate. Stored requests to vanish are also verified
 // and passed on, because the store may not have carried them out (save_plan.h), and so are all stored events while
-// requests to vanish are not fully carried out, because only the commit thread knows if they are to be removed.
+// requests to vanish are not fully carried out, because only the commit thread knows if they are to be removed, and
+// while the store is in doubt, because only a further write makes stored events durable.
 void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
@@ -167,12 +168,12 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
     for (const std::shared_ptr<Flight>& flight : flights) ids.push_back(flight->event.view().id());
     return context_.store.Stored(ids);
   });
-  const bool owes_vanishing = context_.store.owes_vanishing();
+  const bool is_final = !context_.store.owes_vanishing() && !context_.store.in_doubt();
   for (size_t i = 0; i < flights.size(); ++i) {
     try {
       if (!stored.ok()) {
         Settle(*flights[i], {false, "error: the store cannot be read: " + ErrorForStrangers(stored.status())}, judged);
-      } else if (stored.value()[i] && !owes_vanishing && flights[i]->event.view().kind() != kVanish) {
+      } else if (stored.value()[i] && is_final && flights[i]->event.view().kind() != kVanish) {
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);

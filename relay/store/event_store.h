@@ -134,7 +134,7 @@ class EventStore {
   //
   // After an error `results` is unchanged, and the caller must treat none of the events as saved. Nevertheless, a write
   // that failed may have reached the disk, for example if the connection to the server was lost. If the caller saves
-  // the same events again, their outcomes are then kDuplicate.
+  // the same events again, their outcomes are then kDuplicate, and this write is as durable as the store promises.
   //
   // A deletion (kind 5) may have more targets than the work allows. The call then removes some of them for good, and
   // settles only the events before the deletion, so it may return 0. The deletion itself is saved together with the
@@ -168,6 +168,10 @@ class EventStore {
 
   // Returns the error if nothing can be saved any more until the program is started again; ok otherwise.
   virtual Status Stuck() const { return {}; }
+
+  // Returns true if a failed write may have left events that Stored reports although they are not as durable as the
+  // store promises. The next write that succeeds ends the doubt, also one that finds only duplicates.
+  virtual bool in_doubt() const { return false; }
 
   // Returns true while events of authors who asked to vanish may still be stored.
   virtual bool owes_vanishing() const { return false; }

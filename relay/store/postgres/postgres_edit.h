@@ -32,7 +32,8 @@ namespace weir {
 
 class PostgresEdit final : public StoreEdit {
  public:
-  // If `alone` is true, the edit locks the rows of all origins, so no other relay can save until the edit ends.
+  // If `alone` is true, the edit locks the rows of all origins, so no other relay can save until the edit ends. Commit
+  // then sends COMMIT even if there are no changes; as the locks are written to the log, it waits for the standbys.
   // `patience` is the longest wait for an answer from the server. `session` must be connected. `session` and `origin`
   // must outlive the edit.
   PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
@@ -70,9 +71,10 @@ class PostgresEdit final : public StoreEdit {
   // Records that all events of `author` with a created_at up to `until` have been removed, as the author asked.
   void EndVanishing(const PublicKey& author, uint64_t until);
 
-  // Writes all changes and commits the transaction. If there are no changes, only ends the transaction. After an error
-  // nothing was written if has_written() is false. If it is true, COMMIT was sent: if no answer came, the changes may
-  // be written; if the server did not wait for its standbys, they are written, but only on the primary.
+  // Writes all changes and commits the transaction. If there are no changes and the edit is not `alone`, only ends the
+  // transaction. After an error nothing was written if has_written() is false. If it is true, COMMIT was sent: if no
+  // answer came, the changes may be written; if the server did not wait for its standbys, they are written, but only on
+  // the primary.
   Status Commit();
   // Ends the transaction without its changes, if it has begun. Closes the session if the server does not confirm that.
   void Rollback();

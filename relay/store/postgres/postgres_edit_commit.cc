@@ -157,11 +157,12 @@ Status PostgresEdit::Commit() {
   WriteMarks();
   WriteRemovals();
   WriteEvents();
-  if (takes_.empty()) {
+  const bool has_changes = !takes_.empty();
+  if (!has_changes && !(alone_ && begun_)) {
     Rollback();
     return {};
   }
-  if (Status written = AskAll(); !written.ok()) return written;
+  if (Status written = has_changes ? AskAll() : Status(); !written.ok()) return written;
   if (conflict_) return Status::Error("PostgreSQL: another relay saved the same at the same time, again and again");
   const auto more = static_cast<int64_t>(added()) - static_cast<int64_t>(removed_);
   Ask(kCount,

@@ -123,8 +123,9 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::funct
   for (int tries = 1;; ++tries) {
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
-    PostgresEdit edit(writer_, origin, alone, options_.settings.timeout);
+    PostgresEdit edit(writer_, origin, alone || in_doubt_, options_.settings.timeout);
     Status done = work(edit);
+    if (edit.has_written()) in_doubt_ = !done.ok();
     if (&origin == &origin_ && (done.ok() || edit.name_is_taken())) {
       const MutexLock lock(mutex_);
       stuck_ = done;

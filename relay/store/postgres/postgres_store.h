@@ -6,7 +6,9 @@
 // schema.h has the tables. Each call of SaveSome is one transaction, which is repeated if another relay was faster. A
 // transaction that writes takes at least three round trips to the server: one to read what it needs, one to write the
 // changes, and one for the COMMIT. When SaveSome returns without an error, the server has answered COMMIT; if the
-// server has synchronous standbys, they have the events, too.
+// server has synchronous standbys, they have the events, too. A COMMIT without a good answer leaves the store in doubt:
+// its events may be on the primary alone. The next edit then locks all origins, so that the earlier transactions of
+// this process have ended, and commits even without changes. Standbys that have its COMMIT have the earlier ones, too.
 //
 // Every process that saves has an origin (serial.h) with a name of its own. Queries at every relay find all stored
 // events. Each relay also reads the events that other relays save, and passes them to its subscribers
@@ -70,6 +72,8 @@ class PostgresStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   bool owes_vanishing() const override { return owes_vanishing_ || others_owe_; }
+  // The store is in doubt at first, because an earlier process with this name may have left such events.
+  bool in_doubt() const override { return in_doubt_; }
   // Returns an error once a save has failed because another process has the name of this one. The error ends if a save
   // succeeds after all, for example because a server was promoted that does not know the other process.
   Status Stuck() const override;
@@ -133,7 +137,7 @@ class PostgresStore final : public EventStore {
                         std::span<SaveResult> results);
   // Calls `work` with an edit on the connection that writes. Calls it again with a new edit, up to 20 times, if another
   // relay has changed data that the edit relied on, and once if the connection was lost while it was idle. If `alone`
-  // is true, the edit locks all origins.
+  // is true, or in_doubt(), the edit locks all origins.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
@@ -154,6 +158,7 @@ class PostgresStore final : public EventStore {
   Status stuck_ WEIR_GUARDED_BY(mutex_);
   std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
+  std::atomic<bool> in_doubt_ = true;
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;
 };

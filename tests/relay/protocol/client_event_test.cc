@@ -93,6 +93,17 @@ TEST_F(ClientEventTest, AFailedWriteIsAnErrorForItsEventsAlone) {
   EXPECT_EQ(Ask(writer, Publish(lost)), OkFor(lost));
 }
 
+TEST_F(ClientEventTest, AStoredEventInDoubtIsAcknowledgedOnlyByAWrite) {
+  Seat& writer = Connect();
+  const std::string note = Note("on the primary alone");
+  EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note));
+  store_.SetInDoubt(true);
+  store_.FailSaves("no standby answers");
+  EXPECT_EQ(Ask(writer, Publish(note)), NotOk(note, "error: could not be stored: no standby answers"));
+  store_.FailSaves("");
+  EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note, "duplicate: already have this event"));
+}
+
 TEST_F(ClientEventTest, EphemeralEventsAreDeliveredAndNotStored) {
   Seat& reader = Connect();
   Seat& writer = Connect();

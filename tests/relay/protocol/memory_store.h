@@ -33,6 +33,7 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     save_error_ = std::move(message);
   }
+  void SetInDoubt(bool is) { in_doubt_ = is; }
   void ThrowInSaves(bool does) {
     const std::lock_guard lock(mutex_);
     saves_throw_ = does;
@@ -70,6 +71,7 @@ class MemoryStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work) override { return OwedPiece(); }
   Result<OwedPiece> RemoveExpired(uint64_t, Work) override { return OwedPiece(); }
 
+  bool in_doubt() const override { return in_doubt_; }
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override {
     const std::lock_guard lock(mutex_);
     if (reads_throw_) throw std::bad_alloc();
@@ -164,6 +166,7 @@ class MemoryStore final : public EventStore {
   std::condition_variable changed_;
   bool hold_saves_ = false;
   std::string save_error_;
+  std::atomic<bool> in_doubt_ = false;
   bool saves_throw_ = false;
   bool reads_throw_ = false;
   SaveOutcome outcome_ = SaveOutcome::kSaved;

@@ -225,6 +225,29 @@ TEST_F(PostgresFaultTest, ACommitWhoseWaitForTheStandbyWasCancelledIsNoOk) {
   standby.Resume();
 }
 
+TEST_F(PostgresFaultTest, ADuplicateThatNoStandbyHasIsNoOk) {
+  PostgresProcess primary({"fsync=off"});
+  PostgresProcess standby({"fsync=off"}, &primary);
+  primary.AwaitStandbys();
+  const auto store = MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}});
+  EXPECT_TRUE(store->in_doubt()) << "an earlier process may have left some";
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  EXPECT_FALSE(store->in_doubt());
+  standby.Pause();
+  const Event note = NumberedNote(2);
+  for (int i = 0; i < 2; ++i) {
+    const Status saved = SaveWithoutStandby(primary, "pg_cancel_backend", *store, note);
+    ExpectIn("on the primary alone", saved.message());
+    EXPECT_TRUE(store->in_doubt());
+    EXPECT_TRUE(store->Has(note.view().id()).value());
+  }
+  standby.Resume();
+  SaveResult result;
+  EXPECT_TRUE(Eventually([&] { return store->SaveSome({&note, 1}, 0, kTurnWork, {&result, 1}).ok(); }));
+  EXPECT_EQ(result.outcome, SaveOutcome::kDuplicate);
+  EXPECT_FALSE(store->in_doubt());
+}
+
 // The server warns before it ends the connection; the warning does not concern the COMMIT of the next one.
 TEST_F(PostgresFaultTest, AfterACommitWhoseSessionWasEndedTheNextIsAnOk) {
   PostgresProcess primary({"fsync=off"});
@@ -234,6 +257,7 @@ TEST_F(PostgresFaultTest, AfterACommitWhoseSessionWasEndedTheNextIsAnOk) {
   ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
   standby.Pause();
   EXPECT_FALSE(SaveWithoutStandby(primary, "pg_terminate_backend", *store, NumberedNote(2)).ok());
+  EXPECT_TRUE(store->in_doubt());
   standby.Resume();
   const Status next = SaveOne(*store, NumberedNote(3));
   EXPECT_FALSE(Has(next.message(), "on the primary alone")) << next.message();
