@@ -76,11 +76,13 @@ struct LoadSample {
   }
 
   // Adds a signal of an engine that has several parts. If the sample has a signal with this name already, keeps only
-  // the one with the higher level.
+  // the one with the higher level; if the levels are equal, one that limits work (bytes_per_level above 0).
   void AddHighest(const Signal& signal) {
     for (size_t i = 0; i < signal_count; ++i) {
-      if (signal_array[i].name != signal.name) continue;
-      if (signal.level > signal_array[i].level) signal_array[i] = signal;
+      Signal& kept = signal_array[i];
+      if (kept.name != signal.name) continue;
+      const bool kept_limits = kept.bytes_per_level > 0;
+      if (signal.level > kept.level || (signal.level == kept.level && !kept_limits)) kept = signal;
       return;
     }
     Add(signal);

@@ -184,7 +184,7 @@ Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
   return {.name = "l0",
           .level = geometry_.compaction_brakes ? level : 0,
-          .bytes_per_level = span_files * file,
+          .bytes_per_level = geometry_.compaction_brakes ? span_files * file : 0,
           .dead_time = L0DeadTime(),
           .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_,
           .shows_inflow_at_once = true};
@@ -203,7 +203,8 @@ Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
 // incoming byte causes grows with the tree, so it is measured as the bytes that the background moves while one byte
 // leaves L0.
 Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
-  const bool brakes = geometry_.compaction_brakes && geometry_.soft_pending_bytes > 0;
+  // RocksDB computes no debt with universal compaction.
+  const bool brakes = geometry_.compaction_brakes && !geometry_.counts_runs && geometry_.soft_pending_bytes > 0;
   const double at_one = std::max(1.0, geometry_.DebtAtOne());
   const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (at_one / 8));
   const double drain = l0_drain_.BytesPerSecond() / table_per_user_;
@@ -211,7 +212,7 @@ Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   const double owed_per_byte = std::max(1.0, background / std::max(kLeast, drain));
   return {.name = "debt",
           .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
-          .bytes_per_level = kDebtPerLevel * at_one / owed_per_byte,
+          .bytes_per_level = brakes ? kDebtPerLevel * at_one / owed_per_byte : 0,
           .dead_time = L0DeadTime() + kCycleSmoothing,
           .drain_bytes_per_second = drain};
 }

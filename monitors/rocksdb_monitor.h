@@ -13,7 +13,9 @@
 //   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of that
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
-// When memtables, l0 or debt is 1.0, RocksDB begins to brake. If PrepareRocksDb has moved the brakes, RocksDB brakes
+// When memtables, l0 or debt is 1.0, RocksDB begins to brake. If RocksDB never brakes for L0 or debt (automatic
+// compactions are disabled, or for debt: it has no limit, or compaction is universal), the signal is 0 and limits
+// nothing. If PrepareRocksDb has moved the brakes, RocksDB brakes
 // later because of memtables and L0; `l0` is then 1.0 about midway between the numbers of files at which writes would
 // have been slowed down and stopped (LsmGeometry::L0FilesAtOne).
 //

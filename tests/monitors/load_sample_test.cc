@@ -33,5 +33,19 @@ TEST(LoadSample, AddHighestKeepsTheHigherOfTwo) {
   EXPECT_EQ(sample.Find("l0")->bytes_per_level, 2);
 }
 
+// A column family for which the engine never brakes must not hide another one that is at rest.
+TEST(LoadSample, AddHighestKeepsTheOneThatLimitsOfTwoEqual) {
+  const Signal limits{.name = "debt", .bytes_per_level = 1};
+  const Signal shown{.name = "debt"};
+  LoadSample shown_first;
+  shown_first.AddHighest(shown);
+  shown_first.AddHighest(limits);
+  EXPECT_EQ(shown_first.Find("debt")->bytes_per_level, 1);
+  LoadSample shown_last;
+  shown_last.AddHighest(limits);
+  shown_last.AddHighest(shown);
+  EXPECT_EQ(shown_last.Find("debt")->bytes_per_level, 1);
+}
+
 }  // namespace
 }  // namespace weir

@@ -95,12 +95,15 @@ TEST(LsmSignals, AFlushDoesNotMoveL0) {
   EXPECT_NEAR(after.Find("l0")->level, before.Find("l0")->level, 1e-9);
 }
 
-TEST(LsmSignals, NeitherL0NorDebtCountIfTheEngineDoesNotCompact) {
+TEST(LsmSignals, NeitherL0NorDebtLimitsIfTheEngineDoesNotCompact) {
   LsmGeometry geometry = Recipe();
   geometry.compaction_brakes = false;
   const LsmFacts facts{.l0_files = 100, .pending_compaction_bytes = 1ull << 40};
-  EXPECT_EQ(Sense(geometry, facts, "l0").level, 0);
-  EXPECT_EQ(Sense(geometry, facts, "debt").level, 0);
+  for (const char* name : {"l0", "debt"}) {
+    EXPECT_EQ(Sense(geometry, facts, name).level, 0) << name;
+    EXPECT_EQ(Sense(geometry, facts, name).bytes_per_level, 0) << name;
+  }
+  EXPECT_GT(Sense(geometry, facts, "memtables").bytes_per_level, 0);
 }
 
 TEST(LsmSignals, DebtIsLogarithmicFromAnEighthOfTheSoftLimit) {
@@ -114,10 +117,17 @@ TEST(LsmSignals, DebtIsLogarithmicFromAnEighthOfTheSoftLimit) {
   }
 }
 
-TEST(LsmSignals, DebtWithoutALimitIsNoLoad) {
-  LsmGeometry geometry = Recipe();
-  geometry.soft_pending_bytes = 0;
-  EXPECT_EQ(Sense(geometry, {.pending_compaction_bytes = 1ull << 40}, "debt").level, 0);
+// When it still had bytes per level, its limit was the bare drain at any load, so L0 never filled up to its setpoint.
+TEST(LsmSignals, DebtForWhichTheEngineNeverBrakesLimitsNothing) {
+  LsmGeometry unlimited = Recipe();
+  unlimited.soft_pending_bytes = 0;
+  LsmGeometry universal = Recipe();
+  universal.counts_runs = true;
+  for (const LsmGeometry& geometry : {unlimited, universal}) {
+    const Signal debt = Sense(geometry, {.pending_compaction_bytes = 1ull << 40}, "debt");
+    EXPECT_EQ(debt.level, 0) << geometry.counts_runs;
+    EXPECT_EQ(debt.bytes_per_level, 0) << geometry.counts_runs;
+  }
 }
 
 TEST(LsmSignals, TheMoreAByteOwesTheFewerRaiseTheDebt) {
