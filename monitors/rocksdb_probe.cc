@@ -252,12 +252,15 @@ Status RocksDbProbe::ReadAllCounters() {
     f.counters = std::move(read).value();
     f.counted = true;
   }
-  if (first) {
-    first_brakes_ = newest_.slowdowns + newest_.stops;
-  } else {
+  const uint64_t brakes = newest_.slowdowns + newest_.stops;
+  // After DB::ResetStats the counters begin at 0 again.
+  if (!first) counted_brakes_ += brakes < last_brakes_ ? brakes : brakes - last_brakes_;
+  if (!first && user_bytes.value() >= user_bytes_) {
     disk_ratio_.Update(left_memtables - left_memtables_,
                        static_cast<double>(sums_.total_flushed_bytes - flushed_before));
   }
+  last_brakes_ = brakes;
+  user_bytes_ = user_bytes.value();
   left_memtables_ = left_memtables;
   l0_changed_ = false;
   return Status();
@@ -329,7 +332,7 @@ void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
 // begin, whichever is higher.
 uint64_t RocksDbProbe::Escapes() const {
   if (listener_) return listener_->slowdowns() + listener_->stops();
-  return std::max(seen_brakes_, newest_.slowdowns + newest_.stops - first_brakes_);
+  return std::max(seen_brakes_, counted_brakes_);
 }
 
 void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {

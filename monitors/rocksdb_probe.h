@@ -80,6 +80,7 @@ class RocksDbProbe final : public LoadProbe {
   DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
   // Sums over the families; the cumulative ones begin with the first sample.
   LsmFacts sums_ WEIR_GUARDED_BY(db_mutex_);
+  double user_bytes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // RocksDB's count of the bytes that the program wrote
   // The bytes of the program that left the memtables, up to a constant.
   double left_memtables_ WEIR_GUARDED_BY(db_mutex_) = 0;
   MemoryProbe memory_ WEIR_GUARDED_BY(db_mutex_);
@@ -88,11 +89,11 @@ class RocksDbProbe final : public LoadProbe {
   std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);
   // True if L0 lost files or got several flushes since the counters were read.
   bool l0_changed_ WEIR_GUARDED_BY(db_mutex_) = false;
-  // RocksDB's count of slowdowns and stops at the first sample.
-  uint64_t first_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;
-  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // how often a sample found that RocksDB had begun to brake
-  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;      // true if RocksDB braked at the last sample
-  RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);     // becomes details_ when the sample is good
+  uint64_t last_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;     // RocksDB's count of slowdowns and stops
+  uint64_t counted_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // how much that count grew since the first sample
+  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;     // how often a sample found that RocksDB had begun to brake
+  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;         // true if RocksDB braked at the last sample
+  RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);        // becomes details_ when the sample is good
 
   mutable Mutex details_mutex_;
   RocksDbDetails details_ WEIR_GUARDED_BY(details_mutex_);

@@ -378,6 +378,19 @@ TEST_F(RocksDbMonitorTest, StallsOfAForeignDatabaseAreCountedFromItsCounters) {
   ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
 }
 
+TEST_F(RocksDbMonitorTest, ResetStatisticsMoveNeitherEscapesNorTheRatio) {
+  test_.Open(SmallEngine());
+  WriteUntilRocksDbBrakes();
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  EXPECT_EQ(Sense(monitor).escapes, 1u) << "it brakes";
+  EXPECT_GE(monitor.Details().slowdowns, 1u);
+  EXPECT_TRUE(test_.db()->ResetStats().ok());
+  EXPECT_EQ(Sense(monitor, seconds(1)).escapes, 1u);
+  EXPECT_EQ(monitor.Details().slowdowns, 0u);
+  EXPECT_EQ(monitor.Details().disk_per_user_byte, 1) << "nothing was flushed";
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+}
+
 TEST_F(RocksDbMonitorTest, ReportsTheEnginesPartsOfMemory) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
