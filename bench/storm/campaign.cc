@@ -60,8 +60,8 @@ std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const 
     if (row.run.shape == shape && row.run.scenario == kShapeScenario && row.run.policy == "alone" &&
         row.run.label.empty() && IsJudged(row))
       alone.push_back(row);
-  if (alone.empty()) return std::nullopt;
   const double unlimited = Median(alone, &PhaseRow::bulk_mb_per_second);
+  if (!(unlimited > 0)) return std::nullopt;
   for (int tenths = 10, last = 0; tenths >= 4 && tenths <= 16;) {
     const double rate = std::round(tenths * unlimited * 10) / 100;
     RunKey run{.shape = shape, .scenario = kShapeScenario, .policy = "static@" + FormatNumber(rate), .label = kSweep};
@@ -85,12 +85,13 @@ std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule
   std::string best;
   double most = 0;
   for (const auto& [policy, runs] : swept) {
-    const bool escaped = std::any_of(runs.begin(), runs.end(), [&](const PhaseRow& row) {
-      return row.braked_seconds > 0 || row.highest_level > rule.highest_level;
+    // A figure that is NaN meets no condition.
+    const bool held = std::all_of(runs.begin(), runs.end(), [&](const PhaseRow& row) {
+      return row.braked_seconds <= 0 && row.highest_level <= rule.highest_level;
     });
-    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > rule.write_p999_ms) continue;
+    if (!held || !(Median(runs, &PhaseRow::write_p999_ms) <= rule.write_p999_ms)) continue;
     const double bulk = Median(runs, &PhaseRow::adjusted_bulk_mb_per_second);
-    if (bulk <= most) continue;
+    if (!(bulk > most)) continue;
     most = bulk;
     best = policy;
   }

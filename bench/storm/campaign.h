@@ -25,13 +25,14 @@ struct OracleRule {
 OracleRule ShapeOracle(const std::string& shape);
 
 // Returns the policy with the best rate of a sweep, by medians: the one with the highest debt-adjusted bulk rate among
-// those that meet `rule`. Returns "" if none does.
+// those that meet `rule`. A policy with a figure that is missing (NaN) in the comparison does not meet it, for example
+// if the engine never settled. Returns "" if none does.
 std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule = {});
 
 // Returns the next run of the sweep for a shape. The first rate is the one that RocksDB alone reached with this shape.
 // The next rates differ by tenths of it: they rise while they meet the rule, or fall until one meets it. Returns
 // nullopt when the best rate is known, when no rate from 0.4 to 1.6 of the first is left to try, and if RocksDB alone
-// was not run yet.
+// was not run yet or did no bulk work.
 std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape);
 
 // Returns the rate of bulk work under weir in the second half of ten minutes, at scale 1; NaN if that was not run. The

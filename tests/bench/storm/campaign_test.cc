@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,11 +34,24 @@ TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
 }
 
+// An engine that did not settle has no adjusted bulk rate.
+TEST(Campaign, ARateWithAMissingFigureIsNoOracle) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const PhaseRow good = Swept("static@6", 3, 5.9);
+  EXPECT_EQ(BestOracle({Swept("static@5", 2, kNan), good, Swept("static@7", 2, kNan)}), "static@6");
+  EXPECT_EQ(BestOracle({good, Swept("static@7", kNan, 6.8)}), "static@6");
+  EXPECT_EQ(BestOracle({good, Swept("static@7", 2, 6.8, kNan)}), "static@6");
+  EXPECT_EQ(BestOracle({good, Swept("static@7", 2, 6.8, 0, kNan)}), "static@6");
+  EXPECT_EQ(BestOracle({Swept("static@7", 2, kNan)}), "");
+}
+
 TEST(Campaign, SweepsAShapeFromTheRateOfRocksDbAloneToItsOracle) {
   PhaseRow alone{.run = {.shape = "blobs", .scenario = "shape", .policy = "alone"}, .phase = "burst", .outcome = "ok"};
-  alone.bulk_mb_per_second = 10;
   std::vector<PhaseRow> rows = {Swept("static@99", 1, 99)};
   EXPECT_FALSE(NextOfShapeSweep(rows, "blobs"));
+  alone.bulk_mb_per_second = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(NextOfShapeSweep({alone}, "blobs"));
+  alone.bulk_mb_per_second = 10;
   rows.push_back(alone);
   EXPECT_FALSE(NextOfShapeSweep(rows, "deep"));
   const auto tried = [&](double fastest_good) {

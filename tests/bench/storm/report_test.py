@@ -60,6 +60,7 @@ class Report(unittest.TestCase):
                                              swept("static@7", 50, 6.8), swept("static@6.5", 4, 6.4, 0.1),
                                              swept("static@6.6", 4, 6.5, 0, 1.1)]), "static@6")
         self.assertEqual(report.best_oracle([swept("static@5", 9, 5)]), "")
+        self.assertEqual(report.best_oracle([swept("static@5", 2, math.nan), swept("static@6", 3, 5.9)]), "static@6")
 
     def test_goals_are_met_not_met_or_not_run(self):
         goals = report.goals([row("burst", "weir", 1, 4, 5.4), row("burst", "alone", 1, 799, 6),
