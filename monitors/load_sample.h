@@ -95,6 +95,12 @@ struct LoadSample {
     return nullptr;
   }
 
+  // Returns the level of the signal with this name, or 0 if there is none.
+  double LevelOf(std::string_view name) const {
+    const Signal* signal = Find(name);
+    return signal == nullptr ? 0 : signal->level;
+  }
+
   // Returns true if judged() is above `level` for at least one signal that limits the given kind of work. `acts_on_it`
   // selects the kind, for example &Signal::acts_on_writes.
   bool IsAbove(double level, bool Signal::*acts_on_it) const {

@@ -63,11 +63,6 @@ void AddTo(const std::vector<RocksDbLevel>& levels, std::vector<RocksDbLevel>* s
   }
 }
 
-double ScoreLevel(const LoadSample& sample) {
-  const Signal* score = sample.Find("score");
-  return score == nullptr ? 0 : score->level;
-}
-
 }  // namespace
 
 RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
@@ -357,11 +352,11 @@ RocksDbDetails RocksDbProbe::Details() const {
 }
 
 bool RocksDbProbe::AdvisesToThrottleWrites(const LoadSample& sample) const {
-  return Details().l0_files > settings_.l0_threshold || ScoreLevel(sample) > 1;
+  return Details().l0_files > settings_.l0_threshold || sample.LevelOf("score") > 1;
 }
 
 bool RocksDbProbe::AdvisesToThrottleReads(const LoadSample& sample) const {
-  return ScoreLevel(sample) > kReadScoreFactor;
+  return sample.LevelOf("score") > kReadScoreFactor;
 }
 
 void RocksDbProbe::SetCacheShare(double share) {

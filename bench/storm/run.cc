@@ -148,11 +148,11 @@ class Runner {
         line.level = s.level;
         line.signal = s.name;
       }
-      if (s.name == "l0") line.l0_level = s.level;
-      if (s.name == "memtables") line.memtables_level = s.level;
-      if (s.name == "debt") line.debt_level = s.level;
-      if (s.name == "memory") line.memory_level = s.level;
     }
+    line.l0_level = sample.LevelOf("l0");
+    line.memtables_level = sample.LevelOf("memtables");
+    line.debt_level = sample.LevelOf("debt");
+    line.memory_level = sample.LevelOf("memory");
     line.limit_mb_per_second = view.bulk_bytes_per_second / 1e6;
     line.reason = view.reason;
     line.drain_mb_per_second = details.drain_bytes_per_second / 1e6;

@@ -111,11 +111,7 @@ class Neo4jProbe final : public LoadProbe {
   }
 
   bool AdvisesToThrottleReads(const LoadSample& sample) const override {
-    const auto level = [&](std::string_view name) {
-      const Signal* signal = sample.Find(name);
-      return signal == nullptr ? 0 : signal->level;
-    };
-    return level("transactions") > kReadsFrom || level("latency") > 1;
+    return sample.LevelOf("transactions") > kReadsFrom || sample.LevelOf("latency") > 1;
   }
 
   Neo4jDetails Details() const {

@@ -11,6 +11,8 @@ TEST(LoadSample, FindsSignalsByName) {
   ASSERT_NE(sample.Find("l0"), nullptr);
   EXPECT_EQ(sample.Find("l0")->level, 0.5);
   EXPECT_EQ(sample.Find("debt"), nullptr);
+  EXPECT_EQ(sample.LevelOf("l0"), 0.5);
+  EXPECT_EQ(sample.LevelOf("debt"), 0);
 }
 
 TEST(LoadSample, SaysThatItHasNoRoomForAll) {
