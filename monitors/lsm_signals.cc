@@ -34,6 +34,11 @@ constexpr double kSpeakingBytes = 32 << 20;
 // A disk that is fast only for a while (such as a cloud disk with credits) must not count as fast for good.
 constexpr double kFadeSeconds = 300;
 
+// During a longer step between two samples the process, and the engine in it, may have stood still (SIGSTOP, a paused
+// container). Ten minutes without a drained byte made the drain a hundredth of what it was.
+constexpr Duration kLongestStep = std::chrono::seconds(2);
+constexpr int kLongestStepInIntervals = 3;
+
 // The level for which the dead time is computed: the usual setpoint.
 constexpr double kTypicalLevel = 0.85;
 
@@ -90,7 +95,8 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
   l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
   flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), kAssumedFlushBytesPerSecond));
   l0_envelope_.SetFirstCycle(kCompactionsPerCycle * L0DeadTime());
-  if (started_) Meter(now - last_time_, facts);
+  const Duration step = now - last_time_;
+  if (started_ && step <= std::max(kLongestStep, kLongestStepInIntervals * sample_interval_)) Meter(step, facts);
   started_ = true;
   last_time_ = now;
   last_ = facts;

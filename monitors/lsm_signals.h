@@ -44,7 +44,8 @@ class LsmSignals {
   LsmSignals(const LsmGeometry& geometry, Duration sample_interval);
 
   // Adds the signals memtables, l0, score and debt (rocksdb_monitor.h) to the sample. Score limits nothing. Neither
-  // does l0 or debt if the engine never brakes for it: its level and its bytes_per_level are then 0.
+  // does l0 or debt if the engine never brakes for it: its level and its bytes_per_level are then 0. If the last call
+  // was longer ago than 2 s and three sample intervals, the time since then does not count for the drain.
   void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
 
   // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or before the first

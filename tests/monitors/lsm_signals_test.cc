@@ -8,6 +8,7 @@ namespace weir {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr uint64_t kMiB = 1 << 20;
@@ -34,12 +35,14 @@ Signal Sense(const LsmGeometry& geometry, const LsmFacts& facts, std::string_vie
 // An engine whose facts the test changes between two samples.
 class SampledEngine {
  public:
-  explicit SampledEngine(const LsmGeometry& geometry = Recipe()) : signals_(geometry, kInterval) {}
+  explicit SampledEngine(const LsmGeometry& geometry = Recipe(), Duration interval = kInterval)
+      : interval_(interval), signals_(geometry, interval) {}
 
   void Sample() {
     sample_ = LoadSample();
-    signals_.Update(now_ += kInterval, facts, &sample_);
+    signals_.Update(now_ += interval_, facts, &sample_);
   }
+  void StandStill(Duration time) { now_ += time; }
   const Signal& Of(std::string_view name) const { return *sample_.Find(name); }
   double drain() const { return Of("l0").drain_bytes_per_second; }
   double background() const { return signals_.BackgroundBytesPerSecond(); }
@@ -47,6 +50,7 @@ class SampledEngine {
   LsmFacts facts{.compacting = true};
 
  private:
+  const Duration interval_;
   LsmSignals signals_;
   TimePoint now_{};
   LoadSample sample_;
@@ -243,6 +247,34 @@ TEST(LsmSignals, ASlowerDiskLowersTheDrainDuringACompaction) {
   engine.facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, so nothing changes
   const double before = engine.drain();
   EXPECT_NEAR(run(1, 0, false), before, 0.2e6);
+}
+
+TEST(LsmSignals, TimeInWhichTheProcessStoodStillDoesNotLowerTheDrain) {
+  SampledEngine engine;
+  engine.facts.total_background_bytes = 1;
+  const auto run = [&](int samples) {
+    for (int i = 1; i <= samples; ++i) {
+      engine.facts.total_background_bytes += 3'200'000;
+      if (i % 40 == 0) engine.facts.total_drained_bytes += 24'000'000;
+      engine.Sample();
+    }
+    return engine.drain();
+  };
+  ASSERT_NEAR(run(800), 6e6, 0.1e6);
+  for (const Duration time : {Duration(seconds(5)), Duration(minutes(10))}) {
+    engine.StandStill(time);
+    EXPECT_NEAR(run(1), 6e6, 0.1e6) << ToSeconds(time);
+    EXPECT_NEAR(run(80), 6e6, 0.1e6) << ToSeconds(time);
+  }
+}
+
+TEST(LsmSignals, SamplesTenSecondsApartMeasureTheDrain) {
+  SampledEngine engine(Recipe(), seconds(10));
+  for (int i = 0; i < 20; ++i) {
+    engine.facts.total_drained_bytes += 40'000'000;
+    engine.Sample();
+  }
+  EXPECT_NEAR(engine.drain(), 4e6, 0.1e6);
 }
 
 // Guards against taking the limit for the disk's speed: a limit of 1 GiB/s let 100 MB/s into an engine that flushed 40.
