@@ -41,6 +41,8 @@ constexpr int kLongestStepInIntervals = 3;
 
 // The level for which the dead time is computed: the usual setpoint.
 constexpr double kTypicalLevel = 0.85;
+// A huge trigger means that it is disabled. Multiples of the dead time must not overflow.
+constexpr double kLongestDeadSeconds = 3600;
 
 // A compaction of L0 takes at least the files that trigger it. A fall by less than half of them is no compaction, but a
 // flush that merged two memtables into one file.
@@ -159,7 +161,7 @@ double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_
 Duration LsmSignals::L0DeadTime() const {
   const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(geometry_.l1_bytes);
-  return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
+  return FromSeconds(std::min(bytes / BackgroundBytesPerSecond(), kLongestDeadSeconds)) + sample_interval_;
 }
 
 // The active memtable, and full ones that wait to be flushed together with others, are no backlog. The engine brakes

@@ -70,6 +70,12 @@ TEST(LsmSignals, RocksDbsDefaultGeometryHasTenSecondsOfDeadTime) {
   EXPECT_NEAR(l0.bytes_per_level / (2 * ToSeconds(l0.dead_time)), 54e6, 3e6);
 }
 
+// Eight times the dead time, the integral time of a loop, was longer than a Duration can be.
+TEST(LsmSignals, ADisabledTriggerOfL0LeavesADeadTimeOfAnHourAtMost) {
+  const LsmGeometry geometry{.l0_slowdown = 1 << 30, .l0_stop = 1 << 30, .background_bytes_per_second = 32.0 * kMiB};
+  EXPECT_LE(Sense(geometry, {}, "l0").dead_time, std::chrono::hours(1) + kInterval);
+}
+
 TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
   const struct {
     const char* name;
