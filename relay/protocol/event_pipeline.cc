@@ -157,10 +157,10 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   }
 }
 
-// Answers stored events, verifies the others and passes them to the gate. Stored requests to vanish are also verified
-// and passed on, because the store may not have carried them out (save_plan.h), and so are all stored events while
-// requests to vanish are not fully carried out, because only the commit thread knows if they are to be removed, and
-// while the store is in doubt, because only a further write makes stored events durable.
+// Answers stored events, verifies the others and passes them to the gate. A stored event goes on like a new one if
+//  * it is a request to vanish, because the store may not have carried it out (save_plan.h),
+//  * requests to vanish are not fully carried out, because only the commit thread knows if they remove it, or
+//  * the store is in doubt, because only a further write makes it durable.
 void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
