@@ -34,8 +34,9 @@ struct MemoryStoreOptions {
 
 class MemoryQuotaStore : public QuotaStore {
  public:
-  // `clock` must outlive the store.
-  explicit MemoryQuotaStore(MemoryStoreOptions options = {}, const WallClock& clock = WallClock::Unstepped());
+  // `clock` must outlive the store. It must be the clock by which the callers find the calendar day (QuotaLimiter):
+  // otherwise a store whose clock is ahead would forget the counter of a day that is not over.
+  explicit MemoryQuotaStore(MemoryStoreOptions options = {}, const WallClock& clock = WallClock::System());
   ~MemoryQuotaStore() override;
 
   std::string name() const override { return "memory"; }

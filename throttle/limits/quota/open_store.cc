@@ -102,25 +102,26 @@ Status CheckQuotaStoreName(const std::string& name) {
   return Status::Error(error.append("; expected one of ").append(kForms));
 }
 
-Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist) {
+Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist,
+                                                   const WallClock& clock) {
   const std::string& name = settings.store;
   if (Status checked = CheckQuotaStoreName(name); !checked.ok()) return checked;
   const MemoryStoreOptions memory{.max_models = settings.max_models,
                                   .max_tier_keys = settings.max_tier_keys,
                                   .max_reservations = settings.max_reservations,
                                   .max_named_ended = settings.max_idempotency_keys};
-  if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
+  if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory, clock));
   if (name.starts_with("redis")) return OpenRedis(settings);
   const std::string rest = name.substr(name.find(':') + 1);
   if (std::error_code error; must_exist && !std::filesystem::exists(rest, error))
     return Status::Error("quota store \"" + Shown(name) + "\": " + (error ? error.message() : "there is no such file"));
   if (name.starts_with("yaml:"))
-    return AsStore(YamlQuotaStore::Open(rest, {.memory = memory, .persist_every = settings.persist_every}));
+    return AsStore(YamlQuotaStore::Open(rest, {.memory = memory, .persist_every = settings.persist_every}, clock));
   SqliteStoreOptions options;
   options.max_models = settings.max_models;
   options.max_tier_keys = settings.max_tier_keys;
   options.max_named_ended = settings.max_idempotency_keys;
-  return OpenSqliteQuotaStore(rest, options);
+  return OpenSqliteQuotaStore(rest, options, clock);
 }
 
 }  // namespace weir

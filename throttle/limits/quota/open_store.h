@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/clock.h"
 #include "config/settings.h"
 #include "config/wire/redis/redis_client_options.h"
 #include "throttle/limits/quota/quota_store.h"
@@ -51,7 +52,9 @@ Status CheckQuotaStoreName(const std::string& name);
 // Opens the store that settings.store names. The error says what is wrong with the name, or why the file cannot be
 // used. It is no error if a Redis does not answer, because the store connects again and again; or if TLS files cannot
 // be used, in which case the store answers every call with that problem. If `must_exist` is true, a missing file is an
-// error, and is not made; this is for callers that only read the store.
-Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);
+// error, and is not made; this is for callers that only read the store. `clock` is as for a MemoryQuotaStore; a Redis
+// store counts by the clock of its server.
+Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false,
+                                                   const WallClock& clock = WallClock::System());
 
 }  // namespace weir

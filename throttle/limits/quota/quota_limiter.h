@@ -55,9 +55,9 @@ class QuotaLimiter {
   using Call = QuotaObserver::Call;
 
   // `store`, `clock`, `observer`, `sleeper` and `date` must outlive the limiter; `observer` may be null. The limiter
-  // uses `clock` to measure latency and deadlines, and `date` to find the calendar day and month. The constructor does
-  // not call the store; StateQuotas writes the quotas of `config` to the store. REQUIRES: CheckQuotaConfig has accepted
-  // `config`.
+  // uses `clock` to measure latency and deadlines, and `date` to find the calendar day and month. `date` must be the
+  // clock of the store, unless that is a server's. The constructor does not call the store; StateQuotas writes the
+  // quotas of `config` to the store. REQUIRES: CheckQuotaConfig has accepted `config`.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
                         QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
                         const WallClock& date = WallClock::System());

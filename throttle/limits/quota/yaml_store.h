@@ -54,10 +54,10 @@ class YamlStateFile;
 
 class YamlQuotaStore final : public MemoryQuotaStore {
  public:
-  // Opens the store. The error says what is wrong with the file, or which process has it open. `clock` must outlive the
-  // store.
+  // Opens the store. The error says what is wrong with the file, or which process has it open. `clock` is as for a
+  // MemoryQuotaStore.
   static Result<std::unique_ptr<YamlQuotaStore>> Open(const std::string& path, YamlStoreOptions options = {},
-                                                      const WallClock& clock = WallClock::Unstepped());
+                                                      const WallClock& clock = WallClock::System());
   ~YamlQuotaStore() override;
 
   std::string name() const override;

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "config/manual_clock.h"
 #include "tests/fixtures/temp_directory.h"
+#include "throttle/limits/quota/calendar.h"
 
 namespace weir {
 namespace {
@@ -29,6 +31,30 @@ TEST(OpenStore, OpensTheStoreThatTheNameSays) {
     const auto store = OpenNamed(name);
     ASSERT_TRUE(store.ok()) << store.status().message();
     EXPECT_EQ(store.value()->name(), name);
+  }
+}
+
+// A store that counts by another clock than the limiter forgets a calendar day that is not over by the limiter's clock.
+TEST(OpenStore, CountsByTheClockThatFindsTheCalendarDay) {
+  const TempDirectory directory;
+  for (const std::string& name :
+       {std::string("memory"), "yaml:" + (directory / "quota.yaml"), "sqlite:" + (directory / "quota.db")}) {
+    SCOPED_TRACE(name);
+    ManualWallClock clock(uint64_t{1'771'597'921});  // 2026-02-20T14:32:01Z
+    QuotaStoreSettings settings;
+    settings.store = name;
+    const auto opened = OpenQuotaStore(settings, false, clock);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    QuotaStore& store = *opened.value();
+    const Calendar::Period day = Calendar().DayOf(clock.Now());
+    const TierCharge today{
+        "user:alice",
+        {.kind = Limit::Kind::kCalendarDay, .amount = 1, .per = day.ends.time_since_epoch(), .date = day.date}};
+    const auto take = [&] { return store.Run({.model = "m", .mode = Charge::Mode::kTake, .tiers = {&today, 1}}); };
+    ASSERT_TRUE(take().fits());
+    clock.Set(day.ends - std::chrono::seconds(1));
+    store.Prune();
+    EXPECT_EQ(take().retry_after, std::chrono::seconds(1));
   }
 }
 
