@@ -18,15 +18,4 @@ const WallClock& WallClock::System() {
   return clock;
 }
 
-const WallClock& WallClock::Unstepped() {
-  class UnsteppedClock final : public WallClock {
-    WallTime Now() const override { return wall_start_ + (std::chrono::steady_clock::now() - steady_start_); }
-
-    const WallTime wall_start_ = std::chrono::system_clock::now();
-    const TimePoint steady_start_ = std::chrono::steady_clock::now();
-  };
-  static const UnsteppedClock clock;
-  return clock;
-}
-
 }  // namespace weir

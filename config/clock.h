@@ -44,10 +44,6 @@ class WallClock {
 
   // Returns the system's clock.
   static const WallClock& System();
-  // Returns a clock that takes the time of day at the first call of Unstepped and from then on follows the steady
-  // clock, so it never jumps. Its times are comparable within one process only: the clocks of two processes differ if
-  // the system's clock was set between their starts.
-  static const WallClock& Unstepped();
 };
 
 }  // namespace weir

@@ -71,17 +71,5 @@ TEST(WallClock, CountsWholeSeconds) {
   EXPECT_EQ(clock.NowSeconds(), 2u);
 }
 
-TEST(WallClock, UnsteppedGoesOnFromTheTimeOfDayAndNeverBack) {
-  const WallClock& clock = WallClock::Unstepped();
-  WallTime last = clock.Now();
-  const Duration apart = WallClock::System().Now() - last;
-  EXPECT_LT(std::chrono::abs(apart), std::chrono::hours(1));
-  for (int n = 0; n < 1000; ++n) {
-    const WallTime now = clock.Now();
-    EXPECT_GE(now, last);
-    last = now;
-  }
-}
-
 }  // namespace
 }  // namespace weir
