@@ -21,10 +21,19 @@ std::vector<std::unique_lock<Mutex>> MemoryShards::LockAll() {
 
 ModelCounts* MemoryShards::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
   if (bounded && !models_.Take(1)) return nullptr;
+  return &MakeCounts(shard, name, bounded, now);
+}
+
+ModelCounts& MemoryShards::AddCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
+  if (bounded) models_.TakeAnyway(1);
+  return MakeCounts(shard, name, bounded, now);
+}
+
+ModelCounts& MemoryShards::MakeCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
   Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
   slot.counts = std::make_unique<ModelCounts>(counts_, across_mutex_, !bounded, now);
   slot.bounded = bounded;
-  return slot.counts.get();
+  return *slot.counts;
 }
 
 void MemoryShards::Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
@@ -36,12 +45,12 @@ void MemoryShards::Settle(ModelCounts* counts, const ReservationToken& token, co
 
 void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {
   slot->stated = quota;
-  if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+  GiveUpPlace(slot);
 }
 
 void MemoryShards::ForgetCounts(Slot* slot) {
   slot->counts.reset();
-  if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+  GiveUpPlace(slot);
 }
 
 void MemoryShards::ForgetAll() {

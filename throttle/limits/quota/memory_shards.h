@@ -90,6 +90,9 @@ class MemoryShards {
   // Makes the counters of a model that has none. `bounded` is true if the model has no quota, so that it needs one of
   // the max_models places. Returns null if it needs a place and all are taken.
   ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) WEIR_REQUIRES(shard.mutex);
+  // Does the same, but takes a place even if all are taken. Import calls it: a store must be able to read what it has
+  // written, and it does not write which models had a quota of their charges (Charge::default_quota).
+  ModelCounts& AddCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) WEIR_REQUIRES(shard.mutex);
   // Advances the counters to `now` (ModelCounts::Advance). Locks across_mutex() if this expires a reservation that has
   // charged a counter across models.
   void Advance(ModelCounts* counts, WallTime now) {
@@ -100,8 +103,12 @@ class MemoryShards {
   // charged a counter across models.
   void Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
               SettlementAnswer* answer);
-  // Stores a quota. Frees the max_models place of the model, if it has one, because a model with a quota needs none.
+  // Stores a quota, and gives up the place of the model.
   void StateQuota(Slot* slot, const ModelQuota& quota);
+  // Frees the max_models place of the model, if it has one, because a model with a quota needs none.
+  void GiveUpPlace(Slot* slot) {
+    if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+  }
   // Deletes the counters of a model, and frees its max_models place. Locks across_mutex() as Settle does.
   void ForgetCounts(Slot* slot);
   // Deletes the counters and reservations of all models, but not their stated quotas. Locks across_mutex(). REQUIRES:
@@ -127,6 +134,7 @@ class MemoryShards {
   void MakeRoom();
 
  private:
+  ModelCounts& MakeCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) WEIR_REQUIRES(shard.mutex);
   void ExpireModel(const std::string& model);
   size_t SweepSlot(Slot* slot, WallTime now, size_t buckets);
   size_t SweepSome(Shard& shard, WallTime now, size_t buckets) WEIR_REQUIRES(shard.mutex);

@@ -148,7 +148,11 @@ const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
     ModelCounts* counts = tier.of_all_models ? &Across() : counts_;
     shard_.meters.push_back(counts != nullptr ? counts->FindMeter(tier, now_) : nullptr);
   }
-  return found != shard_.slots.end() && found->second.stated ? found->second.stated : charge_.default_quota;
+  if (found == shard_.slots.end()) return charge_.default_quota;
+  if (found->second.stated) return found->second.stated;
+  // Import did not know of this quota.
+  if (charge_.default_quota) shards_.GiveUpPlace(&found->second);
+  return charge_.default_quota;
 }
 
 bool ChargeTurn::HasRoom() const {
@@ -206,7 +210,7 @@ void ChargeTurn::TellUsage(ChargeAnswer* answer) const {
 }  // namespace
 
 MemoryQuotaStore::MemoryQuotaStore(MemoryStoreOptions options, const WallClock& clock)
-    : clock_(clock), max_models_(options.max_models), shards_(std::make_unique<MemoryShards>(options, clock)) {}
+    : clock_(clock), shards_(std::make_unique<MemoryShards>(options, clock)) {}
 
 MemoryQuotaStore::~MemoryQuotaStore() = default;
 
@@ -353,15 +357,9 @@ Result<QuotaState> MemoryQuotaStore::Export() {
 
 // Unchecked, because the analysis does not see the locks of LockAll.
 Status MemoryQuotaStore::Import(const QuotaState& state) WEIR_UNCHECKED_LOCKS {
-  size_t counted = 0;
-  for (const auto& [model, saved] : state) {
-    if (!saved.quota && saved.has_usage()) ++counted;
+  for (const auto& [model, saved] : state)
     if (saved.quota)
       if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
-  }
-  if (counted > max_models_)
-    return Status::Error("usage of " + std::to_string(counted) + " models without a quota, of which " +
-                         std::to_string(max_models_) + " may be held; raise max_models");
   const std::vector<std::unique_lock<Mutex>> locks = shards_->LockAll();
   shards_->ForgetAll();
   for (Shard& shard : shards_->all()) shard.slots.clear();
@@ -374,8 +372,7 @@ Status MemoryQuotaStore::Import(const QuotaState& state) WEIR_UNCHECKED_LOCKS {
       slot.stated = saved.quota;
       slot.by_configuration = saved.by_configuration;
     }
-    if (!saved.has_usage()) continue;
-    if (ModelCounts* counts = shards_->NewCounts(shard, name, !saved.quota, now)) counts->Restore(saved, now);
+    if (saved.has_usage()) shards_->AddCounts(shard, name, !saved.quota, now).Restore(saved, now);
   }
   return {};
 }

@@ -20,7 +20,9 @@ namespace weir {
 class MemoryShards;
 
 struct MemoryStoreOptions {
-  // The most models without a quota that may have counters at the same time. Models with a quota always have room.
+  // The most models without a quota that may have counters at the same time. Models with a quota always have room. An
+  // import may exceed this number; then there is no room until enough models are forgotten, or turn out to have a
+  // quota (Charge::default_quota).
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;  // counters of tiers, of all models together
   // The most open reservations of all models together. The store also remembers at most this number of ends of
@@ -61,7 +63,6 @@ class MemoryQuotaStore : public QuotaStore {
   void Set(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
 
   const WallClock& clock_;
-  const size_t max_models_;
   const std::unique_ptr<MemoryShards> shards_;
   std::atomic<uint64_t> dropped_entries_{0};
 };

@@ -246,6 +246,22 @@ TEST_F(YamlStore, GoesOnWithThePublishedFileAndWritesItBackTheSame) {
   EXPECT_EQ(TextOf(path_), kPublished);
 }
 
+// The file does not say that the models have a quota, because that of a profile comes with each charge.
+TEST_F(YamlStore, ReadsBackMoreModelsOfAProfileThanMaxModels) {
+  const YamlStoreOptions options{.memory = {.max_models = 1}, .persist_every = 0s};
+  const auto take = [](QuotaStore& store, std::string_view model, std::optional<ModelQuota> quota) {
+    return store.Run(Charge{.model = model, .mode = Charge::Mode::kTake, .default_quota = quota});
+  };
+  const std::vector<std::string> models = {"gpt-4o", "o1", "o3"};
+  for (const int64_t rpm : {1, 2, 3}) {
+    const auto store = MustOpenYaml(path_, clock_, options);
+    ASSERT_NE(store, nullptr);
+    for (const std::string& model : models) EXPECT_EQ(take(*store, model, ModelQuota{.max_rpm = 3}).usage.rpm, rpm);
+    EXPECT_TRUE(take(*store, "unknown", {}).fits());
+    EXPECT_EQ(take(*store, "another", {}).code, QuotaCode::kTooManyNames);
+  }
+}
+
 TEST_F(YamlStore, AFileThatCannotBeReadStaysAsItIs) {
   const std::string text = "quotas:\n  o1:\n    max_rpm: many\n";
   WriteText(path_, text);
