@@ -38,7 +38,8 @@ class RedisMessages {
   // open reservations have charged to counters that the model shares with other models, and only the last call resets
   // the model.
   Command FormatReset(std::string_view model) const;
-  // Formats the replacement of all data of a model by `state`. An empty state deletes the model.
+  // Formats the replacement of all data of a model by `state`. An empty state deletes the model. The caller must repeat
+  // the command as for FormatReset.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // reads the model's keys q and m (MGET)
   Command FormatUnlink(std::string_view key) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "throttle/limits/quota/redis/redis_store_rep.h"
 
@@ -45,12 +46,12 @@ Status RedisQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuot
   if (quota) {
     if (Status checked = CheckQuota(model, *quota); !checked.ok()) return checked;
   }
-  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota, false)});
+  return rep_->ChangeInTurn({rep_->messages.FormatSetQuota(model, quota, false)});
 }
 
 Status RedisQuotaStore::StateQuota(std::string_view model, const ModelQuota& quota) {
   if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
-  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota, true)});
+  return rep_->ChangeInTurn({rep_->messages.FormatSetQuota(model, quota, true)});
 }
 
 Result<std::vector<std::string>> RedisQuotaStore::StatedByConfiguration() {
@@ -64,22 +65,13 @@ Result<std::vector<std::string>> RedisQuotaStore::StatedByConfiguration() {
 }
 
 Status RedisQuotaStore::Reset(std::string_view model) {
-  if (!model.empty()) return rep_->ResetModel(model);
+  if (!model.empty()) return rep_->ChangeInTurn({rep_->messages.FormatReset(model)});
   const Result<std::vector<KnownModel>> found = rep_->FindModels();
   if (!found.ok()) return found.status();
-  std::vector<RedisMessages::Command> commands = rep_->FormatUnlinksAcross(found.value());
-  for (const std::string& one : NamesOf(found.value())) commands.push_back(rep_->messages.FormatReset(one));
-  return rep_->AskInTurn(std::move(commands));
-}
-
-Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
-  for (int64_t left = 1; left > 0;) {
-    const RedisOutcome outcome = core.Ask(messages.FormatReset(model));
-    if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-    left = outcome.reply->integer;
-  }
-  Succeed();
-  return {};
+  if (Status unlinked = rep_->AskInTurn(rep_->FormatUnlinksAcross(found.value())); !unlinked.ok()) return unlinked;
+  std::vector<RedisMessages::Command> resets;
+  for (const std::string& one : NamesOf(found.value())) resets.push_back(rep_->messages.FormatReset(one));
+  return rep_->ChangeInTurn(std::move(resets));
 }
 
 // Keys expire by themselves. Prune only releases expired reservations in counters for all models, because perhaps no
@@ -138,22 +130,34 @@ Status RedisQuotaStore::Import(const QuotaState& state) {
   if (!found.ok()) return found.status();
   const Result<WallTime> now = rep_->Now();
   if (!now.ok()) return now.status();
-  std::vector<RedisMessages::Command> commands = rep_->FormatUnlinksAcross(found.value());
+  if (Status unlinked = rep_->AskInTurn(rep_->FormatUnlinksAcross(found.value())); !unlinked.ok()) return unlinked;
+  std::vector<RedisMessages::Command> restores;
   for (const std::string& model : NamesOf(found.value()))
-    if (!state.contains(model)) commands.push_back(rep_->messages.FormatRestore(model, {}, now.value()));
+    if (!state.contains(model)) restores.push_back(rep_->messages.FormatRestore(model, {}, now.value()));
   for (const auto& [model, counts] : state)
-    commands.push_back(rep_->messages.FormatRestore(model, counts, now.value()));
-  return rep_->AskInTurn(std::move(commands));
+    restores.push_back(rep_->messages.FormatRestore(model, counts, now.value()));
+  return rep_->ChangeInTurn(std::move(restores));
 }
 
-Status RedisQuotaStore::Rep::AskInTurn(std::vector<RedisMessages::Command> commands) {
-  Status asked = InParts(std::span(commands), [&](auto part) -> Status {
-    for (const RedisOutcome& outcome : core.AskAll({std::move_iterator(part.begin()), std::move_iterator(part.end())}))
-      if (!IsGood(outcome)) return Status::Error(Fail(outcome));
+Status RedisQuotaStore::Rep::AskInTurn(std::span<const RedisMessages::Command> commands,
+                                       std::vector<RedisMessages::Command>* left) {
+  Status asked = InParts(commands, [&](auto part) -> Status {
+    const std::vector<RedisOutcome> outcomes = core.AskAll({part.begin(), part.end()});
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (!IsGood(outcomes[i])) return Status::Error(Fail(outcomes[i]));
+      if (left != nullptr && outcomes[i].reply->integer > 0) left->push_back(part[i]);
+    }
     return {};
   });
   if (asked.ok()) Succeed();
   return asked;
+}
+
+Status RedisQuotaStore::Rep::ChangeInTurn(std::vector<RedisMessages::Command> commands) {
+  Status changed;
+  for (std::vector<RedisMessages::Command> left; changed.ok() && !commands.empty(); commands = std::exchange(left, {}))
+    changed = AskInTurn(commands, &left);
+  return changed;
 }
 
 Result<ModelList> RedisQuotaStore::Rep::ListModels(bool all) {

@@ -63,8 +63,11 @@ struct RedisQuotaStore::Rep {
   Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
                             Names* kept, std::string* missing);
   Status ReadStates(std::span<const std::string> models, QuotaState* state);
-  Status AskInTurn(std::vector<RedisMessages::Command> commands);
-  Status ResetModel(std::string_view model);
+  // Sends the commands. If `left` is not null, adds to it the commands whose reply is a number above 0.
+  Status AskInTurn(std::span<const RedisMessages::Command> commands,
+                   std::vector<RedisMessages::Command>* left = nullptr);
+  // Sends resets, restores and changes of quotas, each of them until it is done (RedisMessages::FormatReset).
+  Status ChangeInTurn(std::vector<RedisMessages::Command> commands);
   std::vector<RedisMessages::Command> FormatUnlinksAcross(std::span<const RedisMessages::KnownModel> known) const;
   Result<WallTime> Now();
 
