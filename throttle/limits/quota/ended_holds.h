@@ -29,6 +29,8 @@ struct HoldEnd {
   // (Charge::token).
   bool as_if_never() const { return how == How::kRefunded && tokens == 0; }
 
+  // Returns how a reservation ended that made way for one of a later round (ReservationId).
+  static HoldEnd OfEarlierRound() { return {.how = How::kRefunded}; }
   static HoldEnd Of(const SettlementAnswer& answer) {
     return {answer.refunded ? How::kRefunded : How::kCommitted, answer.late, answer.actual_tokens};
   }

@@ -36,11 +36,11 @@ ModelCounts& MemoryShards::MakeCounts(Shard& shard, const HashedName& name, bool
   return *slot.counts;
 }
 
-void MemoryShards::Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
+void MemoryShards::Settle(ModelCounts* counts, const ReservationId& id, const Settlement& settlement,
                           SettlementAnswer* answer) {
   const WallTime now = Now();
   Advance(counts, now);
-  expired_reservations_.fetch_add(counts->Settle(token, settlement, now, answer), std::memory_order_relaxed);
+  expired_reservations_.fetch_add(counts->Settle(id, settlement, now, answer), std::memory_order_relaxed);
 }
 
 void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {

@@ -101,8 +101,7 @@ class MemoryShards {
   }
   // Settles a reservation at the present time (ModelCounts::Settle). Locks across_mutex() if the reservation has
   // charged a counter across models.
-  void Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
-              SettlementAnswer* answer);
+  void Settle(ModelCounts* counts, const ReservationId& id, const Settlement& settlement, SettlementAnswer* answer);
   // Stores a quota, and gives up the place of the model.
   void StateQuota(Slot* slot, const ModelQuota& quota);
   // Frees the max_models place of the model, if it has one, because a model with a quota needs none.

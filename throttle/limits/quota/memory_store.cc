@@ -116,7 +116,7 @@ bool ChargeTurn::WasMade(ChargeAnswer* answer) {
   const Hold* made = charge_.holds() && counts_ != nullptr ? counts_->FindMade(*charge_.token) : nullptr;
   if (made == nullptr) return false;
   answer->again = {.tokens = made->charged.tokens};
-  answer->reservation = FormatReservationId(*charge_.token, charge_.model);
+  answer->reservation = FormatReservationId(*charge_.token, charge_.model, made->round);
   return true;
 }
 
@@ -189,9 +189,9 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
       // The reservation then counts as a new name, so that NamingShares can refuse a party that makes too many.
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
-      counts_->Enter(charge_, now_, shard_.meters, token);
+      const uint32_t round = counts_->Enter(charge_, now_, shard_.meters, token);
       NoteDue();
-      answer->reservation = FormatReservationId(token, charge_.model);
+      answer->reservation = FormatReservationId(token, charge_.model, round);
     } else {
       counts_->Enter(charge_, now_, shard_.meters);
     }
@@ -261,7 +261,7 @@ SettlementAnswer MemoryQuotaStore::Run(const Settlement& settlement) {
   const MutexLock lock(shard.mutex);
   const auto found = shard.slots.find(name);
   if (found != shard.slots.end() && found->second.counts)
-    shards_->Settle(found->second.counts.get(), id->token, cut_down, &answer);
+    shards_->Settle(found->second.counts.get(), *id, cut_down, &answer);
   return answer;
 }
 

@@ -64,14 +64,19 @@ void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Me
   EnterParts(charge, now, meters, nullptr);
 }
 
-void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters,
-                        const ReservationToken& token) {
+uint32_t ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters,
+                            const ReservationToken& token) {
+  const bool named = charge.token != nullptr;
+  const EndedHolds::Ended* refunded = named ? named_ended_.Find(token, now) : nullptr;
+  const uint32_t round = refunded != nullptr ? refunded->hold.round + 1 : 0;
   Hold hold{.deadline = now + charge.hold_for,
             .hold_for = charge.hold_for,
-            .named = charge.token != nullptr,
+            .named = named,
+            .round = round,
             .charged = AmountsOf(charge)};
   EnterParts(charge, now, meters, &hold);
   holds_.Add(token, std::move(hold));
+  return round;
 }
 
 void ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, Hold* hold) {
@@ -96,8 +101,9 @@ void ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
   }
 }
 
-size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& settlement, WallTime now,
+size_t ModelCounts::Settle(const ReservationId& id, const Settlement& settlement, WallTime now,
                            SettlementAnswer* answer) {
+  const ReservationToken& token = id.token;
   size_t expired = 0;
   const Hold* open = holds_.Find(token);
   if (open != nullptr && open->deadline <= now) {
@@ -105,12 +111,15 @@ size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& sett
     open = nullptr;
     ++expired;
   }
-  if (open != nullptr) {
-    SettleOpen(token, *open, settlement, answer);
-  } else {
-    const EndedHolds::Ended* ended = ended_.Find(token, now);
-    if (ended == nullptr) ended = named_ended_.Find(token, now);
-    if (ended != nullptr) SettleEnded(token, *ended, settlement, answer);
+  const EndedHolds::Ended* ended = nullptr;
+  if (open == nullptr) ended = ended_.Find(token, now);
+  if (open == nullptr && ended == nullptr) ended = named_ended_.Find(token, now);
+  const Hold* hold = ended != nullptr ? &ended->hold : open;
+  if (hold != nullptr && id.round < hold->round) {
+    answer->reserved_tokens = hold->charged.tokens;
+    HoldEnd::OfEarlierRound().AnswerTo(settlement, answer);
+  } else if (hold != nullptr && id.round == hold->round) {
+    open != nullptr ? SettleOpen(token, *open, settlement, answer) : SettleEnded(token, *ended, settlement, answer);
   }
   ForgetEnded();
   return expired;

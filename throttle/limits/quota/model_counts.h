@@ -109,9 +109,9 @@ class ModelCounts {
   // REQUIRES, also for Enter: the caller holds `across_mutex` if a tier of the charge has `of_all_models`.
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   // Charges the amounts, whatever the limits, in the model's own counters and in those `meters` that are not null. With
-  // a `token`, also makes an open reservation.
+  // a `token`, also makes an open reservation, and returns its round (ReservationId).
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
-  void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
+  uint32_t Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
   // Forgets the ends that may be forgotten by now, and the ends beyond the bounds.
   void ForgetEnded();
   // Returns the reservation with this token if it is open, or if it was named and its end is remembered. Otherwise, or
@@ -123,7 +123,7 @@ class ModelCounts {
   std::optional<WallTime> noted_due;  // the deadline that MemoryShards::NoteDue has recorded
   // Settles or extends a reservation. REQUIRES: `answer->code` is kUnknown. Does not change it if the reservation is
   // unknown. Returns the number of reservations that this call found expired: 0 or 1.
-  size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
+  size_t Settle(const ReservationId& id, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
   // Releases the amounts of the open reservations, but keeps the reservations. MemoryQuotaStore::Reset calls it before
   // it deletes this object, because the counters across models are not deleted.
   void GiveBackAll();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -30,6 +31,7 @@ struct Hold {
   WallTime deadline;
   Duration hold_for{};  // the reservation's time to live
   bool named = false;   // a caller may ask for this reservation again (Charge::token)
+  uint32_t round = 0;   // ReservationId::round
   Amounts charged;
   Amounts used;                    // tokens and money reported before its end; use beyond `charged` is charged too
   WindowLog::Ref request_ref = 0;  // its entries in the model's own counters, and its day (DayCount)

@@ -10,8 +10,8 @@
 namespace weir {
 namespace {
 
-// 32 hex digits, '@', and the escaped model.
-constexpr size_t kMaxReservationBytes = 32 + 1 + 3 * kMaxNameBytes;
+// 32 hex digits, '.', the round of up to 10 digits, '@', and the escaped model.
+constexpr size_t kMaxReservationBytes = 32 + 11 + 1 + 3 * kMaxNameBytes;
 
 }  // namespace
 

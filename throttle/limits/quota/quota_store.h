@@ -34,6 +34,9 @@
 //    store also bounds the ends of all models together. Health warns if the store forgets a named end before its time
 //    is over. A reset of a model forgets its ends. A store that keeps reservations only in memory forgets all ends when
 //    it is destroyed.
+//  * If a reservation was refunded before any use, and its token was used again while its end was remembered, a
+//  repeated
+//    settlement of the first changes nothing in the second (ReservationId::round).
 //  * A reset of a model releases what the model's open reservations have charged in counters for all models.
 //  * Use that was reported before a reservation ended (Settlement::extend) stays charged, and so does the request of
 //    the reservation, however the reservation ends.
@@ -114,8 +117,8 @@ struct Charge {
   Duration hold_for{};          // a reservation's time to live
   // Makes a named reservation, which has this token. The caller may ask for it again with the same token: if the
   // reservation is open, or if its end is remembered, the store charges nothing and sets ChargeAnswer::again. But if
-  // the reservation was refunded before any use, the store makes it anew. The caller must use the token for no other
-  // reservation. Null: the reservation gets a random token. Only for kHold and kForceHold.
+  // the reservation was refunded before any use, the store makes another one, with another id. The caller must use the
+  // token for no other reservation. Null: the reservation gets a random token. Only for kHold and kForceHold.
   const ReservationToken* token = nullptr;
   // False: the store refuses the charge with kTooManyNames if it needs a new name, as if there were no room.
   bool may_name = true;
@@ -196,8 +199,8 @@ struct SettlementAnswer {
   Code code = Code::kSettled;
   // The fields below, except `problem`, have a meaning only if the code says that the reservation is known.
   std::string model;
-  int64_t reserved_tokens = 0;
-  int64_t actual_tokens = 0;  // the tokens that were used; for an extension, those reported so far
+  int64_t reserved_tokens = 0;  // the latest reservation with this token had these (ReservationId::round)
+  int64_t actual_tokens = 0;    // the tokens that were used; for an extension, those reported so far
   bool refunded = false;
   bool late = false;     // settled after the deadline, when the amounts had been released already
   bool again = false;    // was settled in the same way before; nothing has changed

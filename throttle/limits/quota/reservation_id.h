@@ -1,5 +1,6 @@
-// ReservationId: the id of a reservation, "<32 hex digits>@<escaped model>". The digits are the reservation's token. A
-// client needs only the id to settle a reservation, and cannot guess the ids of other clients' reservations.
+// ReservationId: the id of a reservation, "<32 hex digits>@<escaped model>" or, if its round is above 0,
+// "<32 hex digits>.<round>@<escaped model>". The digits are the reservation's token. A client needs only the id to
+// settle a reservation, and cannot guess the ids of other clients' reservations.
 #pragma once
 
 #include <array>
@@ -19,6 +20,9 @@ struct HashReservationToken {
 
 struct ReservationId {
   ReservationToken token;
+  // How many reservations with this token were refunded before any use, and so made way for this one (Charge::token).
+  // Tells a repeated refund of an earlier one from a refund of this one.
+  uint32_t round = 0;
   std::string model;
 };
 
@@ -41,7 +45,7 @@ class ReservationTokens {
 // give another token. The token cannot be computed without knowing the texts.
 ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts);
 
-std::string FormatReservationId(const ReservationToken& token, std::string_view model);
+std::string FormatReservationId(const ReservationToken& token, std::string_view model, uint32_t round = 0);
 // Returns nothing if `id` does not have the form of an id.
 std::optional<ReservationId> ParseReservationId(std::string_view id);
 

@@ -140,7 +140,19 @@ TEST(ReservationId, IsReadBack) {
   const std::optional<ReservationId> parsed = ParseReservationId(id);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->token, token);
+  EXPECT_EQ(parsed->round, 0U);
   EXPECT_EQ(parsed->model, "a:b@c");
+}
+
+TEST(ReservationId, HasItsRoundAfterTheToken) {
+  for (const uint32_t round : {1U, 20U, 4'294'967'295U}) {
+    const std::string id = FormatReservationId({0, 15}, "a@b", round);
+    EXPECT_EQ(id, "0000000000000000000000000000000f." + std::to_string(round) + "@a%40b");
+    const std::optional<ReservationId> parsed = ParseReservationId(id);
+    ASSERT_TRUE(parsed) << id;
+    EXPECT_EQ(parsed->round, round);
+    EXPECT_EQ(parsed->model, "a@b");
+  }
 }
 
 TEST(ReservationId, IsNeverTheSame) {
@@ -164,6 +176,13 @@ TEST(ReservationId, RefusesOtherTexts) {
            token + "@a:b",
            token + "@a%3ab",
            "+" + token.substr(1) + "@gpt-4o",
+           token + ".@gpt-4o",
+           token + ".0@gpt-4o",
+           token + ".01@gpt-4o",
+           token + ".-1@gpt-4o",
+           token + ".1 @gpt-4o",
+           token + "11@gpt-4o",
+           token + ".4294967296@gpt-4o",
        })
     EXPECT_FALSE(ParseReservationId(text)) << text;
 }

@@ -221,9 +221,8 @@ TEST_P(QuotaStoreSuite, ARefundedOrRefusedNameMayBeReservedAgain) {
   const ChargeAnswer second = Hold("gpt-4o", ask);
   EXPECT_FALSE(second.again);
   EXPECT_TRUE(second.charged);
-  EXPECT_EQ(second.reservation, held);
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 900);
-  EXPECT_FALSE(Commit(held, 800).again);
+  EXPECT_FALSE(Commit(second.reservation, 800).again);
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 800);
 
   const ReservationToken other = NamedReservationToken({"alice", "key-2"});
@@ -231,6 +230,51 @@ TEST_P(QuotaStoreSuite, ARefundedOrRefusedNameMayBeReservedAgain) {
   const ChargeAnswer smaller = Hold("gpt-4o", {.tokens = 15, .quota = kQuota, .token = other});
   EXPECT_TRUE(smaller.charged);
   EXPECT_FALSE(smaller.again);
+}
+
+// Clients repeat a refund whose answer they did not get.
+TEST_P(QuotaStoreSuite, ARepeatedRefundEndsNoLaterReservationOfItsName) {
+  const Ask ask{.tokens = 900, .quota = kQuota, .token = kName};
+  std::vector<std::string> refunded;
+  for (int i = 0; i < 3; ++i) {
+    refunded.push_back(Hold("gpt-4o", ask).reservation);
+    ASSERT_EQ(Refund(refunded.back()).code, Code::kSettled);
+  }
+  const ChargeAnswer held = Hold("gpt-4o", ask);
+  ASSERT_TRUE(held.charged);
+  const auto expect_only_the_last = [&](const ModelUsage& usage) {
+    for (const std::string& earlier : refunded) {
+      EXPECT_NE(earlier, held.reservation);
+      EXPECT_TRUE(Refund(earlier).again);
+      for (const SettlementAnswer& other :
+           {Commit(earlier, 900), CommitSoFar(earlier, 100), Extend(earlier, hours(1))}) {
+        EXPECT_EQ(other.code, Code::kSettledOtherwise);
+        EXPECT_TRUE(other.refunded);
+      }
+    }
+    EXPECT_EQ(UsageOf("gpt-4o"), usage);
+    EXPECT_EQ(Hold("gpt-4o", ask).reservation, held.reservation);
+  };
+  expect_only_the_last(held.usage);
+  EXPECT_FALSE(Commit(held.reservation, 300).again);
+  expect_only_the_last({.rpm = 1, .tpm = 300, .rpd = 1, .day_start = kStart});
+  EXPECT_TRUE(Commit(held.reservation, 300).again);
+  ASSERT_TRUE(store().Reset("gpt-4o").ok());
+  ASSERT_EQ(Hold("gpt-4o", ask).reservation, refunded.front());
+  EXPECT_EQ(Refund(held.reservation).code, Code::kUnknown);
+}
+
+TEST_P(QuotaStoreSuite, ALaterReservationOfANameIsCommittedLateToo) {
+  const Ask ask{.tokens = 900, .quota = kQuota, .token = kName};
+  const std::string refunded = Hold("gpt-4o", ask).reservation;
+  ASSERT_EQ(Refund(refunded).code, Code::kSettled);
+  const std::string held = Hold("gpt-4o", ask).reservation;
+  clock_.Advance(seconds(10));
+  store().Prune();
+  EXPECT_TRUE(Refund(refunded).again);
+  EXPECT_EQ(Hold("gpt-4o", ask).reservation, held);
+  EXPECT_TRUE(Commit(held, 300).late);
+  EXPECT_EQ(UsageOf("gpt-4o").tpm, 300);
 }
 
 TEST_P(QuotaStoreSuite, ReportedUseOfACallStaysHoweverItEnds) {

@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kChargeNumbers = 23;  // numbers before those of the tiers
+constexpr size_t kChargeNumbers = 23;  // numbers before those of the tiers; the round comes after these
 constexpr size_t kSettlementNumbers = 9;
 constexpr size_t kStatedNumbers = 3;
 
@@ -128,6 +128,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   AppendRedisNumber(settlement.extend ? MicrosOf(*settlement.extend) : 0.0, &numbers);
   AppendRedisNumber(settlement.tokens ? CutDown(settlement.money) : 0, &numbers);
   AppendRedisNumber(max_named_ended_, &numbers);
+  AppendRedisNumber(static_cast<double>(id->round), &numbers);
   const Keys keys = KeysOf(id->model);
   std::vector<std::string_view> words = {"EVALSHA", settle_sha_, "8"};
   words.insert(words.end(), keys.begin(), keys.end());
@@ -216,7 +217,8 @@ std::vector<std::string> RedisMessages::LoadScripts() const {
 std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisReply& reply, size_t tiers,
                                                                  std::string_view reservation) {
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
-  if (numbers.size() != (kChargeNumbers + 2 * tiers) * kRedisNumberBytes) return {};
+  const size_t before_round = kChargeNumbers + 2 * tiers;
+  if (numbers.size() != (before_round + 1) * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
   if (!IsOneOf(at(1), QuotaCode::kKeyReused) || at(2) >= static_cast<int64_t>(tiers) ||
       !IsOneOf(at(3), Limit::Unit::kCalls))
@@ -243,6 +245,8 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   answer.new_names = static_cast<uint32_t>(at(17));
   if (at(19) >= 0) answer.again = {.tokens = at(19)};
   if (answer.charged || answer.again) answer.reservation = reservation;
+  if (const int64_t round = at(before_round); round > 0 && answer.reservation.size() > kTokenBytes)
+    answer.reservation.insert(kTokenBytes, "." + std::to_string(round));
   charged.name_lost = at(20) > 0;
   return charged;
 }

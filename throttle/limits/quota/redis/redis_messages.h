@@ -59,8 +59,8 @@ class RedisMessages {
     double fullness = -1;    // the share of the room for names that is in use; -1 if the charge needed none
     bool name_lost = false;  // the end of a named reservation was forgotten too early (quota_store.h)
   };
-  // Parses the reply to FormatCharge, for a charge with `tiers` tiers. `reservation` is the same as in FormatCharge.
-  // Returns nothing if `reply` is not a reply of the script.
+  // Parses the reply to FormatCharge, for a charge with `tiers` tiers. `reservation` is the same as in FormatCharge;
+  // the reply says its round (ReservationId). Returns nothing if `reply` is not a reply of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
   // Returns true if the reply to FormatCharge says that the amounts were charged.
   static bool SaysCharged(const redisReply& reply);

@@ -31,18 +31,19 @@ if stated then
 end
 if m.open > 0 then expired = expired + sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now) end
 
--- A reservation that is asked for again, and has not ended as if it had never been.
-local again
+-- A reservation that is asked for again, and has not ended as if it had never been. Else another is made, of the next
+-- round.
+local again, round = nil, 0
 if may_be_again == 1 then
   local packed = ask('HGET', KEYS[3], ARGV[1])
-  if packed then
-    again = cmsgpack.unpack(packed)[4]
-  else
+  local made, never = packed and cmsgpack.unpack(packed), false
+  if not made then
     packed = ask('HGET', KEYS[5], ARGV[1])
     local ended = packed and cmsgpack.unpack(packed)
-    if ended and ended[4] > now and not (ended[1] == REFUNDED and ended[3] == 0) then again = ended[5][4] end
+    if ended and ended[4] > now then made, never = ended[5], ended[1] == REFUNDED and ended[3] == 0 end
   end
-  if again then mode = PEEK end
+  if made then round = (made.round or 0) + (never and 1 or 0) end
+  if made and not never then again, mode = made[4], PEEK end
 end
 
 -- What the limits say: the first that refuses, the longest wait, and before all what can never fit.
@@ -192,6 +193,7 @@ if charges then
   if hold then
     if may_be_again == 1 then
       hold.named = 1
+      if round > 0 then hold.round = round end
       call('HDEL', KEYS[5], ARGV[1])
       call('ZREM', KEYS[6], ARGV[1])
     end
@@ -229,6 +231,7 @@ for i = 1, count do
   local of = t.limit_of
   told[2 * i + 1], told[2 * i + 2] = of.bucket and of.owed or min(MOST, of.a), t.entered
 end
+told[#told + 1] = round
 return pack('<ddddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
   min(MOST, m.a), min(MOST, m.b), m.day_count, m.day_start, m.open, charges and 1 or 0, expired, dropped,
   charges and new or 0, full, again or -1, names_lost)

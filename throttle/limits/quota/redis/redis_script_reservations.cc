@@ -23,8 +23,8 @@ local due_key = string.sub(names_key, -6) == ':names' and string.sub(names_key, 
 
 -- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
 -- tier: key, unit, bucket, amount, per, number of the entry. By name, where they are not 0: money, and what was told of
--- its use so far, `used` and `used_money`, whose excess was charged when it was told; and `named`. An earlier version
--- wrote true for TOKENS and false for REQUESTS.
+-- its use so far, `used` and `used_money`, whose excess was charged when it was told; `named`; and `round`, how many of
+-- this token were refunded before any use. An earlier version wrote true for TOKENS and false for REQUESTS.
 local function unit_of(unit)
   if unit == true then return TOKENS elseif unit == false then return REQUESTS end
   return unit

@@ -8,10 +8,10 @@ namespace {
 
 // KEYS: the keys q, m, r, d, e and k, and the two keys of names. ARGV: the reservation's token; the time or -1, whether
 // no tokens are given (a refund, or only an extension), the tokens, the time from now to the new deadline (0: no
-// extension), the money, and the most named ends to remember.
+// extension), the money, the most named ends to remember, and the reservation's round.
 constexpr std::string_view kSettle = R"lua(
 local SETTLED, UNKNOWN, OTHERWISE, HAS_EXPIRED = 0, 1, 3, 4
-local now, refund, used, extend, money, max_named = unpack('<dddddd', ARGV[2])
+local now, refund, used, extend, money, max_named, round = unpack('<ddddddd', ARGV[2])
 most_named = max_named
 if now < 0 then now = server_time() end
 local holds, deadlines, ends, kept, token = KEYS[3], KEYS[4], KEYS[5], KEYS[6], ARGV[1]
@@ -24,6 +24,18 @@ end
 local packed, tiers = ask('HGET', holds, token), {}
 local hold = packed and cmsgpack.unpack(packed)
 if hold and m.pull_to > 0 then hold[1] = min(hold[1], m.pull_to + hold[2]) end
+packed = not hold and ask('HGET', ends, token)
+local ended = packed and cmsgpack.unpack(packed) or nil
+if ended and ended[4] <= now then ended = nil end
+
+-- One of an earlier round was refunded before any use.
+local of = hold or ended and ended[5]
+if of and round ~= (of.round or 0) then
+  if m.changed then write_model(m, now) end
+  if round > (of.round or 0) then return answer(UNKNOWN, 0, 0, 0, false, 0, 0) end
+  local same = refund == 1 and extend == 0
+  return answer(same and SETTLED or OTHERWISE, of[4], 0, 0, true, 0, same and 1 or 0)
+end
 
 local function drop_hold()
   m.open = call('HLEN', holds) - 1
@@ -32,7 +44,8 @@ local function drop_hold()
   if m.open == 0 then m.earliest = 0 end
 end
 local function remember_settled(of, late)
-  local ended = {how_now, late, used, now + (of.named and DAY or SETTLED_KEPT), {0, 0, 0, of[4], named = of.named}}
+  local was = {0, 0, 0, of[4], named = of.named, round = of.round}
+  local ended = {how_now, late, used, now + (of.named and DAY or SETTLED_KEPT), was}
   remember_end(ends, kept, token, ended, now, of.named)
 end
 
@@ -78,17 +91,13 @@ if hold and hold[1] > now then
   return answer(SETTLED, reserved, used, left, refund == 1, 0, 0)
 end
 
-local ended
 if hold then  -- one of many that have expired
   read_tiers(hold, tiers, now, m)
   settle(m, tiers, hold, unused_of(hold), now)
   drop_hold()
   ended, expired = {EXPIRED, 0, 0, hold[1] + DAY, hold}, expired + 1
-else
-  packed = ask('HGET', ends, token)
-  ended = packed and cmsgpack.unpack(packed)
+  if ended[4] <= now then ended = nil end
 end
-if ended and ended[4] <= now then ended = nil end
 if not ended or ended[1] ~= EXPIRED or extend > 0 then
   write_tiers(m, tiers, now)
   if ended and ended[1] == EXPIRED and hold then remember_end(ends, kept, token, ended, now, hold.named) end

@@ -48,6 +48,11 @@ std::string_view ModelOf(const Charge& charge, size_t tier) {
   return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null view would be NULL
 }
 
+uint32_t RoundOf(std::string_view id) {
+  const std::optional<ReservationId> parsed = ParseReservationId(id);
+  return parsed ? parsed->round : 0;
+}
+
 bool AddsAnything(const Charge& charge) { return charge.requests > 0 || charge.tokens > 0 || charge.holds(); }
 
 }  // namespace
@@ -124,7 +129,7 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
-  if (charge.holds() && charge.token && FindMade(FormatReservationId(*charge.token, charge.model), now, &answer)) {
+  if (charge.holds() && charge.token && FindMade(charge, now, &answer)) {
     Save(&model, &tiers);
     TellUsage(model, tiers, &answer);
     return answer;
@@ -161,15 +166,16 @@ void SqliteCharges::TellUsage(const SqliteModel& model, const SqliteTierMeters& 
   answer->usage = model.usage();
 }
 
-bool SqliteCharges::FindMade(const std::string& id, int64_t now, ChargeAnswer* answer) {
-  if (const std::optional<SqliteReservation> open = models_.Find(id)) {
+bool SqliteCharges::FindMade(const Charge& charge, int64_t now, ChargeAnswer* answer) {
+  if (const std::optional<SqliteReservation> open = models_.Find(*charge.token, charge.model)) {
     answer->again = {.tokens = open->charged.tokens};
-  } else if (const std::optional<SqliteEnded> ended = models_.FindEnded(id, now); ended && !ended->end.as_if_never()) {
-    answer->again = {.tokens = ended->tokens};
-  } else {
-    return false;
+    answer->reservation = open->id;
+    return true;
   }
-  answer->reservation = id;
+  const std::optional<SqliteEnded> ended = models_.FindEnded(*charge.token, charge.model, now);
+  if (!ended || ended->end.as_if_never()) return false;
+  answer->again = {.tokens = ended->tokens};
+  answer->reservation = ended->id;
   return true;
 }
 
@@ -208,30 +214,41 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
   if (charge.requests > 0) (void)model->day.Add(SqliteTime(now), charge.requests);
   answer->charged = true;
   if (!charge.holds()) return dropped;
-  held.id = FormatReservationId(charge.token ? *charge.token : RandomReservationToken(), charge.model);
-  if (charge.token) models_.ForgetEnd(held.id);
+  std::optional<SqliteEnded> refunded;
+  if (charge.token) refunded = models_.FindEnded(*charge.token, charge.model, now);
+  if (refunded) models_.ForgetEnd(refunded->id);
+  held.id = FormatReservationId(charge.token ? *charge.token : RandomReservationToken(), charge.model,
+                                refunded ? RoundOf(refunded->id) + 1 : 0);
   held.deadline = now + charge.hold_for.count();
   models_.Hold(model, held);
   answer->reservation = std::move(held.id);
   return dropped;
 }
 
-SettlementAnswer SqliteCharges::Settle(std::string_view name, const Settlement& settlement, int64_t now, Found* found) {
-  SettlementAnswer answer{.code = SettlementAnswer::Code::kUnknown, .model = std::string(name)};
-  SqliteModel model = models_.Load(name, now, &found->expired);
-  std::optional<SqliteReservation> held = models_.Find(settlement.reservation);
+SettlementAnswer SqliteCharges::Settle(const ReservationId& id, const Settlement& settlement, int64_t now,
+                                       Found* found) {
+  SettlementAnswer answer{.code = SettlementAnswer::Code::kUnknown, .model = id.model};
+  SqliteModel model = models_.Load(id.model, now, &found->expired);
+  std::optional<SqliteReservation> held = models_.Find(id.token, id.model);
   if (held && held->deadline <= now) {
     models_.Expire(&model, *held, now);
     ++found->expired;
     held.reset();
   }
-  if (held) {
-    SettleOpen(&model, *held, settlement, now, &answer);
-  } else if (const std::optional<SqliteEnded> ended = models_.FindEnded(settlement.reservation, now)) {
-    SettleEnded(&model, *ended, settlement, now, &answer);
+  std::optional<SqliteEnded> ended;
+  if (!held) ended = models_.FindEnded(id.token, id.model, now);
+  if (held || ended) {
+    const uint32_t round = RoundOf(held ? held->id : ended->id);
+    if (id.round < round) {
+      answer.reserved_tokens = held ? held->charged.tokens : ended->tokens;
+      HoldEnd::OfEarlierRound().AnswerTo(settlement, &answer);
+    } else if (id.round == round) {
+      held ? SettleOpen(&model, *held, settlement, now, &answer)
+           : SettleEnded(&model, *ended, settlement, now, &answer);
+    }
   }
   models_.Save(&model);
-  models_.ForgetEnded(name, now);
+  models_.ForgetEnded(id.model, now);
   return answer;
 }
 
@@ -254,8 +271,12 @@ void SqliteCharges::SettleOpen(SqliteModel* model, const SqliteReservation& held
   answer->refunded = !settlement.tokens;
   models_.GiveBack(model, held, UnusedOf(held.charged, used, !answer->refunded), now);
   models_.Forget(model, held.id);
-  EndAs(*model, held.id,
-        {.named = held.named, .requests = held.charged.requests, .tokens = held.charged.tokens, .tiers = held.tiers},
+  EndAs(*model,
+        {.id = held.id,
+         .named = held.named,
+         .requests = held.charged.requests,
+         .tokens = held.charged.tokens,
+         .tiers = held.tiers},
         now, *answer);
 }
 
@@ -271,16 +292,15 @@ void SqliteCharges::SettleEnded(SqliteModel* model, const SqliteEnded& ended, co
                        .money = std::min(settlement.money, kMostAmount) - ended.used.money},
                       now);
   }
-  EndAs(*model, settlement.reservation, ended, now, *answer);
+  EndAs(*model, ended, now, *answer);
 }
 
-void SqliteCharges::EndAs(const SqliteModel& model, std::string_view id, SqliteEnded ended, int64_t now,
-                          const SettlementAnswer& answer) {
+void SqliteCharges::EndAs(const SqliteModel& model, SqliteEnded ended, int64_t now, const SettlementAnswer& answer) {
   models_.LetGo(ended.tiers, now);
   ended.tiers.clear();
   ended.end = HoldEnd::Of(answer);
   ended.kept_until = now + (ended.named ? kExpiredKept : kSettledKept).count();
-  models_.End(model.name, id, ended);
+  models_.End(model.name, ended);
 }
 
 }  // namespace weir

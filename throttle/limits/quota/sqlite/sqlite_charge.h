@@ -6,6 +6,7 @@
 #include <string>
 
 #include "throttle/limits/quota/quota_store.h"
+#include "throttle/limits/quota/reservation_id.h"
 #include "throttle/limits/quota/sqlite/sqlite_model.h"
 #include "throttle/limits/quota/sqlite/sqlite_sweep.h"
 
@@ -30,7 +31,7 @@ class SqliteCharges {
   // `now` is the time in nanoseconds since 1970, here and below. If the database fails (SqliteDatabase::ok), the caller
   // must not use the answer.
   ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
-  SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
+  SettlementAnswer Settle(const ReservationId& id, const Settlement& settlement, int64_t now, Found* found);
 
  private:
   // The room in the file for the names that a charge adds.
@@ -49,13 +50,12 @@ class SqliteCharges {
                  ChargeAnswer* answer);
   static void TellUsage(const SqliteModel& model, const SqliteTierMeters& tiers, ChargeAnswer* answer);
   // Returns true, and fills `answer`, if the reservation was made before (Charge::token).
-  bool FindMade(const std::string& id, int64_t now, ChargeAnswer* answer);
+  bool FindMade(const Charge& charge, int64_t now, ChargeAnswer* answer);
   void SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement, int64_t now,
                   SettlementAnswer* answer);
   void SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,
                    SettlementAnswer* answer);
-  void EndAs(const SqliteModel& model, std::string_view id, SqliteEnded ended, int64_t now,
-             const SettlementAnswer& answer);
+  void EndAs(const SqliteModel& model, SqliteEnded ended, int64_t now, const SettlementAnswer& answer);
   size_t Free(SqliteQuery& count, size_t bound);
 
   SqliteModels& models_;

@@ -49,7 +49,8 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
 }
 
 SqliteEnded ReadEnded(const SqliteRows& row) {
-  return {.end = {.how = static_cast<HoldEnd::How>(row.Int(1)), .late = row.Int(2) != 0, .tokens = row.Int(5)},
+  return {.id = std::string(row.Text(0)),
+          .end = {.how = static_cast<HoldEnd::How>(row.Int(1)), .late = row.Int(2) != 0, .tokens = row.Int(5)},
           .named = row.Int(10) != 0,
           .requests = row.Int(3),
           .tokens = row.Int(4),
@@ -63,6 +64,15 @@ constexpr const char* kEnded =
 constexpr const char* kReservation =
     "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers, money, used, used_money, "
     "named FROM weir_reservations WHERE ";
+// Finds the row whose id has the token ?1, any round, and the model ?2: 'A' comes after '.' and '@'. The + keeps SQLite
+// from reading all rows of the model by an index.
+constexpr const char* kOfToken = "id >= ?1 AND id < ?1 || 'A' AND +model = ?2";
+
+std::string DigitsOf(const ReservationToken& token) {
+  std::string id = FormatReservationId(token, "");
+  id.pop_back();  // the '@'
+  return id;
+}
 
 }  // namespace
 
@@ -107,7 +117,7 @@ SqliteModels::SqliteModels(SqliteDatabase& database, size_t max_named_ended)
       hold_(database,
             "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, request_entry, token_entry, "
             "day, tiers, money, named) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
-      find_(database, std::string(kReservation) + "id = ?1"),
+      find_(database, std::string(kReservation) + kOfToken),
       due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
                          std::to_string(kMostExpiredAtOnce)),
       next_due_(database, "SELECT model FROM weir_reservations WHERE deadline <= ?1 ORDER BY deadline LIMIT 1"),
@@ -116,7 +126,7 @@ SqliteModels::SqliteModels(SqliteDatabase& database, size_t max_named_ended)
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
       extend_(database, "UPDATE weir_reservations SET deadline = ?2 WHERE id = ?1"),
       note_use_(database, "UPDATE weir_reservations SET used = ?2, used_money = ?3 WHERE id = ?1"),
-      find_ended_(database, std::string(kEnded) + "id = ?1"),
+      find_ended_(database, std::string(kEnded) + kOfToken),
       count_ended_(database, "SELECT ended, named FROM weir_ended_counts WHERE model = ?1"),
       next_ended_(database, std::string(kEnded) + "model = ?1 AND named = ?2 ORDER BY kept_until LIMIT 1"),
       pinning_(database, std::string(kEnded) + "model = ?1 AND tiers <> ''"),
@@ -223,26 +233,27 @@ void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservati
   const Amounts unused = UnusedOf(reservation.charged, reservation.used, false);
   GiveBack(model, reservation, unused, now);
   Forget(model, reservation.id);
-  End(model->name, reservation.id,
-      {.named = reservation.named,
-       .requests = unused.requests,
-       .tokens = reservation.charged.tokens,
-       .used = reservation.used,
-       .tiers = reservation.tiers,
-       .kept_until = reservation.deadline + kExpiredKept.count()});
+  End(model->name, {.id = reservation.id,
+                    .named = reservation.named,
+                    .requests = unused.requests,
+                    .tokens = reservation.charged.tokens,
+                    .used = reservation.used,
+                    .tiers = reservation.tiers,
+                    .kept_until = reservation.deadline + kExpiredKept.count()});
 }
 
-std::optional<SqliteEnded> SqliteModels::FindEnded(std::string_view id, int64_t now) {
-  SqliteRows row = find_ended_(id);
+std::optional<SqliteEnded> SqliteModels::FindEnded(const ReservationToken& token, std::string_view model, int64_t now) {
+  const std::string digits = DigitsOf(token);
+  SqliteRows row = find_ended_(std::string_view(digits), model);
   if (!row.Next()) return {};
   SqliteEnded ended = ReadEnded(row);
   return ended.kept_until > now ? std::optional(std::move(ended)) : std::nullopt;
 }
 
-void SqliteModels::End(std::string_view model, std::string_view id, const SqliteEnded& ended) {
+void SqliteModels::End(std::string_view model, const SqliteEnded& ended) {
   const std::string parts = WriteParts(ended.tiers);
-  end_.Run(id, model, static_cast<int64_t>(ended.end.how), static_cast<int64_t>(ended.end.late), ended.requests,
-           ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until, ended.used.tokens,
+  end_.Run(std::string_view(ended.id), model, static_cast<int64_t>(ended.end.how), static_cast<int64_t>(ended.end.late),
+           ended.requests, ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until, ended.used.tokens,
            ended.used.money, int64_t{ended.named});
 }
 
@@ -282,8 +293,9 @@ void SqliteModels::Hold(SqliteModel* model, const SqliteReservation& reservation
   model->row.seen = std::max(model->row.seen, reservation.ts);
 }
 
-std::optional<SqliteReservation> SqliteModels::Find(std::string_view id) {
-  SqliteRows row = find_(id);
+std::optional<SqliteReservation> SqliteModels::Find(const ReservationToken& token, std::string_view model) {
+  const std::string digits = DigitsOf(token);
+  SqliteRows row = find_(std::string_view(digits), model);
   if (!row.Next()) return {};
   return ReadReservation(row);
 }

@@ -12,6 +12,7 @@
 #include "throttle/limits/quota/ended_holds.h"
 #include "throttle/limits/quota/meter.h"
 #include "throttle/limits/quota/quota_store.h"
+#include "throttle/limits/quota/reservation_id.h"
 #include "throttle/limits/quota/sqlite/sqlite_database.h"
 #include "throttle/limits/quota/sqlite/sqlite_meter.h"
 
@@ -75,6 +76,7 @@ struct SqliteReservation {
 
 // A reservation that has ended, as long as its end is remembered.
 struct SqliteEnded {
+  std::string id;
   HoldEnd end;
   bool named = false;
   int64_t requests = 0;  // only if it expired: the requests that were released, which a late commit charges
@@ -103,10 +105,10 @@ class SqliteModels {
   // counters. A reset calls it. REQUIRES: the model's own counters have been deleted.
   void ForgetReservations(std::string_view model, int64_t now);
 
-  // Hold records a reservation that the caller has just charged. Find returns an open reservation, or nothing if none
-  // has this id.
+  // Hold records a reservation that the caller has just charged. Find returns the open reservation with this
+  // token, whatever its round is (ReservationId), or nothing if there is none.
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
-  std::optional<SqliteReservation> Find(std::string_view id);
+  std::optional<SqliteReservation> Find(const ReservationToken& token, std::string_view model);
   void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
   void NoteUse(std::string_view id, const Amounts& used) { note_use_.Run(id, used.tokens, used.money); }
   // Releases what a reservation has charged, and records that it expired. REQUIRES: the deadline of the reservation has
@@ -114,15 +116,16 @@ class SqliteModels {
   void Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now);
   // Deletes an open reservation. Releases nothing.
   void Forget(SqliteModel* model, std::string_view id);
-  // Returns how a reservation ended, or nothing if that is unknown or may be forgotten at `now`.
-  std::optional<SqliteEnded> FindEnded(std::string_view id, int64_t now);
+  // Returns how the reservation with this token ended, whatever its round is, or nothing if that is unknown or may be
+  // forgotten at `now`.
+  std::optional<SqliteEnded> FindEnded(const ReservationToken& token, std::string_view model, int64_t now);
   // Records how a reservation ended. Replaces the end that was recorded for this id before, if any.
-  void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
+  void End(std::string_view model, const SqliteEnded& ended);
   // Forgets the ends that may be forgotten at `now`, and those beyond the bounds, and unpins their counters.
   void ForgetEnded(std::string_view model, int64_t now);
   // Returns true if the end of a named reservation was forgotten too early (quota_store.h) since the last call.
   bool TakeNameLost() { return std::exchange(name_lost_, false); }
-  // Deletes the end of a reservation, because a new reservation gets the same id.
+  // Deletes the end of a reservation, because a new reservation has the same token.
   void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }
 
   // Subtracts `amounts` from the reservation's counters, except what no longer counts there (because it has left the

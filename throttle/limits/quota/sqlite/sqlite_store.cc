@@ -236,8 +236,7 @@ SettlementAnswer SqliteQuotaStore::Run(const Settlement& settlement) {
   const std::optional<ReservationId> id = ParseReservationId(settlement.reservation);
   if (!id) return {.code = SettlementAnswer::Code::kUnknown};
   SettlementAnswer answer;
-  const Status done =
-      Do([&](int64_t now, Found* found) { answer = charges_.Settle(id->model, settlement, now, found); });
+  const Status done = Do([&](int64_t now, Found* found) { answer = charges_.Settle(*id, settlement, now, found); });
   if (done.ok()) return answer;
   return {.code = SettlementAnswer::Code::kStoreUnavailable, .model = id->model, .problem = CountFailure(done)};
 }

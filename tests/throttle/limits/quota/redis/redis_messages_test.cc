@@ -47,7 +47,7 @@ TEST(RedisMessages, ClampsTimesToTheRangeOfAClock) {
     EXPECT_EQ(models[0].kept_until, time) << score;
   }
   for (const double number : {kHuge, -kHuge, kNone}) {
-    std::vector<double> answer(23, number);
+    std::vector<double> answer(24, number);
     answer[1] = answer[3] = 0;  // the numbers of the code and the unit
     answer[2] = -1;
     const auto charged = RedisMessages::ParseCharge(*ReplyOf(Bulk(Numbers(answer))), 0, "");
@@ -65,7 +65,7 @@ TEST(RedisMessages, ClampsTimesToTheRangeOfAClock) {
 
 TEST(RedisMessages, RefusesAnAnswerWithUnknownNumbers) {
   const auto charge = [](double code, double tier, double unit) {
-    std::vector<double> answer(25, 0);
+    std::vector<double> answer(26, 0);
     answer[1] = code;
     answer[2] = tier;
     answer[3] = unit;
