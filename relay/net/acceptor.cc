@@ -45,17 +45,24 @@ Acceptor::Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& th
       threads_(threads),
       core_(threads[0]->core()),
       descriptor_(threads[0]->context(), listener_.socket()),
-      timer_(threads[0]->context()) {}
+      timer_(threads[0]->context()) {
+  // Wait and WaitLater may throw if memory runs out.
+  threads[0]->AtEachTick([this] {
+    if (must_wait_ && !stopping_) Wait();
+  });
+}
 
 Acceptor::~Acceptor() { descriptor_.release(); }
 
 void Acceptor::Start() {
   listener_.TakeNew();
+  must_wait_ = true;
   Wait();
 }
 
 void Acceptor::Wait() {
   descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](boost::system::error_code error) {
+    must_wait_ = true;
     if (stopping_) return;
     if (error) {
       LogFailure(core_, "cannot wait for connections: " + error.message());
@@ -64,13 +71,16 @@ void Acceptor::Wait() {
     if (TakeSome() == Taken::kFailed) return WaitLater();
     Wait();
   });
+  must_wait_ = false;
 }
 
 void Acceptor::WaitLater() {
   timer_.expires_after(kBackOff);
   timer_.async_wait([this](boost::system::error_code) {
+    must_wait_ = true;
     if (!stopping_) Wait();
   });
+  must_wait_ = false;
 }
 
 void Acceptor::Stop(std::function<void()> stopped) {

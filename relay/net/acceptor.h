@@ -1,6 +1,6 @@
 // Acceptor: accepts connections from the listening socket and passes each to the I/O thread with the fewest sessions.
 // Asks Places (places.h) which connections are refused; these are answered 503, or closed if there are too many of
-// them. Runs on the first I/O thread.
+// them. If memory runs out, goes on to accept within a second. Runs on the first I/O thread.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -49,6 +49,7 @@ class Acceptor {
   boost::asio::steady_timer timer_;
   size_t next_ = 0;
   bool stopping_ = false;
+  bool must_wait_ = false;  // true in the handlers of Wait and WaitLater, until they wait again
 };
 
 }  // namespace weir

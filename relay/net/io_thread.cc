@@ -40,17 +40,19 @@ IoThread::IoThread(ServerCore& core, size_t index)
 IoThread::~IoThread() = default;
 
 void IoThread::Start() {
-  asio::post(context_, [this] { Tick(); });
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), ("weir-io-" + std::to_string(index_)).c_str());
     Run();
   });
 }
 
-// Runs the thread. Logs exceptions that belong to no session, most likely those of tasks that handlers have posted.
+// Runs the thread. Logs exceptions that belong to no session, most likely those of tasks that handlers have posted. If
+// memory ran out for the timer of the next Tick, or for the task of the next turns, makes another one.
 void IoThread::Run() {
   for (;;) {
     try {
+      if (!ticks_) Tick();
+      if (!line_.empty()) RunTurnsSoon();
       context_.run();
       return;
     } catch (const std::exception& e) {
@@ -150,13 +152,19 @@ void IoThread::NotifyEnd() {
 
 void IoThread::TurnSoon(std::shared_ptr<Session> session, Work expected) {
   const Party party{.group = session->group()};
+  RunTurnsSoon();
   line_.Push(party, {std::move(session), party, expected}, expected);
-  if (!std::exchange(runs_turns_, true)) asio::post(context_, [this] { RunTurns(); });
+}
+
+void IoThread::RunTurnsSoon() {
+  if (runs_turns_) return;
+  asio::post(context_, [this] { RunTurns(); });  // may throw if memory runs out
+  runs_turns_ = true;
 }
 
 // Runs turns until they have cost kMostATurn, then posts itself. The context checks its sockets between two posted
 // tasks, so a client that sends now has to wait for only one long turn of others before its session is queued.
-void IoThread::RunTurns() {
+void IoThread::RunTurns() try {
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();
     Work work = Session::kMostATurn;
@@ -169,17 +177,23 @@ void IoThread::RunTurns() {
     line_.End(due.party, due.expected, work);
     spent += work;
   }
-  runs_turns_ = !line_.empty();
-  if (runs_turns_) asio::post(context_, [this] { RunTurns(); });
+  runs_turns_ = false;
+  if (!line_.empty()) RunTurnsSoon();
+} catch (...) {
+  runs_turns_ = false;  // Run posts the next turns
+  throw;
 }
 
 void IoThread::Tick() {
+  ticks_ = false;
   const SteadyTime now = Now();
   // Sets the timer before the sessions' ticks, which may throw if memory runs out.
   timer_.expires_at(now + beat_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) Tick();
   });
+  ticks_ = true;
+  if (at_each_tick_) at_each_tick_();
   for (size_t n = 0; n < sessions_.size(); ++n) sessions_[n]->OnTick(now);
 }
 

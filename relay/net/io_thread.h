@@ -6,10 +6,12 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "relay/account/turns.h"
@@ -43,6 +45,9 @@ class IoThread {
   // runs out, the socket is closed. May be called from any thread.
   void Adopt(Accepted accepted);
 
+  // Sets a function that is called on this thread at least once a second. Must be called before Start.
+  void AtEachTick(std::function<void()> check) { at_each_tick_ = std::move(check); }
+
   // Returns the number of sessions, plus the connections for which Adopt has not made a session yet. May be called from
   // any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
@@ -60,7 +65,8 @@ class IoThread {
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
   // Queues a session for a turn, in which this thread calls Session::OnTurn. The session must not be in the queue
-  // already. `expected` is the work that the turn will probably cost.
+  // already. `expected` is the work that the turn will probably cost. If memory runs out, throws, and the session is
+  // not in the queue.
   void TurnSoon(std::shared_ptr<Session> session, Work expected);
   // Adds one to lingering(). Remove subtracts one when it is called for a lingering session.
   void BeginLinger();
@@ -81,6 +87,7 @@ class IoThread {
   template <typename Do>
   void OrOneLess(Do take);
   std::shared_ptr<Session> Begin(Accepted accepted);
+  void RunTurnsSoon();
   void RunTurns();
   void Tick();
   void NotifyEnd();
@@ -93,11 +100,13 @@ class IoThread {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_;
   const std::chrono::milliseconds beat_;  // the interval of Tick
+  std::function<void()> at_each_tick_;
   std::atomic<size_t> load_{0};
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
   GroupTurns<Due> line_;     // the queue of sessions that wait for a turn
   bool runs_turns_ = false;  // true while RunTurns is posted or runs
+  bool ticks_ = false;       // true while the timer of the next Tick runs
   std::thread thread_;
 };
 

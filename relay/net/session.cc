@@ -262,7 +262,7 @@ void Session::WaitReadable() {
   read_scheduled_ = true;
   stream_.socket().async_wait(asio::socket_base::wait_read, [self = shared_from_this()](boost::system::error_code) {
     self->readable_ = true;
-    self->TurnSoon();
+    self->Guard([&] { self->TurnSoon(); });
   });
 }
 
@@ -272,7 +272,7 @@ void Session::WaitWritable() {
   stream_.socket().async_wait(asio::socket_base::wait_write, [self = shared_from_this()](boost::system::error_code) {
     self->waiting_writable_ = false;
     self->flush_due_ = true;
-    self->TurnSoon();
+    self->Guard([&] { self->TurnSoon(); });
   });
 }
 
@@ -380,9 +380,9 @@ void Session::OnFault(std::string_view what) {
 
 void Session::End(std::string cause) {
   if (ended_) return;
+  asio::post(thread_.context(), [self = shared_from_this()] { self->Finish(); });  // may throw if memory runs out
   ended_ = true;
   if (!ending_) cause_ = std::move(cause);
-  asio::post(thread_.context(), [self = shared_from_this()] { self->Finish(); });
 }
 
 void Session::EndAfterOutput(std::string cause, Then then) {

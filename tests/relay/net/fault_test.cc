@@ -1,5 +1,6 @@
 // An exception of a handler ends its connection at most, never the process.
 #include <boost/asio/post.hpp>
+#include <new>
 #include <stdexcept>
 
 #include "tests/fixtures/failing_memory.h"
@@ -11,6 +12,17 @@ namespace {
 class FaultTest : public ServerTest {
  protected:
   [[noreturn]] static void Fail() { throw std::runtime_error("a fault"); }
+  // Makes Asio's next allocation on this I/O thread fail. Posts tasks that take the memory that Asio keeps for reuse.
+  void FailNextOfAsio() {
+    for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
+    FailAlignedAllocation(1);
+  }
+  // Returns true if the allocation that was to fail on the I/O thread has failed.
+  bool HasFailed() {
+    bool failed = false;
+    OnIoThread([&failed] { failed = EndFailing(); });
+    return failed;
+  }
 };
 
 TEST_F(FaultTest, InOnTextEndsThatConnection) {
@@ -40,21 +52,101 @@ TEST_F(FaultTest, InTheFactoryEndsThatConnection) {
   EXPECT_EQ(server_->Stats().connections, 1U);
 }
 
-// Its socket is closed, and the server no longer waits for it. The n-th allocation of a connection fails.
+// Its socket is closed, and the server no longer waits for it. The n-th allocation of a connection fails. The server
+// accepts the next connection even if an allocation of the acceptor has failed.
 TEST_F(FaultTest, WhereThereIsNoMemoryForASessionNothingIsLeftOfIt) {
   Start();
-  bool failed = true;
-  for (size_t n = 1; failed; ++n) {
-    OnIoThread([n] { FailAllocation(n); });
-    RawClient client = ConnectAndSend("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
-    (void)client.ReadAnswer();
-    EXPECT_TRUE(client.AtEnd());
-    OnIoThread([&failed] { failed = EndFailing(); });
+  for (const auto fail : {FailAllocation, FailAlignedAllocation}) {
+    bool failed = true;
+    for (size_t n = 1; failed; ++n) {
+      OnIoThread([fail, n] { fail(n); });
+      RawClient client = ConnectAndSend("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+      (void)client.ReadAnswer();
+      EXPECT_TRUE(client.AtEnd());
+      failed = HasFailed();
+    }
   }
   RawClient other = Open();
   ExpectEcho(other);
   EXPECT_EQ(server_->Stats().connections, 1U);
   server_->Shutdown(std::chrono::minutes(10));
+}
+
+TEST_F(FaultTest, WhereThereIsNoMemoryToQueueATurnOthersFollow) {
+  Connection* connection = nullptr;
+  behaviour_.on_open = [&](Connection& c) { connection = &c; };
+  Start();
+  RawClient client = Open();
+  OnIoThread([&] {
+    connection->PauseReading();
+    FailNextOfAsio();
+    EXPECT_THROW(connection->ResumeReading(), std::bad_alloc);
+  });
+  EXPECT_TRUE(HasFailed());
+  ExpectEcho(client);
+}
+
+TEST_F(FaultTest, WhereThereIsNoMemoryBetweenTurnsTheNextFollow) {
+  behaviour_.on_text = [this](Connection& c, std::string_view text) {
+    if (text != "dear") return c.Send(std::string(text));
+    c.Charge(kTurnWork);  // the thread has to post the next turn
+    FailNextOfAsio();
+  };
+  Start();
+  RawClient other = Open();
+  RawClient client = Open();
+  client.Text("dear");
+  ASSERT_TRUE(record_.Await("text dear"));
+  EXPECT_TRUE(HasFailed());
+  ExpectEcho(other);
+  ExpectEcho(client);
+}
+
+TEST_F(FaultTest, WhereThereIsNoMemoryForATimerTheThreadStillTicks) {
+  settings_.handshake_timeout = std::chrono::milliseconds(100);
+  Start();
+  // The memory that Asio keeps for reuse is now that of two posted tasks, which is too little for a timer.
+  OnIoThread([this] {
+    for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
+  });
+  const auto has_failed = [this] {
+    bool failed = false;
+    OnIoThread([&failed] {
+      failed = EndFailing();
+      if (!failed) FailAlignedAllocation(1);
+    });
+    return failed;
+  };
+  EXPECT_TRUE(Eventually(has_failed));
+  RawClient silent = Connect();
+  EXPECT_EQ(silent.Answer().status, 408) << "only a tick notices that nothing comes";
+}
+
+// The turn of a client that sends has no room in the queue.
+TEST_F(FaultTest, WhereThereIsNoMemoryToReadAConnectionItEnds) {
+  Start();
+  RawClient other = Open();
+  RawClient client = Open();
+  OnIoThread([] { FailAllocation(1); });
+  client.Text("unread");
+  EXPECT_TRUE(record_.Await("end: a fault in the server"));
+  EXPECT_TRUE(client.AtEnd());
+  EXPECT_TRUE(HasFailed());
+  ExpectEcho(other);
+}
+
+TEST_F(FaultTest, WhereThereIsNoMemoryToEndAConnectionItStillEnds) {
+  behaviour_.on_text = [this](Connection& c, std::string_view text) {
+    if (text != "bad") return c.Send(std::string(text));
+    FailNextOfAsio();
+    Fail();
+  };
+  Start();
+  RawClient client = Open();
+  client.Text("bad");
+  EXPECT_TRUE(client.AtEnd());
+  EXPECT_TRUE(HasFailed());
+  EXPECT_EQ(record_.Count("end: a fault in the server"), 1U);
 }
 
 TEST_F(FaultTest, OnTheWayOutLetsTheServerGo) {
