@@ -73,11 +73,21 @@ std::function<void()> Session::Soon(void (Session::*what)()) {
 }
 
 void Session::OpenAccount(const IpAddress& client) {
-  group_ = GroupOf(client);
-  account_ = thread_.core().ledger->Open(group_, Soon(&Session::OnGiveUp));
-  if (place_ == nullptr) return;
-  place_->Heard(last_heard_);
-  place_->OnGiveWay(Soon(&Session::OnGiveWay));
+  const uint64_t group = GroupOf(client);
+  std::shared_ptr<Account> account = thread_.core().ledger->Open(group, Soon(&Session::OnGiveUp));
+  if (place_ != nullptr) {
+    place_->Heard(last_heard_);
+    place_->OnGiveWay(Soon(&Session::OnGiveWay));
+  }
+  // No memory is needed from here on.
+  if (account_) {
+    account_->GiveBack(noted_pending_, Memory::kShared);
+    account_->GiveBack(noted_held_, Memory::kWaiting);
+  }
+  account->Take(noted_pending_, Memory::kShared);
+  account->Take(noted_held_, Memory::kWaiting);
+  account_ = std::move(account);
+  group_ = group;
 }
 
 void Session::Start() {
@@ -94,11 +104,7 @@ Refusal Session::Settle(const IpAddress& client) {
   if (place_->is_of_here()) return refusal_;
   if (place_->has_name()) return Refusal::kNone;
   if (const Refusal refusal = thread_.core().places.Name(*place_, client); refusal != Refusal::kNone) return refusal;
-  account_->GiveBack(noted_pending_, Memory::kShared);
-  account_->GiveBack(noted_held_, Memory::kWaiting);
   OpenAccount(client);
-  account_->Take(noted_pending_, Memory::kShared);
-  account_->Take(noted_held_, Memory::kWaiting);
   return Refusal::kNone;
 }
 

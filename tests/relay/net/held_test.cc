@@ -1,4 +1,5 @@
 // Memory that a client makes the server hold is counted against its address, bounded there, and given back.
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/net/server_fixture.h"
 
 namespace weir {
@@ -111,6 +112,27 @@ TEST_F(HeldTest, GivesBackBytesThatWaitedForAClientThatIsGone) {
   stuck.Text("go");
   EXPECT_TRUE(record_.Await("end: too slow"));
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+}
+
+// The request of a proxy's client has counted in the account of the proxy until the request names the client.
+TEST_F(HeldTest, WhereThereIsNoMemoryToNameAClientItsBytesAreGivenBackOnce) {
+  settings_.trusted_proxies = "127.0.0.1";
+  StartWithLedger();
+  constexpr size_t kFirst = 9'000;
+  const std::string request =
+      RawClient::HandshakeRequest("X-Forwarded-For: 192.0.2.1\r\nX-Long: " + std::string(10'000, 'x') + "\r\n");
+  bool failed = true;
+  for (size_t n = 1; failed; ++n) {
+    {
+      RawClient client = ConnectAndSend(request.substr(0, kFirst));
+      ASSERT_TRUE(Eventually([&] { return ledger_->bytes() >= kFirst; }));
+      OnIoThread([n] { FailAllocation(n); });
+      client.Send(request.substr(kFirst));
+      (void)client.ReadAnswer();
+      OnIoThread([&failed] { failed = EndFailing(); });
+    }
+    ASSERT_TRUE(Eventually([&] { return ledger_->bytes() == 0; })) << n << ": " << ledger_->bytes();
+  }
 }
 
 TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
