@@ -122,7 +122,8 @@ void Session::TurnSoon() {
 Work Session::OnTurn() {
   in_line_ = false;
   if (ended_) return 0;
-  spent_ = kReadAndSendWork;
+  // Work that was done outside of turns is charged with this one, but leaves it its full length.
+  const Work before = std::exchange(spent_, kReadAndSendWork);
   const TurnMeter meter(spent_);
   const bool flush = std::exchange(flush_due_, false);
   Guard([&] {
@@ -135,9 +136,10 @@ Work Session::OnTurn() {
     if (flush) Flush();
     NoteHeld(stream_.piece().empty() ? 0 : kPieceBytes);
   });
-  expected_ = std::min(std::max(spent_, expected_ / 2), kMostATurn);
+  const Work work = before + std::exchange(spent_, 0);
+  expected_ = std::min(std::max(work, expected_ / 2), kMostATurn);
   if (!ended_ && (process_due_ || readable_ || flush_due_)) TurnSoon();
-  return spent_;
+  return work;
 }
 
 void Session::ResumeReading() {

@@ -79,7 +79,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Returns the time since which the session waits for room; nullopt if it does not wait.
   std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
 
-  // Adds `work` to the cost of this turn.
+  // Adds `work` to the cost of this turn; outside of a turn, to the cost of the session's next turn.
   void Charge(Work work) { spent_ += work; }
   // Returns true if this turn has cost kMostATurn or more. The stage should then return from OnInput, which is called
   // again in the next turn.
@@ -140,7 +140,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   void OnGiveUp();
   // Called when the session's place was given to another connection.
   void OnGiveWay();
-  // Called for the session's turn. Returns the work that the turn has cost.
+  // Called for the session's turn. Returns the work that the turn has cost, and that was done since the turn before.
   Work OnTurn();
 
  private:
@@ -181,7 +181,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::optional<SteadyTime> lacks_room_since_;
   size_t noted_pending_ = 0;  // bytes of output that the account counts
   size_t noted_held_ = 0;     // bytes of input that the account counts
-  Work spent_ = 0;            // the work of this turn so far
+  Work spent_ = 0;            // the work of this turn so far; between two turns, the work since the last one
   Work expected_ = kMostATurn;
   int untaken_ = 0;  // bytes that the peer had not acknowledged at the last OnTick
   uint32_t pauses_ = 0;

@@ -163,6 +163,36 @@ TEST_F(TurnsTest, AChargeByAHandlerEndsTheTurn) {
   EXPECT_LE(MessagesBefore(flood, kFlooders), 4U);
 }
 
+TEST_F(TurnsTest, WorkOutsideOfATurnDelaysTheNextTurnsOfItsAddress) {
+  Connection* first = nullptr;
+  behaviour_.on_open = [&](Connection& c) {
+    if (first == nullptr) first = &c;
+  };
+  behaviour_.on_text = [](Connection&, std::string_view) {};
+  Start();
+  RawClient early = Open("", "127.0.0.2");
+  RawClient late = Open("", "127.0.0.2");
+  std::vector<RawClient> others;
+  for (int n = 0; n < 8; ++n) others.push_back(Open("", "127.0.0.3"));
+  std::promise<void> waits;
+  std::promise<void> all_sent;
+  boost::asio::post(server_->executor(0), [&] {
+    first->Charge(100 * kTurnWork);
+    waits.set_value();
+    all_sent.get_future().wait();
+  });
+  waits.get_future().wait();
+  EXPECT_TRUE(early.Text("early") && HasArrived(early));
+  EXPECT_TRUE(late.Text("late") && HasArrived(late));
+  for (RawClient& other : others) EXPECT_TRUE(other.Text("other") && HasArrived(other));
+  all_sent.set_value();
+  EXPECT_TRUE(record_.Await("text", others.size() + 2));
+  std::string last;
+  for (const std::string& event : record_.events())
+    if (event.starts_with("text")) last = event;
+  EXPECT_EQ(last, "text late");
+}
+
 TEST_F(TurnsTest, AChargeByAHandlerOfHttpEndsTheTurn) {
   EXPECT_LE(RequestsBefore([] {
               TurnMeter::Charge(kTurnWork);
