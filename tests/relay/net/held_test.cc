@@ -135,6 +135,36 @@ TEST_F(HeldTest, WhereThereIsNoMemoryToNameAClientItsBytesAreGivenBackOnce) {
   }
 }
 
+// The room comes before the connection's end, or between the end and the last call of its handler.
+TEST_F(HeldTest, RoomThatComesAsAConnectionEndsIsLeftToOthers) {
+  settings_.max_address_mb = 1;
+  settings_.max_pending_bytes = 64 << 10;
+  Connection* connection = nullptr;
+  behaviour_.on_open = [&](Connection& c) { connection = &c; };
+  StartWithLedger();
+  for (const bool ends_first : {false, true}) {
+    RawClient late(server_->port(), "127.0.0.2", 4096);
+    ASSERT_TRUE(late.Handshake());
+    const uint64_t received = server_->Stats().received_bytes;
+    HeldBytes others;
+    OnIoThread([&] { others = HeldBytes(connection->account()->OpenBeside({}), 1 << 20); });
+    ASSERT_TRUE(late.Send(whole_.substr(0, kBegin)));
+    // The rest is read no sooner than there is room.
+    ASSERT_TRUE(Eventually([&] { return server_->Stats().received_bytes > received; }));
+    for (int n = 0; n < 4; ++n) OnIoThread([] {});
+    EXPECT_LT(server_->Stats().received_bytes, received + kBegin);
+    OnIoThread([&] {
+      if (!ends_first) others.GiveBack(others.bytes());
+      for (int n = 0; n < 200; ++n) connection->Send(std::string(60'000, 'x'));
+      if (ends_first) others.GiveBack(others.bytes());
+    });
+    EXPECT_TRUE(record_.Await("end: too slow", ends_first ? 2 : 1));
+    EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+  }
+  RawClient other = Open("", "127.0.0.2");
+  ExpectEcho(other, "room");
+}
+
 TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
   Connection* connection = nullptr;
   behaviour_.on_text = [&](Connection& c, std::string_view) {
