@@ -1,7 +1,6 @@
 #include "relay/net/http2_stage.h"
 
 #include <spdlog/spdlog.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
@@ -16,6 +15,7 @@
 #include "config/text/parse.h"
 #include "relay/net/http2_exchange.h"
 #include "relay/net/http2_frames.h"
+#include "relay/net/http2_head.h"
 #include "relay/net/http_bounds.h"
 #include "relay/net/http_error.h"
 #include "relay/net/http_message.h"
@@ -33,18 +33,17 @@ struct Http2Stream {
   const int32_t id;
   std::list<Http2Stream>::iterator place;
   HttpRequest request;  // kept until the handler is called
+  Http2Head head;
   SteadyTime begin;
   Http2Body answer;
   const HttpStreamFactory* factory = nullptr;  // set for a route of AddStream, until `exchange` is made
   std::unique_ptr<Http2Exchange> exchange;
-  size_t header_bytes = 0;
   size_t held_bytes = 0;
   uint64_t dropped_bytes = 0;  // bytes of the body that were dropped
   SteadyTime drops_until;      // the time of its reset; set if the answer ended before the body
   State state = State::kHeader;
   bool body_ended = false;
   bool head_only = false;
-  bool has_two_hosts = false;
 };
 
 namespace {
@@ -52,9 +51,6 @@ namespace {
 constexpr uint32_t kMostStreams = 128;
 // The most bytes that are passed to nghttp2 at once, because it does not stop before their end.
 constexpr size_t kSliceBytes = 4096;
-// The bytes of a header beyond kMaxHeaderBytes are parsed and dropped, up to this bound. Beyond it the connection ends,
-// because one byte can encode a field of 4 KB.
-constexpr size_t kMostDroppedHeaderBytes = 4 * size_t{kMaxHeaderBytes};
 // The most idle frames in a second. Idle frames are resets of either side, pings, settings, priorities, window updates
 // and empty frames. (nghttp2 skips unknown frames.) Each frame of an answer subtracts kIdleFramesOfAnswer from the
 // count.
@@ -71,17 +67,6 @@ constexpr size_t kExchangeBytes = size_t{16} << 10;
 // does more work charges the difference.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;
-
-// Returns all values of a header, joined by commas.
-std::string JoinedValues(const HttpRequest& request, std::string_view lower_case_name) {
-  std::string joined;
-  for (const auto& [name, value] : request.headers) {
-    if (name != lower_case_name) continue;
-    if (!joined.empty()) joined += ',';
-    joined += value;
-  }
-  return joined;
-}
 
 class Http2Stage final : public Stage, private Http2Frames::Listener {
  public:
@@ -121,9 +106,8 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnGoAway() override { EndExchangesSoon(); }
   void OnClosed(Http2Stream& stream) override;
 
-  static void TakeHost(Http2Stream& stream, std::string_view value);
   void OnHead(Http2Stream& stream, bool has_body);
-  std::optional<HttpResponse> HeadProblem(Http2Stream& stream, bool has_body) const;
+  std::optional<HttpResponse> BodyProblem(const HttpRequest& request) const;
   void OnDue(Http2Stream& stream);
   void DropBody(Http2Stream& stream, size_t bytes);
   void EndDropping(Http2Stream& stream);
@@ -234,7 +218,8 @@ void Http2Stage::CountIdleFrame() {
 }
 
 Http2Stream& Http2Stage::OnRequestBegin(int32_t id) {
-  streams_.push_back({.id = id, .place = {}, .request = {}, .begin = session_.thread().Now(), .answer = {}});
+  streams_.push_back(
+      {.id = id, .place = {}, .request = {}, .head = {}, .begin = session_.thread().Now(), .answer = {}});
   Http2Stream& stream = streams_.back();
   stream.place = std::prev(streams_.end());
   stream.request.over_http2 = true;
@@ -244,32 +229,12 @@ Http2Stream& Http2Stage::OnRequestBegin(int32_t id) {
 
 bool Http2Stage::OnField(Http2Stream& stream, std::string_view name, std::string_view value) {
   session_.Charge(kFieldWork + (name.size() + value.size()) * kParsedByteWork);
-  constexpr size_t kBesides = 32;  // overhead of a field, as for SETTINGS_MAX_HEADER_LIST_SIZE
-  stream.header_bytes += name.size() + value.size() + kBesides;
-  if (stream.header_bytes > kMostDroppedHeaderBytes) {
+  if (!stream.head.Count(name, value)) {
     Break("a header far too long");
     return false;
   }
-  if (stream.header_bytes > kMaxHeaderBytes || stream.state != State::kHeader) return true;
-  HttpRequest& request = stream.request;
-  if (name == ":method") {
-    request.method = value;
-  } else if (name == ":path") {
-    request.raw_path = value;
-  } else if (name == ":authority" || name == "host") {
-    TakeHost(stream, value);
-  } else if (!name.starts_with(':')) {
-    request.headers.emplace_back(name, value);
-  }
+  if (stream.state == State::kHeader) stream.head.Take(stream.request, name, value);
   return true;
-}
-
-// Takes the host from :authority or Host. Notes if both are sent and differ.
-void Http2Stage::TakeHost(Http2Stream& stream, std::string_view value) {
-  const std::string_view known = stream.request.Header("host");
-  if (known.empty() && !value.empty()) stream.request.headers.emplace_back("host", value);
-  const bool is_alike = known.size() == value.size() && strncasecmp(known.data(), value.data(), known.size()) == 0;
-  stream.has_two_hosts = !known.empty() && !is_alike;
 }
 
 void Http2Stage::OnPartEnd(Http2Stream& stream, bool is_last) {
@@ -287,22 +252,18 @@ void Http2Stage::OnBadFrame(int32_t id, std::string_view why) {
 void Http2Stage::OnHead(Http2Stream& stream, bool has_body) {
   stream.state = State::kBody;
   stream.head_only = stream.request.method == "HEAD";
-  if (const auto problem = HeadProblem(stream, has_body))
-    return Refuse(stream, *problem, "what its header asks for is refused");
+  auto problem = stream.head.Finish(stream.request);
+  if (!problem && has_body) problem = BodyProblem(stream.request);
+  if (problem) return Refuse(stream, *problem, "what its header asks for is refused");
   NoteHeld(stream);
   stream.factory = core_.router.StreamFor(stream.request.method, stream.request.raw_path);
   if (stream.factory != nullptr) return OnDue(stream);
   if (has_body && stream.request.Header("expect") == "100-continue") frames_.Continue(stream.id);
 }
 
-std::optional<HttpResponse> Http2Stage::HeadProblem(Http2Stream& stream, bool has_body) const {
-  HttpRequest& request = stream.request;
-  const std::string target = std::move(request.raw_path);
-  const bool is_well_formed = SetTarget(request, std::string_view(target).substr(0, target.find('#')));
-  if (stream.header_bytes > kMaxHeaderBytes) return HeaderTooLong();
-  if (stream.has_two_hosts) return TwoHosts();
-  if (!is_well_formed) return BadTarget();
-  if (!has_body || core_.router.StreamFor(request.method, request.raw_path) != nullptr) return std::nullopt;
+// Returns the answer that refuses a request because of its body, before the body has come; nullopt if there is none.
+std::optional<HttpResponse> Http2Stage::BodyProblem(const HttpRequest& request) const {
+  if (core_.router.StreamFor(request.method, request.raw_path) != nullptr) return std::nullopt;
   if (auto refusal = core_.router.RefusalFromHead(request.method, request.raw_path)) return refusal;
   const uint64_t most = MostBodyBytes(core_.settings, request.method);
   const auto announced = ParseUnsigned(request.Header("content-length"), {.min = 0, .max = 1e18});
@@ -349,8 +310,8 @@ bool Http2Stage::OnAnsweredEarly(Http2Stream& stream) {
 
 void Http2Stage::OnDue(Http2Stream& stream) {
   HttpRequest& request = stream.request;
-  const IpAddress client = core_.proxies.Client(session_.peer(), JoinedValues(request, "x-forwarded-for"),
-                                                JoinedValues(request, "x-real-ip"));
+  const IpAddress client = core_.proxies.Client(session_.peer(), JoinedHeader(request, "x-forwarded-for"),
+                                                JoinedHeader(request, "x-real-ip"));
   request.address = client == session_.peer() ? peer_ : client.to_string();
   request.peer = peer_;
   request.secure = session_.stream().tls() != nullptr;
@@ -459,7 +420,7 @@ void Http2Stage::OnSent() {
 
 void Http2Stage::NoteHeld(Http2Stream& stream) {
   const bool has_request = stream.state < State::kAsked;
-  const size_t request = std::min<size_t>(stream.header_bytes, kMaxHeaderBytes) + stream.request.body.capacity();
+  const size_t request = stream.head.kept_bytes() + stream.request.body.capacity();
   const size_t bytes = kStreamBytes + (has_request ? request : 0) + (stream.exchange ? kExchangeBytes : 0);
   held_bytes_ += bytes - std::exchange(stream.held_bytes, bytes);
 }

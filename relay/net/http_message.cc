@@ -160,6 +160,16 @@ std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
   return joined;
 }
 
+std::string JoinedHeader(const HttpRequest& request, std::string_view lower_case_name) {
+  std::string joined;
+  for (const auto& [name, value] : request.headers) {
+    if (name != lower_case_name) continue;
+    if (!joined.empty()) joined += ',';
+    joined += value;
+  }
+  return joined;
+}
+
 bool SetTarget(HttpRequest& request, std::string_view target) {
   if (!target.starts_with('/') && target != "*") return false;
   const size_t question = target.find('?');

@@ -39,8 +39,9 @@ std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool str
 // nullopt. `raw` is the header as it was sent.
 std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::string_view raw);
 
-// Returns all values of a header, joined by commas.
+// Return all values of a header, joined by commas.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);
+std::string JoinedHeader(const HttpRequest& request, std::string_view lower_case_name);
 
 // Returns the path and query as they were sent, without scheme, host and fragment. The view is valid as long as the
 // request.
