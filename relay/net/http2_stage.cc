@@ -451,6 +451,7 @@ void Http2Stage::OnTick(SteadyTime now) {
     second_ = now;
     idle_frames_ = 0;
   }
+  if (desk_->has_answers()) session_.ProcessSoon();
   const auto timeout = core_.settings.handshake_timeout;
   const bool is_late = session_.stream().output_bytes() > 0 ? now > session_.last_sent() + timeout
                                                             : queued_bytes_ > 0 && now > last_data_ + timeout;

@@ -372,7 +372,7 @@ void HttpStage::OnTick(SteadyTime now) {
     }
     return;
   }
-  if (waits_) return NoticeEnd();
+  if (waits_) return desk_->has_answers() ? session_.ProcessSoon() : NoticeEnd();
   if (now <= deadline_) return;
   if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
   Fail(NotInTime(), "no whole request in time");

@@ -19,7 +19,10 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
   Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
-  ~Owed() override { Give({.status = 500, .body = "this request met a fault in the server, and was not answered\n"}); }
+  ~Owed() override {
+    if (given()) return;  // the answer below takes memory, which may have run out
+    Give({.status = 500, .body = "this request met a fault in the server, and was not answered\n"});
+  }
 
   uint64_t number() const { return number_; }
   bool given() const { return given_.load(std::memory_order_relaxed); }
@@ -102,6 +105,11 @@ void AnswerDesk::Tell(HttpLeft why) {
   for (const HttpReply::LeftHandler& handler : told) handler(why);
 }
 
+bool AnswerDesk::has_answers() const {
+  const MutexLock lock(mutex_);
+  return !answers_.empty();
+}
+
 bool AnswerDesk::is_to_be_told() const {
   const MutexLock lock(mutex_);
   return std::ranges::any_of(owed_, [](const auto& owed) { return owed.second != nullptr; });
@@ -150,7 +158,12 @@ void AnswerDesk::Give(uint64_t number, HttpResponse response) {
   answers_.push_back({number, std::move(response)});
   if (answers_.size() > 1) return;
   // If the session has no owner any more, it is about to call Leave.
-  if (auto session = session_->weak_from_this().lock()) Session::ProcessSoon(std::move(session));
+  auto session = session_->weak_from_this().lock();
+  if (!session) return;
+  try {
+    Session::ProcessSoon(std::move(session));
+  } catch (const std::exception&) {  // out of memory; the stage also looks for answers in its ticks
+  }
 }
 
 }  // namespace weir

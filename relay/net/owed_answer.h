@@ -20,7 +20,8 @@ class Session;
 
 class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
  public:
-  // The desk calls Session::ProcessSoon when an answer has come, but only once until the next Take.
+  // The desk calls Session::ProcessSoon when an answer has come, but only once until the next Take. If memory runs out,
+  // it does not, so the stage must also check has_answers from time to time.
   explicit AnswerDesk(Session& session) : session_(&session) {}
 
   // The stage calls the public functions, on the I/O thread.
@@ -35,6 +36,8 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   };
   // Returns the answers that have come since the last call.
   std::vector<Answer> Take();
+  // Returns true if Take would return an answer.
+  bool has_answers() const;
   // Called when the client no longer wants the answer `number`. Calls the handler that HttpReply::OnLeft has set for
   // it.
   void Leave(uint64_t number);

@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/net/http2_fixture.h"
 
 namespace weir {
@@ -124,6 +125,22 @@ TEST_F(Http2Test, IgnoresAnAnswerToAStreamThatLeft) {
   EXPECT_TRUE(Eventually([&] { return replies_.find("a")->second.abandoned(); }));
   Reply("a", "to nobody");
   EXPECT_EQ(peer.Fetch("GET", "/").body, "landing");
+}
+
+TEST_F(Http2Test, WhereThereIsNoMemoryToPostAnswersATickFindsThem) {
+  Start();
+  Http2Peer peer = Peer();
+  const int32_t first = peer.Ask("GET", "/later?a");
+  const int32_t second = peer.Ask("GET", "/later?b");
+  peer.Flush();
+  ASSERT_TRUE(record_.Await("asked", 2));
+  OnIoThread([] {});  // the handlers have returned, so their answers have to be posted
+  FailAlignedAllocation(1);
+  Reply("a", "one");
+  EXPECT_TRUE(EndFailing());
+  Reply("b", "two");
+  EXPECT_EQ(peer.Await(first).body, "one");
+  EXPECT_EQ(peer.Await(second).body, "two");
 }
 
 TEST_F(Http2Test, AConnectionWithNothingUnderWayEndsInTime) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/net/server_fixture.h"
 
 namespace weir {
@@ -64,6 +65,30 @@ TEST_F(DeferredTest, AnAnswerMayComeLaterFromAnyThreadAndTheConnectionGoesOn) {
     EXPECT_EQ(answer.headers.at("connection"), "keep-alive");
   }
   EXPECT_TRUE(client.Handshake()) << "a WebSocket after it";
+}
+
+TEST_F(DeferredTest, WhereThereIsNoMemoryToPostAnAnswerATickFindsIt) {
+  Start();
+  RawClient client = ConnectAndSend(Get("/later"));
+  ASSERT_TRUE(record_.Await("asked"));
+  OnIoThread([] {});  // the handler has returned, so its answer has to be posted
+  FailAlignedAllocation(1);
+  Reply("answer");
+  EXPECT_TRUE(EndFailing());
+  EXPECT_EQ(client.Answer().body, "answer");
+}
+
+TEST_F(DeferredTest, WhereThereIsNoMemoryAReplyThatWasGivenCanGo) {
+  Start();
+  RawClient client = ConnectAndSend(Get("/later"));
+  ASSERT_TRUE(record_.Await("asked"));
+  {
+    const HttpReply reply = TakeReply();
+    reply({.body = "answer"});
+    FailAllocation(1);
+  }
+  EXPECT_FALSE(EndFailing());
+  EXPECT_EQ(client.Answer().body, "answer");
 }
 
 TEST_F(DeferredTest, RequestsSentAheadWaitForTheAnswer) {
