@@ -128,13 +128,14 @@ void Requests::ReturnPlace() {
 }
 
 void Requests::StartNextSoon() {
-  if (std::exchange(starts_soon_, true)) return;
+  if (starts_soon_) return;
   boost::asio::post(peer_->executor(), [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
     self->starts_soon_ = false;
     self->StartNext();
   });
+  starts_soon_ = true;  // only now, because memory may run out in the post
 }
 
 }  // namespace weir
