@@ -1,8 +1,10 @@
 #include "config/text/readable.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 
 #include "config/text/hex.h"
@@ -12,50 +14,37 @@
 namespace weir {
 namespace {
 
-// Prints three digits of a number that is 1 or more.
-std::string ThreeDigits(double number) {
-  char text[32];
-  const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-  std::snprintf(text, sizeof(text), "%.*f", decimals, number);
-  return text;
-}
+using Units = std::array<const char*, 5>;
 
-// Divides by 1000 until the rounded number is below 1000, four times at most. Returns the number of divisions.
-size_t Scale(double* number) {
+// Prints three digits and a unit. Divides by 1000 until the rounded number is below 1000, four times at most.
+std::string Scaled(uint64_t number, const Units& units) {
+  if (number < 1000) return std::to_string(number) + units[0];
+  auto scaled = static_cast<double>(number);
   size_t scale = 0;
-  for (; *number >= 999.5 && scale < 4; ++scale) *number /= 1000;
-  return scale;
+  for (; scaled >= 999.5 && scale < 4; ++scale) scaled /= 1000;
+  return Fixed(scaled, scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0) + units[scale];
 }
 
 }  // namespace
 
-std::string ShortNumber(uint64_t number) {
-  static constexpr std::array<const char*, 5> kUnits = {"", "k", "M", "G", "T"};
-  if (number < 1000) return std::to_string(number);
-  auto scaled = static_cast<double>(number);
-  const size_t scale = Scale(&scaled);
-  return ThreeDigits(scaled) + kUnits[scale];
+std::string Fixed(double number, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, number);
+  return text;
 }
 
-std::string ReadableBytes(uint64_t bytes) {
-  static constexpr std::array<const char*, 5> kUnits = {" B", " kB", " MB", " GB", " TB"};
-  if (bytes < 1000) return std::to_string(bytes) + kUnits[0];
-  auto scaled = static_cast<double>(bytes);
-  const size_t scale = Scale(&scaled);
-  return ThreeDigits(scaled) + kUnits[scale];
-}
+std::string Percent(double share) { return Fixed(100 * share, share < 0.0995 ? 1 : 0) + " %"; }
+
+std::string ShortNumber(uint64_t number) { return Scaled(number, {"", "k", "M", "G", "T"}); }
+
+std::string ReadableBytes(uint64_t bytes) { return Scaled(bytes, {" B", " kB", " MB", " GB", " TB"}); }
+
+uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
+uint64_t RoundedCount(double number) { return AsCount(std::round(number)); }
 
 std::string ShortTime(Duration time) {
   const double ms = ToSeconds(time) * 1000;
-  char text[48];
-  if (ms < 9.95) {
-    std::snprintf(text, sizeof(text), "%.1fms", ms);
-  } else if (ms < 999.5) {
-    std::snprintf(text, sizeof(text), "%.0fms", ms);
-  } else {
-    std::snprintf(text, sizeof(text), "%.1fs", ms / 1000);
-  }
-  return text;
+  return ms < 999.5 ? Fixed(ms, ms < 9.95 ? 1 : 0) + "ms" : Fixed(ms / 1000, 1) + "s";
 }
 
 std::string ClockTime(Duration time) {

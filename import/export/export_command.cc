@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cinttypes>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -92,8 +91,7 @@ Result<ExportPlan> PlanOf(const ExportFlags& flags) {
 // at most 99 %.
 std::string ExportBar(const ProgressNumbers& progress, uint64_t expected) {
   const uint64_t events = progress.tally.events();
-  std::string text = ShortNumber(events) + " events  " +
-                     ShortNumber(static_cast<uint64_t>(std::llround(progress.events_per_s))) + "/s  " +
+  std::string text = ShortNumber(events) + " events  " + ShortNumber(RoundedCount(progress.events_per_s)) + "/s  " +
                      ReadableBytes(progress.tally.bytes);
   if (expected > 0) text += "  " + std::to_string(std::min<uint64_t>(99, 100 * events / expected)) + " %";
   return text;

@@ -58,8 +58,7 @@ void AddTo(CommandLine& line, MigrateFlags& flags) {
 
 std::string Bar(const ProgressNumbers& progress, uint64_t expected) {
   const uint64_t events = progress.tally.events();
-  std::string text =
-      ShortNumber(events) + " events  " + ShortNumber(static_cast<uint64_t>(progress.events_per_s)) + "/s";
+  std::string text = ShortNumber(events) + " events  " + ShortNumber(AsCount(progress.events_per_s)) + "/s";
   if (expected > 0) text += "  " + std::to_string(std::min<uint64_t>(99, 100 * events / expected)) + " %";
   return text;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <vector>
 
@@ -17,26 +16,20 @@ constexpr size_t kWidestBar = 42;
 // The longest estimate that is shown, in seconds.
 constexpr double kLongestRemaining = 100 * 3600.0;
 
-std::string Fixed(double number) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.2f", number);
-  return text;
-}
-
 double Share(const ProgressNumbers& progress) {
   return std::min(1.0, static_cast<double>(progress.input_bytes) / static_cast<double>(progress.total_bytes));
 }
 
-// Shows 100 % only when all bytes are settled.
-std::string Percent(const ProgressNumbers& progress) {
+// Returns "41 %", rounded down: shows 100 % only when all bytes are settled.
+std::string PartDone(const ProgressNumbers& progress) {
   return std::to_string(static_cast<int>(std::floor(Share(progress) * 100))) + " %";
 }
 
-std::string Rate(double per_second) { return ShortNumber(static_cast<uint64_t>(std::llround(per_second))) + "/s"; }
+std::string Rate(double per_second) { return ShortNumber(RoundedCount(per_second)) + "/s"; }
 
 // Returns the load, and the signal that limits the import if there is one: "load 0.62 (l0)".
 std::string Level(const ImportConditions& conditions) {
-  std::string text = "load " + Fixed(conditions.level);
+  std::string text = "load " + Fixed(conditions.level, 2);
   if (!conditions.limiting.empty()) text.append(" (").append(conditions.limiting).append(")");
   return text;
 }
@@ -51,7 +44,7 @@ std::vector<Piece> PiecesOf(const ProgressNumbers& progress) {
   const bool sized = progress.total_bytes > 0;
   std::vector<Piece> parts;
   if (sized)
-    parts.push_back({9, Percent(progress).insert(0, Share(progress) < 0.1 ? "  " : Share(progress) < 1 ? " " : "")});
+    parts.push_back({9, PartDone(progress).insert(0, Share(progress) < 0.1 ? "  " : Share(progress) < 1 ? " " : "")});
   if (!conditions.problem.empty()) {
     parts.push_back({10, "waiting: " + AsText(conditions.problem)});
     return parts;
@@ -124,13 +117,13 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
 std::string ProgressLine(const ProgressNumbers& progress) {
   const ImportConditions& conditions = progress.conditions;
   std::string line = "import: " + std::to_string(progress.tally.events()) + " events, " + Rate(progress.events_per_s) +
-                     ", load=" + Fixed(conditions.level);
+                     ", load=" + Fixed(conditions.level, 2);
   if (!conditions.limiting.empty()) line.append(" (").append(conditions.limiting).append(")");
   line += ", latency=" + ShortTime(conditions.latency) + ", throttled " + std::to_string(conditions.throttled) +
           " times (" + ShortTime(conditions.throttled_time) + " total)";
   if (const uint64_t rejected = progress.tally.rejected(); rejected > 0)
     line += ", " + std::to_string(rejected) + " rejected";
-  if (progress.total_bytes > 0) line += ", " + Percent(progress);
+  if (progress.total_bytes > 0) line += ", " + PartDone(progress);
   if (const auto remaining = Remaining(progress)) line += ", ETA " + ClockTime(*remaining);
   if (!conditions.problem.empty()) line += ", waiting: " + AsText(conditions.problem);
   return line;

@@ -49,8 +49,8 @@ std::string Rows(const Tally& tally, bool dry_run) {
 std::string Headline(const ImportSummary& s) {
   std::string text = s.dry_run ? "dry run" : "import";
   text += s.end == ImportSummary::End::kWhole ? " finished in " : " ended early after ";
-  text += ShortTime(s.time) + ": " + ShortNumber(static_cast<uint64_t>(PerSecond(LinesOfThisRun(s), s.time))) +
-          " lines/s, " + ReadableBytes(static_cast<uint64_t>(PerSecond(BytesOfThisRun(s), s.time))) + "/s\n";
+  text += ShortTime(s.time) + ": " + ShortNumber(AsCount(PerSecond(LinesOfThisRun(s), s.time))) + " lines/s, " +
+          ReadableBytes(AsCount(PerSecond(BytesOfThisRun(s), s.time))) + "/s\n";
   return text;
 }
 

@@ -247,10 +247,9 @@ void ImportService::AppendLive(LiveTables& tables) const {
     const auto [tally, took] = one.flow->SoFar();
     const ImportConditions conditions = one.flow->Conditions();
     const double lines = static_cast<double>(tally.read()) / std::max(ToSeconds(took), 0.001);
-    imports.AddRow({one.flow->parts().address, ClockTime(took), ShortNumber(tally.read()),
-                    ShortNumber(static_cast<uint64_t>(lines)), ShortNumber(tally[LineOutcome::kImported]),
-                    ShortNumber(tally.rejected()), BytesOfWhole(tally.bytes, one.flow->parts().whole_bytes),
-                    ClockTime(conditions.throttled_time),
+    imports.AddRow({one.flow->parts().address, ClockTime(took), ShortNumber(tally.read()), ShortNumber(AsCount(lines)),
+                    ShortNumber(tally[LineOutcome::kImported]), ShortNumber(tally.rejected()),
+                    BytesOfWhole(tally.bytes, one.flow->parts().whole_bytes), ClockTime(conditions.throttled_time),
                     conditions.problem.empty() ? conditions.limiting : Printable(conditions.problem)});
   }
   LiveTable& exports = tables.Add("exports", "Exports", {{"to"}, {"for", true}, {"events", true}});

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,13 +30,6 @@ std::optional<Finding> WorstOf(const Things& things, Find find) {
   return worst;
 }
 
-// Formats a share from 0 to 1 in percent: "4.2 %", "43 %".
-inline std::string Percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
-
 // Returns the path, in quotes unless a shell reads it as one word without them.
 inline std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
@@ -49,14 +41,8 @@ inline std::string Quoted(const std::string& path) {
 
 inline std::string Mebibytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-inline std::string Milliseconds(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, seconds < 0.01 ? "%.1f ms" : "%.0f ms", seconds * 1000);
-  return text;
-}
-
-// Rounds down to a whole number. Returns 0 for a negative number or NaN.
-inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
+// Returns "4.2 ms", "43 ms".
+inline std::string Milliseconds(double seconds) { return Fixed(seconds * 1000, seconds < 0.01 ? 1 : 0) + " ms"; }
 
 // Returns "1 event", "2 events".
 inline std::string Count(uint64_t count, const std::string& what) {

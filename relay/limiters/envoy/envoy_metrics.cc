@@ -1,7 +1,6 @@
 #include "relay/limiters/envoy/envoy_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -68,9 +67,8 @@ void EnvoyMetrics::AppendLive(LiveTables& tables, const DescriptorLimiter& limit
   for (const RuleFigures& rule : Foremost(*rules, &table.left_out)) {
     const double hits = tables.PerSecond("rule " + rule.name, static_cast<double>(rule.hits));
     const double over = tables.PerSecond("over " + rule.name, static_cast<double>(rule.over));
-    table.AddRow({Printable(rule.name), ShortNumber(static_cast<uint64_t>(std::llround(hits))),
-                  ShortNumber(static_cast<uint64_t>(std::llround(over))), ShortNumber(rule.hits),
-                  ShortNumber(rule.over)});
+    table.AddRow({Printable(rule.name), ShortNumber(RoundedCount(hits)), ShortNumber(RoundedCount(over)),
+                  ShortNumber(rule.hits), ShortNumber(rule.over)});
   }
 }
 

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <tuple>
 #include <utility>
@@ -95,7 +94,7 @@ void QueuedService::AppendLive(LiveTables& tables) const {
   for (const EndpointState& s : states) {
     const double rate = tables.PerSecond("endpoint " + s.path, static_cast<double>(s.served));
     table.AddRow({Printable(s.path), std::to_string(s.queued + s.blocked), std::to_string(s.left),
-                  ShortNumber(static_cast<uint64_t>(std::llround(rate))), ShortNumber(s.rejected)});
+                  ShortNumber(RoundedCount(rate)), ShortNumber(s.rejected)});
   }
 }
 

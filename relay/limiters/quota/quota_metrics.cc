@@ -1,6 +1,5 @@
 #include "relay/limiters/quota/quota_metrics.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -121,7 +120,7 @@ void QuotaMetrics::AppendLive(LiveTables& tables, const StoreHealth& health) con
       "quotas", "Quotas of LLM models" + (health.problem.empty() ? "" : ": " + Printable(health.problem)),
       {{"class of models"}, {"allowed a second", true}, {"refused", true}, {"allowed", true}, {"refused", true}});
   const auto rate = [&tables](const std::string& name, uint64_t count) {
-    return ShortNumber(static_cast<uint64_t>(std::llround(tables.PerSecond(name, static_cast<double>(count)))));
+    return ShortNumber(RoundedCount(tables.PerSecond(name, static_cast<double>(count))));
   };
   for (const auto& place : classes_) {
     const ClassCounts* counts = place.load(std::memory_order_acquire);

@@ -1,6 +1,5 @@
 #include "relay/observe/relay/relay_state.h"
 
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -10,14 +9,8 @@
 namespace weir {
 namespace {
 
-std::string Two(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", number);
-  return text;
-}
-
-std::string Bytes(double bytes) { return ReadableBytes(bytes > 0 ? static_cast<uint64_t>(bytes) : 0); }
-std::string Rate(double bytes_per_second) { return Bytes(bytes_per_second) + "/s"; }
+std::string Two(double number) { return Fixed(number, 2); }
+std::string Rate(double bytes_per_second) { return ReadableBytes(AsCount(bytes_per_second)) + "/s"; }
 std::string Signal(std::string_view name, double level) { return std::string(name) + " at " + Two(level); }
 
 std::string TextOf(const LimiterView::Write& w) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,19 +13,10 @@
 namespace weir {
 namespace {
 
-std::string Fixed(double number, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, number);
-  return text;
-}
-
-std::string Percent(double share) { return Fixed(100 * share, share < 0.0995 ? 1 : 0) + " %"; }
-
 // Formats a rate per second.
 std::string Rate(double rate) {
   if (rate <= 0) return "0";
-  if (rate < 10) return Fixed(rate, 1);
-  return ShortNumber(static_cast<uint64_t>(std::llround(rate)));
+  return rate < 10 ? Fixed(rate, 1) : ShortNumber(RoundedCount(rate));
 }
 
 std::string InTime(double seconds) { return ShortTime(FromSeconds(seconds)); }

@@ -1,7 +1,6 @@
 #include "relay/watch/live/words.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "config/clock.h"
 #include "config/text/readable.h"
@@ -42,10 +41,8 @@ std::string Debt(const Facts& f) {
 }
 
 std::string Score(const Facts& f) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "the fullest level is %.1f times its size",
-                f.engine.rocksdb != nullptr ? f.engine.rocksdb->score : f.signal.level);
-  return text;
+  return "the fullest level is " + Fixed(f.engine.rocksdb != nullptr ? f.engine.rocksdb->score : f.signal.level, 1) +
+         " times its size";
 }
 
 std::string Own(const Facts& f) {
@@ -128,7 +125,7 @@ std::string Nearest(std::string_view reason, const LoadSample& sample, const Eng
 
 }  // namespace
 
-std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std::max(0.0, bytes))); }
+std::string Bytes(double bytes) { return ReadableBytes(AsCount(bytes)); }
 
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine) {
   const Wording* wording = WordingOf(signal.name);

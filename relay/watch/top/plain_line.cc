@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 
 namespace weir {
@@ -13,10 +13,7 @@ namespace {
 using enum LiveFigure;
 
 std::string Number(float number, int decimals) {
-  if (std::isnan(number)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, std::clamp(double{number}, -1e15, 1e15));
-  return text;
+  return std::isnan(number) ? "-" : Fixed(std::clamp(double{number}, -1e15, 1e15), decimals);
 }
 std::string Milliseconds(float seconds) { return std::isnan(seconds) ? "-" : Number(seconds * 1e3F, 1) + "ms"; }
 std::string Megabytes(float bytes) { return Number(bytes / 1e6F, 0); }

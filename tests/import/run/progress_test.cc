@@ -15,34 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Readable, NumbersHaveThreeDigits) {
-  const std::pair<uint64_t, std::string> cases[] = {
-      {0, "0"},           {999, "999"},         {1000, "1.00k"},          {9994, "9.99k"},
-      {9999, "10.0k"},    {23040, "23.0k"},     {115'200, "115k"},        {999'499, "999k"},
-      {999'500, "1.00M"}, {1'234'567, "1.23M"}, {UINT64_MAX, "18446744T"}};
-  for (const auto& [number, text] : cases) EXPECT_EQ(ShortNumber(number), text);
-  EXPECT_EQ(ReadableBytes(78'100'000), "78.1 MB");
-  EXPECT_EQ(ReadableBytes(17), "17 B");
-}
-
-TEST(Readable, TimesFitTheirLength) {
-  EXPECT_EQ(ShortTime(std::chrono::microseconds(3100)), "3.1ms");
-  EXPECT_EQ(ShortTime(milliseconds(12)), "12ms");
-  EXPECT_EQ(ShortTime(milliseconds(999)), "999ms");
-  EXPECT_EQ(ShortTime(milliseconds(3100)), "3.1s");
-  EXPECT_EQ(ClockTime(seconds(31)), "0:31");
-  EXPECT_EQ(ClockTime(seconds(3599)), "59:59");
-  EXPECT_EQ(ClockTime(seconds(3723)), "1:02:03");
-}
-
-TEST(Readable, EscapesControlAndInvalidCharacters) {
-  EXPECT_EQ(AsText("plain \xc3\xa9"), "plain \xc3\xa9");
-  EXPECT_EQ(AsText("a\tb\x7f\x1b"), "a\\x09b\\x7f\\x1b");
-  EXPECT_EQ(AsText("caf\xe9"), "caf\\xe9");
-  EXPECT_EQ(AsText("\u009b2J \u202egnp.exe \u2028"), "\\u009b2J \\u202egnp.exe \\u2028");
-  EXPECT_EQ(AsText("\U0001F600 \u00a0\u200d"), "\U0001F600 \u00a0\u200d");
-}
-
 ProgressNumbers Halfway() {
   ProgressNumbers progress;
   progress.tally[LineOutcome::kImported] = 115'000;
