@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace weir {
+namespace {
+
+bool Continues(char byte) { return (byte & 0xc0) == 0x80; }
+
+}  // namespace
 
 size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -11,7 +16,7 @@ size_t Utf8Length(std::string_view text) {
   const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
+    if (!Continues(text[i])) return 0;
   // Refuse overlong forms, surrogates and characters beyond U+10FFFF.
   const bool too_low = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
   const bool too_high = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
@@ -33,6 +38,17 @@ char32_t Utf8Character(std::string_view sequence) {
   char32_t c = byte(0) & (0x7f >> sequence.size());
   for (size_t i = 1; i < sequence.size(); ++i) c = c << 6 | (byte(i) & 0x3f);
   return c;
+}
+
+size_t CharactersIn(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, Continues));
+}
+
+std::string_view FirstCharacters(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (size_t seen = 0; end < text.size(); ++end)
+    if (!Continues(text[end]) && seen++ == count) break;
+  return text.substr(0, end);
 }
 
 void AppendUtf8(char32_t c, std::string* out) {

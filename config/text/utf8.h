@@ -16,6 +16,12 @@ bool IsUtf8(std::string_view text);
 // Returns the character of one sequence, which has the length that Utf8Length returned.
 char32_t Utf8Character(std::string_view sequence);
 
+// These two take UTF-8, and count each byte that does not continue a character. CharactersIn returns the number of
+// characters: the columns that the text takes on a terminal, if each character takes one. FirstCharacters returns the
+// beginning of the text, at most `count` characters.
+size_t CharactersIn(std::string_view text);
+std::string_view FirstCharacters(std::string_view text, size_t count);
+
 // Appends a character as UTF-8.
 void AppendUtf8(char32_t c, std::string* out);
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "config/text/readable.h"
+#include "config/text/utf8.h"
 
 namespace weir {
 namespace {
@@ -67,19 +67,6 @@ std::string Joined(const std::vector<Piece>& parts) {
   return text;
 }
 
-// Returns the columns that a text takes, if each character takes one column.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-std::string Cut(std::string text, size_t columns) {
-  while (Width(text) > columns) {
-    while (text.size() > 1 && (text.back() & 0xc0) == 0x80) text.pop_back();
-    text.pop_back();
-  }
-  return text;
-}
-
 std::string Bar(double share, size_t width) {
   const size_t inner = width - 2;
   const auto full = static_cast<size_t>(share * static_cast<double>(inner));
@@ -107,11 +94,12 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
   const size_t room = columns - bar.size();
   std::vector<Piece> parts = PiecesOf(progress);
   std::string text = Joined(parts);
-  while (Width(text) > room && parts.size() > 1) {
+  while (CharactersIn(text) > room && parts.size() > 1) {
     parts.erase(std::ranges::min_element(parts, {}, &Piece::weight));
     text = Joined(parts);
   }
-  return bar + Cut(std::move(text), room);
+  bar += FirstCharacters(text, room);
+  return bar;
 }
 
 std::string ProgressLine(const ProgressNumbers& progress) {

@@ -6,6 +6,7 @@
 
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
+#include "config/text/utf8.h"
 #include "relay/doctor/check_words.h"
 
 namespace weir {
@@ -14,22 +15,17 @@ namespace {
 constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 11;
 
-// Counts characters, not bytes, because paths may have characters outside ASCII.
-size_t Width(std::string_view word) {
-  return static_cast<size_t>(std::ranges::count_if(word, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 // Appends the words of `text` in lines of at most 80 columns. The first line begins with `begin`, the others with as
 // many blanks. A word that is too long for a line is not broken.
 void AppendWrapped(std::string_view begin, std::string_view text, std::string* out) {
-  const size_t indent = Width(begin);
+  const size_t indent = CharactersIn(begin);
   out->append(begin);
   size_t column = indent;
   bool first = true;
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word; first = false) {
     const std::string shown = AsText(word);
-    if (!first && column + 1 + Width(shown) > kColumns) {
+    if (!first && column + 1 + CharactersIn(shown) > kColumns) {
       out->append("\n").append(indent, ' ');
       column = indent;
     } else if (!first) {
@@ -37,7 +33,7 @@ void AppendWrapped(std::string_view begin, std::string_view text, std::string* o
       ++column;
     }
     out->append(shown);
-    column += Width(shown);
+    column += CharactersIn(shown);
   }
   out->append("\n");
 }

@@ -10,6 +10,7 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/rfc3339.h"
+#include "config/text/utf8.h"
 #include "relay/process/http_error_words.h"
 
 namespace weir {
@@ -71,20 +72,10 @@ std::string Bar(int64_t used, int64_t limit) {
   return bar + " ";
 }
 
-// Returns the width of a UTF-8 text on a terminal, taken as its number of code points.
-size_t Columns(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 // Returns the text if it is at most `columns` characters wide. Otherwise returns its beginning and "…", together that
 // wide.
 std::string Cut(const std::string& text, size_t columns) {
-  if (Columns(text) <= columns) return text;
-  size_t end = 0;
-  for (size_t seen = 0; end < text.size(); ++end)
-    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && ++seen == columns) break;
-  return text.substr(0, end) + "…";
+  return CharactersIn(text) <= columns ? text : std::string(FirstCharacters(text, columns - 1)) + "…";
 }
 
 struct Share {
@@ -119,7 +110,7 @@ size_t WidestLine(std::string_view text) {
   size_t widest = 0;
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    widest = std::max(widest, Columns(text.substr(0, end)));
+    widest = std::max(widest, CharactersIn(text.substr(0, end)));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return widest;
@@ -223,7 +214,7 @@ std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool
   if (widest <= columns) return table;
   if (bars) return UsageTable(models, now, false, columns);
   size_t names = 0;
-  for (const Cells& row : rows) names = std::max(names, Columns(row[0]));
+  for (const Cells& row : rows) names = std::max(names, CharactersIn(row[0]));
   constexpr size_t kShortestName = 8;
   const size_t room = names > widest - columns ? std::max(names - (widest - columns), kShortestName) : kShortestName;
   for (Cells& row : rows) row[0] = Cut(row[0], room);
@@ -311,13 +302,13 @@ std::string Aligned(const std::vector<Cells>& rows, bool numbers) {
   std::vector<size_t> widths;
   for (const Cells& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Columns(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], CharactersIn(row[i]));
   }
   std::string text;
   for (const Cells& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - Columns(row[i]), ' ');
+      const std::string blanks(widths[i] - CharactersIn(row[i]), ' ');
       if (i > 0) line += "  ";
       line += numbers && i > 0 ? blanks + row[i] : row[i] + blanks;
     }

@@ -9,6 +9,7 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/rfc3339.h"
+#include "config/text/utf8.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/quota_table.h"
 
@@ -38,16 +39,6 @@ Result<std::string> AskForModels(QuotaClient& client) {
   return std::move(response.body);
 }
 
-// Returns the beginning of a line, at most `columns` whole characters of UTF-8.
-std::string_view Fitting(std::string_view line, size_t columns) {
-  size_t end = 0;
-  for (size_t seen = 0; end < line.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(line[end]) & 0xc0) != 0x80;
-    if (begins && seen++ == columns) break;
-  }
-  return line.substr(0, end);
-}
-
 std::vector<std::string_view> Lines(std::string_view text) {
   std::vector<std::string_view> lines;
   for (size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1))
@@ -69,8 +60,8 @@ std::string Screen(const std::string& head, const std::string& table, TerminalSi
     lines.push_back(more);
   }
   std::string screen(kHome);
-  screen.append(Fitting(head, size.columns)).append(kLineEnd);
-  for (const std::string_view line : lines) screen.append(Fitting(line, size.columns)).append(kLineEnd);
+  screen.append(FirstCharacters(head, size.columns)).append(kLineEnd);
+  for (const std::string_view line : lines) screen.append(FirstCharacters(line, size.columns)).append(kLineEnd);
   return screen.append(kRest);
 }
 

@@ -22,23 +22,6 @@ constexpr std::pair<char32_t, std::string_view> kInAscii[] = {
     {U'▅', "="}, {U'▆', "+"}, {U'▇', "*"},   {U'█', "#"},
 };
 
-void Encode(char32_t c, std::string* out) {
-  const auto tail = [&](unsigned shift) { out->push_back(static_cast<char>(0x80 | (c >> shift & 0x3f))); };
-  if (c < 0x80) return out->push_back(static_cast<char>(c));
-  if (c < 0x800) {
-    out->push_back(static_cast<char>(0xc0 | c >> 6));
-    return tail(0);
-  }
-  if (c < 0x10000) {
-    out->push_back(static_cast<char>(0xe0 | c >> 12));
-  } else {
-    out->push_back(static_cast<char>(0xf0 | c >> 18));
-    tail(12);
-  }
-  tail(6);
-  tail(0);
-}
-
 void AddInAscii(char32_t c, std::u32string* out) {
   const auto found = std::ranges::find(kInAscii, c, &std::pair<char32_t, std::string_view>::first);
   if (found == std::end(kInAscii)) return out->push_back(kUnshowable);
@@ -114,7 +97,7 @@ std::u32string Shown(std::string_view text, Charset charset) {
 
 std::string ShownText(std::string_view text, Charset charset) {
   std::string out;
-  for (const char32_t c : Shown(text, charset)) Encode(c, &out);
+  for (const char32_t c : Shown(text, charset)) AppendUtf8(c, &out);
   return out;
 }
 
@@ -161,7 +144,7 @@ std::vector<std::string> Screen::Lines() const {
   std::vector<std::string> lines(height_);
   for (size_t row = 0; row < height_; ++row) {
     for (size_t column = 0; column < width_; ++column)
-      if (const char32_t c = At(row, column).shown; c != 0) Encode(c, &lines[row]);
+      if (const char32_t c = At(row, column).shown; c != 0) AppendUtf8(c, &lines[row]);
     lines[row].erase(lines[row].find_last_not_of(' ') + 1);
   }
   return lines;
@@ -178,7 +161,7 @@ std::string Screen::Frame(bool colours) const {
         frame.append(code.empty() ? "\x1b[0" : "\x1b[0;").append(code).append("m");
         now = code;
       }
-      if (cell.shown != 0) Encode(cell.shown, &frame);
+      if (cell.shown != 0) AppendUtf8(cell.shown, &frame);
     }
     if (!now.empty()) frame += "\x1b[0m";
   }
