@@ -88,6 +88,7 @@ std::string ToJson(const Checkpoint& checkpoint) {
   json.Member("tail").String(checkpoint.tail);
   json.Member("rejects").String(AsText(checkpoint.rejects));
   json.Member("rejects_bytes").Number(checkpoint.rejects_bytes);
+  json.Member("rejects_mark").String(checkpoint.rejects_mark);
   json.Member("database").String(AsText(checkpoint.database));
   json.Member("tally").Open('{');
   for (size_t i = 0; i < kLineOutcomes; ++i)
@@ -117,6 +118,8 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   checkpoint.tail = reader.Text("tail");
   checkpoint.rejects = reader.Text("rejects");
   checkpoint.rejects_bytes = reader.Get<uint64_t>("rejects_bytes");
+  std::string_view mark;
+  if (object["rejects_mark"].get(mark) == simdjson::SUCCESS) checkpoint.rejects_mark = mark;
   checkpoint.database = reader.Text("database");
   const auto tally = reader.Get<element>("tally");
   if (!reader.wrong().empty()) return Damaged("no \"" + reader.wrong() + "\", or not as it should be");

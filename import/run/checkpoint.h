@@ -27,6 +27,7 @@ struct Checkpoint {
   Tally tally;                 // outcomes of all lines before the place
   std::string rejects;         // absolute path of the rejects file; empty: rejected lines are not kept
   uint64_t rejects_bytes = 0;  // length of the rejects file when the import had reached the place
+  std::string rejects_mark;    // RejectsFile::mark(); empty in a checkpoint of an earlier weir
   // Identity of the database that stores the events. Empty if --relay names the relay: then it is not known.
   std::string database;
 };

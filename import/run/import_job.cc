@@ -219,10 +219,12 @@ Status Job::Begin() {
   if (rejects_) {
     const std::string rejects = AsText(AbsolutePath(rejects_->path()));
     if (from_.rejects == rejects) {
-      if (Status status = rejects_->CutBack(from_.rejects_bytes, from_.names); !status.ok()) return status;
+      if (Status status = rejects_->CutBack(from_.rejects_bytes, from_.rejects_mark, from_.names); !status.ok())
+        return status;
     }
     from_.rejects = rejects;
     from_.rejects_bytes = rejects_->bytes();
+    from_.rejects_mark = rejects_->mark();
   }
   from_.inputs = paths_;
   from_.names = options_.inputs;

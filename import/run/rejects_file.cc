@@ -1,5 +1,6 @@
 #include "import/run/rejects_file.h"
 
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +18,13 @@ namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kMarkAttribute = "user.weir.import";
+
+std::string RandomMark() {
+  std::random_device random;
+  return std::to_string(random()) + "-" + std::to_string(random());
+}
 
 uint64_t SizeOf(const std::string& path) {
   std::error_code error;
@@ -63,7 +72,7 @@ bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::st
 
 }  // namespace
 
-RejectsFile::RejectsFile(std::string path) : path_(std::move(path)), bytes_(SizeOf(path_)) {}
+RejectsFile::RejectsFile(std::string path) : path_(std::move(path)), mark_(RandomMark()), bytes_(SizeOf(path_)) {}
 
 RejectsFile::~RejectsFile() {
   if (file_.made() && SizeOf(path_) == 0) file_.Remove();
@@ -89,10 +98,28 @@ Status RejectsFile::Open() {
   return {};
 }
 
-Status RejectsFile::CutBack(uint64_t bytes, std::span<const std::string> inputs) {
+// Returns an empty text if the file has no mark.
+std::string RejectsFile::MarkOfFile() const {
+  char mark[64];
+  const ssize_t size = fgetxattr(file_.descriptor(), kMarkAttribute, mark, sizeof(mark));
+  return {mark, static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// If the mark cannot be set, a file without a mark will do, but not one with the mark of another import.
+Status RejectsFile::Mark() const {
+  const int file = file_.descriptor();
+  if (fsetxattr(file, kMarkAttribute, mark_.data(), mark_.size(), 0) == 0 || MarkOfFile().empty() ||
+      fremovexattr(file, kMarkAttribute) == 0)
+    return {};
+  return Error("mark");
+}
+
+Status RejectsFile::CutBack(uint64_t bytes, std::string_view mark, std::span<const std::string> inputs) {
   if (!file_.is_open()) {
     if (Status status = Open(); !status.ok()) return status;
   }
+  if (mark.empty() || MarkOfFile() != mark) return {};
+  mark_ = mark;
   if (bytes >= bytes_ || !AllBelong(path_, bytes, inputs)) return {};
   if (ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return Error("cut");
   bytes_ = bytes;
@@ -123,8 +150,12 @@ Status RejectsFile::Write() {
   if (!file_.is_open()) {
     if (Status status = Open(); !status.ok()) return status;
   }
-  // A killed process may have left a part of an entry. It becomes a line of its own.
-  if (!std::exchange(begun_, true) && EndsWithinALine()) waiting_.insert(0, "\n");
+  if (!begun_) {
+    if (Status status = Mark(); !status.ok()) return status;
+    // A killed process may have left a part of an entry. It becomes a line of its own.
+    if (EndsWithinALine()) waiting_.insert(0, "\n");
+    begun_ = true;
+  }
   while (written_ < waiting_.size()) {
     const ssize_t size = write(file_.descriptor(), waiting_.data() + written_, waiting_.size() - written_);
     if (size < 0 && errno == EINTR) continue;
@@ -138,8 +169,9 @@ Status RejectsFile::Write() {
 }
 
 Status RejectsFile::Sync() {
-  // A file that is not on a disk (/dev/stderr, a pipe) cannot be synced and need not be.
-  if (!file_.is_open() || fdatasync(file_.descriptor()) == 0 || errno == EINVAL || errno == EROFS) return {};
+  // A file that is not on a disk (/dev/stderr, a pipe) cannot be synced and need not be. fdatasync may leave out the
+  // mark.
+  if (!file_.is_open() || fsync(file_.descriptor()) == 0 || errno == EINVAL || errno == EROFS) return {};
   return Error("write");
 }
 

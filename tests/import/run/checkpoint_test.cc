@@ -20,6 +20,7 @@ Checkpoint Example() {
   checkpoint.tally.bytes = 99;
   checkpoint.rejects = "/a/rejects \"quoted\".tsv";
   checkpoint.rejects_bytes = 4096;
+  checkpoint.rejects_mark = "17-4";
   checkpoint.database = "1b4e28ba-2fa1";
   return checkpoint;
 }
@@ -35,6 +36,7 @@ void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.tally.bytes, b.tally.bytes);
   EXPECT_EQ(a.rejects, b.rejects);
   EXPECT_EQ(a.rejects_bytes, b.rejects_bytes);
+  EXPECT_EQ(a.rejects_mark, b.rejects_mark);
   EXPECT_EQ(a.database, b.database);
 }
 
@@ -93,6 +95,14 @@ TEST(Checkpoint, NamesTheFaultOfABadFile) {
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.status().message().find(expected), std::string::npos) << parsed.status().message();
   }
+}
+
+TEST(Checkpoint, OfAnEarlierWeirHasNoMark) {
+  std::string text = ToJson(Example());
+  text.replace(text.find("rejects_mark"), 12, "unknown_name");
+  const auto parsed = ParseCheckpoint(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed.value().rejects_mark, "");
 }
 
 RC_GTEST_PROP(Checkpoint, NoDamageGetsPastTheReader, (uint64_t seed)) {

@@ -73,6 +73,20 @@ TEST_F(ImportInterrupted, AStreamThatIsAnotherOneIsRefused) {
   EXPECT_EQ(Stored().size(), 300U);
 }
 
+// The other import names its input alike, and its line comes where the first import was interrupted.
+TEST_F(ImportInterrupted, ResumeKeepsTheRejectsOfAnotherImport) {
+  const std::string begin = Notes(0, 10) + "bad one\n";
+  EXPECT_EQ(Interrupt({"-"}, begin).code, 2);
+  ImportChild other({"--data-dir", data_dir("other"), "--rejects", rejects(), "-"}, ImportChild::Input::kPipe);
+  EXPECT_TRUE(other.Write("bad of the other\n"));
+  other.EndInput();
+  EXPECT_EQ(other.Wait().code, 1);
+  const Ran resumed = ImportPiped(begin + "bad two\n", {"--resume", "-"});
+  EXPECT_EQ(resumed.code, 1) << resumed.err;
+  EXPECT_NE(TextOf(rejects()).find("bad of the other\n"), std::string::npos) << TextOf(rejects());
+  EXPECT_EQ(Rejected(), 3U) << TextOf(rejects());
+}
+
 // The import is stopped when all of the first input is settled and nothing of the second.
 class ImportBetweenTwo : public ImportInterrupted {
  protected:

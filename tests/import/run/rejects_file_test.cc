@@ -39,6 +39,13 @@ class RejectsFileTest : public testing::Test {
  protected:
   std::string path() const { return directory_ / "rejects.tsv"; }
   std::string contents() const { return TextOf(path()); }
+  // Rejects a line of `input`, as an import that then ends. Returns the import's mark.
+  std::string Reject(const std::string& input) const {
+    RejectsFile file(path());
+    file.Add(Lines({"x"}, 1), input);
+    EXPECT_TRUE(file.Write().ok());
+    return file.mark();
+  }
 
   TempDirectory directory_;
 };
@@ -102,7 +109,7 @@ TEST_F(RejectsFileTest, TwoImportsDoNotWriteAtOnce) {
   RejectsFile second(path());
   const std::vector<std::string> inputs = {"a"};
   second.Add(Lines({"y"}, 1), "b");
-  for (const Status& status : {second.Open(), second.Write(), second.CutBack(0, inputs)}) {
+  for (const Status& status : {second.Open(), second.Write(), second.CutBack(0, first.mark(), inputs)}) {
     ASSERT_FALSE(status.ok());
     EXPECT_NE(status.message().find("another import writes"), std::string::npos) << status.message();
   }
@@ -151,13 +158,42 @@ TEST_F(RejectsFileTest, CutsBackWhatTheSameInputsWrote) {
       {"a:1\tbad\t" + std::string(200'000, 'z') + "\nc:1\tbad\t\n", false},
   };
   const std::vector<std::string> inputs = {"a", "b"};
+  const std::string mark = Reject("a");
   for (const Case& c : cases) {
     SCOPED_TRACE(c.rest.substr(0, 40));
-    WriteText(path(), before + c.rest);
+    WriteText(path(), before + c.rest);  // keeps the mark
     RejectsFile file(path());
-    ASSERT_TRUE(file.CutBack(before.size(), inputs).ok());
+    ASSERT_TRUE(file.CutBack(before.size(), mark, inputs).ok());
+    EXPECT_EQ(file.mark(), mark);
     EXPECT_EQ(contents(), c.cut ? before : before + c.rest);
     EXPECT_EQ(file.bytes(), contents().size());
+  }
+}
+
+TEST_F(RejectsFileTest, KeepsWhatAnotherImportWroteMeanwhile) {
+  const std::vector<std::string> inputs = {"a"};
+  const std::string mark = Reject("a");
+  Reject("a");  // a file in another directory, for example
+  for (int round = 0; round < 2; ++round) {
+    const std::string before = contents();
+    RejectsFile file(path());
+    ASSERT_TRUE(file.CutBack(0, mark, inputs).ok());
+    EXPECT_EQ(contents(), before);
+    // If this import is killed before its next checkpoint, the next one comes with the old mark again.
+    file.Add(Lines({"y"}, 2), "a");
+    ASSERT_TRUE(file.Write().ok());
+    EXPECT_NE(file.mark(), mark);
+  }
+}
+
+TEST_F(RejectsFileTest, CutsNothingInAFileThatWasReplaced) {
+  const std::vector<std::string> inputs = {"a"};
+  const std::string mark = Reject("a");
+  const std::string before = contents();
+  directory_.Write("rejects.tsv", before);
+  for (const std::string& wanted : {mark, std::string()}) {
+    ASSERT_TRUE(RejectsFile(path()).CutBack(0, wanted, inputs).ok());
+    EXPECT_EQ(contents(), before);
   }
 }
 
@@ -165,9 +201,11 @@ TEST_F(RejectsFileTest, AfterATornEntryNothingComesTwice) {
   const std::string torn = "b:1\tbad\tx";
   WriteText(path(), torn);
   const std::vector<std::string> inputs = {"a"};
+  std::string mark;
   for (int round = 0; round < 3; ++round) {
     RejectsFile file(path());
-    ASSERT_TRUE(file.CutBack(torn.size(), inputs).ok());
+    ASSERT_TRUE(file.CutBack(torn.size(), mark, inputs).ok());
+    mark = file.mark();
     EXPECT_EQ(contents(), torn);
     file.Add(Lines({"y"}, 1), "a");
     ASSERT_TRUE(file.Write().ok());
@@ -176,7 +214,7 @@ TEST_F(RejectsFileTest, AfterATornEntryNothingComesTwice) {
 }
 
 TEST_F(RejectsFileTest, CutsNothingThatIsNotThere) {
-  { EXPECT_TRUE(RejectsFile(path()).CutBack(10, std::vector<std::string>{"a"}).ok()); }
+  { EXPECT_TRUE(RejectsFile(path()).CutBack(10, "", std::vector<std::string>{"a"}).ok()); }
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
