@@ -1,6 +1,11 @@
 #include "import/relay_post.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/connect.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -11,6 +16,7 @@
 #include <boost/optional.hpp>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "relay/process/version.h"
 
@@ -25,6 +31,22 @@ using Tcp = asio::ip::tcp;
 // The longest line, in bytes, and the longest body of a refusal that a relay sends.
 constexpr size_t kMostAnswer = 1 << 20;
 constexpr size_t kPieceBytes = 64 << 10;
+
+std::string WordsOf(const error_code& error) {
+  if (error == http::error::end_of_stream || error == http::error::partial_message) return "it hung up";
+  if (error == asio::error::timed_out) return "its machine gives no sign of life";
+  return error.message();
+}
+
+// Makes the kernel end the connection when the relay's machine has been silent for a minute. A relay that lives may
+// take much longer to answer. TCP_USER_TIMEOUT would also limit the time for which bytes wait to be sent, but to a
+// relay that accepts none as well, although its machine answers.
+void WatchMachine(Tcp::socket& socket) {
+  error_code ignored;
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  for (const auto& [option, value] : {std::pair(TCP_KEEPIDLE, 30), {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}})
+    setsockopt(socket.native_handle(), IPPROTO_TCP, option, &value, sizeof(value));
+}
 
 std::string HeadOf(const ServerUrl& url, const RelayPost& post) {
   return "POST " + post.target + " HTTP/1.1\r\nHost: " + UrlHost(url.host) + ":" + url.port + "\r\nUser-Agent: weir/" +
@@ -57,7 +79,7 @@ class AnswerReader {
       if (answer.words.size() > kMostAnswer) co_return RelayAnswer{.words = "its answer is not an import's"};
       // If a refusal is not complete, the part of its text that came is better than none.
       if (error && error != http::error::need_buffer)
-        co_return answer.status == 200 ? RelayAnswer{.words = "it hung up"} : answer;
+        co_return answer.status == 200 ? RelayAnswer{.words = WordsOf(error)} : answer;
     }
     co_return answer;
   }
@@ -82,7 +104,7 @@ asio::awaitable<void> Connect(Tcp::socket& socket, const ServerUrl& url) {
   co_await asio::async_connect(socket, addresses, asio::use_awaitable);
   error_code ignored;
   socket.set_option(Tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  WatchMachine(socket);
 }
 
 }  // namespace
@@ -102,12 +124,12 @@ asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, con
       // If sending fails, the relay may have answered before it closed the connection. The answer then says why.
       error_code not_sent;
       co_await asio::async_write(socket, body, asio::redirect_error(asio::use_awaitable, not_sent));
+      if (not_sent == asio::error::timed_out) co_return RelayAnswer{.words = WordsOf(not_sent)};
       status = co_await reader.Head();
     }
     co_return co_await reader.Body(post.on_line);
   } catch (const boost::system::system_error& e) {
-    const error_code error = e.code();
-    co_return RelayAnswer{.words = error == http::error::end_of_stream ? "it hung up" : error.message()};
+    co_return RelayAnswer{.words = WordsOf(e.code())};
   }
 }
 

@@ -34,7 +34,9 @@ struct RelayAnswer {
 };
 
 // Sends the POST and waits for the whole answer; never throws for a network error. If another task closes the socket,
-// Send ends soon.
+// Send ends soon. Send waits for the answer for as long as the relay's machine gives signs of life; a minute after the
+// last one it ends. While the machine has not acknowledged all bytes of the POST, this takes as long as the kernel
+// tries again to send them (net.ipv4.tcp_retries2), about a quarter of an hour.
 boost::asio::awaitable<RelayAnswer> Send(boost::asio::ip::tcp::socket& socket, const ServerUrl& url,
                                          const RelayPost& post);
 
