@@ -110,6 +110,9 @@ std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, c
                                                              look_ = true;
                                                              changed_.notify_all();
                                                            }});
+  // An earlier run of this name may not be retired yet. The next parts belong to the new run.
+  for (Flow& one : flows_)
+    if (one.run == query.run) one.run.clear();
   flows_.push_back({query.run, flow});
   return flow;
 }

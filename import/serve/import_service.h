@@ -29,7 +29,8 @@
 // POST /api/import?run=NAME&part=N   For `weir import`, which sends an import as parts 0, 1, …, each in a POST with an
 // answer of its own. A client may send a part when the relay has begun to read the part before (100 Continue); the
 // relay saves the parts in their order. Status 409 says that the part is not the next one, for example because the
-// relay was restarted, or because the run had no POST for 5 s; the client should begin another run.
+// relay was restarted, or because the run had no POST for 5 s; the client should begin another run. A part 0 begins
+// another run, even if the name is the same; the run that had the name before then gets no further part.
 //
 // GET /api/export[?filter=…&since=…&until=…&order=arrival|oldest|newest]   Returns events as JSONL; several filters are
 // allowed. The trailer field Weir-Exported-Events has the number of events. An incomplete answer has neither a last
@@ -67,7 +68,7 @@ class ImportService final : public RelayPlugin {
 
  private:
   struct Flow {
-    std::string run;  // name of the run; empty: the import is one POST
+    std::string run;  // name of the run; empty: the import is one POST, or another run has begun under the name
     std::shared_ptr<ImportFlow> flow;
   };
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;

@@ -175,6 +175,18 @@ TEST_F(ImportServiceTest, APartThatDoesNotFollowIsRefused) {
   EXPECT_EQ(Stored(), NoteLine(1) + "\n" + NoteLine(2) + "\n");
 }
 
+TEST_F(ImportServiceTest, ARunThatBeginsAnewUnderItsNameGetsTheParts) {
+  Open();
+  for (int round = 0; round < 2; ++round) {
+    for (const int part : {0, 1}) {
+      const std::string query = "?run=one&part=" + std::to_string(part);
+      EXPECT_EQ(PostImport(port(), NoteLine(static_cast<uint64_t>(part)), {}, query).status, 200) << round << part;
+    }
+  }
+  EXPECT_EQ(PostImport(port(), NoteLine(2), {}, "?run=one&part=2").status, 200);
+  EXPECT_EQ(Stored(), NoteLine(0) + "\n" + NoteLine(1) + "\n" + NoteLine(2) + "\n");
+}
+
 TEST_F(ImportServiceTest, SavesNoPartBehindOneThatBrokeOff) {
   Open();
   const std::string note = NoteLine(2) + "\n";
