@@ -15,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,11 +107,23 @@ class Query {
   virtual uint64_t held_bytes() const = 0;
 };
 
+// A place in the order in which a query returns events.
+struct EventPlace {
+  uint64_t created_at = 0;
+  EventId id{};
+
+  bool operator==(const EventPlace&) const = default;
+  bool operator<(const EventPlace& other) const {
+    return created_at != other.created_at ? created_at > other.created_at : id < other.id;
+  }
+};
+
 struct QueryOptions {
-  uint64_t now_seconds = 0;      // events that have expired at this time are left out; 0: none is left out
-  uint64_t default_limit = 500;  // for filters without a limit
-  uint64_t max_limit = 5000;     // the most matches of each filter, even if its own limit is higher
-  bool fills_cache = true;       // false: RocksDB caches nothing that is read; for large reads that are not repeated
+  uint64_t now_seconds = 0;         // events that have expired at this time are left out; 0: none is left out
+  uint64_t default_limit = 500;     // for filters without a limit
+  uint64_t max_limit = 5000;        // the most matches of each filter, even if its own limit is higher
+  bool fills_cache = true;          // false: RocksDB caches nothing that is read; for large reads that are not repeated
+  std::optional<EventPlace> after;  // the answer begins behind this place; nullopt: with the newest event
   // Returns false for events that the client may not see. The query skips them, and they do not count towards a limit.
   // Null: the client may see all events. The query calls the function on the thread that calls Next.
   std::function<bool(EventView event)> visible;

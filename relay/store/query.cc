@@ -26,6 +26,11 @@ StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, co
     part.tag_work = TagWorkOf(part.filter);
     part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
   }
+  if (options_.after) {
+    has_judged_ = true;
+    judged_at_ = options_.after->created_at;
+    judged_id_ = options_.after->id;
+  }
   failed_ = ReadMoment();
   StartScans();
 }

@@ -74,7 +74,7 @@ class StoreQuery final : public Query {
   Work work_ = 0;
   uint64_t looks_since_ = 0;  // the number of visits when the last part reached its limit
 
-  // The last event that was matched. After Suspend the query continues behind it.
+  // The last event that was matched, or QueryOptions::after. After Suspend the query continues behind it.
   bool has_judged_ = false;
   uint64_t judged_at_ = 0;
   EventId judged_id_{};

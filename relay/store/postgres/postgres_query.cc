@@ -24,7 +24,7 @@ constexpr uint64_t kFirstRead = 16;
 
 PostgresQuery::PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters,
                              const QueryOptions& options)
-    : sessions_(sessions), patience_(patience), options_(options) {
+    : sessions_(sessions), patience_(patience), options_(options), judged_(options.after) {
   parts_.resize(filters.size());
   for (size_t i = 0; i < filters.size(); ++i) {
     Part& part = parts_[i];

@@ -68,7 +68,7 @@ class PostgresQuery final : public Query {
   Work work_end_ = 0;                 // the slice ends at this work
   uint64_t looks_since_ = 0;          // the number of visits when the last part reached its limit
   uint64_t bytes_ = 0;                // bytes of JSON that were passed to the caller in this slice
-  std::optional<EventPlace> judged_;  // the last event that was matched; scans begin behind it
+  std::optional<EventPlace> judged_;  // the last event that was matched, or QueryOptions::after; scans begin behind it
   std::deque<Candidate> found_;       // the next events, in the order of the answer
   uint64_t record_bytes_ = 1024;      // the mean size of the records that were read last
   uint64_t at_once_ = 0;              // number of records that were read last

@@ -19,21 +19,11 @@
 #include "config/wire/postgres/postgres_session.h"
 #include "relay/account/work.h"
 #include "relay/nostr/filter.h"
+#include "relay/store/event_store.h"
 #include "relay/store/planner.h"
 #include "relay/store/serial.h"
 
 namespace weir {
-
-// A place in the order in which a query returns events.
-struct EventPlace {
-  uint64_t created_at = 0;
-  EventId id{};
-
-  bool operator==(const EventPlace&) const = default;
-  bool operator<(const EventPlace& other) const {
-    return created_at != other.created_at ? created_at > other.created_at : id < other.id;
-  }
-};
 
 // An event that a row of the database names.
 struct FoundEvent {

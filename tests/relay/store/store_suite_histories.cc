@@ -1,6 +1,7 @@
 // A store against the model: whatever happens, the same outcomes, the same answers in the same order.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "tests/relay/store/history.h"
@@ -161,6 +162,32 @@ TEST_P(StoreSuite, SuspendedQueriesGoOnWhereTheyWere) {
       for (const std::string& id : query->complete() ? matches : in_limits)
         ASSERT_TRUE(handed_out.contains(id) || gone.contains(id)) << id << " " << what;
       ASSERT_EQ(query->moment().last(), last_serials);
+    }
+  }
+}
+
+TEST_P(StoreSuite, AQueryBeginsBehindAPlace) {
+  for (uint64_t seed = 1; seed <= Seeds(2); ++seed) {
+    History history(seed, 600, MakePlace(RandomNostr::kOwnUrl));
+    for (int n = 0; n < 30; ++n) history.Save(n / 60.0);
+    std::map<std::string, EventPlace> place_of;
+    for (const PlainEvent& event : history.model().events())
+      place_of[event.id] = {.created_at = event.created_at, .id = ToBytes(event.id)};
+    ASSERT_FALSE(place_of.empty());
+    for (int n = 0; n < 60; ++n) {
+      const EventPlace after =
+          std::next(place_of.begin(), static_cast<ptrdiff_t>(history.nostr().Below(place_of.size())))->second;
+      std::vector<Filter> filters = history.nostr().Filters();
+      for (Filter& filter : filters) filter.limit.reset();
+      const ModelQuery asked{.now_seconds = history.now(), .default_limit = INT64_MAX, .max_limit = INT64_MAX};
+      QueryOptions options = History::ForStore(asked);
+      options.after = after;
+      std::vector<std::string> expected = history.model().Find(filters, asked).ids;
+      std::erase_if(expected, [&](const std::string& id) { return !(after < place_of.at(id)); });
+      const auto query = history.store().Find(filters, options);
+      const auto suspend = [](Query& suspended) { suspended.Suspend(); };
+      ASSERT_TRUE(SameIds(Drain(*query, history.AnySlice(), suspend), expected))
+          << "seed " << seed << ", " << History::Describe(filters, asked);
     }
   }
 }
