@@ -90,6 +90,7 @@ class NewestFirst final : public Exporter {
                                                .default_limit = kAll,
                                                .max_limit = kAll,
                                                .fills_cache = false,
+                                               .after = std::nullopt,
                                                .visible = nullptr})) {}
 
   Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override { return query_->Next(slice, on_event); }

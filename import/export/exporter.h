@@ -27,7 +27,7 @@ enum class ExportOrder : uint8_t {
 Result<ExportOrder> ParseExportOrder(std::string_view name);
 
 // The most events, and the most bytes of events, that an export by kOldest holds in memory. It holds a larger event
-// alone. If the events of one second do not fit, it also holds the ids of all of them.
+// alone. For each further window of events that it has yet to export it also holds about a hundred bytes.
 struct ExportWindow {
   uint32_t events = 20'000;
   uint64_t bytes = 16 << 20;  // bytes of JSON

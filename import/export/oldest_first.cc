@@ -1,11 +1,9 @@
 #include "import/export/oldest_first.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace weir {
-namespace {}  // namespace
 
 OldestFirst::OldestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds,
                          const ExportWindow& window)
@@ -19,11 +17,11 @@ Result<Progress> OldestFirst::Next(const Slice& slice, const OnEvent& on_event) 
   } else if (query_) {
     const Result<Progress> walked = query_->Next(slice, [this](EventView event) { Take(event); });
     if (!walked.ok()) return walked.status();
-    if (walked.value() == Progress::kDone) Settle();
+    if (walked.value() == Progress::kDone || is_past_) Settle();
   } else if (!ahead_.empty()) {
-    Span oldest = std::move(ahead_.back());
+    const Span oldest = ahead_.back();
     ahead_.pop_back();
-    Begin(std::move(oldest));
+    Begin(oldest);
   } else {
     return Progress::kDone;
   }
@@ -37,92 +35,69 @@ void OldestFirst::Suspend() {
 }
 
 uint64_t OldestFirst::held_bytes() const {
-  uint64_t bytes = ahead_.capacity() * sizeof(Span) + ids_.capacity() * sizeof(Sized) +
-                   bounds_.capacity() * sizeof(uint64_t) + (query_ ? query_->held_bytes() : 0);
+  uint64_t bytes =
+      ahead_.capacity() * sizeof(Span) + bounds_.capacity() * sizeof(EventPlace) + (query_ ? query_->held_bytes() : 0);
   for (const std::string& record : held_) bytes += sizeof(std::string) + record.capacity();
   return bytes;
 }
 
-void OldestFirst::Begin(Span span) {
-  std::vector<Filter> filters;
-  if (span.ids.empty()) {
-    filters = filters_;
-  } else {
-    filters.emplace_back().ids = span.ids;
-  }
+void OldestFirst::Begin(const Span& span) {
+  std::vector<Filter> filters = filters_;
   for (Filter& filter : filters) {
-    filter.since = std::max(filter.since, span.since);
-    filter.until = std::min(filter.until, span.until);
+    if (span.after) filter.until = std::min(filter.until, span.after->created_at);
+    if (span.last) filter.since = std::max(filter.since, span.last->created_at);
   }
   query_ = store_.Find(std::move(filters), {.now_seconds = now_seconds_,
                                             .default_limit = kAll,
                                             .max_limit = kAll,
                                             .fills_cache = false,
+                                            .after = span.after,
                                             .visible = nullptr});
-  span_ = std::move(span);
-  fits_ = true;
-  was_suspended_ = false;
+  span_ = span;
+  was_suspended_ = is_past_ = false;
   held_.clear();
   bounds_.clear();
-  ids_.clear();
-  part_ = second_ = {};
+  part_ = {};
 }
 
-// Ends a part before a second that would make it too large, so that each part fits or is a single second.
+// Ends a part before an event that would make it too large.
 void OldestFirst::Take(EventView event) {
-  if (event.created_at() != created_at_) second_ = {};
-  created_at_ = event.created_at();
-  part_.Add(event.json().size());
-  second_.Add(event.json().size());
-  // A span of ids was measured before, so it fits.
-  if (span_.ids.empty() && !Fits(part_)) {
-    fits_ = false;
+  const EventPlace place{.created_at = event.created_at(), .id = event.id()};
+  is_past_ = is_past_ || (span_.last && *span_.last < place);
+  if (is_past_) return;
+  Load load = part_;
+  load.Add(event.json().size());
+  if (part_.events > 0 && !Fits(load)) {
     held_ = {};
-    if (second_.events < part_.events) {
-      bounds_.push_back(created_at_);
-      part_ = second_;
-      ids_ = {};
-    }
+    bounds_.push_back(read_);
+    load = {};
+    load.Add(event.json().size());
   }
-  if (fits_) held_.emplace_back(event.record());
-  if (span_.ids.empty() && bounds_.empty()) ids_.push_back({event.id(), event.json().size()});
+  part_ = load;
+  read_ = place;
+  if (bounds_.empty()) held_.emplace_back(event.record());
 }
 
 void OldestFirst::Settle() {
   query_.reset();
-  if (fits_ && was_suspended_) {
+  if (!bounds_.empty()) {
+    Split();
+  } else if (was_suspended_) {
     ahead_.push_back(span_);
-  } else if (fits_) {
-    handing_out_ = true;
-  } else if (bounds_.empty()) {
-    SplitById();
   } else {
-    SplitByTime();
+    handing_out_ = true;
   }
-  ids_ = {};
 }
 
 // The parts leave no gap, so an event that the store saves during the walk belongs to one of the parts.
-void OldestFirst::SplitByTime() {
-  uint64_t until = span_.until;
-  for (const uint64_t bound : bounds_) {
-    ahead_.push_back({.since = bound + 1, .until = until, .ids = {}});
-    until = bound;
+void OldestFirst::Split() {
+  std::optional<EventPlace> after = span_.after;
+  for (const EventPlace& bound : bounds_) {
+    ahead_.push_back({.after = after, .last = bound});
+    after = bound;
   }
-  ahead_.push_back({.since = span_.since, .until = until, .ids = {}});
-}
-
-void OldestFirst::SplitById() {
-  Load group;
-  for (const Sized& sized : ids_) {
-    group.Add(sized.bytes);
-    if (group.events == 1 || !Fits(group)) {
-      ahead_.emplace_back();
-      group = {};
-      group.Add(sized.bytes);
-    }
-    ahead_.back().ids.push_back(sized.id);
-  }
+  ahead_.push_back({.after = after, .last = span_.last});
+  bounds_ = {};
 }
 
 void OldestFirst::HandOut(const Slice& slice, const OnEvent& on_event) {

@@ -1,11 +1,13 @@
 // OldestFirst: the Exporter that exports the oldest event first. The store's queries return the newest event first. So
-// OldestFirst reads all events of a span of time. If the events fit into the window (ExportWindow), it exports them in
-// reverse order. If not, it splits the span into spans that fit, and continues with the oldest of these. The first span
-// is all time, so a small export reads each event once, and a larger one reads each event hardly more than twice.
+// OldestFirst reads all events of a span of this order. If the events fit into the window (ExportWindow), it exports
+// them in reverse order. If not, it splits the span into spans that fit, and continues with the oldest of these. The
+// first span has all events, so a small export reads each event once, and a larger one reads each event hardly more
+// than twice.
 #pragma once
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,9 @@ class OldestFirst final : public Exporter {
   uint64_t held_bytes() const override;
 
  private:
-  // The events with a created_at from `since` to `until`, both inclusive. If `ids` is not empty, the span has only the
-  // events with these ids: some of the events of one second, whose events together do not fit into the window.
   struct Span {
-    uint64_t since = 0;
-    uint64_t until = UINT64_MAX;
-    std::vector<EventId> ids;  // ascending
+    std::optional<EventPlace> after;  // the span begins behind this place; nullopt: with the newest event
+    std::optional<EventPlace> last;   // the span ends with this place; nullopt: with the oldest event
   };
   struct Load {
     uint64_t events = 0;
@@ -41,16 +40,10 @@ class OldestFirst final : public Exporter {
       bytes += size;
     }
   };
-  struct Sized {
-    EventId id;
-    uint64_t bytes;
-  };
-
-  void Begin(Span span);
+  void Begin(const Span& span);
   void Take(EventView event);
   void Settle();
-  void SplitByTime();
-  void SplitById();
+  void Split();
   void HandOut(const Slice& slice, const OnEvent& on_event);
   bool Fits(const Load& load) const { return load.events <= window_.events && load.bytes <= window_.bytes; }
 
@@ -63,14 +56,12 @@ class OldestFirst final : public Exporter {
   // The reading of a span, newest event first.
   std::unique_ptr<Query> query_;
   Span span_;
-  bool fits_ = true;               // true while the events that were read fit into the window
-  bool was_suspended_ = false;     // true after Suspend: since then query_ may miss both versions of an event
-  std::vector<std::string> held_;  // records of the events that were read, while they fit
-  std::vector<uint64_t> bounds_;   // the newest second of each part into which to split the span, except the first
-  std::vector<Sized> ids_;         // ids that were read, while bounds_ is empty
-  Load part_;                      // load since the last bound
-  Load second_;                    // load of the current second
-  uint64_t created_at_ = 0;        // the current second
+  bool was_suspended_ = false;      // true after Suspend: since then query_ may miss both versions of an event
+  bool is_past_ = false;            // true once the query has returned an event behind the span
+  std::vector<std::string> held_;   // records of the events that were read, while they fit into the window
+  std::vector<EventPlace> bounds_;  // the last place of each part into which to split the span, except the last part
+  Load part_;                       // load since the last bound
+  EventPlace read_;                 // place of the event that was read last
 
   bool handing_out_ = false;  // true while events are exported from the back of held_
 };

@@ -198,9 +198,61 @@ TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
       ExportPlan plan;
       plan.order = ExportOrder::kOldest;
       plan.window = {.events = window, .bytes = bytes};
-      EXPECT_TRUE(SameIds(Ids(*store, plan, {}), Expected(model, plan))) << Describe(plan);
+      EXPECT_TRUE(SameIds(Ids(*store, plan, {.max_bytes = 4000}), Expected(model, plan))) << Describe(plan);
     }
   }
+}
+
+// A stranger may store any number of events with the same created_at.
+TEST(Exporter, HoldsLittleOfASecondWithManyEvents) {
+  const TempDirectory directory;
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  ASSERT_NE(store, nullptr);
+  ModelStore model;
+  std::vector<PlainEvent> events;
+  for (int i = 0; i < 4000; ++i) {
+    events.push_back(Plain(Author(1), 1000, 1, {}, std::to_string(i)));
+    model.Save(events.back(), 0);
+  }
+  SaveAll(*store, events);
+  ExportPlan plan;
+  plan.order = ExportOrder::kOldest;
+  plan.window.events = 50;
+  const auto exporter = Exporter::Make(*store, plan);
+  std::vector<std::string> ids;
+  uint64_t most_bytes = 0;
+  for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+    progress = exporter->Next({}, [&](EventView event) { ids.push_back(ToHex(event.id())); }).value();
+    most_bytes = std::max(most_bytes, exporter->held_bytes());
+  }
+  EXPECT_TRUE(SameIds(ids, Expected(model, plan)));
+  EXPECT_LT(most_bytes, 120U << 10);
+}
+
+// The events that are replaced are all of one second, which the export has read and split before.
+TEST(Exporter, HoldsAVersionOfEventsOfASecondThatItHasSplit) {
+  const TempDirectory directory;
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  ASSERT_NE(store, nullptr);
+  constexpr uint64_t kAuthors = 60;
+  const auto save_profiles = [&](uint64_t at) {
+    std::vector<PlainEvent> profiles;
+    for (uint64_t author = 0; author < kAuthors; ++author)
+      profiles.push_back(Plain(Author(author), at, 0, {}, std::to_string(at)));
+    SaveAll(*store, profiles);
+  };
+  save_profiles(1000);
+  ExportPlan plan;
+  plan.order = ExportOrder::kOldest;
+  plan.window.events = 7;
+  std::set<std::string> authors;
+  const auto exporter = Exporter::Make(*store, plan);
+  for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+    const bool had_begun = !authors.empty();
+    progress = exporter->Next({}, [&](EventView event) { authors.insert(ToHex(event.pubkey())); }).value();
+    if (!had_begun && !authors.empty()) save_profiles(2000);
+  }
+  EXPECT_EQ(authors.size(), kAuthors);
 }
 
 // A client that does not take its export makes the relay hold neither a snapshot nor much memory. When it goes on it
