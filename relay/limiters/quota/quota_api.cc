@@ -99,20 +99,10 @@ HttpResponse ResponseTo(QuotaRoute::Call call, const Decision& decision, std::st
 }
 
 HttpResponse ResponseTo(QuotaRoute::Call call, const Settled& settled, QuotaAudience audience) {
-  switch (settled.code) {
-    case Settled::Code::kSettled:
-      return JsonResponse(200, call == QuotaRoute::Call::kExtend ? WriteExtended(settled) : WriteSettled(settled));
-    case Settled::Code::kUnknownReservation:
-      return ErrorResponse(404, NameOf(settled.code), settled.reason);
-    case Settled::Code::kInvalidTokens:
-      return ErrorResponse(400, NameOf(settled.code), settled.reason);
-    case Settled::Code::kStoreUnavailable:
-      return StoreAway(settled.reason, audience);
-    case Settled::Code::kSettledOtherwise:
-    case Settled::Code::kExpired:
-      return ErrorResponse(409, NameOf(settled.code), settled.reason);
-  }
-  return ErrorResponse(500, "internal", "");
+  if (settled.ok()) return JsonResponse(200, call == Call::kExtend ? WriteExtended(settled) : WriteSettled(settled));
+  if (settled.code == Settled::Code::kStoreUnavailable) return StoreAway(settled.reason, audience);
+  const SettledAnswer& answer = AnswerFor(settled.code);
+  return ErrorResponse(answer.http_status, answer.name, settled.reason);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "relay/limiters/quota/quota_call.h"
 
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -67,7 +68,7 @@ void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaC
                       std::function<void(Settled)> done, const Span& span) {
   if (span) {
     done = [span, done = std::move(done)](Settled settled) {
-      EndSpan(span, NameOf(settled.code), settled.code == Settled::Code::kStoreUnavailable);
+      EndSpan(span, AnswerFor(settled.code).name, settled.code == Settled::Code::kStoreUnavailable);
       done(std::move(settled));
     };
   }
@@ -107,22 +108,17 @@ std::string_view SpanNameOf(QuotaRoute::Call call) {
   }
 }
 
-std::string_view NameOf(Settled::Code code) {
-  switch (code) {
-    case Settled::Code::kSettled:
-      return NameOf(QuotaCode::kOk);
-    case Settled::Code::kUnknownReservation:
-      return "unknown_reservation";
-    case Settled::Code::kInvalidTokens:
-      return NameOf(QuotaCode::kInvalidTokens);
-    case Settled::Code::kStoreUnavailable:
-      return NameOf(QuotaCode::kStoreUnavailable);
-    case Settled::Code::kSettledOtherwise:
-      return "already_settled";
-    case Settled::Code::kExpired:
-      return "reservation_expired";
-  }
-  return "internal";
+const SettledAnswer& AnswerFor(Settled::Code code) {
+  // The answers are in the order of Settled::Code.
+  static constexpr std::array<SettledAnswer, 6> kAnswers = {{
+      {"ok", 200, GrpcCode::kOk},
+      {"unknown_reservation", 404, GrpcCode::kNotFound},
+      {"invalid_tokens", 400, GrpcCode::kInvalidArgument},
+      {"store_unavailable", 503, GrpcCode::kUnavailable},
+      {"already_settled", 409, GrpcCode::kFailedPrecondition},
+      {"reservation_expired", 409, GrpcCode::kFailedPrecondition},
+  }};
+  return kAnswers[static_cast<size_t>(code)];
 }
 
 }  // namespace weir

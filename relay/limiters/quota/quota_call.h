@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "relay/limiters/quota/quota_api.h"
+#include "relay/net/grpc/grpc_status.h"
 #include "relay/observe/trace/span.h"
 #include "throttle/limits/quota/quota_limiter.h"
 
@@ -57,7 +58,12 @@ void HideFromStrangers(Settled* settled);
 // Returns the name of a call's span; empty for calls that are never traced.
 std::string_view SpanNameOf(QuotaRoute::Call call);
 
-// Returns the name of the code in JSON, for example "unknown_reservation".
-std::string_view NameOf(Settled::Code code);
+// The answer to a commit, refund or extend with a code of Settled: the code's name, and the statuses.
+struct SettledAnswer {
+  std::string_view name;  // for example "unknown_reservation"
+  int http_status;
+  GrpcCode grpc_code;
+};
+const SettledAnswer& AnswerFor(Settled::Code code);
 
 }  // namespace weir

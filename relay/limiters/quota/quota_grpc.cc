@@ -116,21 +116,9 @@ GrpcStatus StatusOf(const Decision& decision, bool explains) {
 }
 
 GrpcStatus StatusOf(const Settled& settled) {
-  const auto with = [&settled](GrpcCode code) { return StatusWith(code, NameOf(settled.code), settled.reason); };
-  switch (settled.code) {
-    case Settled::Code::kSettled:
-      return {};
-    case Settled::Code::kUnknownReservation:
-      return with(GrpcCode::kNotFound);
-    case Settled::Code::kInvalidTokens:
-      return with(GrpcCode::kInvalidArgument);
-    case Settled::Code::kStoreUnavailable:
-      return with(GrpcCode::kUnavailable);
-    case Settled::Code::kSettledOtherwise:
-    case Settled::Code::kExpired:
-      return with(GrpcCode::kFailedPrecondition);
-  }
-  return with(GrpcCode::kInternal);
+  if (settled.ok()) return {};
+  const SettledAnswer& answer = AnswerFor(settled.code);
+  return StatusWith(answer.grpc_code, answer.name, settled.reason);
 }
 
 template <typename Message>
