@@ -21,13 +21,13 @@ using Call = QuotaRoute::Call;
 using Waits = QuotaRoute::Waits;
 
 constexpr QuotaRoute kRoutes[] = {
-    {Call::kDecide, "POST", "/v1/decide", Waits::kForBlocking, true},  // with "charge"
-    {Call::kReserve, "POST", "/v1/reserve", Waits::kForBlocking, true},
-    {Call::kCommit, "POST", "/v1/commit", Waits::kForBlocking, true},
-    {Call::kRefund, "POST", "/v1/refund", Waits::kForBlocking, true},
-    {Call::kExtend, "POST", "/v1/extend", Waits::kForBlocking, true},
-    {Call::kRecord, "POST", "/v1/record", Waits::kForBlocking, true},
-    {Call::kExplain, "POST", "/v1/explain", Waits::kForBlocking, false},
+    {Call::kDecide, "POST", "/v1/decide", Waits::kForBlocking, true, false, "quota decide"},  // with "charge"
+    {Call::kReserve, "POST", "/v1/reserve", Waits::kForBlocking, true, false, "quota reserve"},
+    {Call::kCommit, "POST", "/v1/commit", Waits::kForBlocking, true, false, "quota commit"},
+    {Call::kRefund, "POST", "/v1/refund", Waits::kForBlocking, true, false, "quota refund"},
+    {Call::kExtend, "POST", "/v1/extend", Waits::kForBlocking, true, false, "quota extend"},
+    {Call::kRecord, "POST", "/v1/record", Waits::kForBlocking, true, false, "quota record"},
+    {Call::kExplain, "POST", "/v1/explain", Waits::kForBlocking, false, false, "quota explain"},
     {Call::kModels, "GET", "/v1/models", Waits::kAlways, false},
     {Call::kModel, "GET", "/v1/models/{model}", Waits::kForStore, false},
     {Call::kSetQuota, "PUT", "/v1/models/{model}/quota", Waits::kForStore, true, true},

@@ -111,8 +111,9 @@ struct QuotaRoute {
   std::string_view method;
   std::string_view path;  // "/v1/models/{model}/quota"
   Waits waits;
-  bool changes;             // true: the call may change the store
-  bool for_admins = false;  // true: the call is only for administrators
+  bool changes;                     // true: the call may change the store
+  bool for_admins = false;          // true: the call is only for administrators
+  std::string_view span_name = {};  // empty: the call is never traced
 };
 
 class QuotaApi {

@@ -87,27 +87,6 @@ void HideFromStrangers(Settled* settled) {
   if (settled->code == Settled::Code::kStoreUnavailable) settled->reason = StoreAwayReason({});
 }
 
-std::string_view SpanNameOf(QuotaRoute::Call call) {
-  switch (call) {
-    case QuotaRoute::Call::kDecide:
-      return "quota decide";
-    case QuotaRoute::Call::kReserve:
-      return "quota reserve";
-    case QuotaRoute::Call::kRecord:
-      return "quota record";
-    case QuotaRoute::Call::kExplain:
-      return "quota explain";
-    case QuotaRoute::Call::kCommit:
-      return "quota commit";
-    case QuotaRoute::Call::kRefund:
-      return "quota refund";
-    case QuotaRoute::Call::kExtend:
-      return "quota extend";
-    default:
-      return "";
-  }
-}
-
 const SettledAnswer& AnswerFor(Settled::Code code) {
   // The answers are in the order of Settled::Code.
   static constexpr std::array<SettledAnswer, 6> kAnswers = {{

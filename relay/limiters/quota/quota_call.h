@@ -55,9 +55,6 @@ void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaC
 void HideFromStrangers(Decision* decision);
 void HideFromStrangers(Settled* settled);
 
-// Returns the name of a call's span; empty for calls that are never traced.
-std::string_view SpanNameOf(QuotaRoute::Call call);
-
 // The answer to a commit, refund or extend with a code of Settled: the code's name, and the statuses.
 struct SettledAnswer {
   std::string_view name;  // for example "unknown_reservation"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "relay/admin/other_site.h"
-#include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
 
 namespace weir {
@@ -66,7 +65,7 @@ Status QuotaService::Use(const QuotaRulesRead& read) {
 }
 
 Span QuotaService::BeginSpan(QuotaRoute::Call call, const HttpRequest& request) const {
-  const std::string_view name = tracer_ == nullptr ? "" : SpanNameOf(call);
+  const std::string_view name = tracer_ == nullptr ? "" : QuotaApi::RouteOf(call).span_name;
   return name.empty() ? Span() : tracer_->BeginServed(name, request.Header("traceparent"));
 }
 
