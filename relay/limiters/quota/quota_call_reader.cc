@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "config/text/json_scanner.h"
@@ -30,20 +29,8 @@ constexpr unsigned kSettlements = Calls({Call::kCommit, Call::kRefund, Call::kEx
 constexpr unsigned kQuotas = Calls({Call::kSetQuota});
 
 using Body = QuotaCallBody;
-using TextKey = std::optional<std::string> Body::*;
-using WholeKey = std::optional<int64_t> Body::*;
-using FlagKey = std::optional<bool> Body::*;
 
-struct JsonKey {
-  std::string_view name;
-  std::variant<TextKey, WholeKey, FlagKey> value;
-  unsigned calls;
-  int64_t min = 0;
-  int64_t max = kMostAmount;
-  bool of_tokens = false;
-  bool may_be_null = false;  // null counts as missing, because SDKs write null for missing fields
-};
-constexpr std::array<JsonKey, 17> kJsonKeys = {{
+constexpr std::array<QuotaKey, 17> kKeys = {{
     {"model", &Body::model, kRequesters},
     {"user", &Body::user, kRequesters, 0, 0, false, true},
     {"tenant", &Body::tenant, kRequesters, 0, 0, false, true},
@@ -65,18 +52,18 @@ constexpr std::array<JsonKey, 17> kJsonKeys = {{
     {"max_rpd", &Body::max_rpd, kQuotas},
 }};
 
-std::vector<std::string_view> KeysOf(unsigned call) {
+std::vector<std::string_view> NamesOf(unsigned call) {
   std::vector<std::string_view> names;
-  for (const JsonKey& key : kJsonKeys)
+  for (const QuotaKey& key : kKeys)
     if ((key.calls & call) != 0) names.push_back(key.name);
   return names;
 }
 
 constexpr std::string_view kExpectedText = "a string that is not empty";
-std::string ExpectedWhole(const JsonKey& key) {
+std::string ExpectedWhole(const QuotaKey& key) {
   return "a whole number within " + std::to_string(key.min) + ".." + std::to_string(key.max);
 }
-bool IsWithin(const JsonKey& key, auto value) {
+bool IsWithin(const QuotaKey& key, auto value) {
   return std::cmp_greater_equal(value, key.min) && std::cmp_less_equal(value, key.max);
 }
 
@@ -91,8 +78,8 @@ std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
   if (body.ttl_seconds && (call & Calls({Call::kCommit})) != 0 && !body.partial.value_or(false))
     return "ttl_seconds: found in a commit that ends the reservation, expected it with partial: true";
   if ((call & kQuotas) == 0) return std::nullopt;
-  for (const JsonKey& key : kJsonKeys) {
-    const WholeKey* const limit = std::get_if<WholeKey>(&key.value);
+  for (const QuotaKey& key : kKeys) {
+    const QuotaKey::Whole* const limit = std::get_if<QuotaKey::Whole>(&key.member);
     if (key.calls == kQuotas && limit != nullptr && !(body.**limit))
       return std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit";
   }
@@ -125,7 +112,7 @@ class CallReader {
     return false;
   }
   // Fails because of the value before which the scanner stands. `expected` says what the value should have been.
-  bool Refuse(const JsonKey& key, std::string_view expected) {
+  bool Refuse(const QuotaKey& key, std::string_view expected) {
     const std::string found = in_.Found();
     if (!in_.SkipValue()) return Fail(std::string(key.name) + ": " + in_.error());
     if (key.of_tokens && found.starts_with('-')) error_.code = NameOf(QuotaCode::kInvalidTokens);
@@ -138,12 +125,12 @@ class CallReader {
     std::string name;
     AppendUnescaped(raw.raw, &name);
     const auto key = std::ranges::find_if(
-        kJsonKeys, [this, &name](const JsonKey& known) { return known.name == name && (known.calls & call_) != 0; });
-    if (key == kJsonKeys.end()) return Fail(Unknown(name));
-    return std::visit([this, &key](auto member) { return ReadValue(*key, body_.*member); }, key->value);
+        kKeys, [this, &name](const QuotaKey& known) { return known.name == name && (known.calls & call_) != 0; });
+    if (key == kKeys.end()) return Fail(Unknown(name));
+    return std::visit([this, &key](auto member) { return ReadValue(*key, body_.*member); }, key->member);
   }
   std::string Unknown(const std::string& name) const {
-    const std::vector<std::string_view> names = KeysOf(call_);
+    const std::vector<std::string_view> names = NamesOf(call_);
     const std::string_view nearest = NearestName(name, names);
     std::string message = Shown(name) + ": there is no such key here";
     if (!nearest.empty()) return message + "; did you mean " + std::string(nearest) + "?";
@@ -151,12 +138,12 @@ class CallReader {
   }
 
   template <typename Value>
-  bool ReadValue(const JsonKey& key, std::optional<Value>& value) {
+  bool ReadValue(const QuotaKey& key, std::optional<Value>& value) {
     if (value) return Fail(std::string(key.name) + ": found twice, expected once");
     if (key.may_be_null && in_.Peek() == 'n' && in_.Found() == "null") return in_.SkipValue();
     return ReadOnce(key, value.emplace());
   }
-  bool ReadOnce(const JsonKey& key, std::string& value) {
+  bool ReadOnce(const QuotaKey& key, std::string& value) {
     std::string expected(kExpectedText);
     if (key.may_be_null) expected += "; where there is none, null or no key";
     if (in_.Peek() != '"') return Refuse(key, expected);
@@ -168,7 +155,7 @@ class CallReader {
     in_.BackTo(begin);
     return Refuse(key, expected);
   }
-  bool ReadOnce(const JsonKey& key, int64_t& value) {
+  bool ReadOnce(const QuotaKey& key, int64_t& value) {
     in_.Peek();
     const char* const begin = in_.at();
     uint64_t whole = 0;
@@ -178,7 +165,7 @@ class CallReader {
     in_.BackTo(begin);
     return Refuse(key, ExpectedWhole(key));
   }
-  bool ReadOnce(const JsonKey& key, bool& value) {
+  bool ReadOnce(const QuotaKey& key, bool& value) {
     value = in_.Peek() == 't';
     const std::string found = in_.Found();
     if (found != "true" && found != "false") return Refuse(key, "true or false");
@@ -193,6 +180,8 @@ class CallReader {
 
 }  // namespace
 
+const QuotaKey& KeyOf(QuotaKey::Member member) { return *std::ranges::find(kKeys, member, &QuotaKey::member); }
+
 std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCallBody* body) {
   if (text.size() > kMaxCallBytes) {
     return ApiError{.code = kBodyTooLong,
@@ -206,9 +195,9 @@ std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCal
 }
 
 std::optional<ApiError> CheckQuotaCall(Call call, const QuotaCallBody& body) {
-  for (const JsonKey& key : kJsonKeys) {
-    const auto* const whole = std::get_if<WholeKey>(&key.value);
-    const auto* const text = std::get_if<TextKey>(&key.value);
+  for (const QuotaKey& key : kKeys) {
+    const auto* const whole = std::get_if<QuotaKey::Whole>(&key.member);
+    const auto* const text = std::get_if<QuotaKey::Text>(&key.member);
     if (whole != nullptr && body.**whole && !IsWithin(key, *(body.**whole))) {
       ApiError error{.message = std::string(key.name) + ": found " + std::to_string(*(body.**whole)) + ", expected " +
                                 ExpectedWhole(key)};

@@ -67,7 +67,7 @@ bool AsksServer(const QuotaFlags& flags, const Settings& settings) {
 bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
   using Call = QuotaRoute::Call;
   return call == Call::kReserve || call == Call::kRecord || call == Call::kSetQuota ||
-         (call == Call::kDecide && flags.charge);
+         (call == Call::kDecide && flags.body.charge.value_or(false));
 }
 
 // Makes a client of the gate or store that --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE names, else of the gate on
@@ -96,7 +96,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
     case Call::kExtend:
       return SettledWords(response.body, verb.yes);
     case Call::kReset:
-      return Printable(flags.model) + ": nothing is used, nothing is reserved\n";
+      return Printable(flags.model()) + ": nothing is used, nothing is reserved\n";
     case Call::kResetAll:
       return "no model has usage or reservations\n";
     case Call::kModels:
@@ -113,7 +113,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
       return QuotaTable(models.value());
     }
     default:
-      return DecisionWords(response.body, flags.charge ? "allowed and counted" : verb.yes);
+      return DecisionWords(response.body, flags.body.charge.value_or(false) ? "allowed and counted" : verb.yes);
   }
 }
 
@@ -149,8 +149,9 @@ std::string ProblemOf(const QuotaClient& client, const Settings& settings, const
 
 // Asks for the model's present limits, and fills in those that the arguments of `set` leave out.
 Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags) {
-  if (flags.rpm && flags.tpm && flags.rpd) return {};
-  const Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModel, .model = flags.model});
+  QuotaCallBody& limits = flags.body;
+  if (limits.max_rpm && limits.max_tpm && limits.max_rpd) return {};
+  const Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModel, .model = flags.model()});
   if (!answer.ok()) return answer.status();
   ModelQuota quota;
   if (answer.value().status == 200) {
@@ -160,19 +161,20 @@ Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags
   } else if (CodeOf(answer.value()) != kExitRefused) {
     return Status::Error(ProblemOf(client, settings, answer.value()));
   }
-  flags.rpm = flags.rpm.value_or(quota.max_rpm);
-  flags.tpm = flags.tpm.value_or(quota.max_tpm);
-  flags.rpd = flags.rpd.value_or(quota.max_rpd);
+  limits.max_rpm = limits.max_rpm.value_or(quota.max_rpm);
+  limits.max_tpm = limits.max_tpm.value_or(quota.max_tpm);
+  limits.max_rpd = limits.max_rpd.value_or(quota.max_rpd);
   return {};
 }
 
 // If the arguments have no API key, takes it from the environment. If the key is "-", reads it from standard input:
 // every user of the machine could read a key on the command line.
 void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
-  if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
-  if (flags.api_key != "-") return;
-  std::getline(std::cin, flags.api_key);
-  flags.api_key = TrimBlanks(std::string(flags.api_key));
+  std::optional<std::string>& key = flags.body.api_key;
+  if (!key || key->empty()) key = settings.client.api_key;
+  if (*key != "-") return;
+  std::getline(std::cin, *key);
+  *key = TrimBlanks(std::string(*key));
 }
 
 int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {

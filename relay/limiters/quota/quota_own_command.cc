@@ -92,11 +92,11 @@ int CountCommand(const QuotaFlags& flags) {
   if (const Status status = table.Load(ProcessEnvironment()); !status.ok()) return Complain(status.message());
   const Result<std::string> text = TextOf(flags, settings.max_text_bytes);
   if (!text.ok()) return Complain(text.status().message());
-  const Result<int64_t> tokens = CountTokens(settings, flags.model, text.value());
+  const Result<int64_t> tokens = CountTokens(settings, flags.model(), text.value());
   if (!tokens.ok()) return Complain(tokens.status().message());
   if (!flags.json) return Print(std::to_string(tokens.value()) + "\n", kExitAllowed);
   JsonWriter json(JsonWriter::Layout::kCompact);
-  json.Open('{').Member("model").String(flags.model);
+  json.Open('{').Member("model").String(flags.model());
   json.Member("tokens").Number(tokens.value());
   return Print(std::move(json.Close('}')).Text(), kExitAllowed);
 }

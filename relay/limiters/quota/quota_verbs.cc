@@ -11,77 +11,73 @@ namespace {
 
 using Call = QuotaRoute::Call;
 using Argument = QuotaArgument;
+using Body = QuotaCallBody;
 using Flags = QuotaFlags;
 
-constexpr Argument kModel{"MODEL", &Flags::model, "its name", "model", true};
-constexpr Argument kModelOfPath{"MODEL", &Flags::model, "its name", "", true};
-constexpr Argument kOnlyModel{"MODEL", &Flags::model, "only this one"};
-constexpr Argument kEstimate{"TOKENS", &Flags::tokens, "the estimate: prompt and output together", "tokens", true};
-constexpr Argument kUser{"--user", &Flags::user, "the user", "user"};
-constexpr Argument kTenant{"--tenant", &Flags::tenant, "the tenant of the user", "tenant"};
-constexpr Argument kApiKey{"--api-key", &Flags::api_key,
+constexpr Argument kModel{"MODEL", &Body::model, "its name", true};
+constexpr Argument kOnlyModel{"MODEL", &Body::model, "only this one"};
+constexpr Argument kModelOrAll{"MODEL", &Body::model, "its name"};
+constexpr Argument kEstimate{"TOKENS", &Body::tokens, "the estimate: prompt and output together", true};
+constexpr Argument kUser{"--user", &Body::user, "the user"};
+constexpr Argument kTenant{"--tenant", &Body::tenant, "the tenant of the user"};
+constexpr Argument kApiKey{"--api-key", &Body::api_key,
                            "the API key; - reads it from the first line of standard input (default: "
-                           "WEIR_QUOTA_API_KEY)",
-                           "api_key"};
-constexpr Argument kInstance{"--instance", &Flags::instance, "the GPU instance that serves the request", "instance"};
-constexpr Argument kQos{"--qos", &Flags::qos,
-                        "the class of service: premium, standard, free, or those of the configuration", "qos"};
-constexpr Argument kCharge{"--charge", &Flags::charge, "count the request if it is allowed", "charge"};
-constexpr Argument kKey{"--idempotency-key", &Flags::idempotency_key,
-                        "key of this request: if the request is sent again with this key, it counts once",
-                        "idempotency_key"};
-constexpr Argument kPartial{"--partial", &Flags::partial,
+                           "WEIR_QUOTA_API_KEY)"};
+constexpr Argument kInstance{"--instance", &Body::instance, "the GPU instance that serves the request"};
+constexpr Argument kQos{"--qos", &Body::qos,
+                        "the class of service: premium, standard, free, or those of the configuration"};
+constexpr Argument kCharge{"--charge", &Body::charge, "count the request if it is allowed"};
+constexpr Argument kKey{"--idempotency-key", &Body::idempotency_key,
+                        "key of this request: if the request is sent again with this key, it counts once"};
+constexpr Argument kPartial{"--partial", &Body::partial,
                             "the call is not over: the tokens are its total so far, and the reservation stays open for "
-                            "longer",
-                            "partial"};
-constexpr Argument TimeToLive(const char* meaning) {
-  return {"--ttl", &Flags::ttl_seconds, meaning, "ttl_seconds", false, 1, 86400};
-}
-constexpr Argument kTimeToLive = TimeToLive(
-    "seconds after which the reservation is given back, unless it is settled or extended before (default: the "
-    "configuration's, or 600)");
-constexpr Argument kMoreTime =
-    TimeToLive("seconds that the reservation has from now (default: the configuration's, or 600)");
-constexpr Argument kPartialTime = TimeToLive("with --partial: seconds that the reservation has from now");
-constexpr Argument kReservation{"RESERVATION", &Flags::reservation, "the reservation's id, from the answer of reserve",
-                                "reservation", true};
-constexpr Argument kPrompt{"PROMPT", &Flags::prompt, "the prompt's tokens", "prompt_tokens", true};
-constexpr Argument kOutput{"OUTPUT", &Flags::output, "the output's tokens", "output_tokens", true};
-constexpr Argument kUsed{"TOKENS", &Flags::tokens, "the tokens used", "tokens"};
-constexpr Argument kPromptUsed{"--prompt", &Flags::prompt, "instead of TOKENS: the prompt's tokens", "prompt_tokens"};
-constexpr Argument kOutputUsed{"--output", &Flags::output, "and the output's tokens", "output_tokens"};
-constexpr Argument kRpm{"--rpm", &Flags::rpm, "requests in any minute", "max_rpm"};
-constexpr Argument kTpm{"--tpm", &Flags::tpm, "tokens in any minute", "max_tpm"};
-constexpr Argument kRpd{"--rpd", &Flags::rpd, "requests in the 24 hours from the first of them", "max_rpd"};
-constexpr Argument kModelOrAll{"MODEL", &Flags::model, "its name"};
-constexpr Argument kAll{"--all", &Flags::all, "all models"};
-constexpr Argument kFrom{"FROM", &Flags::from, "the store to copy: yaml:PATH, sqlite:PATH, redis://HOST:PORT", "",
-                         true};
-constexpr Argument kTo{"TO", &Flags::to, "the other store; its content is replaced", "", true};
-constexpr Argument kForce{"--force", &Flags::force, "copy even if FROM is empty, which empties TO"};
+                            "longer"};
+constexpr Argument kTimeToLive{"--ttl", &Body::ttl_seconds,
+                               "seconds after which the reservation is given back, unless it is settled or extended "
+                               "before (default: the configuration's, or 600)"};
+constexpr Argument kMoreTime{"--ttl", &Body::ttl_seconds,
+                             "seconds that the reservation has from now (default: the configuration's, or 600)"};
+constexpr Argument kPartialTime{"--ttl", &Body::ttl_seconds,
+                                "with --partial: seconds that the reservation has from now"};
+constexpr Argument kReservation{"RESERVATION", &Body::reservation, "the reservation's id, from the answer of reserve",
+                                true};
+constexpr Argument kPrompt{"PROMPT", &Body::prompt_tokens, "the prompt's tokens", true};
+constexpr Argument kOutput{"OUTPUT", &Body::output_tokens, "the output's tokens", true};
+constexpr Argument kUsed{"TOKENS", &Body::tokens, "the tokens used"};
+constexpr Argument kPromptUsed{"--prompt", &Body::prompt_tokens, "instead of TOKENS: the prompt's tokens"};
+constexpr Argument kOutputUsed{"--output", &Body::output_tokens, "and the output's tokens"};
+constexpr Argument kRpm{"--rpm", &Body::max_rpm, "requests in any minute"};
+constexpr Argument kTpm{"--tpm", &Body::max_tpm, "tokens in any minute"};
+constexpr Argument kRpd{"--rpd", &Body::max_rpd, "requests in the 24 hours from the first of them"};
 
 void CheckCommit(CommandLine& line, Flags& flags) {
   line.Find("--prompt").Excludes("TOKENS");
   line.Find("--output").Excludes("TOKENS");
-  line.Check([&flags] {
-    return flags.tokens || flags.prompt || flags.output
+  line.Check([&body = flags.body] {
+    return body.tokens || body.prompt_tokens || body.output_tokens
                ? Status()
                : Status::Error("TOKENS: the tokens used are missing: give TOKENS, or --prompt and --output");
   });
 }
 
 void CheckSet(CommandLine& line, Flags& flags) {
-  line.Check([&flags] {
-    return flags.rpm || flags.tpm || flags.rpd ? Status()
-                                               : Status::Error("set: the limit is missing: --rpm, --tpm or --rpd");
+  line.Check([&body = flags.body] {
+    const bool has_limit = body.max_rpm || body.max_tpm || body.max_rpd;
+    return has_limit ? Status() : Status::Error("set: the limit is missing: --rpm, --tpm or --rpd");
   });
 }
 
-void CheckReset(CommandLine& line, Flags& flags) {
-  line.Find("--all").Excludes("MODEL");
+void AddAll(CommandLine& line, Flags& flags) {
+  line.Add("--all", &flags.all, "all models").Excludes("MODEL");
   line.Check([&flags] {
-    return !flags.model.empty() || flags.all ? Status() : Status::Error("reset: name a MODEL, or say --all");
+    return flags.all || !flags.model().empty() ? Status() : Status::Error("reset: name a MODEL, or say --all");
   });
+}
+
+void AddStores(CommandLine& line, Flags& flags) {
+  line.Add("FROM", &flags.from, "the store to copy: yaml:PATH, sqlite:PATH, redis://HOST:PORT").Required();
+  line.Add("TO", &flags.to, "the other store; its content is replaced").Required();
+  line.Add("--force", &flags.force, "copy even if FROM is empty, which empties TO");
 }
 
 void AddTimes(CommandLine& line, Flags& flags) {
@@ -175,7 +171,7 @@ constexpr QuotaVerb kVerbs[] = {
                "Examples:\n"
                "  weir quota set gpt-4o --rpm 500 --tpm 30000\n"
                "  weir quota set my-model --rpd 0",
-     .arguments = {&kModelOfPath, &kRpm, &kTpm, &kRpd},
+     .arguments = {&kModel, &kRpm, &kTpm, &kRpd},
      .add_more = CheckSet,
      .call = Call::kSetQuota},
     {.name = "unset",
@@ -184,7 +180,7 @@ constexpr QuotaVerb kVerbs[] = {
                "\n"
                "Example:\n"
                "  weir quota unset gpt-4o",
-     .arguments = {&kModelOfPath},
+     .arguments = {&kModel},
      .call = Call::kUnsetQuota},
     {.name = "reset",
      .meaning = "forgets a model's counts and open reservations; its limits stay",
@@ -193,8 +189,8 @@ constexpr QuotaVerb kVerbs[] = {
                "Examples:\n"
                "  weir quota reset gpt-4o\n"
                "  weir quota reset --all",
-     .arguments = {&kModelOrAll, &kAll},
-     .add_more = CheckReset,
+     .arguments = {&kModelOrAll},
+     .add_more = AddAll,
      .call = Call::kReset,
      .call_for_all = Call::kResetAll},
     {.name = "migrate",
@@ -206,7 +202,7 @@ constexpr QuotaVerb kVerbs[] = {
                "Examples:\n"
                "  weir quota migrate yaml:ratelimits.yaml sqlite:quota.db\n"
                "  weir quota migrate sqlite:quota.db redis://127.0.0.1:6379",
-     .arguments = {&kFrom, &kTo, &kForce}},
+     .add_more = AddStores},
     {.name = "watch",
      .meaning = "repeats stats until Ctrl-C",
      .footer = "On a terminal it redraws a table; otherwise it prints a line for each model that is in use.\n"
@@ -223,25 +219,30 @@ constexpr QuotaVerb kVerbs[] = {
                "Examples:\n"
                "  weir quota count gemini-2.5-pro 'How long is a piece of string?'\n"
                "  weir quota count gemini-2.5-pro < prompt.txt",
-     .arguments = {&kModelOfPath},
+     .arguments = {&kModel},
      .add_more = AddText},
 };
 
-void Add(const Argument& argument, CommandLine& line, Flags& flags) {
-  const auto add = [&](auto member) { return line.Add(argument.name, &(flags.*member), argument.meaning); };
-  CommandLine::Argument added = std::visit(add, argument.value);
-  if (std::holds_alternative<Argument::Number>(argument.value)) added.Within(argument.min, argument.max);
+// Returns the variable for the member's argument; a flag needs a bool.
+auto* VariableOf(auto& member) { return &member; }
+bool* VariableOf(std::optional<bool>& member) { return &member.emplace(false); }
+
+void Add(const Argument& argument, CommandLine& line, Body& body) {
+  const auto add = [&](auto member) { return line.Add(argument.name, VariableOf(body.*member), argument.meaning); };
+  CommandLine::Argument added = std::visit(add, argument.member);
+  const QuotaKey& key = KeyOf(argument.member);
+  if (std::holds_alternative<QuotaKey::Whole>(key.member)) added.Within(key.min, key.max);
   if (argument.required) added.Required();
 }
 
-// Writes the argument's key and value, if the argument was given.
-void Write(const Argument& argument, const Flags& flags, JsonWriter& json) {
-  if (const auto* text = std::get_if<Argument::Text>(&argument.value)) {
-    if (!(flags.**text).empty()) json.Member(argument.key).String(flags.**text);
-  } else if (const auto* number = std::get_if<Argument::Number>(&argument.value)) {
-    if (flags.**number) json.Member(argument.key).Number(*(flags.**number));
-  } else if (flags.*std::get<Argument::Flag>(argument.value)) {
-    json.Member(argument.key).Bool(true);
+// Writes the key and its value, if the argument was given.
+void Write(const QuotaKey& key, const Body& body, JsonWriter& json) {
+  if (const auto* text = std::get_if<QuotaKey::Text>(&key.member)) {
+    if (body.**text && !(body.**text)->empty()) json.Member(key.name).String(*(body.**text));
+  } else if (const auto* whole = std::get_if<QuotaKey::Whole>(&key.member)) {
+    if (body.**whole) json.Member(key.name).Number(*(body.**whole));
+  } else if ((body.*std::get<QuotaKey::Flag>(key.member)).value_or(false)) {
+    json.Member(key.name).Bool(true);
   }
 }
 
@@ -249,18 +250,19 @@ void Write(const Argument& argument, const Flags& flags, JsonWriter& json) {
 
 void QuotaVerb::AddTo(CommandLine& line, QuotaFlags& flags) const {
   for (const Argument* argument : arguments)
-    if (argument != nullptr) Add(*argument, line, flags);
+    if (argument != nullptr) Add(*argument, line, flags.body);
   if (add_more != nullptr) add_more(line, flags);
 }
 
 QuotaQuestion QuotaVerb::Question(const QuotaFlags& flags) const {
-  QuotaQuestion question{.call = flags.model.empty() ? call_for_all.value_or(*call) : *call, .model = flags.model};
-  const auto in_body = [](const Argument* argument) { return argument != nullptr && !argument->key.empty(); };
+  QuotaQuestion question{.call = *call, .model = flags.model()};
+  if (question.model.empty()) question.call = call_for_all.value_or(*call);
+  const auto in_body = [&](const Argument* a) { return a != nullptr && KeyOf(a->member).IsOf(question.call); };
   if (std::ranges::none_of(arguments, in_body)) return question;
   JsonWriter json;
   json.Open('{');
   for (const Argument* argument : arguments)
-    if (in_body(argument)) Write(*argument, flags, json);
+    if (in_body(argument)) Write(KeyOf(argument->member), flags.body, json);
   question.body = std::move(json.Close('}')).Text();
   return question;
 }

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "config/command_line.h"
+#include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_client.h"
 
 namespace weir {
@@ -22,36 +22,24 @@ struct QuotaFlags {
   double timeout_seconds = 5;
   bool json = false;
 
-  std::string model;
-  std::string reservation;
-  std::optional<int64_t> tokens, prompt, output;
-  std::optional<int64_t> ttl_seconds;
-  bool charge = false;
-  bool partial = false;
-  std::string idempotency_key;
-  std::string user, tenant, api_key, instance, qos;
-  std::optional<int64_t> rpm, tpm, rpd;
+  QuotaCallBody body;  // also has the model if it is in the path of the call, or if the verb makes no call
   bool all = false;
   std::string from, to;
   bool force = false;
   double interval_seconds = 1;
   std::optional<uint64_t> times;
   std::string text = "-";  // "-": standard input
+
+  std::string model() const { return body.model.value_or(""); }
 };
 
-// An argument of a verb: positional, an option with a value, or a flag.
+// An argument that sets a member of QuotaFlags::body: positional, an option with a value, or a flag. KeyOf(member) has
+// its bounds, and its name in the body of a call.
 struct QuotaArgument {
-  using Text = std::string QuotaFlags::*;
-  using Number = std::optional<int64_t> QuotaFlags::*;
-  using Flag = bool QuotaFlags::*;
-
   const char* name;
-  std::variant<Text, Number, Flag> value;
+  QuotaKey::Member member;
   const char* meaning;
-  std::string_view key = "";  // the argument's name in the body of the call; empty: it is not in the body
   bool required = false;
-  int64_t min = 0;  // `min` and `max` are only for numbers
-  int64_t max = kMostAmount;
 };
 
 struct QuotaVerb {
