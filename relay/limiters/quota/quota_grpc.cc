@@ -40,9 +40,8 @@ QuotaCallBody BodyOf(Request& m) {
     TakeText(m.mutable_qos(), &body.qos);
   }
   if constexpr (requires { m.reservation(); }) TakeText(m.mutable_reservation(), &body.reservation);
-  if constexpr (requires { m.tokens(); })
+  if constexpr (requires { m.tokens(); }) {
     if (m.has_tokens()) body.tokens = m.tokens();
-  if constexpr (requires { m.prompt_tokens(); }) {
     if (m.has_prompt_tokens()) body.prompt_tokens = m.prompt_tokens();
     if (m.has_output_tokens()) body.output_tokens = m.output_tokens();
   }
@@ -126,13 +125,11 @@ Message MessageOf(const Settled& settled) {
   Message m;
   m.set_model(settled.model);
   m.set_reserved_tokens(settled.reserved_tokens);
-  if constexpr (std::same_as<Message, v1::Extension>) {
-    m.set_ttl_seconds(ToSeconds(settled.extended_to));
-  } else {
+  m.set_ttl_seconds(ToSeconds(settled.extended_to));
+  if constexpr (std::same_as<Message, v1::Settlement>) {
     m.set_actual_tokens(settled.actual_tokens);
     m.set_late(settled.late);
     if (settled.cost) m.set_cost_millionths(*settled.cost);
-    m.set_ttl_seconds(ToSeconds(settled.extended_to));
   }
   return m;
 }
