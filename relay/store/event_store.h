@@ -68,6 +68,17 @@ struct Slice {
 
 enum class Progress : uint8_t { kMore, kDone };
 
+// A place in the order in which a query returns events.
+struct EventPlace {
+  uint64_t created_at = 0;
+  EventId id{};
+
+  bool operator==(const EventPlace&) const = default;
+  bool operator<(const EventPlace& other) const {
+    return created_at != other.created_at ? created_at > other.created_at : id < other.id;
+  }
+};
+
 // Finds the stored events that match any of several filters. Passes each event to the caller once, newest first and, at
 // equal age, lowest id first. An event is in the answer if it is among the first `limit` matches of one of the filters.
 //
@@ -105,17 +116,6 @@ class Query {
   virtual void Suspend() = 0;
   // Returns the bytes of memory that the query holds between slices, without the filters.
   virtual uint64_t held_bytes() const = 0;
-};
-
-// A place in the order in which a query returns events.
-struct EventPlace {
-  uint64_t created_at = 0;
-  EventId id{};
-
-  bool operator==(const EventPlace&) const = default;
-  bool operator<(const EventPlace& other) const {
-    return created_at != other.created_at ? created_at > other.created_at : id < other.id;
-  }
 };
 
 struct QueryOptions {

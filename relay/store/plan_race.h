@@ -9,25 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "relay/account/work.h"
 #include "relay/store/planner.h"
+#include "relay/store/query_budget.h"
 #include "rocksdb/iterator.h"
 
 namespace weir {
-
-// The work that a query may still do in its present slice (Query::Next).
-struct Budget {
-  int64_t work = 0;     // may become negative, because a step is not stopped halfway
-  uint64_t visits = 0;  // seeks, index entries and records of the query, in this slice and all before
-
-  bool used_up() const { return work <= 0; }
-  void Spend(Work spent) { work -= static_cast<int64_t>(spent); }
-  // Counts one visit and spends its work.
-  void Visit(Work cost) {
-    Spend(cost);
-    ++visits;
-  }
-};
 
 class PlanRace {
  public:

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "relay/nostr/expiration.h"
-#include "relay/store/matching_work.h"
-#include "relay/store/query_bounds.h"
-
 namespace weir {
 namespace {
 
@@ -17,20 +13,8 @@ constexpr size_t kFirstAtOnce = 8;
 }  // namespace
 
 StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, const QueryOptions& options)
-    : database_(database), options_(options), at_once_(kFirstAtOnce / 2) {
+    : MatchingQuery(std::move(filters), options), database_(database), at_once_(kFirstAtOnce / 2) {
   OpenSnapshot();
-  parts_.resize(filters.size());
-  for (size_t i = 0; i < filters.size(); ++i) {
-    Part& part = parts_[i];
-    part.filter = std::move(filters[i]);
-    part.tag_work = TagWorkOf(part.filter);
-    part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
-  }
-  if (options_.after) {
-    has_judged_ = true;
-    judged_at_ = options_.after->created_at;
-    judged_id_ = options_.after->id;
-  }
   failed_ = ReadMoment();
   StartScans();
 }
@@ -44,13 +28,13 @@ void StoreQuery::OpenSnapshot() {
 // Starts the scans at the beginning, or where the query was suspended.
 void StoreQuery::StartScans() {
   ScanBounds bounds{.first = {}, .last_serial = moment_.NumberOf(0)};
-  if (has_judged_) {
-    bounds.first.inverted_time = ~judged_at_;
-    bounds.first.id = static_cast<uint32_t>(ReadNumber(reinterpret_cast<const char*>(judged_id_.data()), 4));
+  if (judged_) {
+    bounds.first.inverted_time = ~judged_->created_at;
+    bounds.first.id = static_cast<uint32_t>(ReadNumber(reinterpret_cast<const char*>(judged_->id.data()), 4));
   }
   for (Part& part : parts_) {
     if (part.done) continue;
-    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, bounds, AndOne(part.left));
+    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, bounds, part.wanted());
   }
 }
 
@@ -73,30 +57,30 @@ Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
     OpenSnapshot();
     StartScans();
   }
-  const auto work = static_cast<int64_t>(std::clamp<Work>(slice.max_work, 1, INT64_MAX));
-  budget_.work = work;
-  Result<Progress> progress = Walk(slice, on_match);
-  work_ += static_cast<Work>(work - budget_.work);
+  BeginSlice(slice);
+  Result<Progress> progress = Walk(on_match);
   LetGoOfBlocks();
   return progress;
 }
 
-Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
-  bytes_ = 0;
+Result<Progress> StoreQuery::Walk(const OnMatch& on_match) {
   // Judges at least one event, because collecting the entries may have used up the slice.
   for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
-      if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
+      if (SliceIsOver(judged)) return Progress::kMore;
       if (next_record_ == records_.size()) {
-        if (Status fetched = Fetch(slice); !fetched.ok()) return fetched;
+        if (Status fetched = Fetch(); !fetched.ok()) return fetched;
       }
-      const EventId before = judged_id_;
+      const std::optional<EventPlace> before = judged_;
       if (!Judge(on_match)) return Progress::kMore;
-      judged = judged || judged_id_ != before;
+      judged = judged || judged_ != before;
     }
     found_.clear();
     next_found_ = places_ = 0;
-    if (Finished()) return Progress::kDone;
+    if (Finished()) {
+      place_.clear();
+      return Progress::kDone;
+    }
     if (budget_.used_up()) return Progress::kMore;
     const Result<bool> collected = Collect();
     if (!collected.ok()) return collected.status();
@@ -117,11 +101,7 @@ void StoreQuery::Suspend() {
 }
 
 uint64_t StoreQuery::held_bytes() const {
-  uint64_t bytes =
-      sizeof(*this) + parts_.capacity() * sizeof(Part) + (place_.capacity() + found_.capacity()) * sizeof(Found);
-  for (const Part& part : parts_)
-    if (part.scan) bytes += part.scan->held_bytes();
-  return bytes;
+  return sizeof(*this) + PartBytes() + (place_.capacity() + found_.capacity()) * sizeof(Found);
 }
 
 void StoreQuery::LetGoOfBlocks() {
@@ -131,36 +111,10 @@ void StoreQuery::LetGoOfBlocks() {
     if (part.scan) part.scan->LetGo();
 }
 
-// Ends the parts that need no more entries. Returns true if no part is left.
-bool StoreQuery::Finished() {
-  const bool collects =
-      std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return !part.done && part.left > 0; });
-  if (collects) looks_since_ = budget_.visits;
-  const bool looked_enough = budget_.visits > looks_since_ + kLookAhead;
-  bool all_done = true;
-  for (Part& part : parts_) {
-    if (part.left == 0 && !part.done && looked_enough) complete_ = false;
-    if (part.left == 0 && !complete_) part.done = true;
-    if (part.done) part.scan.reset();
-    all_done = all_done && part.done;
-  }
-  if (all_done) place_.clear();
-  return all_done;
-}
-
-// Returns the number of events to fetch together: as many as may still be handed out, plus one to know whether there
-// are more. A query that only looks for a match beyond its limits begins with few.
-uint64_t StoreQuery::Wanted() const {
-  uint64_t wanted = std::min(kMostAtOnce, budget_.visits - looks_since_ + 1);
-  for (const Part& part : parts_)
-    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, AndOne(part.left)));
-  return wanted;
-}
-
 // Moves the entries of the next places from the scans to found_. Returns false if the budget was used up first. A place
 // is complete when all scans have gone past it.
 Result<bool> StoreQuery::Collect() {
-  const uint64_t wanted = Wanted();
+  const uint64_t wanted = Wanted(kMostAtOnce);
   for (;;) {
     const Candidate* least = nullptr;
     uint32_t from = 0;
@@ -226,17 +180,8 @@ Status StoreQuery::SortById(std::vector<Found>* place) {
   return {};
 }
 
-// Returns the number of records that fit into the rest of the slice, judging by the size of the records that were
-// fetched last.
-size_t StoreQuery::AffordableRecords(const Slice& slice) const {
-  const auto work =
-      static_cast<uint64_t>(std::max<int64_t>(budget_.work, 0)) / (kRecordWork + record_bytes_ * kRecordByteWork) + 1;
-  const uint64_t bytes = record_bytes_ == 0 ? kMostAtOnce : (slice.max_bytes - bytes_) / record_bytes_ + 1;
-  return std::min<uint64_t>({work, bytes, 2 * at_once_, kMostAtOnce});
-}
-
-Status StoreQuery::Fetch(const Slice& slice) {
-  const size_t most = AffordableRecords(slice);
+Status StoreQuery::Fetch() {
+  const uint64_t most = std::min<uint64_t>({FittingRecords(record_bytes_), 2 * at_once_, kMostAtOnce});
   records_.LetGo();
   next_record_ = 0;
   for (size_t i = next_found_; i < found_.size() && records_.size() < most; i = EndOfEvent(i))
@@ -259,59 +204,25 @@ size_t StoreQuery::EndOfEvent(size_t first) const {
   return end;
 }
 
-bool StoreQuery::WasJudged(EventView event) const {
-  if (!has_judged_ || event.created_at() != judged_at_) return has_judged_ && event.created_at() > judged_at_;
-  return event.id() <= judged_id_;
-}
-
 // Judges the next event of found_: finds out which parts it matches, and hands it out if the client may have it.
 // Returns false if the budget is used up before the event was matched with all parts.
 bool StoreQuery::Judge(const OnMatch& on_match) {
   const size_t end = EndOfEvent(next_found_);
+  const std::span<Found> found = std::span(found_).subspan(next_found_, end - next_found_);
   // An entry without an event is a finding for `weir check`; it hides nothing from the client.
   const std::string_view record = records_.Value(next_record_).value_or("");
-  if (EventView::WellFormed(record) && !WasJudged(EventView(record))) {
+  if (EventView::WellFormed(record)) {
     const EventView event(record);
-    const uint64_t tags = TagsOf(event);
-    for (bool first = true; next_found_ + matched_ < end; first = false) {
-      if (!first && budget_.used_up()) return false;
-      Found& found = found_[next_found_ + matched_++];
-      const Part& part = parts_[found.part];
-      budget_.Spend(MatchingWork(tags, part.tag_work));
-      const bool looks_in_vain = part.left == 0 && !complete_;
-      if (looks_in_vain || !part.filter.Matches(event)) found.part = kNoPart;
+    const EventPlace place{event.created_at(), event.id()};
+    if (!judged_ || *judged_ < place) {
+      if (!Match(event, found)) return false;
+      judged_ = place;
+      HandOut(event, found, on_match);
     }
-    if (IsWanted(event)) HandOut(event, end, on_match);
-    has_judged_ = true;
-    judged_at_ = event.created_at();
-    judged_id_ = event.id();
   }
   next_found_ = end;
-  matched_ = 0;
   ++next_record_;
   return true;
-}
-
-// Hands the event out to the parts up to `end` that it matches, if at least one of them has not reached its limit.
-void StoreQuery::HandOut(EventView event, size_t end, const OnMatch& on_match) {
-  bool handed_out = false;
-  bool cut_off = false;
-  for (size_t i = next_found_; i < end; ++i) {
-    if (found_[i].part == kNoPart) continue;
-    Part& part = parts_[found_[i].part];
-    (part.left > 0 ? handed_out : cut_off) = true;
-    if (part.left > 0) --part.left;
-  }
-  if (!handed_out) {
-    if (cut_off) complete_ = false;
-    return;
-  }
-  bytes_ += event.json().size();
-  on_match(event);
-}
-
-bool StoreQuery::IsWanted(EventView event) const {
-  return !IsExpired(event, options_.now_seconds) && (!options_.visible || options_.visible(event));
 }
 
 }  // namespace weir

@@ -4,10 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "relay/nostr/expiration.h"
-#include "relay/store/matching_work.h"
 #include "relay/store/postgres/postgres_columns.h"
-#include "relay/store/query_bounds.h"
 
 namespace weir {
 namespace {
@@ -24,15 +21,7 @@ constexpr uint64_t kFirstRead = 16;
 
 PostgresQuery::PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters,
                              const QueryOptions& options)
-    : sessions_(sessions), patience_(patience), options_(options), judged_(options.after) {
-  parts_.resize(filters.size());
-  for (size_t i = 0; i < filters.size(); ++i) {
-    Part& part = parts_[i];
-    part.filter = std::move(filters[i]);
-    part.tag_work = TagWorkOf(part.filter);
-    part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
-  }
-}
+    : MatchingQuery(std::move(filters), options), sessions_(sessions), patience_(patience), choices_(parts_.size()) {}
 
 Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match) {
   return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
@@ -40,25 +29,21 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
 
 // If a round trip to the server fails, the query is in the state before it, so the caller can call Walk again.
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
-  work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
-  bytes_ = 0;
+  BeginSlice(slice);
   if (Result<Progress> begun = Begin(session); !begun.ok() || begun.value() == Progress::kMore) return begun;
   for (bool judged = false;;) {
     while (!found_.empty()) {
-      if (bytes_ >= slice.max_bytes || (judged && UsedUp())) return Progress::kMore;
+      if (SliceIsOver(judged)) return Progress::kMore;
       if (found_.front().event.record.empty())
-        if (Status read = ReadRecords(session, slice); !read.ok()) return read;
-      if (!Match(&found_.front())) return Progress::kMore;
-      const Candidate candidate = std::move(found_.front());
-      found_.pop_front();
-      HandOut(candidate, on_match);
+        if (Status read = ReadRecords(session); !read.ok()) return read;
+      if (!Judge(on_match)) return Progress::kMore;
       judged = true;
     }
     if (Finished()) return Progress::kDone;
-    if (judged && UsedUp()) return Progress::kMore;
+    if (judged && budget_.used_up()) return Progress::kMore;
     while (!Collect()) {
       if (Status refilled = Refill(session); !refilled.ok()) return refilled;
-      if (UsedUp()) return Progress::kMore;
+      if (budget_.used_up()) return Progress::kMore;
     }
   }
 }
@@ -69,20 +54,21 @@ Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slic
 Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   const bool asks_moment = !has_begun_;
   if (asks_moment) session.Queue(kMoment);
-  std::vector<Part*> choosing;
+  std::vector<size_t> choosing;
   Progress progress = Progress::kDone;
-  for (Part& part : parts_) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
     if (part.done || part.scan != nullptr) continue;
-    if (!choosing.empty() && UsedUp()) {
+    if (!choosing.empty() && budget_.used_up()) {
       progress = Progress::kMore;
       break;
     }
-    auto scan = std::make_unique<PostgresScan>(part.filter, part.choice);
+    auto scan = std::make_unique<PostgresScan>(part.filter, choices_[i]);
     part.done = scan->choices() == 0;
     if (part.done) continue;
     if (!scan->choice()) {
-      work_ += scan->QueueChoice(session);
-      choosing.push_back(&part);
+      budget_.Spend(scan->QueueChoice(session));
+      choosing.push_back(i);
     } else {
       scan->Start(judged_);
     }
@@ -91,7 +77,7 @@ Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   if (!asks_moment && choosing.empty()) return progress;
   const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
   if (!answers.ok()) {
-    for (Part* const part : choosing) part->scan.reset();
+    for (const size_t i : choosing) parts_[i].scan.reset();
     return answers.status();
   }
   size_t next = 0;
@@ -101,58 +87,35 @@ Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
       moment_.Advance({static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))});
     has_begun_ = true;
   }
-  for (Part* const part : choosing) {
-    const size_t choices = part->scan->choices();
-    part->scan->TakeChoice(answers.value(), next);
+  for (const size_t i : choosing) {
+    PostgresScan& scan = *parts_[i].scan;
+    const size_t choices = scan.choices();
+    scan.TakeChoice(answers.value(), next);
     next += choices;
-    part->choice = part->scan->choice();
-    part->scan->Start(judged_);
+    choices_[i] = scan.choice();
+    scan.Start(judged_);
   }
   return progress;
 }
 
-// Ends the parts that need no more rows. Returns true if no part is left.
-bool PostgresQuery::Finished() {
-  const bool collects = std::ranges::any_of(parts_, [](const Part& part) { return !part.done && part.left > 0; });
-  if (collects) looks_since_ = visits_;
-  const bool looked_enough = visits_ > looks_since_ + kLookAhead;
-  bool all_done = true;
-  for (Part& part : parts_) {
-    if (part.left == 0 && !part.done && looked_enough) complete_ = false;
-    if (part.left == 0 && !complete_) part.done = true;
-    if (part.done) part.scan.reset();
-    all_done = all_done && part.done;
-  }
-  return all_done;
-}
-
-// Returns the number of events to read: as many as may still be handed out, plus one to know whether there are more. A
-// query that only looks for a match beyond its limits begins with few.
-uint64_t PostgresQuery::Wanted() const {
-  uint64_t wanted = std::min(kMostRead, visits_ - looks_since_ + 1);
-  for (const Part& part : parts_)
-    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostRead, AndOne(part.left)));
-  return wanted;
-}
-
 Status PostgresQuery::Refill(PostgresSession& session) {
   std::vector<Part*> asked;
-  const uint64_t wanted = Wanted();
+  const uint64_t wanted = Wanted(kMostRead);
   for (Part& part : parts_) {
     if (part.done || part.scan->IsReady()) continue;
-    if (!asked.empty() && UsedUp()) break;
-    work_ += part.scan->QueueRefill(session, wanted, work_end_ - std::min(work_, work_end_));
+    if (!asked.empty() && budget_.used_up()) break;
+    budget_.Spend(part.scan->QueueRefill(session, wanted, budget_.left()));
     asked.push_back(&part);
   }
   const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
   if (!answers.ok()) return answers.status();
-  for (size_t i = 0; i < asked.size(); ++i) work_ += asked[i]->scan->TakeRows(answers.value()[i]);
+  for (size_t i = 0; i < asked.size(); ++i) budget_.Spend(asked[i]->scan->TakeRows(answers.value()[i]));
   return {};
 }
 
 // Moves the next events from the scans to found_. Returns false if a scan has to be refilled first.
 bool PostgresQuery::Collect() {
-  for (const uint64_t wanted = Wanted(); found_.size() < wanted;) {
+  for (const uint64_t wanted = Wanted(kMostRead); found_.size() < wanted;) {
     const FoundEvent* least = nullptr;
     for (const Part& part : parts_) {
       if (part.done) continue;
@@ -170,8 +133,8 @@ bool PostgresQuery::Collect() {
       // keys may need a refill first.
       while (scan.head() != nullptr && scan.head()->place == candidate.event.place) {
         FoundEvent row = scan.Pop();
-        ++visits_;
-        if (candidate.parts.empty() || candidate.parts.back() != i) candidate.parts.push_back(i);
+        ++budget_.visits;
+        if (candidate.finders.empty() || candidate.finders.back().part != i) candidate.finders.push_back({i});
         if (candidate.event.record.empty()) candidate.event = std::move(row);
       }
     }
@@ -184,11 +147,8 @@ bool PostgresQuery::Collect() {
 
 // Reads the records of the next events that have none, as many as fit into the rest of the slice. Gives an event that
 // was removed meanwhile a record that is not well-formed.
-Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
-  const Work left = work_end_ - std::min(work_, work_end_);
-  const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_),
-                                     left / (kRecordWork + record_bytes_ * kRecordByteWork) + 1,
-                                     (slice.max_bytes - bytes_) / record_bytes_ + 1});
+Status PostgresQuery::ReadRecords(PostgresSession& session) {
+  const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_), FittingRecords(record_bytes_)});
   PostgresArray ids(PostgresArray::Type::kBytes);
   std::unordered_map<std::string_view, Candidate*> asked;
   for (Candidate& candidate : found_) {
@@ -211,68 +171,38 @@ Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) 
     asked.erase(rows.Bytes(i, 0));
   }
   for (const auto& [id, candidate] : asked) candidate->event.record = "gone";
-  work_ += ids.size() * kRecordWork + bytes * kRecordByteWork;
+  budget_.Spend(ids.size() * kRecordWork + bytes * kRecordByteWork);
   if (rows.size() > 0) record_bytes_ = std::max<uint64_t>(1, bytes / rows.size());
   return {};
 }
 
-// Finds the parts that the event matches. Returns false if the slice is used up before it was matched with all parts.
-bool PostgresQuery::Match(Candidate* candidate) {
-  const std::string& record = candidate->event.record;
-  if (!EventView::WellFormed(record)) {
-    candidate->parts.clear();
-    return true;
-  }
-  const EventView event(record);
-  const uint64_t tags = TagsOf(event);
-  for (bool first = true; candidate->matched < candidate->parts.size(); first = false) {
-    if (!first && UsedUp()) return false;
-    uint32_t& number = candidate->parts[candidate->matched++];
-    const Part& part = parts_[number];
-    work_ += MatchingWork(tags, part.tag_work);
-    const bool looks_in_vain = part.left == 0 && !complete_;
-    if (looks_in_vain || !part.filter.Matches(event)) number = kNoPart;
-  }
-  return true;
-}
-
-// Hands the event out to the parts that it matches, if at least one of them has not reached its limit.
-void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match) {
+// Judges the next event of found_: finds out which parts it matches, and hands it out if the client may have it.
+// Returns false if the slice is used up before the event was matched with all parts.
+bool PostgresQuery::Judge(const OnMatch& on_match) {
+  const bool is_gone = !EventView::WellFormed(found_.front().event.record);
+  if (!is_gone && !Match(EventView(found_.front().event.record), std::span(found_.front().finders))) return false;
+  const Candidate candidate = std::move(found_.front());
+  found_.pop_front();
   judged_ = candidate.event.place;
-  if (candidate.parts.empty() || !moment_.Has(candidate.event.serial)) return;
-  const EventView event(candidate.event.record);
-  if (IsExpired(event, options_.now_seconds) || (options_.visible && !options_.visible(event))) return;
-  bool handed_out = false;
-  bool cut_off = false;
-  for (const uint32_t number : candidate.parts) {
-    if (number == kNoPart) continue;
-    Part& part = parts_[number];
-    (part.left > 0 ? handed_out : cut_off) = true;
-    if (part.left > 0) --part.left;
-  }
-  if (!handed_out) {
-    if (cut_off) complete_ = false;
-    return;
-  }
-  bytes_ += event.json().size();
-  on_match(event);
+  if (is_gone || !moment_.Has(candidate.event.serial)) return true;
+  HandOut(EventView(candidate.event.record), std::span(candidate.finders), on_match);
+  return true;
 }
 
 // Scans that had ended must run again, to find the events that were not handed out yet.
 void PostgresQuery::Suspend() {
   for (const Candidate& candidate : found_)
-    for (const uint32_t number : candidate.parts)
-      if (number != kNoPart) parts_[number].done = false;
+    for (const Finder& finder : candidate.finders)
+      if (finder.part != kNoPart) parts_[finder.part].done = false;
   found_ = {};
+  matched_ = 0;
   for (Part& part : parts_) part.scan.reset();
 }
 
 uint64_t PostgresQuery::held_bytes() const {
-  uint64_t bytes = sizeof(*this) + parts_.capacity() * sizeof(Part);
+  uint64_t bytes = sizeof(*this) + PartBytes() + choices_.capacity() * sizeof(choices_[0]);
   for (const Candidate& candidate : found_)
-    bytes += sizeof(candidate) + candidate.parts.capacity() * sizeof(uint32_t) + candidate.event.record.capacity();
-  for (const Part& part : parts_)
-    if (part.scan) bytes += part.scan->held_bytes();
+    bytes += sizeof(candidate) + candidate.finders.capacity() * sizeof(Finder) + candidate.event.record.capacity();
   return bytes;
 }
 
