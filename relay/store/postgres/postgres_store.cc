@@ -117,7 +117,8 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
 }
 
 // Connects again and repeats the work if the connection was lost while it was idle.
-Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work) {
+Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
+                                      const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
   for (int tries = 1;; ++tries) {
@@ -125,6 +126,7 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::funct
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
     PostgresEdit edit(writer_, origin, alone || in_doubt_, options_.settings.timeout);
     Status done = work(edit);
+    if (done.ok()) done = edit.Commit();
     if (edit.has_written()) in_doubt_ = !done.ok();
     if (&origin == &origin_ && (done.ok() || edit.name_is_taken())) {
       const MutexLock lock(mutex_);
@@ -133,7 +135,7 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::funct
     if (done.ok()) {
       Count(edit);
       Confirm(origin, edit);
-      return {};
+      return edit.removed();
     }
     const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
     edit.Rollback();
@@ -200,16 +202,16 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   // An edit of another relay that locked all origins may not have seen an origin that was added meanwhile. So the first
   // save after TakeOrigin locks all origins, too.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
-  const Status written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
+  const Result<uint64_t> written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
     // Copied to `results` only after the edit is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
     if (!some.ok()) return some.status();
     settled = some.value();
     is_news = edit.added() > 0;
-    return edit.Commit();
+    return {};
   });
-  if (!written.ok()) return written;
+  if (!written.ok()) return written.status();
   has_saved_ = true;
   for (SaveResult& result : planned)
     if (result.serial.number != 0) result.serial.origin = origin.number;
@@ -271,11 +273,11 @@ Result<SaveOutcome> PostgresStore::Judge(const Event& event, uint64_t now_second
 }
 
 Status PostgresStore::CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks) {
-  Status written = Write(origin_, true, [&](PostgresEdit& edit) -> Status {
+  const Result<uint64_t> written = Write(origin_, true, [&](PostgresEdit& edit) -> Status {
     for (const ShelfEntry& mark : marks) edit.Copy(shelf, mark);
-    return edit.Commit();
+    return {};
   });
-  if (!written.ok()) return written;
+  if (!written.ok()) return written.status();
   if (shelf != Shelf::kVanished) return RemoveMarked(shelf, marks);
   owes_vanishing_ = true;
   return {};
@@ -292,10 +294,11 @@ Result<std::string> PostgresStore::Note(const std::string& name) const {
 }
 
 Status PostgresStore::SetNote(const std::string& name, const std::string& text) {
-  return Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+  const auto set = [&](PostgresEdit& edit) -> Status {
     edit.SetNote(name, text);
-    return edit.Commit();
-  });
+    return {};
+  };
+  return Write(origin_, false, set).status();
 }
 
 // ANALYZE may take long, so it has a connection and a time limit of its own.

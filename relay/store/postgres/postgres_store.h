@@ -135,11 +135,14 @@ class PostgresStore final : public EventStore {
   Status TakeHistory();  // sets history_
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
-  // Calls `work` with an edit on the connection that writes. Calls it again with a new edit, up to 20 times, if another
-  // relay has changed data that the edit relied on, and once if the connection was lost while it was idle. If `alone`
-  // is true, or in_doubt(), the edit locks all origins.
-  Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
+  // Calls `work` with an edit on the connection that writes, and commits the edit. Does both again with a new edit, up
+  // to 20 times, if another relay has changed data that the edit relied on, and once if the connection was lost while
+  // it was idle. If `alone` is true, or in_doubt(), the edit locks all origins. Returns the number of events that the
+  // edit has removed.
+  Result<uint64_t> Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
+  Result<uint64_t> RemoveAll(const PostgresStatement& statement, const PostgresValues& values,
+                             const std::function<bool(EventView event)>& is_meant = {});
   Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
                           int64_t until, Work most, const std::function<bool(EventView event)>& is_meant);
   void Count(const PostgresEdit& edit);

@@ -51,12 +51,12 @@ int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most /
 }  // namespace
 
 Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
-  OwedPiece piece;
-  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-    piece = {};
+  bool more = false;
+  const Result<uint64_t> removed = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
     const Result<PostgresRows> vanishing = edit.AskFirst(kVanishing, {});
     if (!vanishing.ok()) return vanishing.status();
-    if (vanishing.value().size() == 0) return edit.Commit();
+    more = vanishing.value().size() > 0;
+    if (!more) return {};
     const PublicKey author = AsBytes(vanishing.value().Bytes(0, 0));
     const int64_t until = vanishing.value().Int(0, 1);
     const std::string_view request = vanishing.value().Bytes(0, 2);
@@ -70,14 +70,11 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
     }
     if (!any.ok()) return any.status();
     if (!any.value()) edit.EndVanishing(author, until);
-    piece.more = true;
-    if (Status committed = edit.Commit(); !committed.ok()) return committed;
-    piece.removed = edit.removed();
     return {};
   });
-  if (!written.ok()) return written;
-  if (!piece.more) owes_vanishing_ = false;
-  return piece;
+  if (!removed.ok()) return removed.status();
+  if (!more) owes_vanishing_ = false;
+  return OwedPiece{.removed = removed.value(), .more = more};
 }
 
 // Removes events of the first page that has any to remove. Skips damaged records and events that are not meant, such as
@@ -105,12 +102,12 @@ Result<bool> PostgresStore::RemoveSome(PostgresEdit& edit, const PostgresStateme
 }
 
 Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) {
-  OwedPiece piece;
-  if (now_seconds == 0) return piece;
-  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+  if (now_seconds == 0) return OwedPiece();
+  bool more = true;
+  const Result<uint64_t> removed = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
     const int64_t rows = RowsFor(most);
     bool any = false;
-    bool more = true;
+    more = true;
     // Passes over pages that have only damaged records.
     for (int64_t passed = 0; more && !any; passed += rows) {
       const Result<PostgresRows> found =
@@ -122,12 +119,21 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
       });
       more = looked_at < found.value().size() || looked_at == static_cast<size_t>(rows);
     }
-    if (Status committed = edit.Commit(); !committed.ok()) return committed;
-    piece = {.removed = edit.removed(), .more = more};
     return {};
   });
-  if (!written.ok()) return written;
-  return piece;
+  if (!removed.ok()) return removed.status();
+  return OwedPiece{.removed = removed.value(), .more = more};
+}
+
+// Removes the events that the statement finds, or only those for which `is_meant` returns true, if it is set. Returns
+// their number.
+Result<uint64_t> PostgresStore::RemoveAll(const PostgresStatement& statement, const PostgresValues& values,
+                                          const std::function<bool(EventView event)>& is_meant) {
+  return Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    const Result<PostgresRows> found = edit.AskFirst(statement, values);
+    if (found.ok()) edit.RemoveFound(found.value(), std::numeric_limits<Work>::max(), is_meant);
+    return found.status();
+  });
 }
 
 // Removes the events that these marks cover and that were saved before the marks were copied.
@@ -147,37 +153,20 @@ Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> mark
     });
     return by_owner;
   };
-  for (bool more = true; more;) {
-    Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-      const Result<PostgresRows> found =
-          edit.AskFirst(is_of_ids ? kOfDeletedIds : kOfDeletedAddresses,
-                        PostgresValues().Array(keys).Int64(static_cast<int64_t>(kDeletedAtOnce)));
-      if (!found.ok()) return found.status();
-      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max(), is_marked);
-      if (Status committed = edit.Commit(); !committed.ok()) return committed;
-      more = edit.removed() > 0;
-      return {};
-    });
-    if (!written.ok()) return written;
+  for (;;) {
+    const Result<uint64_t> removed = RemoveAll(is_of_ids ? kOfDeletedIds : kOfDeletedAddresses,
+                                               PostgresValues().Array(keys).Int64(int64_t{kDeletedAtOnce}), is_marked);
+    if (!removed.ok() || removed.value() == 0) return removed.status();
   }
-  return {};
 }
 
 Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
   uint64_t removed = 0;
   for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
     const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
-    uint64_t removed_now = 0;
-    Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-      const Result<PostgresRows> found = edit.AskFirst(kReadRecords, PostgresValues().Array(IdArray(some)));
-      if (!found.ok()) return found.status();
-      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max());
-      if (Status committed = edit.Commit(); !committed.ok()) return committed;
-      removed_now = edit.removed();
-      return {};
-    });
-    if (!written.ok()) return written;
-    removed += removed_now;
+    const Result<uint64_t> removed_now = RemoveAll(kReadRecords, PostgresValues().Array(IdArray(some)));
+    if (!removed_now.ok()) return removed_now;
+    removed += removed_now.value();
   }
   return removed;
 }
