@@ -18,6 +18,30 @@ std::vector<std::string> WithProbe(std::vector<std::string> load_scripts) {
   return load_scripts;
 }
 
+// The topology of one server, which has all keys.
+class StandaloneTopology final : public RedisTopology {
+ public:
+  StandaloneTopology(RedisLoop& loop, const RedisEndpoint& endpoint, const RedisServerOptions& servers)
+      : server_(std::make_shared<RedisServer>(loop, endpoint.addresses, servers, nullptr)) {}
+
+  void Send(RedisCallPtr call) override { server_->Send(std::move(call)); }
+  void FindMasters(TimePoint /*deadline*/, std::function<void(Result<Servers>)> done) override {
+    done(Servers{server_});
+  }
+  RedisTopologyHealth Health() const override {
+    return {
+        .breaker = server_->breaker(),
+        .reconnects = server_->reconnects(),
+        .writes = server_->writes(),
+        .warning = server_->warning(),
+        .problem = server_->problem(),
+    };
+  }
+
+ private:
+  std::shared_ptr<RedisServer> server_;
+};
+
 std::unique_ptr<RedisTopology> MakeTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
                                             const RedisServerOptions& servers) {
   switch (endpoint.kind) {
@@ -28,7 +52,7 @@ std::unique_ptr<RedisTopology> MakeTopology(RedisLoop& loop, const RedisEndpoint
     case RedisEndpoint::Kind::kStandalone:
       break;
   }
-  return MakeStandaloneTopology(loop, endpoint, servers);
+  return std::make_unique<StandaloneTopology>(loop, endpoint, servers);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // calls to it. The topology sends each call to the server that has the call's slot (redis_slot.h), sends it again if
 // the slot has moved to another server, and gives each call exactly one outcome (RedisCall::done).
 //
-//   standalone  one server
+//   standalone  one server (redis_core.cc)
 //   Sentinel    the master that the sentinels name. Every second the topology asks the sentinel that named it last; it
 //               asks sooner if the master does not answer or turns out to be a replica (redis_sentinel.h)
 //   Cluster     several servers, each of which has some of the slots (redis_cluster.h)
@@ -52,8 +52,6 @@ class RedisTopology {
 // keys: the login, TLS, and the commands that load the scripts (RedisConnectionOptions::prelude). The topology sends
 // neither the prelude nor SELECT to sentinels. It sends them the user and the password only after one of them has asked
 // for a password (redis_sentinel.h). `loop` and `servers` must outlive the topology.
-std::unique_ptr<RedisTopology> MakeStandaloneTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
-                                                      const RedisServerOptions& servers);
 std::unique_ptr<RedisTopology> MakeSentinelTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
                                                     const RedisServerOptions& servers);
 std::unique_ptr<RedisTopology> MakeClusterTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
