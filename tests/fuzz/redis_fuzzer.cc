@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "config/wire/redis/redis_cluster_map.h"
-#include "config/wire/redis/redis_info.h"
+#include "config/wire/redis/redis_connection.h"
 #include "tests/config/wire/redis/reply_of.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"

@@ -27,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/wire/redis/redis_call.h"
@@ -55,7 +56,7 @@ struct RedisConnectionOptions {
   // them. If one of them fails, the login fails.
   std::vector<std::string> prelude;
   RedisReplyLimits reply;
-  bool checks_server = false;  // whether the login checks the server's version and its eviction of keys (redis_info.h)
+  bool checks_server = false;  // whether the login checks the server's version and its eviction of keys (see below)
   // For tests: finds the IP addresses of a host, instead of the name service. Runs on a thread of its own, so it may
   // block.
   std::function<Result<std::vector<RedisAddress>>(const RedisAddress& address)> resolve = {};
@@ -167,5 +168,16 @@ class RedisConnection final {
   RedisLoop::Timer connect_timer_;
   RedisLoop::Timer timer_;  // for deadlines and silence
 };
+
+// The login uses these functions, which read the server's reply to INFO.
+//
+// Returns the value of a field such as "redis_version", or an empty text if the reply has no such field.
+std::string_view RedisInfoField(std::string_view info, std::string_view name);
+// Checks the reply to INFO server. Returns an error for a Sentinel, and for a Redis older than version 7, which cannot
+// run the scripts. Accepts a server that states no version.
+Status CheckRedisServer(std::string_view info);
+// Checks the reply to INFO memory. Returns a warning if the server deletes keys when its memory is full, else an empty
+// text.
+std::string WarnOfEviction(std::string_view info);
 
 }  // namespace weir

@@ -1,9 +1,9 @@
 // Facts about a server, read from INFO.
-#include "config/wire/redis/redis_info.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "config/wire/redis/redis_connection.h"
 
 namespace weir {
 namespace {
