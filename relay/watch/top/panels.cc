@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "config/text/readable.h"
-#include "relay/watch/top/figures.h"
 
 namespace weir {
 namespace {
@@ -35,6 +35,28 @@ constexpr std::array<ClassOfWork, 3> kClasses = {{
     {"bulk", Ink::kBulk, kLevelBulk, kSetpointBulk, kAdmittedBulk, kRefusedBulk, kDelayBulk, kWaitingBulk},
     {"reads", Ink::kRead, kLevelRead, kSetpointRead, kAdmittedRead, kRefusedRead, kDelayRead, kWaitingRead},
 }};
+
+constexpr const char* kNothing = "–";
+
+// These functions format figures of the feed for people, as the page at /live does: "0.31" for a level; "0", "1.2" and
+// "23.0k" for rates per second; "1.20M", "78.1 MB", "78.1 MB/s", "0.3ms"; "43 %" of one core. A figure without a value
+// (NaN) becomes "–".
+std::string LevelText(float level) {
+  return std::isnan(level) ? kNothing : Fixed(std::clamp(double{level}, -9.0, 999.0), 2);
+}
+std::string RateText(float rate) {
+  if (std::isnan(rate)) return kNothing;
+  return rate > 0 && rate < 9.95 ? Fixed(rate, 1) : ShortNumber(RoundedCount(rate));
+}
+std::string CountText(float count) { return std::isnan(count) ? kNothing : ShortNumber(RoundedCount(count)); }
+std::string BytesText(float bytes) { return std::isnan(bytes) ? kNothing : ReadableBytes(RoundedCount(bytes)); }
+std::string SpeedText(float bytes) { return std::isnan(bytes) ? kNothing : BytesText(bytes) + "/s"; }
+std::string SecondsText(float seconds) {
+  return std::isnan(seconds) ? kNothing : ShortTime(FromSeconds(std::clamp(double{seconds}, 0.0, 1e6)));
+}
+std::string CoresText(float cores) {
+  return std::isnan(cores) ? kNothing : Percent(std::clamp(double{cores}, 0.0, 1e4));
+}
 
 Ink InkOf(double share, Ink calm) { return share >= 1 ? Ink::kOver : share >= kNearShare ? Ink::kNear : calm; }
 
