@@ -8,9 +8,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "relay/process/service_notify.h"
 #include "relay/process/stop_signals.h"
 
 namespace weir {
@@ -28,6 +28,12 @@ struct Serving {
 // The longest time that Shutdown waits for the store to save the events that the relay has received, and for clients to
 // receive their last answers. By default, systemd waits nine times as long before it kills a service.
 inline constexpr std::chrono::seconds kLongestShutdown{10};
+
+// Tells systemd the state of the service, as sd_notify does: with a datagram to the socket that the environment
+// variable NOTIFY_SOCKET names. `state` consists of lines such as "READY=1", "STOPPING=1" and "STATUS=…". Does nothing
+// if NOTIFY_SOCKET is not set or names no socket, or if no socket can be made. Logs a warning if the datagram cannot be
+// sent.
+void NotifyService(std::string_view state);
 
 // Lets the server accept connections and waits for the first SIGINT or SIGTERM. Then shuts the server down, destroys it
 // and returns. `Server` is a class that has the functions Accept and Shutdown, like the Server of relay/net/server.h.

@@ -1,6 +1,5 @@
-#include "relay/process/service_notify.h"
+#include "relay/process/serving.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
