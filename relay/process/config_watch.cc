@@ -1,8 +1,32 @@
 #include "relay/process/config_watch.h"
 
+#include <sys/stat.h>
+
 #include <utility>
 
 namespace weir {
+
+bool FileWatch::Look() {
+  const Marks now = MarksNow();
+  const bool rest = std::exchange(seen_, now) == now;
+  return rest && now != read_;
+}
+
+FileWatch::Marks FileWatch::MarksNow() const {
+  Marks marks;
+  for (std::string& path : paths_()) {
+    struct stat status {};
+    Mark mark;
+    if (stat(path.c_str(), &status) == 0)
+      mark = {.exists = true,
+              .changed_seconds = status.st_mtim.tv_sec,
+              .changed_nanoseconds = status.st_mtim.tv_nsec,
+              .size = status.st_size,
+              .inode = status.st_ino};
+    marks.emplace_back(std::move(path), mark);
+  }
+  return marks;
+}
 
 ConfigWatch::ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read)
     : interval_(interval), read_(std::move(read)), file_(std::move(file)) {

@@ -1,5 +1,5 @@
 // The moments at which a file is read that other programs write.
-#include "relay/process/file_mark.h"
+#include "relay/process/config_watch.h"
 
 #include <gtest/gtest.h>
 
