@@ -6,11 +6,70 @@
 #include <string>
 #include <utility>
 
+#include "config/text/json_writer.h"
 #include "relay/observe/relay/known_kinds.h"
 #include "relay/observe/relay/relay_state.h"
 #include "relay/process/version.h"
 
 namespace weir {
+namespace {
+
+uint64_t Operations(const GateStats& stats) {
+  uint64_t operations = 0;
+  for (const Flow& flow : stats.admitted) operations += flow.operations;
+  return operations;
+}
+
+void WriteWaits(const std::string& name, const GateStats& stats, double rate, JsonWriter& json) {
+  json.Member(name + "_throttle_count").Number(stats.delayed);
+  json.Member(name + "_throttle_seconds").Number(ToSeconds(stats.waited));
+  json.Member(name + "s_per_second").Number(rate);
+}
+
+void WriteValue(const prometheus::MetricFamily& family, const prometheus::ClientMetric& metric, JsonWriter& json) {
+  if (family.type != prometheus::MetricType::Histogram) {
+    json.Number(family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value);
+    return;
+  }
+  const auto& histogram = metric.histogram;
+  const auto count = static_cast<double>(histogram.sample_count);
+  json.Open('{');
+  json.Member("count").Number(histogram.sample_count);
+  json.Member("mean").Number(count > 0 ? histogram.sample_sum / count : 0);
+  json.Member("p50").Number(Quantile(histogram, 0.50));
+  json.Member("p99").Number(Quantile(histogram, 0.99));
+  json.Close('}');
+}
+
+// Writes a family as an object: a metric with one label is a member of it, a metric with two labels is a member of the
+// object for its first label.
+void WriteFamily(const prometheus::MetricFamily& family, JsonWriter& json) {
+  json.Member(family.name);
+  if (family.metric.front().label.empty()) return WriteValue(family, family.metric.front(), json);
+  json.Open('{');
+  std::string open;
+  for (const prometheus::ClientMetric& metric : family.metric) {
+    const bool nested = metric.label.size() > 1;
+    if (nested && metric.label.front().value != open) {
+      if (!open.empty()) json.Close('}');
+      open = metric.label.front().value;
+      json.Member(open).Open('{');
+    }
+    json.Member(metric.label.back().value);
+    WriteValue(family, metric, json);
+  }
+  if (!open.empty()) json.Close('}');
+  json.Close('}');
+}
+
+// Writes a family whose labels are the information: each label becomes a member.
+void WriteInfo(const prometheus::MetricFamily& family, JsonWriter& json) {
+  json.Member(family.name).Open('{');
+  for (const auto& label : family.metric.front().label) json.Member(label.name).String(label.value);
+  json.Close('}');
+}
+
+}  // namespace
 
 RelayMetrics::RelayMetrics(const Clock& clock)
     : clock_(clock),
@@ -78,6 +137,48 @@ std::string RelayMetrics::State(std::string why, Status ready, std::string note)
 
 std::string RelayMetrics::Json() const {
   return json_text_.Get(clock_.Now(), [this] { return MakeJson(); });
+}
+
+double RelayMetrics::RateMeter::Update(uint64_t operations, TimePoint now) {
+  const double elapsed_s = ToSeconds(now - since_);
+  if (since_ != TimePoint{} && elapsed_s < 1) return rate_;
+  rate_ = since_ == TimePoint{} ? 0 : static_cast<double>(operations - operations_) / elapsed_s;
+  since_ = now;
+  operations_ = operations;
+  return rate_;
+}
+
+// Makes the JSON of /api/metrics. The first member has the figures of the throttle, with the names that a plan of the
+// relay ORLY gave them. Then follows each metric family under its name, with the values of its labels as members.
+//
+//   {"rate_limit": {"load_level": 0.31, …},
+//    "nostr_client_messages_total": {"EVENT": 12, "REQ": 3, …},
+//    "weir_event_ok_seconds": {"count": 12, "mean": 0.004, "p50": 0.003, "p99": 0.011}, …}
+std::string RelayMetrics::MakeJson() const {
+  const MetricSources sources = Sources();
+  JsonWriter json;
+  json.Open('{');
+  json.Member("rate_limit").Open('{');
+  if (sources.monitor != nullptr) {
+    json.Member("load_level").Number(sources.monitor->LoadLevel());
+    json.Member("memory_pressure").Number(sources.monitor->MemoryPressure());
+    json.Member("read_latency_avg_seconds").Number(ToSeconds(sources.monitor->ReadLatency()));
+    json.Member("write_latency_avg_seconds").Number(ToSeconds(sources.monitor->WriteLatency()));
+  }
+  if (sources.limiter != nullptr) {
+    const TimePoint now = clock_.Now();
+    const GateStats reads = sources.limiter->Stats(Operation::kRead);
+    const GateStats writes = sources.limiter->Stats(Operation::kWrite);
+    const MutexLock lock(mutex_);
+    WriteWaits("write", writes, writes_.Update(Operations(writes), now), json);
+    WriteWaits("read", reads, reads_.Update(Operations(reads), now), json);
+  }
+  json.Close('}');
+  for (const prometheus::MetricFamily& family : Families()) {
+    family.name.ends_with("_info") ? WriteInfo(family, json) : WriteFamily(family, json);
+  }
+  json.Close('}');
+  return std::move(json).Text();
 }
 
 }  // namespace weir
