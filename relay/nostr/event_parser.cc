@@ -12,7 +12,7 @@
 
 #include "relay/nostr/canonical.h"
 #include "relay/nostr/event_reader.h"
-#include "relay/nostr/sha256.h"
+#include "relay/nostr/signature.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,10 @@
-// Verifies and makes Schnorr signatures over secp256k1 (BIP-340). Verifying the signature is the largest cost of
-// accepting an event.
+// Verifies and makes Schnorr signatures over secp256k1 (BIP-340), and computes SHA-256. Verifying the signature is the
+// largest cost of accepting an event.
 #pragma once
 
 #include "relay/nostr/event.h"
+
+struct evp_md_ctx_st;
 
 namespace weir {
 
@@ -33,5 +35,27 @@ class Signer {
 
 // Returns the SHA-256 of `bytes`. Thread-safe.
 Bytes32 Sha256(std::string_view bytes);
+
+// Computes the SHA-256 of texts that come in pieces. Uses one OpenSSL context for all its hashes, which is faster than
+// a new context for each.
+//
+// For each hash, call Start, then Add for each piece, then Finish. Only one thread at a time may use a hasher. The
+// constructor and the three functions throw std::runtime_error if OpenSSL fails.
+class Sha256Hasher {
+ public:
+  Sha256Hasher();
+  ~Sha256Hasher();
+  Sha256Hasher(const Sha256Hasher&) = delete;
+  Sha256Hasher& operator=(const Sha256Hasher&) = delete;
+
+  // Begins a hash, and drops an unfinished one.
+  void Start();
+  void Add(std::string_view bytes);
+  // Returns the hash of all bytes that were added since Start.
+  Bytes32 Finish();
+
+ private:
+  evp_md_ctx_st* context_;
+};
 
 }  // namespace weir
