@@ -1,13 +1,9 @@
 #include "bench/simulator/plot.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
-
-#include "config/terminal_size.h"
 
 namespace weir {
 namespace {
@@ -85,21 +81,6 @@ std::string TimeAxis(double seconds, int columns) {
 }
 
 }  // namespace
-
-Terminal TerminalOfStdout(const Environment& environment) {
-  Terminal terminal;
-  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
-  if (is_terminal) terminal.width = static_cast<int>(SizeOfTerminal(STDOUT_FILENO).columns);
-  terminal.colour = is_terminal && environment.find("NO_COLOR") == environment.end();
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const auto found = environment.find(name);
-    if (found == environment.end() || found->second.empty()) continue;
-    terminal.unicode =
-        found->second.find("UTF-8") != std::string::npos || found->second.find("utf8") != std::string::npos;
-    break;
-  }
-  return terminal;
-}
 
 std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis) {
   const int columns = std::clamp(terminal.width, kNarrowest, kWidest) - kScaleWidth - 2;

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
-
 namespace weir {
 
 struct Terminal {
@@ -13,10 +11,6 @@ struct Terminal {
   bool unicode = false;
   bool colour = false;
 };
-
-// Describes standard output. The width is that of the terminal, or 80 if it is not a terminal. The locale decides about
-// Unicode. Colour needs a terminal, and NO_COLOR must not be set.
-Terminal TerminalOfStdout(const Environment& environment);
 
 struct Curve {
   std::string title;

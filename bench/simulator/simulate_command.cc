@@ -1,5 +1,7 @@
 #include "bench/simulator/simulate_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -9,6 +11,7 @@
 #include "bench/simulator/report.h"
 #include "bench/simulator/tables.h"
 #include "config/command_line.h"
+#include "config/terminal_size.h"
 #include "throttle/limiter_settings.h"
 
 namespace weir {
@@ -113,6 +116,23 @@ void PrintForPeople(const std::vector<Reported>& runs, const Flags& flags, const
     if (!laws) out << Curves(run, terminal) << "\n";
   }
   out << FigureTable(pointers, headings);
+}
+
+// Describes standard output. The width is that of the terminal, or 80 if it is not a terminal. The locale decides about
+// Unicode. Colour needs a terminal, and NO_COLOR must not be set.
+Terminal TerminalOfStdout(const Environment& environment) {
+  Terminal terminal;
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  if (is_terminal) terminal.width = static_cast<int>(SizeOfTerminal(STDOUT_FILENO).columns);
+  terminal.colour = is_terminal && environment.find("NO_COLOR") == environment.end();
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto found = environment.find(name);
+    if (found == environment.end() || found->second.empty()) continue;
+    terminal.unicode =
+        found->second.find("UTF-8") != std::string::npos || found->second.find("utf8") != std::string::npos;
+    break;
+  }
+  return terminal;
 }
 
 }  // namespace
