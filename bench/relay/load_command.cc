@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure/results.h"
 #include "bench/relay/campaign.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/lived_in.h"
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/loop.h"
-#include "bench/relay/report.h"
 #include "config/command_line.h"
 
 namespace weir {
@@ -95,6 +95,18 @@ Result<RunningRelay> FindRelay(const Arguments& a, const fs::path& scratch) {
   if (!a.server.empty()) return Launch(a.server, scratch, a.db.empty() ? scratch / "db" : fs::path(a.db), endpoint);
   if (!endpoint) return Status::Error("which relay? Give --url, or --server to start one");
   return RunningRelay{.target = {.endpoint = *endpoint, .pid = a.pid, .db = a.db}};
+}
+
+// Returns the figures of one scenario as text.
+std::string PlainFigures(const LoadFigures& figures) {
+  std::string text;
+  for (const LoadFigure& figure : figures) {
+    char line[160];
+    std::snprintf(line, sizeof line, "  %-44s %14s %s\n", figure.name.c_str(),
+                  FigureText(figure.value, figure.unit).c_str(), figure.unit == "digest" ? "" : figure.unit.c_str());
+    text += line;
+  }
+  return text;
 }
 
 Status RunScenario(const Arguments& a, LoadScenario* scenario) {

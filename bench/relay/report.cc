@@ -112,15 +112,4 @@ std::string ResultTables(const std::vector<ResultRow>& rows) {
   return text;
 }
 
-std::string PlainFigures(const LoadFigures& figures) {
-  std::string text;
-  for (const LoadFigure& figure : figures) {
-    char line[160];
-    std::snprintf(line, sizeof line, "  %-44s %14s %s\n", figure.name.c_str(),
-                  FigureText(figure.value, figure.unit).c_str(), figure.unit == "digest" ? "" : figure.unit.c_str());
-    text += line;
-  }
-  return text;
-}
-
 }  // namespace weir

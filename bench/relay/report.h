@@ -13,7 +13,4 @@ namespace weir {
 // agree.
 std::string ResultTables(const std::vector<ResultRow>& rows);
 
-// Returns the figures of one scenario as text.
-std::string PlainFigures(const LoadFigures& figures);
-
 }  // namespace weir
