@@ -115,7 +115,8 @@ std::string ReasonInWords(std::string_view reason, const LoadSample& sample, con
 }
 
 std::string WithWhy(std::string_view reason, const LoadSample& sample, const EngineDetails& engine) {
-  const std::string_view why = WhyHigh(reason);
+  const Wording* wording = WordingOf(reason);
+  const std::string_view why = wording != nullptr ? wording->why_high : std::string_view();
   return ReasonInWords(reason, sample, engine) + (why.empty() ? "" : ": " + std::string(why));
 }
 
@@ -131,11 +132,6 @@ std::string SignalInWords(const Signal& signal, const LoadSample& sample, const 
   const Wording* wording = WordingOf(signal.name);
   if (wording != nullptr) return wording->figures({signal, sample, engine});
   return std::string(signal.name) + " " + ShareInWords(signal.level);
-}
-
-std::string_view WhyHigh(std::string_view signal) {
-  const Wording* wording = WordingOf(signal);
-  return wording != nullptr ? wording->why_high : std::string_view();
 }
 
 std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool felt, const EngineDetails& engine) {

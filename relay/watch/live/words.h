@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
@@ -22,8 +21,6 @@ std::string Bytes(double bytes);
 
 // Describes a signal by the engine's figures or, if its name is not known here, by its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
-// Returns why a signal with this name becomes high; empty if the name is not known here.
-std::string_view WhyHigh(std::string_view signal);
 
 // Describes what limits a class of writes or, if nothing does, which signal comes nearest to limiting it. `felt` says
 // whether clients notice the limit (Sampler::Felt); if they do not, a limit above 0 is described as "up to 3.1 MB/s
