@@ -63,6 +63,35 @@ std::string WithLastWord(const std::string& script, const std::vector<std::strin
   return text + "\"}\n" + script;
 }
 
+// Returns the arguments in a line of MONITOR, such as `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`. Returns an
+// empty list if the line does not show a client's command.
+std::vector<std::string> WordsOfMonitor(const std::string& line) {
+  std::vector<std::string> words;
+  if (line.find(" lua] ") != line.npos) return words;
+  for (size_t at = line.find('"'); at != line.npos; at = line.find('"', at)) {
+    std::string& word = words.emplace_back();
+    for (++at; at < line.size() && line[at] != '"'; ++at) {
+      if (line[at] != '\\' || at + 1 >= line.size()) {
+        word += line[at];
+        continue;
+      }
+      const char escaped = line[++at];
+      if (escaped == 'x' && at + 2 < line.size()) {
+        word += static_cast<char>(std::stoi(line.substr(at + 1, 2), nullptr, 16));
+        at += 2;
+      } else {
+        constexpr std::string_view kNames = "nrtab";
+        constexpr std::string_view kBytes = "\n\r\t\a\b";
+        const size_t name = kNames.find(escaped);
+        word += name == kNames.npos ? escaped : kBytes[name];
+      }
+    }
+    if (at >= line.size()) break;
+    ++at;
+  }
+  return words;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RedisProcess>> RedisProcess::Start(const fs::path& directory) {
@@ -118,33 +147,6 @@ Result<std::vector<std::string>> EvalshaSpy::Words() {
     return Status::Error("redis-server does not show the script");
   }
   return Status::Error("redis-server shows no EVALSHA");
-}
-
-std::vector<std::string> WordsOfMonitor(const std::string& line) {
-  std::vector<std::string> words;
-  if (line.find(" lua] ") != line.npos) return words;
-  for (size_t at = line.find('"'); at != line.npos; at = line.find('"', at)) {
-    std::string& word = words.emplace_back();
-    for (++at; at < line.size() && line[at] != '"'; ++at) {
-      if (line[at] != '\\' || at + 1 >= line.size()) {
-        word += line[at];
-        continue;
-      }
-      const char escaped = line[++at];
-      if (escaped == 'x' && at + 2 < line.size()) {
-        word += static_cast<char>(std::stoi(line.substr(at + 1, 2), nullptr, 16));
-        at += 2;
-      } else {
-        constexpr std::string_view kNames = "nrtab";
-        constexpr std::string_view kBytes = "\n\r\t\a\b";
-        const size_t name = kNames.find(escaped);
-        word += name == kNames.npos ? escaped : kBytes[name];
-      }
-    }
-    if (at >= line.size()) break;
-    ++at;
-  }
-  return words;
 }
 
 }  // namespace weir

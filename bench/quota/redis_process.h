@@ -48,8 +48,4 @@ class EvalshaSpy {
   std::unique_ptr<Connection> connection_;
 };
 
-// Returns the arguments in a line of MONITOR, such as `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`. Returns an
-// empty list if the line does not show a client's command.
-std::vector<std::string> WordsOfMonitor(const std::string& line);
-
 }  // namespace weir
