@@ -3,6 +3,7 @@
 // and when it removes the events.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 
 namespace weir {
 
+inline constexpr uint16_t kVanishKind = 62;
+
 // Returns true if two addresses lead to the same relay, such as "wss://r.example", "ws://R.example.:443/" and
 // "r.example". Ignores the scheme (ws, wss, http, https or none), the case of the host, the ports 80 and 443, which
 // count as no port, a dot at the end of the host, and slashes at the end of the path. Addresses with different paths
@@ -18,7 +21,7 @@ namespace weir {
 bool IsSameRelay(std::string_view a, std::string_view b);
 
 // Returns true if a "relay" tag of `request` names one of the addresses in `relays`, or "ALL_RELAYS". `request` must be
-// a request to vanish (kind 62).
+// a request to vanish (kVanishKind).
 bool AsksToVanishFrom(EventView request, std::span<const std::string> relays);
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include "relay/account/work.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/signature.h"
+#include "relay/nostr/vanish.h"
 #include "relay/protocol/policy.h"
 
 namespace weir {
@@ -17,7 +18,6 @@ namespace {
 constexpr const char* kHaveIt = "duplicate: already have this event";
 // The work of an event after its wait at the gate: it is only passed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
-constexpr uint16_t kVanish = 62;
 constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
@@ -173,7 +173,7 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
     try {
       if (!stored.ok()) {
         Settle(*flights[i], {false, "error: the store cannot be read: " + ErrorForStrangers(stored.status())}, judged);
-      } else if (stored.value()[i] && is_final && flights[i]->event.view().kind() != kVanish) {
+      } else if (stored.value()[i] && is_final && flights[i]->event.view().kind() != kVanishKind) {
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);

@@ -17,7 +17,6 @@ namespace {
 
 constexpr uint16_t kRepost = 6;
 constexpr uint16_t kGenericRepost = 16;
-constexpr uint16_t kVanish = 62;
 constexpr uint16_t kAuth = 22242;
 constexpr std::array<uint16_t, 3> kPrivateKinds = {4, 1059, 21059};
 
@@ -155,7 +154,7 @@ std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const
   if (kind == kRepost || kind == kGenericRepost) {
     if (std::string refusal = RefusalOfRepost(event); !refusal.empty()) return refusal;
   }
-  if (kind == kVanish) {
+  if (kind == kVanishKind) {
     if (std::string refusal = RefusalOfVanishing(event, settings.url); !refusal.empty()) return refusal;
   }
   return RefusalOfWork(event, settings.min_pow_difficulty);

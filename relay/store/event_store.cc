@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/nostr/vanish.h"
 #include "relay/store/keys.h"
 
 namespace weir {

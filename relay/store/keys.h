@@ -65,7 +65,6 @@ inline constexpr std::string_view kEventsFamily = "events";
 inline constexpr std::string_view kIndexFamily = "index";
 
 inline constexpr uint16_t kDeletionKind = 5;
-inline constexpr uint16_t kVanishKind = 62;
 
 // Builds a key of this layout in a buffer of its own, without allocation. The longest key has 49 bytes. The functions
 // do not check for overflow.

@@ -15,6 +15,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/gift_wrap.h"
 #include "relay/nostr/signature.h"
+#include "relay/nostr/vanish.h"
 #include "relay/store/database.h"
 #include "relay/store/engine_log.h"
 #include "relay/store/keys.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/settings.h"
+#include "relay/nostr/vanish.h"
 #include "relay/store/postgres/postgres_edit.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_query.h"
