@@ -35,7 +35,8 @@ class RejectsFile {
   // Cuts off everything after the first `bytes` bytes, because an import that resumes will reject those lines again.
   // `mark` is the mark() of that import before it was interrupted. Cuts nothing if the file does not have this mark, or
   // if one of the lines belongs to an input that is not in `inputs`: it is better to keep a line twice than to lose a
-  // line of another import. The file has no mark if its file system has no extended attributes of users.
+  // line of another import. The file has no mark if its file system has no extended attributes of users, or no room
+  // for one.
   Status CutBack(uint64_t bytes, std::string_view mark, std::span<const std::string> inputs);
 
   // Takes the rejected lines of a chunk of the input `input`; Write then writes them.

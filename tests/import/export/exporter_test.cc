@@ -178,7 +178,7 @@ TEST(Exporter, EndsThoughTheStoreGrowsAsFastAsItIsRead) {
   }
 }
 
-// The window splits by time; a second that holds more than it splits by id.
+// The window splits where it is full, also between events of one second.
 TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));
