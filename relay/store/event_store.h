@@ -47,7 +47,8 @@ struct SaveResult {
   // caller must pass this result on to the next call with the same event.
   uint32_t tags_done = 0;
   Work removal = 0;       // work of removing the events that this event has replaced or deleted
-  bool vanishes = false;  // the event is a request to vanish from this relay: the caller must call RemoveVanished
+  bool vanishes = false;  // the event is a request to vanish, and events of its author may have to be removed: the
+                          // caller must call RemoveVanished
   bool settled = false;   // `outcome` is final, even if the call failed later; only Save and SaveBulk set this
 };
 
@@ -132,7 +133,7 @@ struct QueryOptions {
 struct StoreSizes {
   uint64_t events = 0;  // number of stored events
   uint64_t disk_bytes = 0;
-  // Reads by saving and removing that found a damaged record, since the store was opened; only on RocksDB.
+  // Reads, except those of queries, that found a damaged record, since the store was opened; only on RocksDB.
   uint64_t damaged_reads = 0;
 };
 

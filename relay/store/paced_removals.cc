@@ -11,15 +11,20 @@ namespace weir {
 bool PacedRemovals::MayGoOn() {
   if (!admit_) return true;
   const Result<bool> may = FaultsAsErrors<bool>([this] {
-    if (admission_ && admission_->Poll() == Admission::State::kWaiting) return false;
-    admission_.reset();
-    if (unpaid_ == 0) return true;  // a request that was refused by now has waited as long as bulk work may wait
+    if (admission_) {
+      if (admission_->Poll() == Admission::State::kWaiting) return false;
+      admission_.reset();
+      return true;  // a request that was refused by now has waited as long as bulk work may wait
+    }
+    if (unpaid_ == 0) return true;
     if (steady_.Now() < ask_again_) return false;
-    admission_.emplace(admit_(CostOf(unpaid_)));
-    if (admission_->refused() && IsPutOff()) return false;
+    Admission asked = admit_(CostOf(unpaid_));
+    if (asked.refused() && IsPutOff()) return false;
     refused_since_.reset();
     unpaid_ = 0;
-    return !admission_->waiting();
+    if (!asked.waiting()) return true;
+    admission_.emplace(std::move(asked));
+    return false;
   });
   return !may.ok() || may.value();
 }

@@ -1,6 +1,7 @@
 // PacedRemovals: removes events from the store in pieces, so that the database keeps up. After each piece that is not
 // the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h). It removes the
-// next piece when the gate has admitted that work, or has refused it because it waited too long. If the gate refuses
+// next piece when the gate has admitted that work, or has refused it because it waited too long; work that was charged
+// meanwhile is asked for before the piece after that. If the gate refuses
 // the work at once, because it would have to wait too long, PacedRemovals asks again later, and removes the next piece
 // at the latest after kLongestRefused.
 //
@@ -49,7 +50,7 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Returns true if the next piece may be removed now. If there is work for which the gate was not asked yet, asks it
+  // Returns true if one more piece may be removed now. If there is work for which the gate was not asked yet, asks it
   // first. The caller must not hold a lock, because the gate may wake other threads that then call Submit.
   bool MayGoOn();
   // Adds the work of a piece of a large deletion, for which MayGoOn then asks the gate.

@@ -11,8 +11,8 @@
 //   kVanished    its author, or the recipient of a gift wrap, asked to vanish at the event's time or later (NIP-62)
 //   kDeleted     an owner (gift_wrap.h) deleted its id, or its author deleted its address up to its time or later
 //                (NIP-09)
-//   kSuperseded  a newer version is stored that has not expired; of versions of the same age, the one with the lower
-//                id is kept
+//   kSuperseded  a newer version is stored that has not expired and is not damaged; of versions of the same age, the
+//                one with the lower id is kept
 //   kSaved       none of the above
 //
 // Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted. Every event can vanish, except its author's

@@ -21,7 +21,7 @@ double Flag(bool value) { return value ? 1 : 0; }
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
   families.Gauge("weir_store_disk_bytes", "Bytes that the store takes on disk, up to 10 s ago").Add(s.disk_bytes);
-  families.Counter("weir_store_damaged_reads_total", "Reads by saving and removing that found a damaged record")
+  families.Counter("weir_store_damaged_reads_total", "Reads, except those of queries, that found a damaged record")
       .Add(s.damaged_reads);
 }
 

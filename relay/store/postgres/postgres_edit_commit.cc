@@ -173,16 +173,15 @@ Status PostgresEdit::Commit() {
       {});
   Ask(kCommit, {}, {});
   has_written_ = true;
+  (void)session_.TakeUnreplicated();  // a warning of another transaction
   const Status committed = AskAll();
-  // Taken also after an error, because the next COMMIT may be another one.
-  const bool is_unreplicated = session_.TakeUnreplicated();
   if (!committed.ok()) {
     if (!session_.timed_out()) return committed;
     return Status::Error(committed.message() +
                          " to COMMIT: where it has to be on a standby (synchronous_standby_names), one may be missing");
   }
   begun_ = false;
-  if (!is_unreplicated) return {};
+  if (!session_.TakeUnreplicated()) return {};
   return Status::Error(
       "PostgreSQL: the server did not wait for its standbys; what was written is on the primary alone");
 }

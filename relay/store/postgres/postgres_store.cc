@@ -126,8 +126,19 @@ Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
     PostgresEdit edit(writer_, origin, alone || in_doubt_, options_.settings.timeout);
-    Status done = work(edit);
-    if (done.ok()) done = edit.Commit();
+    Status done;
+    try {
+      done = work(edit);
+      if (done.ok()) {
+        committing_since_ = Clock::System().Now();
+        done = edit.Commit();
+      }
+    } catch (...) {
+      if (edit.has_written()) in_doubt_ = true;
+      writer_.Close();  // answers to this edit may still come
+      throw;
+    }
+    committing_since_ = TimePoint();
     if (edit.has_written()) in_doubt_ = !done.ok();
     if (&origin == &origin_ && (done.ok() || edit.name_is_taken())) {
       const MutexLock lock(mutex_);
@@ -144,6 +155,11 @@ Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
     const bool was_lost = !writer_.connected() && !writer_.timed_out();
     if (!std::exchange(was_idle, false) || edit.has_written() || !was_lost) return done;
   }
+}
+
+bool PostgresStore::in_doubt() const {
+  const TimePoint since = committing_since_;
+  return in_doubt_ || (since != TimePoint() && Clock::System().Now() - since > kUsualCommit);
 }
 
 Status PostgresStore::Stuck() const {

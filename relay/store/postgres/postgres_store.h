@@ -72,8 +72,10 @@ class PostgresStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   bool owes_vanishing() const override { return owes_vanishing_ || others_owe_; }
-  // The store is in doubt at first, because an earlier process with this name may have left such events.
-  bool in_doubt() const override { return in_doubt_; }
+  // The store is in doubt at first, because an earlier process with this name may have left such events; and while a
+  // COMMIT takes longer than usual, because the server shows its events to readers as soon as the wait for a standby
+  // is cancelled, before this process can know.
+  bool in_doubt() const override;
   // Returns an error once a save has failed because another process has the name of this one. The error ends if a save
   // succeeds after all, for example because a server was promoted that does not know the other process.
   Status Stuck() const override;
@@ -130,6 +132,9 @@ class PostgresStore final : public EventStore {
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
+  // A wait for a standby that is cancelled has lasted longer than this.
+  static constexpr Duration kUsualCommit = std::chrono::milliseconds(200);
+
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
   Status TakeHistory();  // sets history_
@@ -161,7 +166,8 @@ class PostgresStore final : public EventStore {
   Status stuck_ WEIR_GUARDED_BY(mutex_);
   std::atomic<bool> owes_vanishing_ = true;  // true at first, because an earlier process may not have finished
   std::atomic<bool> others_owe_ = false;     // set by NoteOthersOwe
-  std::atomic<bool> in_doubt_ = true;
+  std::atomic<bool> in_doubt_ = true;        // a COMMIT failed or had no answer, or none was sent yet
+  std::atomic<TimePoint> committing_since_{};
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;
 };

@@ -37,7 +37,7 @@ class PacedRemovalTest : public GroupCommitTest {
     gate_.SetLimits(limits);
   }
   void WaitForARefusal() {
-    while (gate_.Stats().waits[WorkClass::kBulk].refused == 0) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([this] { return gate_.Stats().waits[WorkClass::kBulk].refused > 0; }));
   }
   void OpenGate() { gate_.SetLimits({}); }
   // Submits a deletion of two pieces; the second waits at the closed gate.

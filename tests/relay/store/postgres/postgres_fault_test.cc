@@ -30,6 +30,7 @@ Status SaveWithoutStandby(const PostgresProcess& primary, const std::string& fun
     saved = SaveOne(store, event);
     is_over = true;
   });
+  EXPECT_TRUE(Eventually([&] { return is_over || store.in_doubt(); })) << "the COMMIT takes long";
   EXPECT_TRUE(Eventually([&] {
     return is_over ||
            primary.Ask("SELECT " + function + "(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t";
@@ -261,6 +262,8 @@ TEST_F(PostgresFaultTest, AfterACommitWhoseSessionWasEndedTheNextIsAnOk) {
   standby.Resume();
   const Status next = SaveOne(*store, NumberedNote(3));
   EXPECT_FALSE(Has(next.message(), "on the primary alone")) << next.message();
+  EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(4)).ok(); }));
+  EXPECT_FALSE(store->in_doubt());
 }
 
 // A machine that is gone refuses nothing: it does not answer.
