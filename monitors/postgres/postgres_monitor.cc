@@ -6,9 +6,9 @@
 #include "config/mutex.h"
 #include "config/settings.h"
 #include "config/text/parse.h"
-#include "config/wire/postgres/postgres_escapes.h"
 #include "config/wire/postgres/postgres_session.h"
 #include "monitors/memory_only_monitor.h"
+#include "monitors/postgres/postgres_escapes.h"
 #include "monitors/postgres/postgres_signals.h"
 
 namespace weir {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "config/wire/postgres/postgres_escapes.h"
+#include "monitors/postgres/postgres_escapes.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/postgres_process.h"
 #include "throttle/adaptive_limiter.h"
