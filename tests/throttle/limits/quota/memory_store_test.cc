@@ -179,25 +179,6 @@ TEST(MemoryQuotaStore, ASearchForRoomResumesWhereTheLastOneStopped) {
   for (int i = 30'000; i < 45'000; ++i) ASSERT_NE(take(i), QuotaCode::kTooManyNames) << i;
 }
 
-TEST(MemoryQuotaStore, ImportsMoreModelsThanMayBeCountedAtOnce) {
-  ManualWallClock clock(kStart);
-  MemoryQuotaStore store({.max_models = 2}, clock);
-  QuotaState state;
-  for (const char* model : {"a", "b", "c"}) state[model].tokens = {{kStart, 5}};
-  ASSERT_TRUE(store.Import(state).ok());
-  EXPECT_EQ(store.Export().value(), state);
-  const auto take = [&](std::string_view model, std::optional<ModelQuota> quota = {}) {
-    return store.Run(Charge{.model = model, .mode = Mode::kTake, .default_quota = quota}).code;
-  };
-  EXPECT_EQ(take("d"), QuotaCode::kTooManyNames);
-  EXPECT_EQ(take("c"), QuotaCode::kUnknownModel);
-  EXPECT_EQ(take("a", ModelQuota{.max_rpm = 5}), QuotaCode::kOk);
-  EXPECT_EQ(take("d"), QuotaCode::kTooManyNames) << "b and c take the two places";
-  EXPECT_EQ(take("b", ModelQuota{.max_rpm = 5}), QuotaCode::kOk);
-  EXPECT_EQ(take("d"), QuotaCode::kUnknownModel);
-  EXPECT_EQ(take("e"), QuotaCode::kTooManyNames);
-}
-
 TEST(MemoryQuotaStore, ImportsOddStatesWithoutHarm) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({}, clock);

@@ -53,10 +53,11 @@ struct StoreUnderTest {
 struct StoreKind {
   std::string name;  // part of the tests' names: letters and digits
   std::function<StoreUnderTest(const WallClock& clock, const StoreBounds& bounds)> open;
-  Duration resolution{1};       // the store's time resolution; the suite uses whole multiples of it only
-  int property_rounds = 100;    // random sequences for each property
-  bool bounds_whole = true;     // false: the store limits names in several parts, so the suite cannot predict a refusal
-  bool forgets_at_once = true;  // false: until their keys expire, names take room and models with tiers are listed
+  Duration resolution{1};     // the store's time resolution; the suite uses whole multiples of it only
+  int property_rounds = 100;  // random sequences for each property
+  bool bounds_whole = true;   // false: the store limits names in several parts, so the suite cannot predict a refusal
+  bool default_quota_frees = true;  // false: a model whose quota comes only with its charges takes a place, too
+  bool forgets_at_once = true;      // false: until their keys expire, names take room and models with tiers are listed
 };
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 inline void PrintTo(const ModelUsage& usage, std::ostream* out) {

@@ -244,6 +244,40 @@ TEST_P(QuotaStoreSuite, TooManyModelsAreRefused) {
   EXPECT_TRUE(Take("d", {}).fits());
 }
 
+TEST_P(QuotaStoreSuite, ImportsMoreModelsThanMayBeCountedAtOnce) {
+  if (!GetParam().bounds_whole) GTEST_SKIP() << "bounds its parts";
+  Open({.max_models = 2});
+  QuotaState state;
+  for (const char* model : {"a", "b", "c"}) state[model].tokens = {{kStart, 5}};
+  ASSERT_TRUE(store().Import(state).ok());
+  EXPECT_EQ(store().Export().value(), state);
+  EXPECT_EQ(Take("d", {}).code, QuotaCode::kTooManyNames);
+  EXPECT_EQ(Take("c", {}).code, QuotaCode::kUnknownModel);
+
+  state.erase("c");
+  state["b"].quota = ModelQuota{.max_rpm = 5};
+  ASSERT_TRUE(store().Import(state).ok());
+  EXPECT_EQ(Take("d", {}).code, QuotaCode::kUnknownModel) << "b takes no place";
+  EXPECT_EQ(Take("e", {}).code, QuotaCode::kTooManyNames);
+}
+
+TEST_P(QuotaStoreSuite, AModelGivesUpItsPlaceAtAChargeWithAQuota) {
+  if (!GetParam().bounds_whole || !GetParam().default_quota_frees) GTEST_SKIP() << "bounds others, too";
+  Open({.max_models = 2});
+  QuotaState state;
+  for (const char* model : {"a", "b", "c"}) state[model].tokens = {{kStart, 5}};
+  ASSERT_TRUE(store().Import(state).ok());
+  const Ask known{.quota = {{.max_rpm = 5}}};
+  EXPECT_EQ(Take("a", known).code, QuotaCode::kOk);
+  EXPECT_EQ(Take("d", {}).code, QuotaCode::kTooManyNames) << "b and c take the two places";
+  EXPECT_EQ(Take("b", known).code, QuotaCode::kOk);
+  EXPECT_EQ(Take("d", {}).code, QuotaCode::kUnknownModel);
+  EXPECT_EQ(Take("e", {}).code, QuotaCode::kTooManyNames);
+  EXPECT_EQ(Take("d", known).code, QuotaCode::kOk);
+  EXPECT_EQ(Take("d", {}).code, QuotaCode::kUnknownModel) << "it takes no place again";
+  EXPECT_EQ(Take("e", {}).code, QuotaCode::kUnknownModel);
+}
+
 TEST_P(QuotaStoreSuite, TooManyTierKeysAreRefused) {
   if (!GetParam().bounds_whole) GTEST_SKIP() << "bounds its parts";
   Open({.max_tier_keys = 3});

@@ -129,6 +129,10 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
+  if (answer.quota && model.row.bounded) {
+    models_.GiveUpPlace(charge.model);
+    model.row.bounded = false;
+  }
   if (charge.holds() && charge.token && FindMade(charge, now, &answer)) {
     Save(&model, &tiers);
     TellUsage(model, tiers, &answer);

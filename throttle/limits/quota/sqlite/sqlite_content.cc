@@ -30,7 +30,6 @@ SqliteContent::SqliteContent(SqliteDatabase& database, SqliteModels& models)
       configured_(database, "INSERT INTO weir_configured(model) VALUES(?1) ON CONFLICT DO NOTHING"),
       not_configured_(database, "DELETE FROM weir_configured WHERE model = ?1"),
       all_configured_(database, "SELECT model FROM weir_configured NATURAL JOIN quotas WHERE ?1 = ?1 ORDER BY model"),
-      known_(database, "UPDATE weir_models SET bounded = 0 WHERE model = ?1 AND bounded"),
       due_models_(database, "SELECT DISTINCT model FROM weir_reservations WHERE deadline <= ?1"),
       live_models_(database, kLiveModels),
       all_models_(database, "SELECT model FROM quotas UNION SELECT model FROM weir_models WHERE ?1 = ?1") {}
@@ -40,7 +39,7 @@ void SqliteContent::SetQuota(std::string_view model, const std::optional<ModelQu
   if (!quota) return unset_quota_.Run(model);
   const auto cut = [](int64_t limit) { return std::clamp<int64_t>(limit, 0, kMostAmount); };
   set_quota_.Run(model, cut(quota->max_rpm), cut(quota->max_tpm), cut(quota->max_rpd));
-  known_.Run(model);
+  models_.GiveUpPlace(model);
 }
 
 std::vector<std::string> SqliteContent::StatedByConfiguration() { return Names(all_configured_, 0); }
@@ -100,6 +99,7 @@ void SqliteContent::Import(const QuotaState& all, int64_t now) {
     if (!state.has_usage()) continue;
     SqliteModel model(name, now);
     model.row.known = true;
+    model.row.bounded = !state.quota;
     models_.meters.Restore(&model.requests, state.requests, now);
     models_.meters.Restore(&model.tokens, state.tokens, now);
     model.day.Set(std::max(state.day_start, WallTime()), std::min(kMostAmount, state.day_count));

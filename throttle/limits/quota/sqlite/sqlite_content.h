@@ -36,7 +36,6 @@ class SqliteContent {
   SqliteQuery configured_;
   SqliteQuery not_configured_;
   SqliteQuery all_configured_;
-  SqliteQuery known_;
   SqliteQuery due_models_;
   SqliteQuery live_models_;
   SqliteQuery all_models_;

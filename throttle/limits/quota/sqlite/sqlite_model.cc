@@ -112,6 +112,7 @@ SqliteModels::SqliteModels(SqliteDatabase& database, size_t max_named_ended)
             "INSERT INTO weir_models(model, day_start, day_count, days, seen, open, bounded) "
             "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(model) DO UPDATE SET day_start = ?2, day_count = ?3, "
             "days = ?4, seen = ?5, open = ?6"),
+      give_up_(database, "UPDATE weir_models SET bounded = 0 WHERE model = ?1 AND bounded"),
       drop_(database, "DELETE FROM weir_models WHERE model = ?1"),
       drop_meters_(database, "DELETE FROM weir_meters WHERE model = ?1 AND key = ''"),
       hold_(database,

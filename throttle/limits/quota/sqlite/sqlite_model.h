@@ -23,8 +23,8 @@ struct SqliteModel {
   // The columns of weir_models. SqliteModels::Save sets day_start, day_count and day from SqliteModel::day.
   struct Row {
     bool known = false;  // whether the model has a row
-    // True if the model had no quota when its row was made, and has got none since. It counts towards the bound on
-    // models without a quota.
+    // True if the model had no quota when its row was made, and has got none since, neither in the file nor from a
+    // charge. It counts towards the bound on models without a quota. Save writes it only with a new row.
     bool bounded = false;
     int64_t seen = 0;  // the latest time at which a reservation was made
     int64_t open = 0;  // the number of open reservations
@@ -96,6 +96,9 @@ class SqliteModels {
   // `expired`. The caller must call Save afterwards.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
   void Save(SqliteModel* model);
+  // Frees the max_models place of a model, if it has one, because a model with a quota needs none. The caller must also
+  // set SqliteModel::Row::bounded of a loaded model to false.
+  void GiveUpPlace(std::string_view model) { give_up_.Run(model); }
   // Deletes the rows of a model. REQUIRES: the model is unused().
   void Drop(std::string_view model);
   // Expires reservations of all models if their deadline has come, at most about kMostExpiredAtOnce of them. REQUIRES:
@@ -152,6 +155,7 @@ class SqliteModels {
   bool name_lost_ = false;
   SqliteQuery load_;
   SqliteQuery save_;
+  SqliteQuery give_up_;
   SqliteQuery drop_;
   SqliteQuery drop_meters_;
   SqliteQuery hold_;

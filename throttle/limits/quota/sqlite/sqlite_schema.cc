@@ -37,11 +37,12 @@ CREATE TABLE IF NOT EXISTS daily(
 
 // weir_models: `days` is the number of days that have ended, by which a reservation recognises its own day; `seen` is
 // the latest time at which a reservation was made; `bounded` is 1 if the model had no quota when its row was made, and
-// has got none since. weir_counts: the number of models with `bounded` 1 and the number of tier counters, because
-// SQLite would have to count the rows one by one. weir_meters: rows without a key are the model's own counters; `pins`
-// is the number of reservations that have pinned a tier counter; entries have numbers from 1, which never change; a day
-// or month has its date in `per` and its end in `ts`. weir_ended: how reservations ended; the `tiers` of expired
-// reservations are still pinned. weir_configured: models whose quota was last stated by a configuration.
+// has got none since, neither in `quotas` nor from a charge. weir_counts: the number of models with `bounded` 1 and the
+// number of tier counters, because SQLite would have to count the rows one by one. weir_meters: rows without a key are
+// the model's own counters; `pins` is the number of reservations that have pinned a tier counter; entries have numbers
+// from 1, which never change; a day or month has its date in `per` and its end in `ts`. weir_ended: how reservations
+// ended; the `tiers` of expired reservations are still pinned. weir_configured: models whose quota was last stated by a
+// configuration.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,

@@ -29,7 +29,7 @@ namespace weir {
 
 struct SqliteStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};
-  size_t max_models = 100'000;               // models without a quota; a model with a quota always has room
+  size_t max_models = 100'000;               // models without a quota, as in MemoryStoreOptions
   size_t max_tier_keys = 1'000'000;          // counters of tiers
   size_t max_named_ended = kMostNamedEnded;  // how many ends of named reservations are remembered for each model
   size_t max_file_bytes = size_t{1} << 30;   // if the file is larger, windows merge more entries (window_log.h)

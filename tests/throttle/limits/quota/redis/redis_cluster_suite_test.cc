@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(RedisMany, QuotaStoreSuite,
                                                    .open = OpenSentinel,
                                                    .resolution = std::chrono::microseconds(1),
                                                    .property_rounds = 5,
+                                                   .default_quota_frees = false,
                                                    .forgets_at_once = false}),
                          NameOfKind);
 

@@ -47,11 +47,13 @@ INSTANTIATE_TEST_SUITE_P(Redis, QuotaStoreSuite,
                                                    .open = OpenPlain,
                                                    .resolution = std::chrono::microseconds(1),
                                                    .property_rounds = 20,
+                                                   .default_quota_frees = false,
                                                    .forgets_at_once = false},
                                          StoreKind{.name = "tls",
                                                    .open = OpenTls,
                                                    .resolution = std::chrono::microseconds(1),
                                                    .property_rounds = 5,
+                                                   .default_quota_frees = false,
                                                    .forgets_at_once = false}),
                          NameOfKind);
 
