@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weir {
 namespace {
@@ -21,6 +22,10 @@ void DrainMeter::Busy(Duration stretch) {
 
 void DrainMeter::Drained(double bytes) {
   if (!(bytes > 0)) return;
+  if (std::exchange(skips_, false)) {
+    pending_s_ = 0;
+    return;
+  }
   gulp_bytes_ = measured_ ? (gulp_bytes_ + bytes) / 2 : bytes;
   gulp_s_ = measured_ ? (gulp_s_ + pending_s_) / 2 : pending_s_;
   measured_ = true;

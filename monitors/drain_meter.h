@@ -31,6 +31,11 @@ class DrainMeter {
 
   // Adds `stretch` to the busy time.
   void Busy(Duration stretch);
+  // Leaves out the busy time since the last gulp, and the next gulp, because it is not known when that one began.
+  void SkipGulp() {
+    pending_s_ = 0;
+    skips_ = true;
+  }
   // Adds a gulp of `bytes` bytes, which the engine has drained since the last call. Ignores values that are not above
   // 0.
   void Drained(double bytes);
@@ -56,6 +61,7 @@ class DrainMeter {
   double gulp_bytes_ = 0;  // bytes of a usual gulp
   double gulp_s_ = 0;      // busy seconds of a usual gulp
   bool measured_ = false;
+  bool skips_ = false;  // the next gulp does not count
 };
 
 }  // namespace weir

@@ -98,7 +98,8 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
   flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), kAssumedFlushBytesPerSecond));
   l0_envelope_.SetFirstCycle(kCompactionsPerCycle * L0DeadTime());
   const Duration step = now - last_time_;
-  if (started_ && step <= std::max(kLongestStep, kLongestStepInIntervals * sample_interval_)) Meter(step, facts);
+  const bool is_long = step > std::max(kLongestStep, kLongestStepInIntervals * sample_interval_);
+  if (started_) is_long ? PassOver(facts) : Meter(step, facts);
   started_ = true;
   last_time_ = now;
   last_ = facts;
@@ -125,6 +126,15 @@ void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   l0_drain_.Drained(grown(facts.total_drained_bytes, last_.total_drained_bytes));
   compaction_.Drained(grown(facts.total_compacted_bytes, last_.total_compacted_bytes));
   flush_drain_.Drained(grown(facts.total_flushed_bytes, last_.total_flushed_bytes));
+}
+
+// Drops the bytes of a long step. If they counted without the time of the step, and only the caller had stood still
+// while the engine drained for a minute, the drain would be many times too high. The busy time before the step belongs
+// to the dropped bytes, so it is dropped with them.
+void LsmSignals::PassOver(const LsmFacts& facts) {
+  if (facts.total_drained_bytes > last_.total_drained_bytes) l0_drain_.SkipGulp();
+  if (facts.total_compacted_bytes > last_.total_compacted_bytes) compaction_.SkipGulp();
+  if (facts.total_flushed_bytes > last_.total_flushed_bytes) flush_drain_.SkipGulp();
 }
 
 // A compaction reports its bytes when it ends, but the bytes that it has written so far show within seconds that the

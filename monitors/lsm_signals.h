@@ -45,7 +45,8 @@ class LsmSignals {
 
   // Adds the signals memtables, l0, score and debt (rocksdb_monitor.h) to the sample. Score limits nothing. Neither
   // does l0 or debt if the engine never brakes for it: its level and its bytes_per_level are then 0. If the last call
-  // was longer ago than 2 s and three sample intervals, the time since then does not count for the drain.
+  // was longer ago than 2 s and three sample intervals, the time since then does not count for the drain, and neither
+  // do the bytes drained since then, the busy time before it that belongs to these bytes, and the compaction under way.
   void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
 
   // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or before the first
@@ -56,6 +57,7 @@ class LsmSignals {
 
  private:
   void Meter(Duration dt, const LsmFacts& facts);
+  void PassOver(const LsmFacts& facts);
   void FollowThroughput(Duration dt, const LsmFacts& facts);
   Signal Memtables(const LsmFacts& facts) const;
   Signal L0(TimePoint now, const LsmFacts& facts);

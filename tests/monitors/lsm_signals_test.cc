@@ -274,6 +274,27 @@ TEST(LsmSignals, TimeInWhichTheProcessStoodStillDoesNotLowerTheDrain) {
   }
 }
 
+// The engine may have stood still, too, just when a compaction had ended, or it may have drained on.
+TEST(LsmSignals, BytesDrainedDuringALongStepDoNotChangeTheDrain) {
+  SampledEngine engine;
+  const auto run = [&](int samples) {
+    for (int i = 1; i <= samples; ++i) {
+      if (i % 40 == 0) engine.facts.total_drained_bytes += 24'000'000;
+      engine.Sample();
+    }
+    return engine.drain();
+  };
+  ASSERT_NEAR(run(800), 6e6, 0.1e6);
+  for (const uint64_t drained : {24'000'000, 360'000'000}) {
+    run(39);
+    engine.StandStill(minutes(1));
+    engine.facts.total_drained_bytes += drained;
+    engine.Sample();
+    EXPECT_NEAR(engine.drain(), 6e6, 0.1e6) << drained;
+    EXPECT_NEAR(run(80), 6e6, 0.1e6) << drained;
+  }
+}
+
 TEST(LsmSignals, SamplesTenSecondsApartMeasureTheDrain) {
   SampledEngine engine(Recipe(), seconds(10));
   for (int i = 0; i < 20; ++i) {
