@@ -49,8 +49,8 @@ void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {
 }
 
 void MemoryShards::ForgetCounts(Slot* slot) {
-  slot->counts.reset();
   GiveUpPlace(slot);
+  slot->counts.reset();
 }
 
 void MemoryShards::ForgetAll() {

@@ -104,9 +104,12 @@ class MemoryShards {
   void Settle(ModelCounts* counts, const ReservationId& id, const Settlement& settlement, SettlementAnswer* answer);
   // Stores a quota, and gives up the place of the model.
   void StateQuota(Slot* slot, const ModelQuota& quota);
-  // Frees the max_models place of the model, if it has one, because a model with a quota needs none.
+  // Frees the max_models place of the model, if it has one, and the room of its minute, because a model with a quota
+  // needs neither.
   void GiveUpPlace(Slot* slot) {
-    if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+    if (!std::exchange(slot->bounded, false)) return;
+    models_.GiveBack(1);
+    slot->counts->Unbind();
   }
   // Deletes the counters of a model, and frees its max_models place. Locks across_mutex() as Settle does.
   void ForgetCounts(Slot* slot);

@@ -83,7 +83,7 @@ class ModelCounts {
   // `bounds` and `across_mutex` must outlive this object. `across_mutex` guards the counters across models
   // (MemoryShards::across). A function that settles, expires or forgets a reservation locks this mutex if the
   // reservation has charged such a counter. So callers must not hold it, unless the function's comment says that they
-  // must. Entries take room from `bounds`, except the entries of the minute if `has_quota` is true.
+  // must. Entries take room from `bounds`, except the entries of the minute if `has_quota` is true or after Unbind.
   ModelCounts(CountBounds& bounds, Mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
@@ -101,6 +101,12 @@ class ModelCounts {
   // the same time. Expires reservations whose deadline has come, at most kMostExpiredAtOnce of them, and returns their
   // number.
   size_t Advance(WallTime now);
+
+  // Frees the minute from the bound on entries, because the model has got a quota.
+  void Unbind() {
+    requests_.Unbind();
+    tokens_.Unbind();
+  }
 
   // Returns the meter of a tier, advanced to `now`, or null if there is none. The meter uses tier.limit from then on.
   Meter* FindMeter(const TierCharge& tier, WallTime now);

@@ -36,6 +36,12 @@ std::vector<WindowLog::Entry> WindowLog::Entries() const {
   return entries;
 }
 
+void WindowLog::Unbind() {
+  FreeRing& ring = ring_.get_deleter();
+  if (ring.taken > 0) ring.room->GiveBack(ring.taken);
+  ring = {};
+}
+
 WindowLog::Ref WindowLog::AddToNewest(WallTime now, int64_t amount) {
   Entry& newest = At(tail_ - 1);
   const int64_t sum = AddAmounts(newest.amount, amount);

@@ -80,6 +80,9 @@ class WindowLog {
   // cause the log to merge entries.
   void Restore(std::vector<Entry> entries, WallTime now);
 
+  // Frees the log from its bound of bytes, and returns its bytes to the bound.
+  void Unbind();
+
   // Returns the amount that counts.
   int64_t used() const { return used_; }
   // Returns the time until `amount` more is within `limit` if nothing else is added. Visits the entries that must leave

@@ -166,6 +166,30 @@ TEST(MemoryQuotaStore, BoundsWindowBytesButNotMinutesOfModelsWithAQuota) {
   EXPECT_EQ(take("known", &quota).retry_after, hours(1) - seconds(10)) << "the first leaves when its hour is over";
 }
 
+TEST(MemoryQuotaStore, TheMinuteOfAModelThatGetsAQuotaIsExact) {
+  for (const bool by_charge : {false, true}) {
+    ManualWallClock clock(kStart);
+    MemoryQuotaStore store({.max_entry_bytes = 1}, clock);
+    const ModelQuota quota{.max_rpm = 1000};
+    Charge charge{.model = "gpt-4o", .mode = Mode::kTake};
+    const auto take_many = [&] {
+      for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(store.Run(charge).fits());
+        clock.Advance(std::chrono::milliseconds(100));
+      }
+    };
+    take_many();
+    if (by_charge) {
+      charge.default_quota = quota;
+    } else {
+      ASSERT_TRUE(store.SetQuota("gpt-4o", quota).ok());
+    }
+    take_many();
+    EXPECT_GT(store.Export().value().at("gpt-4o").requests.size(), 100U) << by_charge;
+    EXPECT_EQ(store.Run(charge).usage.rpm, 201);
+  }
+}
+
 TEST(MemoryQuotaStore, ASearchForRoomResumesWhereTheLastOneStopped) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_models = 20'000}, clock);

@@ -139,6 +139,17 @@ TEST(WindowLog, GivesRoomBackAsItsEntriesLeave) {
   EXPECT_EQ(log.Entries().front(), (WindowLog::Entry{kStart + milliseconds(3950), 1}));
 }
 
+TEST(WindowLog, UnboundItReturnsItsRoomAndGrowsWithoutIt) {
+  Bound room(WindowLog::kMostBytes * 2);
+  WindowLog log(kMinute, &room);
+  for (int i = 0; i < 2000; ++i) log.Add(kStart + milliseconds(i), 1);
+  EXPECT_GT(room.held(), 0U);
+  log.Unbind();
+  for (int i = 2000; i < 4000; ++i) log.Add(kStart + milliseconds(i), 1);
+  EXPECT_EQ(room.held(), 0U);
+  EXPECT_EQ(log.Entries().size(), 4000U);
+}
+
 // Without room for a full log, each entry counts as long as it should, and at most one part longer.
 RC_GTEST_PROP(WindowLog, WithoutRoomRefusesLongerAndNeverLess, ()) {
   constexpr Duration kPart = kMinute / (WindowLog::kFreeEntries / 2);
