@@ -15,9 +15,9 @@
 //   memory     memory of the whole process / the memory target
 // When memtables, l0 or debt is 1.0, RocksDB begins to brake. If RocksDB never brakes for L0 or debt (automatic
 // compactions are disabled, or for debt: it has no limit, or compaction is universal), the signal is 0 and limits
-// nothing. If PrepareRocksDb has moved the brakes, RocksDB brakes
-// later because of memtables and L0; `l0` is then 1.0 about midway between the numbers of files at which writes would
-// have been slowed down and stopped (LsmGeometry::L0FilesAtOne).
+// nothing. If PrepareRocksDb has moved the brakes, RocksDB brakes later because of memtables and L0; `l0` is then 1.0
+// about midway between the numbers of files at which writes would have been slowed down and stopped
+// (LsmGeometry::L0FilesAtOne).
 //
 // Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
 // for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with

@@ -35,8 +35,7 @@
 //    is over. A reset of a model forgets its ends. A store that keeps reservations only in memory forgets all ends when
 //    it is destroyed.
 //  * If a reservation was refunded before any use, and its token was used again while its end was remembered, a
-//  repeated
-//    settlement of the first changes nothing in the second (ReservationId::round).
+//    repeated settlement of the first changes nothing in the second (ReservationId::round).
 //  * A reset of a model releases what the model's open reservations have charged in counters for all models.
 //  * Use that was reported before a reservation ended (Settlement::extend) stays charged, and so does the request of
 //    the reservation, however the reservation ends.
@@ -202,7 +201,9 @@ struct SettlementAnswer {
   int64_t reserved_tokens = 0;  // the latest reservation with this token had these (ReservationId::round)
   int64_t actual_tokens = 0;    // the tokens that were used; for an extension, those reported so far
   bool refunded = false;
-  bool late = false;     // settled after the deadline, when the amounts had been released already
+  // True if it was settled after the deadline, when the amounts had been released already. Always false if a
+  // reservation of a later round has the same token.
+  bool late = false;
   bool again = false;    // was settled in the same way before; nothing has changed
   Duration time_left{};  // the time from the settlement to the deadline, before an extension; 0 if `late` or `again`
   std::string problem;   // for kStoreUnavailable: what is wrong
