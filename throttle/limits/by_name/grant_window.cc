@@ -34,7 +34,7 @@ void GrantWindow::Shift(TimePoint now) {
 
 uint32_t GrantWindow::UsedAt(TimePoint now) const {
   const int64_t passed = (now - slice_start_) / slice_;
-  if (passed == 0 || used_ == 0) return used_;
+  if (passed <= 0 || used_ == 0) return used_;
   if (!slides_ || passed > kSlices) return 0;
   uint32_t used = used_;
   for (uint32_t i = 1; i <= passed; ++i) used -= past_->slices[(past_->current + i) % (kSlices + 1)].used;

@@ -41,9 +41,11 @@ class GrantWindow {
       Shift(now);
   }
   // Changes the length and the kind of the window. Grants that count now keep counting for one new window, which begins
-  // at `begin`, but cannot be released any more. A fixed window may have begun before the present time.
+  // at `begin`, but cannot be released any more. A fixed window may have begun before the present time, or begin at
+  // most one length after it (if the clock of a store has stepped back); the grants of the time until then count in it,
+  // too.
   void Change(TimePoint begin, Duration window, WindowKind kind);
-  // Begins a fixed window at `begin`, in which no grant counts yet. It may have begun before the present time.
+  // Begins a fixed window at `begin`, in which no grant counts yet. The same holds for `begin` as in Change.
   void Restart(TimePoint begin, Duration window) { *this = GrantWindow(begin, window, WindowKind::kFixed, next_); }
 
   // Returns the number of grants that count.

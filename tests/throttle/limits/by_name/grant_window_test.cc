@@ -81,6 +81,17 @@ RC_GTEST_PROP(GrantWindowProperty, CountsAsTheReferenceDoes, (bool slides)) {
   }
 }
 
+TEST(GrantWindow, AWindowThatBeginsLaterCountsFromNowUntilItsEnd) {
+  GrantWindow window(kStart, kWindow, WindowKind::kFixed, 1);
+  window.Restart(kStart + kWindow, kWindow);
+  window.Advance(kStart);
+  window.Add(3);
+  EXPECT_EQ(window.UsedAt(kStart), 3U);
+  EXPECT_EQ(window.NextLeaves(), kStart + 2 * kWindow);
+  EXPECT_EQ(window.UsedAt(kStart + 2 * kWindow - milliseconds(1)), 3U);
+  EXPECT_EQ(window.UsedAt(kStart + 2 * kWindow), 0U);
+}
+
 TEST(GrantWindow, GivesNoNumberTwice) {
   GrantWindow window(kStart, kWindow, WindowKind::kFixed, 7);
   std::set<uint64_t> numbers;

@@ -470,6 +470,27 @@ TEST_F(SharedKeys, CountsWholeWindowsAfterSharingHasEnded) {
   }
 }
 
+// The server's clock has stepped back, so its window has more than its length left.
+TEST_F(SharedKeys, AWindowWithMoreThanItsLengthLeftCountsUntilItsEnd) {
+  const Caller caller = Take("a");
+  NextAsked().done(
+      {.answered = true, .window = 8, .granted = 1, .used = kLimit, .remaining = Duration(kWindow) * 3 / 2});
+  ASSERT_TRUE(caller->granted());
+  EXPECT_EQ(caller->answer->until_room, Duration(kWindow) * 3 / 2);
+  KeyedLimits limits = Limits();
+  limits.shared = false;
+  limiter().SetRules(std::make_shared<KeyedRules>(limits));
+  for (uint32_t i = 1; i < kLimit; ++i) EXPECT_TRUE(Take("a")->granted());
+  clock_.Advance(kWindow);
+  const Caller refused = Take("a");
+  EXPECT_EQ(refused->answer.value().code, KeyedCode::kNoRoom);
+  EXPECT_EQ(refused->answer->until_room, Duration(kWindow) / 2);
+  clock_.Advance(kWindow / 2 - milliseconds(1));
+  EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
+  clock_.Advance(milliseconds(1));
+  EXPECT_EQ(CodeOf("a"), KeyedCode::kGranted);
+}
+
 TEST_F(SharedKeys, GrantsALongLineInTurnsThatFollowAtOnce) {
   constexpr uint32_t kMany = 3000;
   Share({.window = kWindow, .max_requests = kMany, .max_waiting = kMany});
