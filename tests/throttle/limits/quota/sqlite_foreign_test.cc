@@ -70,6 +70,20 @@ TEST_F(SqliteForeign, SumsBeyond64BitsAreMerged) {
   ExpectCountsAgainFrom0(*store);
 }
 
+TEST_F(SqliteForeign, ModelsWithoutAQuotaTakePlaces) {
+  RunForeign(std::string(kPublished) +
+             "INSERT INTO tokens(model, ts, count) VALUES('a', NOW, 5), ('b', NOW, 5), ('c', NOW, 5);"
+             "INSERT INTO quotas(model, max_rpm) VALUES('c', 5)");
+  const auto store = Open({.max_models = 2});
+  const auto take = [&](std::string_view model) {
+    return store->Run(Charge{.model = model, .mode = Charge::Mode::kTake}).code;
+  };
+  EXPECT_EQ(take("d"), QuotaCode::kTooManyNames);
+  EXPECT_EQ(take("c"), QuotaCode::kOk);
+  EXPECT_EQ(Take(*store, "a", 5, kThousand).code, QuotaCode::kOk);
+  EXPECT_EQ(take("d"), QuotaCode::kUnknownModel);
+}
+
 TEST_F(SqliteForeign, OtherProgramsReadTheCountsAndCannotWriteThem) {
   const auto store = Open();
   ASSERT_TRUE(Take(*store, "o1", 5, kThousand).fits());

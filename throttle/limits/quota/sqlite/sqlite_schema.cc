@@ -148,12 +148,14 @@ DROP TABLE weir_tiers;
 DROP TABLE weir_tier_entries;
 )sql";
 constexpr std::string_view kMoveModels = R"sql(
-INSERT OR IGNORE INTO weir_former(model)
-  SELECT model FROM requests UNION SELECT model FROM tokens UNION SELECT model FROM daily;
+INSERT OR IGNORE INTO weir_former(model, bounded)
+  SELECT model, NOT EXISTS (SELECT 1 FROM quotas q WHERE q.model = u.model)
+  FROM (SELECT model FROM requests UNION SELECT model FROM tokens UNION SELECT model FROM daily) u;
 INSERT INTO weir_models
   SELECT f.model, max(0, CAST(coalesce(day_start, 0) AS INTEGER)),
     min(max(CAST(coalesce(day_count, 0) AS INTEGER), 0), MUCH), days, seen, open, bounded
   FROM weir_former f LEFT JOIN daily d ON d.model = f.model;
+UPDATE weir_counts SET models = (SELECT count(*) FROM weir_models WHERE bounded);
 )sql";
 
 // Moves the log LOG (requests or tokens). Accepts any row: reduces times to at most NOW, and clamps amounts to 0 ..
