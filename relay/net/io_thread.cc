@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <utility>
 
 #include "config/text/readable.h"
 #include "relay/net/http_stage.h"
@@ -24,6 +25,9 @@ using std::chrono::milliseconds;
 // Without this bound the kernel keeps 4 MB for each client that takes nothing; copying these for 150 clients took a
 // thread 0.2 s.
 constexpr int kMostUnsentBytes = 128 << 10;
+
+// The longest time from a Tick, or turns, that failed to the next attempt.
+constexpr milliseconds kRetry{10};
 
 // Returns the interval of Tick. It is so short that neither the handshake timeout nor the ping interval is exceeded by
 // more than a quarter. A check of 10,000 connections takes 0.1 ms.
@@ -47,14 +51,18 @@ void IoThread::Start() {
 }
 
 // Runs the thread. Logs exceptions that belong to no session, most likely those of tasks that handlers have posted. If
-// memory ran out for the timer of the next Tick, or for the task of the next turns, makes another one.
+// memory ran out for the timer of the next Tick, or for the task of the next turns, calls Tick or RunTurns here. If
+// these fail again, posted tasks run before the next attempt, because they may free memory.
 void IoThread::Run() {
-  for (;;) {
+  bool failed = false;
+  while (!context_.stopped()) {
     try {
+      if (std::exchange(failed, false)) context_.run_one_for(kRetry);
+      failed = true;
       if (!ticks_) Tick();
-      if (!line_.empty()) RunTurnsSoon();
+      if (!runs_turns_ && !line_.empty()) RunTurns();
+      failed = false;
       context_.run();
-      return;
     } catch (const std::exception& e) {
       LogFault("I/O thread " + std::to_string(index_), e.what());
     } catch (...) {
@@ -63,9 +71,10 @@ void IoThread::Run() {
   }
 }
 
-void IoThread::LogFault(const std::string& where, std::string_view what) {
+void IoThread::LogFault(const std::string& where, std::string_view what) try {
   if (const auto line = core_.logs.fault.Take(Now()))
     spdlog::error("{}: exception in handler: {}{}", where, AsText(what), line->Suffix());
+} catch (const std::exception&) {  // no memory to log this
 }
 
 void IoThread::EndAll() {
@@ -165,6 +174,7 @@ void IoThread::RunTurnsSoon() {
 // Runs turns until they have cost kMostATurn, then posts itself. The context checks its sockets between two posted
 // tasks, so a client that sends now has to wait for only one long turn of others before its session is queued.
 void IoThread::RunTurns() try {
+  runs_turns_ = true;
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();
     Work work = Session::kMostATurn;
@@ -180,7 +190,7 @@ void IoThread::RunTurns() try {
   runs_turns_ = false;
   if (!line_.empty()) RunTurnsSoon();
 } catch (...) {
-  runs_turns_ = false;  // Run posts the next turns
+  runs_turns_ = false;  // Run runs the next turns
   throw;
 }
 

@@ -14,8 +14,11 @@ class FaultTest : public ServerTest {
   [[noreturn]] static void Fail() { throw std::runtime_error("a fault"); }
   // Makes Asio's next allocation on this I/O thread fail. Posts tasks that take the memory that Asio keeps for reuse.
   void FailNextOfAsio() {
-    for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
+    TakeReusedMemory();
     FailAlignedAllocation(1);
+  }
+  void TakeReusedMemory() {
+    for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
   }
   // Returns true if the allocation that was to fail on the I/O thread has failed.
   bool HasFailed() {
@@ -100,6 +103,23 @@ TEST_F(FaultTest, WhereThereIsNoMemoryBetweenTurnsTheNextFollow) {
   EXPECT_TRUE(HasFailed());
   ExpectEcho(other);
   ExpectEcho(client);
+}
+
+// Such a task may free memory.
+TEST_F(FaultTest, WhereThereIsNoMemoryForLongPostedTasksStillRun) {
+  behaviour_.on_text = [this](Connection& c, std::string_view text) {
+    if (text != "dear") return c.Send(std::string(text));
+    c.Charge(kTurnWork);  // the thread has to post the next turn
+    TakeReusedMemory();
+    FailAlignedAllocations();
+  };
+  Start();
+  RawClient other = Open();
+  RawClient client = Open();
+  client.Text("dear");
+  ASSERT_TRUE(record_.Await("text dear"));
+  EXPECT_TRUE(HasFailed());
+  ExpectEcho(other);
 }
 
 TEST_F(FaultTest, WhereThereIsNoMemoryForATimerTheThreadStillTicks) {
