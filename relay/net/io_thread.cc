@@ -79,7 +79,7 @@ void IoThread::LogFault(const std::string& where, std::string_view what) try {
 
 void IoThread::EndAll() {
   asio::post(context_, [this] {
-    for (const auto& session : sessions_) session->End("the server ended");
+    for (const auto& session : sessions_) session->Guard([&] { session->End("the server ended"); });
   });
 }
 
@@ -177,13 +177,7 @@ void IoThread::RunTurns() try {
   runs_turns_ = true;
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();
-    Work work = Session::kMostATurn;
-    try {
-      work = due.session->OnTurn();
-    } catch (const std::exception& e) {
-      LogFault(due.session->peer().to_string(), e.what());
-      due.session->End("a fault in the server");
-    }
+    const Work work = due.session->OnTurn();
     line_.End(due.party, due.expected, work);
     spent += work;
   }
@@ -197,14 +191,15 @@ void IoThread::RunTurns() try {
 void IoThread::Tick() {
   ticks_ = false;
   const SteadyTime now = Now();
-  // Sets the timer before the sessions' ticks, which may throw if memory runs out.
+  // A session may remove itself; the last one, which has had its tick, then takes its index.
+  for (size_t n = sessions_.size(); n-- > 0;) std::shared_ptr(sessions_[n])->OnTick(now);
+  // From here on exceptions may be thrown if memory runs out.
   timer_.expires_at(now + beat_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) Tick();
   });
   ticks_ = true;
   if (at_each_tick_) at_each_tick_();
-  for (size_t n = 0; n < sessions_.size(); ++n) sessions_[n]->OnTick(now);
 }
 
 }  // namespace weir

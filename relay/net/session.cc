@@ -138,7 +138,7 @@ Work Session::OnTurn() {
   });
   const Work work = before + std::exchange(spent_, 0);
   expected_ = std::min(std::max(work, expected_ / 2), kMostATurn);
-  if (!ended_ && (process_due_ || readable_ || flush_due_)) TurnSoon();
+  if (!ended_ && (process_due_ || readable_ || flush_due_)) Guard([this] { TurnSoon(); });
   return work;
 }
 
@@ -382,15 +382,23 @@ bool Session::OverShare() const {
 }
 
 void Session::OnFault(std::string_view what) {
-  thread_.LogFault(peer_.to_string(), what);
-  End("a fault in the server");
+  try {
+    End("a fault in the server");
+    thread_.LogFault(peer_.to_string(), what);
+  } catch (const std::exception&) {
+    End("no memory");  // so short that std::string allocates nothing
+  }
 }
 
 void Session::End(std::string cause) {
   if (ended_) return;
-  asio::post(thread_.context(), [self = shared_from_this()] { self->Finish(); });  // may throw if memory runs out
   ended_ = true;
   if (!ending_) cause_ = std::move(cause);
+  try {
+    asio::post(thread_.context(), [self = shared_from_this()] { self->Finish(); });
+  } catch (const std::exception&) {
+    finishes_at_tick_ = true;
+  }
 }
 
 void Session::EndAfterOutput(std::string cause, Then then) {
@@ -438,17 +446,18 @@ void Session::Finish() {
 }
 
 void Session::OnTick(SteadyTime now) {
+  if (std::exchange(finishes_at_tick_, false)) return Finish();
   if (ended_) return;
-  if (waiting_writable_) {
-    NoteTaken(now);
-    if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceAtShutdown)
-      return End("took no output while the server was shutting down");
-  }
-  if (ending_) {
-    if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
-    return;
-  }
   Guard([&] {
+    if (waiting_writable_) {
+      NoteTaken(now);
+      if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceAtShutdown)
+        return End("took no output while the server was shutting down");
+    }
+    if (ending_) {
+      if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
+      return;
+    }
     if (lacks_room_since_) ProcessSoon();  // Account::WhenRoom does not report room that other addresses make
     if (stage_) stage_->OnTick(now);
   });

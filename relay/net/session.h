@@ -109,7 +109,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // more than an equal share of that, and more than kLeastShare, on this connection.
   bool OverShare() const;
 
-  // Calls `function` at once. If it throws, logs the exception and ends the session.
+  // Calls `function` at once. If it throws, ends the session and logs the exception. Guard itself does not throw.
   template <typename Function>
   void Guard(Function function) {
     try {
@@ -125,14 +125,15 @@ class Session final : public std::enable_shared_from_this<Session> {
   // lets it linger. A lingering connection still reads and drops input for a while (kLastWordsTaken in http_bounds.h):
   // if a socket is closed with unread input, the system resets the connection, and the peer may lose the last output.
   // Both functions end the stage: they call Stage::OnEnd(cause) later, EndAfterOutput even while output waits. Further
-  // calls do nothing, except that End after EndAfterOutput drops the output that still waits.
+  // calls do nothing, except that End after EndAfterOutput drops the output that still waits. End does not throw; if
+  // memory runs out, the connection closes at the next OnTick.
   enum class Then { kClose, kLinger };
   void End(std::string cause);
   void EndAfterOutput(std::string cause, Then then = Then::kClose);
 
   // The I/O thread calls the functions below.
 
-  // Called at regular intervals, at least once a second.
+  // Called at regular intervals, at least once a second. Does not throw.
   void OnTick(SteadyTime now);
   // Called once, when the server shuts down.
   void OnShutdown();
@@ -141,6 +142,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Called when the session's place was given to another connection.
   void OnGiveWay();
   // Called for the session's turn. Returns the work that the turn has cost, and that was done since the turn before.
+  // Does not throw.
   Work OnTurn();
 
  private:
@@ -197,10 +199,11 @@ class Session final : public std::enable_shared_from_this<Session> {
   bool reads_always_ = false;
   bool processing_ = false;
   bool flushing_ = false;
-  bool ending_ = false;       // true once EndAfterOutput was called
-  bool lingers_ = false;      // true if the session lingers once the output is sent
-  bool half_closed_ = false;  // true once the last output was sent
-  bool ended_ = false;        // true once End was called
+  bool ending_ = false;            // true once EndAfterOutput was called
+  bool lingers_ = false;           // true if the session lingers once the output is sent
+  bool half_closed_ = false;       // true once the last output was sent
+  bool ended_ = false;             // true once End was called
+  bool finishes_at_tick_ = false;  // true if End had no memory to call Finish later
 };
 
 }  // namespace weir

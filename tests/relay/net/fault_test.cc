@@ -169,6 +169,50 @@ TEST_F(FaultTest, WhereThereIsNoMemoryToEndAConnectionItStillEnds) {
   EXPECT_EQ(record_.Count("end: a fault in the server"), 1U);
 }
 
+// The n-th allocation after the fault fails.
+TEST_F(FaultTest, WhereThereIsNoMemoryToLogAFaultTheConnectionEnds) {
+  const std::runtime_error fault("a fault whose text has no room within a std::string");
+  size_t until_failure = 1;
+  behaviour_.on_text = [&](Connection& c, std::string_view text) {
+    if (text != "bad") return c.Send(std::string(text));
+    c.WhenPendingBelow(0, [&] {
+      FailAllocation(until_failure);
+      throw fault;
+    });
+  };
+  Start();
+  for (bool failed = true; failed; ++until_failure) {
+    RawClient client = Open();
+    client.Text("bad");
+    EXPECT_TRUE(client.AtEnd());
+    failed = HasFailed();
+  }
+  RawClient other = Open();
+  ExpectEcho(other);
+  EXPECT_TRUE(Eventually([&] { return server_->Stats().connections == 1; }));
+}
+
+// Their ends cannot be posted.
+TEST_F(FaultTest, WhereThereIsNoMemoryForLongSilentClientsEnd) {
+  settings_.handshake_timeout = std::chrono::milliseconds(500);
+  behaviour_.on_text = [this](Connection& c, std::string_view) {
+    c.Charge(kTurnWork);
+    TakeReusedMemory();
+    FailAlignedAllocations();
+  };
+  Start();
+  RawClient client = Open();
+  RawClient silent = Connect();
+  RawClient other_silent = Connect();
+  ASSERT_TRUE(Eventually([&] { return server_->Stats().accepted == 3; }));
+  client.Text("dear");
+  for (RawClient* end : {&silent, &other_silent}) {
+    (void)end->ReadAnswer();
+    EXPECT_TRUE(end->AtEnd());
+  }
+  EXPECT_TRUE(HasFailed());
+}
+
 TEST_F(FaultTest, OnTheWayOutLetsTheServerGo) {
   behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) { Fail(); };
   Start();
