@@ -32,8 +32,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   Session(IoThread& thread, BufferedStream::Socket socket, Accepted accepted);
   ~Session();
 
-  // Opens an account of the client's address, and moves to it the bytes that the session holds. Must be called before
-  // SetStage and Start. If memory runs out, throws, and the session keeps the account that it has.
+  // Opens an account of the client's address, and moves to it the bytes that the session holds. Must first be
+  // called before SetStage and Start. If memory runs out, throws, and the session keeps the account that it has.
   void OpenAccount(const IpAddress& client);
   // Begins to read. Must be called once, after OpenAccount and SetStage.
   void Start();
