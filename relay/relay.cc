@@ -146,11 +146,11 @@ void Relay::MakeAdmin() {
 Status Relay::Assemble() {
   Storage& storage = *storage_;
   ledger_->BoundTotal(static_cast<uint64_t>(kLedgerShare * static_cast<double>(storage.own_budget_bytes())));
-  relief_ = std::make_unique<MemoryRelief>(storage.limiter(), *ledger_,
-                                           [this](uint64_t emergencies) { TellEmergency(emergencies); });
   const auto count_own_bytes = [&storage](int64_t bytes, OwnUse use) { storage.AddOwnBytes(bytes, use); };
   budget_ = std::make_unique<ByteBudget>(
       std::min(configuration_.relay.max_bytes_in_flight_mb << 20, storage.own_budget_bytes() / kPartInFlight));
+  relief_ = std::make_unique<MemoryRelief>(storage.limiter(), *ledger_, *budget_,
+                                           [this](uint64_t emergencies) { TellEmergency(emergencies); });
   std::vector<boost::asio::any_io_executor> executors;
   for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
   delivery_ = std::make_unique<Delivery>(metrics_->counters(), Clock::System(), WallClock::System(),

@@ -1,5 +1,6 @@
 #include "relay/account/byte_budget.h"
 
+#include <exception>
 #include <utility>
 
 namespace weir {
@@ -10,8 +11,11 @@ bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> gran
     TakeFor(group, bytes);
     return true;
   }
+  std::list<Waiting> request;
+  request.push_back({bytes, std::move(granted)});
   Line& line = lines_.Find(group);
-  line.waiting.push_back({bytes, std::move(granted)});
+  out_of_.try_emplace(group);
+  line.waiting.splice(line.waiting.end(), request);
   ++waiting_;
   WaitOn(line);
   return false;
@@ -19,27 +23,43 @@ bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> gran
 
 void ByteBudget::GiveBack(uint64_t bytes) {
   if (bytes == 0) return;
-  Calls granted;
   {
     const MutexLock lock(mutex_);
     out_ -= bytes;
-    granted = GrantWhatFits();
+    GrantWhatFits();
   }
-  for (const std::function<void()>& tell : granted) tell();
+  TellGranted();
 }
 
 void ByteBudget::Answered(uint64_t group, uint64_t bytes) {
   if (bytes == 0) return;
-  Calls granted;
   {
     const MutexLock lock(mutex_);
-    const auto found = out_of_.find(group);
-    found->second -= bytes;
-    if (found->second == 0) out_of_.erase(found);
+    out_of_.find(group)->second -= bytes;
+    ForgetIfDone(group);
     if (IsWaiting(group)) WaitOn(lines_.At(group));
-    granted = GrantWhatFits();
+    GrantWhatFits();
   }
-  for (const std::function<void()>& tell : granted) tell();
+  TellGranted();
+}
+
+void ByteBudget::TellGranted() {
+  std::list<Waiting> granted;
+  {
+    const MutexLock lock(mutex_);
+    granted.swap(granted_);
+  }
+  for (auto next = granted.begin(); next != granted.end();) {
+    try {
+      next->granted();
+      next = granted.erase(next);
+    } catch (const std::exception&) {
+      ++next;
+    }
+  }
+  if (granted.empty()) return;
+  const MutexLock lock(mutex_);
+  granted_.splice(granted_.begin(), granted);
 }
 
 bool ByteBudget::IsWaiting(uint64_t group) const {
@@ -49,7 +69,8 @@ bool ByteBudget::IsWaiting(uint64_t group) const {
 
 bool ByteBudget::FitsShare(uint64_t group, uint64_t bytes) const {
   const auto found = out_of_.find(group);
-  return found == out_of_.end() || found->second + bytes <= bytes_ / kShares;
+  const uint64_t out = found == out_of_.end() ? 0 : found->second;
+  return out == 0 || out + bytes <= bytes_ / kShares;
 }
 
 void ByteBudget::TakeFor(uint64_t group, uint64_t bytes) {
@@ -62,29 +83,36 @@ void ByteBudget::WaitOn(Line& line) {
   lines_.turns().Wait(line, bytes, FitsShare(line.key, bytes) ? FairTurns::Sort::kFirst : FairTurns::Sort::kSecond);
 }
 
-ByteBudget::Calls ByteBudget::GrantWhatFits() {
-  Calls granted;
+void ByteBudget::GrantWhatFits() {
   while (SomebodyWaitsForTheWhole()) {
     Line& line = lines_.Next(false);
-    Waiting& first = line.waiting.front();
-    const uint64_t bytes = first.bytes;
+    const uint64_t group = line.key;
+    const uint64_t bytes = line.waiting.front().bytes;
     if (!Fits(bytes)) break;
-    TakeFor(line.key, bytes);
-    granted.push_back(std::move(first.granted));
-    line.waiting.pop_front();
+    TakeFor(group, bytes);
+    granted_.splice(granted_.end(), line.waiting, line.waiting.begin());
     --waiting_;
     lines_.turns().Begin(line, bytes);
     if (!line.waiting.empty()) WaitOn(line);
     lines_.End(line, bytes, bytes);
+    ForgetIfDone(group);
   }
-  return granted;
+}
+
+void ByteBudget::ForgetIfDone(uint64_t group) {
+  const auto found = out_of_.find(group);
+  if (found->second == 0 && !IsWaiting(group)) out_of_.erase(found);
 }
 
 void ByteBudget::ForgetWaiting() {
-  FairLines<Line> forgotten;  // destroyed without the lock, because objects that the callbacks own may call GiveBack
+  // Destroyed without the lock, because objects that the callbacks own may call GiveBack.
+  FairLines<Line> forgotten;
+  std::list<Waiting> untold;
   const MutexLock lock(mutex_);
   std::swap(forgotten, lines_);
+  untold.swap(granted_);
   waiting_ = 0;
+  std::erase_if(out_of_, [](const auto& entry) { return entry.second == 0; });
 }
 
 uint64_t ByteBudget::out() const {

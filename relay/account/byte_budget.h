@@ -15,10 +15,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <unordered_map>
-#include <vector>
 
 #include "config/mutex.h"
 #include "throttle/fair_turns.h"
@@ -35,14 +34,20 @@ class ByteBudget {
   // Takes bytes for the group. Returns true if they were taken at once; `granted` is then dropped. Otherwise the
   // request waits, and `granted` is called once, after the bytes have been taken, unless ForgetWaiting is called first.
   // The thread that frees the bytes calls `granted`, in GiveBack or Answered, so `granted` should be quick. It may call
-  // the budget. The caller must pass all bytes that were taken to both Answered and GiveBack.
+  // the budget. If `granted` throws, for example because memory runs out, it must have had no effect; a later call of
+  // GiveBack, Answered or TellGranted then calls it again. The caller must pass all bytes that were taken to both
+  // Answered and GiveBack. If memory runs out, Take throws and takes nothing.
   bool Take(uint64_t group, uint64_t bytes, std::function<void()> granted);
+  // Destructors may call the next three functions, which neither allocate memory nor throw.
+
   // Gives bytes back to the budget. The caller must call it when the events are no longer under way.
   void GiveBack(uint64_t bytes);
   // Gives bytes back to the group's share. The caller must call it when the relay has answered the events. The bytes
   // stay taken from the whole budget until GiveBack.
   void Answered(uint64_t group, uint64_t bytes);
-  // Drops all waiting requests without calling their `granted`.
+  // Calls each `granted` that has thrown. Should be called at times, so that no grant is left over.
+  void TellGranted();
+  // Drops all waiting requests without calling their `granted`, and each `granted` that has thrown.
   void ForgetWaiting();
 
   uint64_t bytes() const { return bytes_; }
@@ -58,9 +63,8 @@ class ByteBudget {
   // The waiting requests of one group.
   struct Line : FairLine {
     uint64_t key = 0;
-    std::deque<Waiting> waiting;
+    std::list<Waiting> waiting;
   };
-  using Calls = std::vector<std::function<void()>>;
   bool Fits(uint64_t bytes) const WEIR_REQUIRES(mutex_) { return out_ == 0 || out_ + bytes <= bytes_; }
   bool FitsShare(uint64_t group, uint64_t bytes) const WEIR_REQUIRES(mutex_);
   bool IsWaiting(uint64_t group) const WEIR_REQUIRES(mutex_);
@@ -69,16 +73,19 @@ class ByteBudget {
   }
   void TakeFor(uint64_t group, uint64_t bytes) WEIR_REQUIRES(mutex_);
   void WaitOn(Line& line) WEIR_REQUIRES(mutex_);
-  Calls GrantWhatFits() WEIR_REQUIRES(mutex_);
+  void GrantWhatFits() WEIR_REQUIRES(mutex_);
+  void ForgetIfDone(uint64_t group) WEIR_REQUIRES(mutex_);
 
   const uint64_t bytes_;
   mutable Mutex mutex_;
   uint64_t out_ WEIR_GUARDED_BY(mutex_) = 0;  // see out()
-  // See out_of(), by group; without groups that have 0.
+  // See out_of(), by group; without groups that have 0 and do not wait. Waiting groups are in it, so that a grant does
+  // not have to allocate memory.
   std::unordered_map<uint64_t, uint64_t> out_of_ WEIR_GUARDED_BY(mutex_);
   // A group whose next request exceeds its share is of Sort::kSecond.
   FairLines<Line> lines_ WEIR_GUARDED_BY(mutex_);
   size_t waiting_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::list<Waiting> granted_ WEIR_GUARDED_BY(mutex_);  // requests that were granted and must still be told so
 };
 
 }  // namespace weir

@@ -106,7 +106,11 @@ void EventPipeline::DeliverShared(std::vector<LiveEvent> events, std::function<v
   auto deliver = [this, batch, bytes, done = std::move(done)] {
     batch->bytes = bytes;
     context_.budget.Answered(kSiblings, bytes);
-    context_.delivery.Deliver({}, batch);
+    try {
+      context_.delivery.Deliver({}, batch);
+    } catch (const std::exception& fault) {
+      spdlog::error("events of other relays could not be passed on to subscribers: {}", fault.what());
+    }
     done();
   };
   if (context_.budget.Take(kSiblings, bytes, deliver)) deliver();

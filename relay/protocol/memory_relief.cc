@@ -26,6 +26,7 @@ void MemoryRelief::Start(const boost::asio::any_io_executor& executor) {
 }
 
 void MemoryRelief::OnBeat() {
+  budget_.TellGranted();
   const bool emergency = limiter_.View().emergency;
   // Called first, so that the page that `tell` logs shows which addresses held most.
   NoteEmergency(emergency);

@@ -2,7 +2,9 @@
 // For this it ends requests and closes connections of the client address for which the relay holds the most memory, and
 // sends the reason to the clients of this address. It leaves all other addresses alone.
 //
-//   MemoryRelief relief(limiter, ledger);
+// Also passes on grants of the byte budget that could not be passed on because memory had run out.
+//
+//   MemoryRelief relief(limiter, ledger, budget);
 //   relief.Start(executor);   // checks the memory every kBeat from now on
 #pragma once
 
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "config/clock.h"
+#include "relay/account/byte_budget.h"
 #include "relay/account/ledger.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -39,16 +42,16 @@ class MemoryRelief {
   // including this one.
   using Tell = std::function<void(uint64_t emergencies)>;
 
-  // `limiter`, `ledger` and `clock` must outlive the object.
-  MemoryRelief(const AdaptiveLimiter& limiter, Ledger& ledger, Tell tell = nullptr,
+  // `limiter`, `ledger`, `budget` and `clock` must outlive the object.
+  MemoryRelief(const AdaptiveLimiter& limiter, Ledger& ledger, ByteBudget& budget, Tell tell = nullptr,
                const Clock& clock = Clock::System())
-      : limiter_(limiter), ledger_(ledger), tell_(std::move(tell)), clock_(clock) {}
+      : limiter_(limiter), ledger_(ledger), budget_(budget), tell_(std::move(tell)), clock_(clock) {}
 
   // Starts a timer that calls OnBeat every kBeat on `executor`, as long as the executor's io_context runs. This object
   // must outlive that io_context.
   void Start(const boost::asio::any_io_executor& executor);
   // Checks the memory once. In an emergency, asks the address with the most memory to free some, if it holds at least
-  // kWorthwhile. Calls `tell` if an emergency has begun (see Tell).
+  // kWorthwhile. Calls `tell` if an emergency has begun (see Tell), and ByteBudget::TellGranted.
   void OnBeat();
 
  private:
@@ -56,6 +59,7 @@ class MemoryRelief {
 
   const AdaptiveLimiter& limiter_;
   Ledger& ledger_;
+  ByteBudget& budget_;
   const Tell tell_;
   const Clock& clock_;
   // Only OnBeat uses the members below.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
+
+#include "tests/fixtures/failing_memory.h"
 
 namespace weir {
 namespace {
@@ -69,6 +72,52 @@ TEST(ByteBudget, AGroupHasAtMostAQuarterAndDelaysNoOtherGroup) {
   EXPECT_EQ(budget.out_of(kAlice), 7U);
   budget.Answered(kAlice, 7);
   EXPECT_TRUE(budget.Take(kAlice, 40, {})) << "one event may be larger than a quarter";
+}
+
+// Destructors give bytes back.
+TEST(ByteBudget, WhereMemoryFailsItStillGrants) {
+  ByteBudget budget(100);
+  std::string order;
+  ASSERT_TRUE(budget.Take(kCarol, 100, {}));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(budget.Take(kAlice, 5, [&] { order += "a"; }));
+  EXPECT_FALSE(budget.Take(kBob, 40, [&] { order += "b"; }));
+  FailAllocation(1);
+  budget.GiveBack(100);
+  budget.Answered(kCarol, 100);
+  EXPECT_FALSE(EndFailing());
+  EXPECT_EQ(order, "aaab");
+  EXPECT_EQ(budget.out_of(kCarol), 0U);
+  EXPECT_EQ(budget.out_of(kBob), 40U);
+}
+
+TEST(ByteBudget, TellsAGrantAgainIfItsCallbackThrew) {
+  ByteBudget budget(100);
+  std::string order;
+  bool fails = true;
+  ASSERT_TRUE(budget.Take(kCarol, 100, {}));
+  EXPECT_FALSE(budget.Take(kAlice, 5, [&] {
+    if (fails) throw std::bad_alloc();
+    order += "a";
+  }));
+  EXPECT_FALSE(budget.Take(kBob, 10, [&] { order += "b"; }));
+  EXPECT_NO_THROW(budget.GiveBack(100));
+  EXPECT_NO_THROW(budget.Answered(kCarol, 100));
+  EXPECT_EQ(order, "b") << "the other grant is told all the same";
+  EXPECT_EQ(budget.out(), 15U);
+  fails = false;
+  budget.TellGranted();
+  budget.TellGranted();
+  EXPECT_EQ(order, "ba");
+}
+
+TEST(ByteBudget, AWaitingGroupWithoutBytesMayExceedItsShare) {
+  ByteBudget budget(100);
+  std::string order;
+  ASSERT_TRUE(budget.Take(kAlice, 20, {}));
+  EXPECT_FALSE(budget.Take(kAlice, 40, [&] { order += "a"; }));
+  budget.Answered(kAlice, 20);
+  EXPECT_EQ(order, "a");
+  EXPECT_EQ(budget.out_of(kAlice), 40U);
 }
 
 }  // namespace

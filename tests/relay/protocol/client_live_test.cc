@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -28,6 +29,20 @@ TEST_F(ClientLiveTest, EventsThatTheQueryDidNotAskForComeLive) {
   EXPECT_EQ(Hear(client)[0], R"(["EVENT","s",)" + like + "]");
   RunUntilIdle();
   EXPECT_TRUE(client->said.empty()) << "the stored one came already";
+}
+
+// The reader of the events of other relays waits for this.
+TEST_F(ClientLiveTest, WhereMemoryFailsSharedEventsAreStillDone) {
+  Seat& client = Connect();
+  Ask(client, R"(["REQ","s",{"kinds":[1],"limit":0}])");
+  EventParser parser;
+  std::vector<LiveEvent> events;
+  events.push_back({parser.Parse(Note("shared")).value(), {.number = 1}, clock_.Now()});
+  bool done = false;
+  FailAlignedAllocation(1);
+  EXPECT_NO_THROW(pipeline_->DeliverShared(std::move(events), [&] { done = true; }));
+  EXPECT_TRUE(EndFailing());
+  EXPECT_TRUE(done);
 }
 
 TEST_F(ClientLiveTest, FiltersForAPastThatTheRelayRefusesAreNotLive) {

@@ -1,5 +1,7 @@
 #include "relay/protocol/memory_relief.h"
 
+#include <new>
+
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -9,7 +11,7 @@ class MemoryReliefTest : public ClientTest {
  protected:
   MemoryReliefTest() {
     Build();
-    relief_.emplace(*limiter_, *ledger_);
+    relief_.emplace(*limiter_, *ledger_, *budget_);
   }
   std::optional<MemoryRelief> relief_;
 };
@@ -37,7 +39,7 @@ TEST_F(MemoryReliefTest, AsksTheHeaviestClientUntilTheEmergencyIsOver) {
 TEST_F(MemoryReliefTest, TellsWhenAnEmergencyBegins) {
   std::vector<uint64_t> told;
   relief_.emplace(
-      *limiter_, *ledger_, [&told](uint64_t emergencies) { told.push_back(emergencies); }, clock_);
+      *limiter_, *ledger_, *budget_, [&told](uint64_t emergencies) { told.push_back(emergencies); }, clock_);
   const auto swing = [this] {
     for (const double memory : {1.5, 0.1}) {
       Engine(0.1, memory);
@@ -55,6 +57,21 @@ TEST_F(MemoryReliefTest, TellsWhenAnEmergencyBegins) {
   clock_.Advance(MemoryRelief::kQuiet);
   swing();
   EXPECT_EQ(told, (std::vector<uint64_t>{1, 3}));
+}
+
+TEST_F(MemoryReliefTest, PassesOnGrantsThatCouldNotBePassedOn) {
+  bool fails = true;
+  size_t granted = 0;
+  ASSERT_TRUE(budget_->Take(1, budget_->bytes(), {}));
+  ASSERT_FALSE(budget_->Take(2, 1, [&] {
+    if (fails) throw std::bad_alloc();
+    ++granted;
+  }));
+  budget_->GiveBack(budget_->bytes());
+  fails = false;
+  relief_->OnBeat();
+  EXPECT_EQ(granted, 1U);
+  budget_->GiveBack(1);
 }
 
 TEST_F(MemoryReliefTest, AsksNoClientIfAllHoldLittle) {
