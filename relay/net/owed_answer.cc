@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "relay/net/http_error.h"
 #include "relay/net/io_thread.h"
@@ -12,23 +13,36 @@
 #include "relay/net/session.h"
 
 namespace weir {
+namespace {
+
+constexpr int kNotGiven = 0;  // the status of an answer whose reply was destroyed without a call
+
+HttpResponse Worded(HttpResponse response) {
+  if (response.status == kNotGiven)
+    response = {.status = 500, .body = "this request met a fault in the server, and was not answered\n"};
+  return PlainErrorAsJson(std::move(response));
+}
+
+}  // namespace
 
 // Owed: the state that the copies of one reply share.
 class AnswerDesk::Owed final : public HttpReply::Receiver {
  public:
-  Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
+  Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number)
+      : desk_(std::move(desk)), number_(number), answer_{{number, {.status = kNotGiven, .content_type = {}}}} {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
   ~Owed() override {
-    if (given()) return;  // the answer below takes memory, which may have run out
-    Give({.status = 500, .body = "this request met a fault in the server, and was not answered\n"});
+    if (!given()) desk_->Give(answer_);
   }
 
   uint64_t number() const { return number_; }
   bool given() const { return given_.load(std::memory_order_relaxed); }
 
   void Give(HttpResponse response) override {
-    if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, PlainErrorAsJson(std::move(response)));
+    if (given_.exchange(true, std::memory_order_relaxed)) return;
+    answer_.front().response = std::move(response);
+    desk_->Give(answer_);
   }
   bool Abandoned() const override { return desk_->Abandoned(number_); }
   void OnLeft(HttpReply::LeftHandler handler) override { desk_->OnLeft(*this, std::move(handler)); }
@@ -36,6 +50,7 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
  private:
   const std::shared_ptr<AnswerDesk> desk_;
   const uint64_t number_;
+  std::list<Answer> answer_;  // the answer to give; made early, because later there may be no memory for it
   std::atomic<bool> given_{false};
 };
 
@@ -61,14 +76,24 @@ HttpReply AnswerDesk::Expect(uint64_t number) {
 }
 
 std::optional<HttpResponse> AnswerDesk::Defer() {
-  const MutexLock lock(mutex_);
-  asked_.reset();
-  return std::exchange(at_once_, std::nullopt);
+  std::optional<HttpResponse> answer;
+  {
+    const MutexLock lock(mutex_);
+    asked_.reset();
+    answer.swap(at_once_);
+  }
+  if (answer) answer = Worded(*std::move(answer));
+  return answer;
 }
 
-std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
-  const MutexLock lock(mutex_);
-  return std::exchange(answers_, {});
+std::list<AnswerDesk::Answer> AnswerDesk::Take() {
+  std::list<Answer> answers;
+  {
+    const MutexLock lock(mutex_);
+    answers.swap(answers_);
+  }
+  for (Answer& answer : answers) answer.response = Worded(std::move(answer.response));
+  return answers;
 }
 
 // Removes a request and returns its handler. The handler may own a reply, so the caller must neither call it nor
@@ -146,16 +171,18 @@ void AnswerDesk::Leave() {
   Tell(HttpLeft::kClient);
 }
 
-void AnswerDesk::Give(uint64_t number, HttpResponse response) {
+// Allocates nothing except for the post, because replies give answers in their destructors.
+void AnswerDesk::Give(std::list<Answer>& answer) {
   decltype(owed_)::node_type owed;  // destroyed without the lock, see Forget
   const MutexLock lock(mutex_);
+  const uint64_t number = answer.front().number;
   owed = owed_.extract(number);
   if (!owed || session_ == nullptr) return;
   if (asked_ == number) {
-    at_once_ = std::move(response);
+    at_once_ = std::move(answer.front().response);
     return;
   }
-  answers_.push_back({number, std::move(response)});
+  answers_.splice(answers_.end(), answer);
   if (answers_.size() > 1) return;
   // If the session has no owner any more, it is about to call Leave.
   auto session = session_->weak_from_this().lock();

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "config/mutex.h"
 #include "relay/net/http.h"
@@ -34,8 +34,8 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
     uint64_t number;
     HttpResponse response;
   };
-  // Returns the answers that have come since the last call.
-  std::vector<Answer> Take();
+  // Returns the answers that have come since the last call. If memory runs out, throws, and the answers are lost.
+  std::list<Answer> Take();
   // Returns true if Take would return an answer.
   bool has_answers() const;
   // Called when the client no longer wants the answer `number`. Calls the handler that HttpReply::OnLeft has set for
@@ -59,7 +59,7 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::optional<HttpResponse> Defer();
   HttpReply::LeftHandler Forget(uint64_t number);
   // The replies call these, on any thread.
-  void Give(uint64_t number, HttpResponse response);
+  void Give(std::list<Answer>& answer);
   bool Abandoned(uint64_t number) const;
   void OnLeft(const Owed& owed, HttpReply::LeftHandler handler);
   std::optional<HttpLeft> WhyLeft() const WEIR_REQUIRES(mutex_);
@@ -70,7 +70,7 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::unordered_map<uint64_t, HttpReply::LeftHandler> owed_ WEIR_GUARDED_BY(mutex_);
   std::optional<uint64_t> asked_ WEIR_GUARDED_BY(mutex_);        // the request between Expect and Defer
   std::optional<HttpResponse> at_once_ WEIR_GUARDED_BY(mutex_);  // the answer to asked_, if it has come
-  std::vector<Answer> answers_ WEIR_GUARDED_BY(mutex_);          // the answers that Take returns
+  std::list<Answer> answers_ WEIR_GUARDED_BY(mutex_);            // the answers that Take returns
   bool hung_up_ WEIR_GUARDED_BY(mutex_) = false;
 };
 

@@ -91,6 +91,36 @@ TEST_F(DeferredTest, WhereThereIsNoMemoryAReplyThatWasGivenCanGo) {
   EXPECT_EQ(client.Answer().body, "answer");
 }
 
+TEST_F(DeferredTest, WhereThereIsNoMemoryAReplyThatWasNotGivenIsAnswered) {
+  Start();
+  RawClient client = ConnectAndSend(Get("/later"));
+  ASSERT_TRUE(record_.Await("asked"));
+  OnIoThread([] {});
+  {
+    const HttpReply reply = TakeReply();
+    FailAllocation(1);
+  }
+  EXPECT_FALSE(EndFailing());
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_TRUE(Has(answer.body, "was not answered\"}}"));
+}
+
+TEST_F(DeferredTest, WhereThereIsNoMemoryToWordAnErrorItIsStillGiven) {
+  Start();
+  RawClient client = ConnectAndSend(Get("/later"));
+  ASSERT_TRUE(record_.Await("asked"));
+  OnIoThread([] {});
+  const HttpReply reply = TakeReply();
+  HttpResponse error{.status = 404, .body = "there is no such thing, for any client\n"};
+  FailAllocation(1);
+  reply(std::move(error));
+  EXPECT_FALSE(EndFailing());
+  const RawAnswer answer = client.Answer();
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_TRUE(Has(answer.body, "there is no such thing, for any client\"}}"));
+}
+
 TEST_F(DeferredTest, RequestsSentAheadWaitForTheAnswer) {
   Start();
   RawClient client = ConnectAndSend(Get("/") + Get("/later?a") + Get("/later?b") + Post("last"));
