@@ -259,8 +259,8 @@ void ImportPost::SayProgress() {
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
-    const Status synced = WithFaultsAsErrors([&self] { return self->flow_->parts().services.context.store.Sync(); });
-    self->post_([self, synced] {
+    Status synced = WithFaultsAsErrors([&self] { return self->flow_->parts().services.context.store.Sync(); });
+    self->post_([self, synced = std::move(synced)] {
       if (self->over_) return;
       if (!synced.ok()) return self->EndWith({.message = synced.message()}, 503);
       self->Finish(ToLine(self->Now().progress), 200, "");

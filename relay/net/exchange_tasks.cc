@@ -1,6 +1,7 @@
 #include "relay/net/exchange_tasks.h"
 
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
 #include "config/mutex.h"
@@ -15,6 +16,7 @@ struct ExchangeTasks::Target {
   // Null once the exchange has ended. Only the I/O thread changes it.
   Session* session WEIR_GUARDED_BY(mutex);
   const Call call;
+  bool has_lost_one WEIR_GUARDED_BY(mutex) = false;
 };
 
 ExchangeTasks::ExchangeTasks(Session& session, Call call)
@@ -28,13 +30,26 @@ void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<vo
   const MutexLock lock(target->mutex);
   auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
   if (!session) return;
+  if (!task) {
+    target->has_lost_one = true;
+    return;
+  }
   // The reference to the session is moved into the posted task. So if it is the last one, the session is destroyed on
   // its own thread, and not under the mutex that its destructor locks.
   auto& context = session->thread().context();
   // The task reads target->session without the mutex, because only this task's thread changes it.
-  boost::asio::post(context, [target, session = std::move(session), task = std::move(task)]() WEIR_UNCHECKED_LOCKS {
-    if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });
-  });
+  try {
+    boost::asio::post(context, [target, session = std::move(session), task = std::move(task)]() WEIR_UNCHECKED_LOCKS {
+      if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });
+    });
+  } catch (const std::exception&) {  // out of memory
+    target->has_lost_one = true;
+  }
+}
+
+bool ExchangeTasks::has_lost_one() const {
+  const MutexLock lock(target_->mutex);
+  return target_->has_lost_one;
 }
 
 void ExchangeTasks::End() {

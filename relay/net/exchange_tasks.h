@@ -4,12 +4,16 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "relay/net/http_stream.h"
 
 namespace weir {
 
 class Session;
+
+// The text of the fault that ends an exchange if a task was lost.
+inline constexpr std::string_view kTaskLost = "there was no memory to post a task";
 
 class ExchangeTasks {
  public:
@@ -23,8 +27,11 @@ class ExchangeTasks {
   // Returns a function that posts a task. It may be called on any thread, even after End or after this object is
   // destroyed; it then does nothing.
   HttpPoster poster() const;
-  // Posts a task. May be called from any thread.
+  // Posts a task. May be called from any thread. Does not throw.
   void Post(std::function<void()> task) const { Post(target_, std::move(task)); }
+  // Returns true if a task could not be posted because memory had run out. The exchange should then end, because its
+  // handler may wait for the task. The stage must check this at its ticks.
+  bool has_lost_one() const;
   // Drops the tasks that have not begun, and all later tasks. Must be called on the I/O thread; a task may call it.
   void End();
 

@@ -203,6 +203,7 @@ void Http2Exchange::EndTooSlow() {
 }
 
 void Http2Exchange::OnTick(SteadyTime now) {
+  if (!over_ && tasks_.has_lost_one()) return OnFault(kTaskLost);
   const auto longest = 2 * core_.settings.ping_interval;
   if (pending_bytes() > 0 && now > last_taken_ + longest) return EndTooSlow();
   if (over_ || body_ended_ || pauses_ > 0 || now <= last_heard_ + longest) return;

@@ -36,10 +36,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "relay/net/http.h"
 
@@ -48,8 +50,28 @@ namespace weir {
 // HttpPoster: calls `task` on the I/O thread of an exchange, after the poster has returned and in the order of the
 // posts. Once the exchange has ended (End, Abort, OnEnd, or the client was dropped), drops tasks without calling them.
 // An exception from a task counts as an exception from the handler. A poster may be used on any thread and at any time,
-// even after exchange, connection and server have ended; it keeps none of them alive.
-using HttpPoster = std::function<void(std::function<void()> task)>;
+// even after exchange, connection and server have ended; it keeps none of them alive. It does not throw: if memory runs
+// out, the task is lost, and the server ends the exchange within a second, as after an exception from the handler.
+class HttpPoster {
+ public:
+  HttpPoster() = default;
+  // `post` posts a task, and must not throw. It gets an empty function in place of a task that is lost.
+  template <typename Post>
+  HttpPoster(Post post) : post_(std::move(post)) {}
+
+  template <typename Task>
+  void operator()(Task&& task) const {
+    std::function<void()> made;
+    try {
+      made = std::forward<Task>(task);
+    } catch (const std::exception&) {  // no memory for the function
+    }
+    post_(std::move(made));
+  }
+
+ private:
+  std::function<void(std::function<void()> task)> post_;
+};
 
 // HttpExchange: answers one request and controls its body. An exchange is valid from the call of the factory, which may
 // use it already, until OnEnd has returned. Its functions must be called on the I/O thread. They have no effect after

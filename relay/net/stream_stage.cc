@@ -256,6 +256,7 @@ void StreamStage::EndTooSlow() {
 }
 
 void StreamStage::OnTick(SteadyTime now) {
+  if (tasks_.has_lost_one()) return OnFault(kTaskLost);
   const auto longest = 2 * core_.settings.ping_interval;
   if (session_.blocked() && now > session_.last_sent() + longest) return EndTooSlow();
   if (body_ended_ || session_.paused() || now <= session_.last_heard() + longest) return;

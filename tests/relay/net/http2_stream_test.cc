@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/net/http2_fixture.h"
 #include "tests/relay/net/stream_fixture.h"
 
@@ -297,6 +298,25 @@ TEST_F(Http2StreamTest, AnAbortBreaksTheStreamOff) {
   Http2Peer peer = Peer();
   EXPECT_EQ(peer.AwaitClose(peer.Ask("GET", "/down")), static_cast<uint32_t>(NGHTTP2_INTERNAL_ERROR));
   ExpectEnd("the store is gone");
+}
+
+TEST_F(Http2StreamTest, WhereThereIsNoMemoryToPostATaskTheStreamEnds) {
+  HttpPoster post;
+  stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
+    exchange.Begin({.body = "begun"});
+    post = exchange.poster();
+  };
+  Start();
+  Http2Peer peer = Peer();
+  const int32_t id = peer.Ask("GET", "/down");
+  AwaitBegun(peer, id);
+  OnIoThread([] {});  // the handler has returned
+  FailAlignedAllocation(1);
+  EXPECT_NO_THROW(post([] { ADD_FAILURE() << "it is lost"; }));
+  EXPECT_TRUE(EndFailing());
+  EXPECT_EQ(peer.AwaitClose(id), static_cast<uint32_t>(NGHTTP2_INTERNAL_ERROR));
+  ExpectEnd("a fault in the server");
+  EXPECT_EQ(peer.Fetch("GET", "/").body, "landing");
 }
 
 TEST_F(Http2StreamTest, HeadIsTheHeadOfGet) {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/net/stream_fixture.h"
 
 namespace weir {
@@ -292,6 +293,26 @@ TEST_F(StreamEndTest, AnUnknownFaultInAPostedTaskEndsItsExchangeAlone) {
   EXPECT_TRUE(client.AtEnd());
   ExpectEnd("a fault in the server");
   ExpectService();
+}
+
+// The handler may wait for the task.
+TEST_F(StreamEndTest, WhereThereIsNoMemoryToPostATaskTheExchangeEnds) {
+  HttpPoster post;
+  stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) { post = exchange.poster(); };
+  Start();
+  size_t times = 0;
+  for (const auto fail : {FailAllocation, FailAlignedAllocation}) {
+    RawClient client = ConnectAndSend(PostOf("abc"));
+    ASSERT_TRUE(record_.Await("body end", ++times));
+    OnIoThread([] {});  // the handler has returned
+    const auto owned = std::make_shared<int>();
+    fail(1);
+    EXPECT_NO_THROW(post([owned] { ADD_FAILURE() << "it is lost"; }));
+    EXPECT_TRUE(EndFailing());
+    EXPECT_EQ(client.Answer().status, 500);
+    EXPECT_TRUE(client.AtEnd());
+    EXPECT_TRUE(record_.Await("end: answered 500", times));
+  }
 }
 
 TEST_F(StreamEndTest, NoPostedTaskRunsAfterTheEnd) {
