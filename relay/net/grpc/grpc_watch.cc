@@ -4,6 +4,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -61,7 +62,14 @@ class WatchAnswer final : public HttpReply::Receiver {
       : post_(std::move(post)), life_(std::move(life)), take_(std::move(take)) {}
   WatchAnswer(const WatchAnswer&) = delete;
   WatchAnswer& operator=(const WatchAnswer&) = delete;
-  ~WatchAnswer() override { Give(GrpcError({GrpcCode::kInternal, "nobody answered"})); }
+  ~WatchAnswer() override {
+    if (given_.load(std::memory_order_relaxed)) return;
+    try {
+      Give(GrpcError({GrpcCode::kInternal, "nobody answered"}));
+    } catch (const std::exception&) {  // no memory for the answer
+      post_(nullptr);                  // a task that is lost ends the stream
+    }
+  }
 
   void Give(HttpResponse response) override {
     if (given_.exchange(true, std::memory_order_relaxed)) return;
