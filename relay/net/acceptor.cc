@@ -85,19 +85,27 @@ void Acceptor::WaitLater() {
 
 void Acceptor::Stop(std::function<void()> stopped) {
   stopping_ = true;
+  stopped_ = std::move(stopped);
   listener_.LetTheYoungerHaveNew();
   TakeAll();
-  timer_.expires_after(kRoundTrip);
-  timer_.async_wait([this, stopped = std::move(stopped)](boost::system::error_code) {
-    TakeAll();
-    descriptor_.release();
-    listener_.Close();
-    stopped();
-  });
+  try {
+    timer_.expires_after(kRoundTrip);
+    timer_.async_wait([this](boost::system::error_code) { Close(); });
+  } catch (const std::exception&) {  // no memory to wait
+    Close();
+  }
 }
 
-void Acceptor::TakeAll() {
+void Acceptor::Close() {
+  TakeAll();
+  descriptor_.release();
+  listener_.Close();
+  std::exchange(stopped_, nullptr)();
+}
+
+void Acceptor::TakeAll() try {
   while (TakeSome() == Taken::kSome) continue;
+} catch (const std::exception&) {  // no memory to log a failure
 }
 
 Acceptor::Taken Acceptor::TakeSome() try {

@@ -29,7 +29,7 @@ class Acceptor {
   void Start();
   // Accepts the connections in the kernel's backlog. Then waits 100 ms for clients whose TCP handshakes were under way,
   // and accepts their connections too. Then closes the listening socket and calls `stopped`, once, on the first I/O
-  // thread.
+  // thread. If memory runs out, does not wait. Does not throw.
   void Stop(std::function<void()> stopped);
   // Cuts short the 100 ms for which Stop waits.
   void HurryUp() { timer_.cancel(); }
@@ -39,6 +39,7 @@ class Acceptor {
   enum class Taken { kAll, kSome, kFailed };  // kFailed: accept() failed; it may succeed later
   Taken TakeSome();
   void TakeAll();
+  void Close();
   void WaitLater();
   void Hand(int socket, const IpAddress& peer);
 
@@ -49,7 +50,8 @@ class Acceptor {
   boost::asio::steady_timer timer_;
   size_t next_ = 0;
   bool stopping_ = false;
-  bool must_wait_ = false;  // true in the handlers of Wait and WaitLater, until they wait again
+  std::function<void()> stopped_;  // see Stop; called by Close
+  bool must_wait_ = false;         // true in the handlers of Wait and WaitLater, until they wait again
 };
 
 }  // namespace weir

@@ -95,13 +95,13 @@ void Server::AwaitTurn(const std::function<bool()>& condition) {
 
 void Server::StopAccepting(SteadyTime until) {
   const auto stopped = std::make_shared<bool>(false);  // protected by end_mutex
-  boost::asio::post(threads_[0]->context(), [this, stopped] {
-    acceptor_->Stop([this, stopped] {
-      const MutexLock lock(core_->end_mutex);
-      *stopped = true;
-      core_->end.notify_all();
-    });
-  });
+  std::function<void()> tell = [this, stopped] {
+    const MutexLock lock(core_->end_mutex);
+    *stopped = true;
+    core_->end.notify_all();
+  };
+  boost::asio::post(threads_[0]->context(),
+                    [this, tell = std::move(tell)]() mutable { acceptor_->Stop(std::move(tell)); });
   Await(until, [&] { return *stopped; });
   boost::asio::post(threads_[0]->context(), [this] { acceptor_->HurryUp(); });
   AwaitTurn([&] { return *stopped; });

@@ -20,6 +20,10 @@ class FaultTest : public ServerTest {
   void TakeReusedMemory() {
     for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
   }
+  // Posts a task that posts itself again for ever, so that it holds a piece of the memory that Asio keeps for reuse.
+  void HoldReusedMemory() {
+    boost::asio::post(server_->executor(0), [this] { HoldReusedMemory(); });
+  }
   // Returns true if the allocation that was to fail on the I/O thread has failed.
   bool HasFailed() {
     bool failed = false;
@@ -211,6 +215,16 @@ TEST_F(FaultTest, WhereThereIsNoMemoryForLongSilentClientsEnd) {
     EXPECT_TRUE(end->AtEnd());
   }
   EXPECT_TRUE(HasFailed());
+}
+
+// It does not wait for the TCP handshakes that are under way.
+TEST_F(FaultTest, WhereThereIsNoMemoryToWaitTheServerStillShutsDown) {
+  Start();
+  OnIoThread([this] {
+    for (int n = 0; n < 4; ++n) HoldReusedMemory();
+    FailAlignedAllocations();
+  });
+  server_->Shutdown(std::chrono::minutes(10));
 }
 
 TEST_F(FaultTest, OnTheWayOutLetsTheServerGo) {
