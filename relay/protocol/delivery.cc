@@ -249,8 +249,8 @@ void Delivery::TakeTurn(IoThread& thread) {
     }
   }
   if (!thread.has_more()) return;
-  thread.turn_is_posted = true;
   boost::asio::post(thread.executor, [this, &thread] { TakeTurn(thread); });
+  thread.turn_is_posted = true;  // only now, because memory may run out in the post; the next events then go on
 }
 
 // Returns false if the lane has no more work to do.

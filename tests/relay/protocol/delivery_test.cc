@@ -2,9 +2,11 @@
 #include "relay/protocol/delivery.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -93,6 +95,25 @@ TEST_F(DeliveryTest, TheThreadHasOtherTurnsWhileOneEventGoesToMany) {
   }
   EXPECT_GE(turns, 3000 * kDeliveryWork / kTurnWork);
   for (const Listener* listener : many) ASSERT_EQ(listener->heard, std::vector<uint64_t>{1});
+}
+
+TEST_F(DeliveryTest, WhereMemoryFailsBetweenTurnsTheNextEventGoesOn) {
+  const std::vector<Listener*> many = ListenOften(kAlice, 3000);
+  const auto sender = std::make_shared<Sender>();
+  sender->when_answered = [this] {
+    for (int n = 0; n < 4; ++n) boost::asio::post(io_, [] {});  // these take the memory that Asio keeps for reuse
+    FailAlignedAllocation(1);
+  };
+  std::vector<Answer> answers(1);
+  answers[0].sender = sender;
+  Publish(1, 10, std::move(answers));
+  EXPECT_THROW(RunOne(), std::bad_alloc);
+  EXPECT_TRUE(EndFailing());
+  RunAll();
+  EXPECT_LT(Heard(many), many.size());
+  Publish(1);
+  RunAll();
+  EXPECT_EQ(Heard(many), 2 * many.size());
 }
 
 TEST_F(DeliveryTest, AnAddressThatSubscribesToMuchDelaysItselfAlone) {
