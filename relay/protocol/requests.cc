@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
 #include "relay/protocol/policy.h"
@@ -86,13 +87,17 @@ void Requests::End() {
 }
 
 // Removes the requests in several tasks: a request may have thousands of entries in the live index, and other tasks of
-// the thread run in between.
-void Requests::RemoveSomeSoon() {
+// the thread run in between. If there is no memory for a task, removes all at once, because the live index must not
+// keep a pointer to a request that is destroyed.
+void Requests::RemoveSomeSoon() try {
   boost::asio::post(peer_->executor(), [self = shared_from_this()] {
     for (size_t n = 0; n < kMostAtOnce && !self->requests_.empty(); ++n) self->Remove(*self->requests_.begin()->second);
     if (!self->requests_.empty()) return self->RemoveSomeSoon();
     self->room_->Close();
   });
+} catch (const std::exception&) {
+  while (!requests_.empty()) Remove(*requests_.begin()->second);
+  room_->Close();
 }
 
 void Requests::Remove(Request& request) {

@@ -31,6 +31,17 @@ TEST_F(ClientLiveTest, EventsThatTheQueryDidNotAskForComeLive) {
   EXPECT_TRUE(client->said.empty()) << "the stored one came already";
 }
 
+// Otherwise the live index would keep pointers to requests that are destroyed.
+TEST_F(ClientLiveTest, WhereMemoryFailsAtTheEndSubscriptionsStillEnd) {
+  Seat& client = Connect();
+  for (int n = 0; n < 9; ++n) Ask(client, R"(["REQ","s)" + std::to_string(n) + R"(",{"kinds":[1],"limit":0}])");
+  ASSERT_EQ(delivery_->subscriptions(), 9U);
+  FailAlignedAllocation(1);
+  EXPECT_NO_THROW(End(client));
+  EXPECT_TRUE(EndFailing());
+  EXPECT_EQ(delivery_->subscriptions(), 0U);
+}
+
 // The reader of the events of other relays waits for this.
 TEST_F(ClientLiveTest, WhereMemoryFailsSharedEventsAreStillDone) {
   Seat& client = Connect();
