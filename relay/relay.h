@@ -95,8 +95,8 @@ class Relay {
   std::unique_ptr<Storage> storage_;
   std::string admin_token_;  // empty if no token could be written
   std::unique_ptr<Admin> admin_;
-  std::unique_ptr<MemoryRelief> relief_;
   std::unique_ptr<ByteBudget> budget_;
+  std::unique_ptr<MemoryRelief> relief_;
   std::unique_ptr<Delivery> delivery_;
   std::unique_ptr<WorkPool> pool_;
   std::unique_ptr<RelayContext> context_;

@@ -6,12 +6,12 @@
 namespace weir {
 
 bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> granted) {
+  std::list<Waiting> request;  // destroyed without the lock if memory runs out
   const MutexLock lock(mutex_);
   if (!IsWaiting(group) && FitsShare(group, bytes) && Fits(bytes) && !SomebodyWaitsForTheWhole()) {
     TakeFor(group, bytes);
     return true;
   }
-  std::list<Waiting> request;
   request.push_back({bytes, std::move(granted)});
   Line& line = lines_.Find(group);
   out_of_.try_emplace(group);
@@ -23,24 +23,28 @@ bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> gran
 
 void ByteBudget::GiveBack(uint64_t bytes) {
   if (bytes == 0) return;
+  std::list<Waiting> granted;
   {
     const MutexLock lock(mutex_);
     out_ -= bytes;
     GrantWhatFits();
+    granted.swap(granted_);
   }
-  TellGranted();
+  Tell(std::move(granted));
 }
 
 void ByteBudget::Answered(uint64_t group, uint64_t bytes) {
   if (bytes == 0) return;
+  std::list<Waiting> granted;
   {
     const MutexLock lock(mutex_);
     out_of_.find(group)->second -= bytes;
     ForgetIfDone(group);
     if (IsWaiting(group)) WaitOn(lines_.At(group));
     GrantWhatFits();
+    granted.swap(granted_);
   }
-  TellGranted();
+  Tell(std::move(granted));
 }
 
 void ByteBudget::TellGranted() {
@@ -49,6 +53,10 @@ void ByteBudget::TellGranted() {
     const MutexLock lock(mutex_);
     granted.swap(granted_);
   }
+  Tell(std::move(granted));
+}
+
+void ByteBudget::Tell(std::list<Waiting> granted) {
   for (auto next = granted.begin(); next != granted.end();) {
     try {
       next->granted();

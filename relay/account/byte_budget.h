@@ -67,6 +67,8 @@ class ByteBudget {
   };
   bool Fits(uint64_t bytes) const WEIR_REQUIRES(mutex_) { return out_ == 0 || out_ + bytes <= bytes_; }
   bool FitsShare(uint64_t group, uint64_t bytes) const WEIR_REQUIRES(mutex_);
+  // Calls `granted` of each request, and keeps those that throw. The caller must not hold mutex_.
+  void Tell(std::list<Waiting> granted);
   bool IsWaiting(uint64_t group) const WEIR_REQUIRES(mutex_);
   bool SomebodyWaitsForTheWhole() const WEIR_REQUIRES(mutex_) {
     return lines_.turns().waiting(FairTurns::Sort::kFirst) > 0;

@@ -57,7 +57,7 @@ void IoThread::Run() {
   bool failed = false;
   while (!context_.stopped()) {
     try {
-      if (std::exchange(failed, false)) context_.run_one_for(kRetry);
+      if (std::exchange(failed, false)) context_.run_for(kRetry);
       failed = true;
       if (!ticks_) Tick();
       if (!runs_turns_ && !line_.empty()) RunTurns();

@@ -74,9 +74,9 @@ class EventPipeline {
 
   // Delivers events to the live subscribers of this relay; another relay on the same store has received the events.
   // First takes the events' bytes from the byte budget, so the events wait while subscribers are behind. Calls `done`
-  // once, after it has passed the events to Delivery: before DeliverShared returns if the bytes are free, otherwise
-  // later, on the thread that returns bytes to the budget. Never calls `done` if ByteBudget::ForgetWaiting drops the
-  // request.
+  // once, after it has passed the events to Delivery, or has logged that it could not: before DeliverShared returns if
+  // the bytes are free, otherwise later, on the thread that returns bytes to the budget. Never calls `done` if
+  // ByteBudget::ForgetWaiting drops the request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
   // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Counts the saved events in the

@@ -300,6 +300,8 @@ LiveIndex::~LiveIndex() = default;
 LiveIndex::Key LiveIndex::Add(std::vector<Filter> filters, void* subscriber, size_t of_query) {
   Rep& rep = *rep_;
   if (rep.free_slots.empty()) {
+    // Room for all slots, so that Remove allocates nothing.
+    if (rep.free_slots.capacity() <= rep.slots.size()) rep.free_slots.reserve(2 * rep.slots.size() + 1);
     rep.free_slots.push_back(static_cast<uint32_t>(rep.slots.size()));
     rep.slots.emplace_back();
   }

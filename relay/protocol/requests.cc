@@ -79,7 +79,7 @@ void Requests::CloseAll(std::string_view reason) {
   while (!requests_.empty()) requests_.begin()->second->Refuse(reason);
 }
 
-// Does not remove the requests before it returns, because the connection may have ended while one of them wrote to it.
+// Removes the requests later, as long as there is memory for a task.
 void Requests::End() {
   queue_.clear();
   for (auto& [key, request] : requests_) request->Stop();

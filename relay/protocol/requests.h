@@ -39,7 +39,8 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   void Close(const std::string& subscription);
   // Ends all requests, with a CLOSED for each. `reason` begins with one of NIP-01's prefixes.
   void CloseAll(std::string_view reason);
-  // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks.
+  // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks,
+  // or at once if memory runs out.
   void End();
 
  private:

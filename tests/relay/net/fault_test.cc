@@ -210,6 +210,7 @@ TEST_F(FaultTest, WhereThereIsNoMemoryForLongSilentClientsEnd) {
   RawClient other_silent = Connect();
   ASSERT_TRUE(Eventually([&] { return server_->Stats().accepted == 3; }));
   client.Text("dear");
+  ASSERT_TRUE(record_.Await("text dear"));
   for (RawClient* end : {&silent, &other_silent}) {
     (void)end->ReadAnswer();
     EXPECT_TRUE(end->AtEnd());
@@ -224,7 +225,8 @@ TEST_F(FaultTest, WhereThereIsNoMemoryToWaitTheServerStillShutsDown) {
     for (int n = 0; n < 4; ++n) HoldReusedMemory();
     FailAlignedAllocations();
   });
-  server_->Shutdown(std::chrono::minutes(10));
+  const auto is_down = std::async(std::launch::async, [this] { server_->Shutdown(std::chrono::minutes(1)); });
+  EXPECT_EQ(is_down.wait_for(std::chrono::seconds(50)), std::future_status::ready);
 }
 
 TEST_F(FaultTest, OnTheWayOutLetsTheServerGo) {
