@@ -1,5 +1,6 @@
 // An exception of a handler ends its connection at most, never the process.
 #include <boost/asio/post.hpp>
+#include <future>
 #include <new>
 #include <stdexcept>
 
