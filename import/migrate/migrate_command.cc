@@ -37,7 +37,7 @@ void AddTo(CommandLine& line, MigrateFlags& flags) {
                          "export and weir import");
       });
   line.Add("--to", &flags.to, "postgres://user@host1,host2/database, as in WEIR_STORE")
-      .Check("postgres://…", [](const std::string& to) {
+      .Check("URL", [](const std::string& to) {
         return IsPostgres(to) ? Status() : Status::Error("expected an address that begins with postgres://");
       });
   line.Add("--again", &flags.again, "start from the beginning; events that are already there stay");

@@ -72,7 +72,7 @@ void AddFooter(CommandLine& line) {
       "  weir import --resume events.jsonl                 after Ctrl-C, a kill, a crash\n"
       "  weir import --dry-run --rejects bad.tsv dump.jsonl  what would be rejected, and why\n"
       "  weir export --data-dir old | weir import --no-verify -\n"
-      "  cut -f3- data/import/rejects.tsv | weir import -  the rejected lines again, once they are corrected\n"
+      "  mv data/import/rejects.tsv . && cut -f3- rejects.tsv | weir import -    the rejected lines again\n"
       "\n"
       "--summary=json prints one object on one line: whole, dry_run, read (lines), imported, duplicate, replaced,\n"
       "deleted, expired, blank, invalid, bad_signature, too_long, future, not_stored, rejected (the five before),\n"

@@ -76,7 +76,8 @@ Result<std::vector<std::string>> LiveSettings::Apply(const std::vector<Change>& 
   // Gives every setting a value. A setting without a value inherits that of another setting, and would change with it.
   Environment environment;
   for (const SettingRow& row : before) environment["WEIR_" + row.name] = row.value;
-  for (const auto& [name, value] : changes) {
+  for (const auto& [given, value] : changes) {
+    const std::string name = given.starts_with("WEIR_") ? given.substr(5) : given;
     if (!IsChangeable(name))
       return Status::Error(Printable(name) + " cannot be changed while the relay runs; these can: " +
                            Join({kChangeable.begin(), kChangeable.end()}, ", "));

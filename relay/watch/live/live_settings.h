@@ -2,7 +2,7 @@
 // setpoints of the throttle's controllers, and the log level. A change makes no controller's output jump. A change
 // lasts until the relay stops; at its next start the relay reads its settings from the environment again.
 //
-// config/SETTINGS.md describes the settings. Here their names have no prefix WEIR_.
+// config/SETTINGS.md describes the settings. Here their names have no prefix WEIR_; Apply takes names with it, too.
 //
 // Threads: all functions may be called from any thread.
 #pragma once

@@ -54,7 +54,7 @@ TEST_F(LiveSettingsTest, ChangesWhatIsNamedAndNothingElse) {
   for (const LiveSetting& setting : settings.Now())
     EXPECT_EQ(setting.value != setting.at_start, setting.name == "RATE_LIMIT_WRITE_KP" ||
                                                      setting.name == "IMPORT_SETPOINT" || setting.name == "LOG_LEVEL");
-  EXPECT_TRUE(settings.Apply({{"IMPORT_SETPOINT", "0.6"}}).value().empty()) << "it is so already";
+  EXPECT_TRUE(settings.Apply({{"WEIR_IMPORT_SETPOINT", "0.6"}}).value().empty()) << "it is so already";
 }
 
 TEST_F(LiveSettingsTest, OneWrongSettingRefusesTheWholeChange) {
