@@ -240,7 +240,9 @@ class Gatherer {
     facts_.host.cgroup = {};
     if (facts_.host.room) facts_.host.room->cgroup_limit_bytes.reset();
     facts_.unseen.emplace_back(
-        "the cgroup of the running instance (visible only for a relay on RocksDB, to its user and to root)");
+        "the cgroup of the running instance (visible only for a relay on RocksDB, to its user and to root, if "
+        "--data-dir "
+        "names the directory that it uses)");
   }
 
   void ResolveTarget() {
