@@ -174,7 +174,7 @@ Status PostgresEdit::Commit() {
   Ask(kCommit, {}, {});
   has_written_ = true;
   (void)session_.TakeUnreplicated();  // a warning of another transaction
-  const Status committed = AskAll();
+  Status committed = AskAll();
   if (!committed.ok()) {
     if (!session_.timed_out()) return committed;
     return Status::Error(committed.message() +

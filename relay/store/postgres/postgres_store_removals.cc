@@ -164,7 +164,7 @@ Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
   uint64_t removed = 0;
   for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
     const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
-    const Result<uint64_t> removed_now = RemoveAll(kReadRecords, PostgresValues().Array(IdArray(some)));
+    Result<uint64_t> removed_now = RemoveAll(kReadRecords, PostgresValues().Array(IdArray(some)));
     if (!removed_now.ok()) return removed_now;
     removed += removed_now.value();
   }
