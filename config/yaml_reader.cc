@@ -65,11 +65,20 @@ std::string DescribeFound(const YamlNode& node) {
   return node.plain ? Quoted(node.text) : "the text " + Quoted(node.text);
 }
 
+std::string FoundAgain(std::string_view what, int first_line) {
+  return "found " + std::string(what) + " again, expected it once (it stands in line " + std::to_string(first_line) +
+         ")";
+}
+
 }  // namespace
 
 void YamlValue::Error(std::string_view what) const {
   if (node_ != nullptr) errors_->Add(*node_, path_, what);
 }
+
+void YamlValue::ErrorAgain(std::string_view what, int first_line) const { Error(FoundAgain(what, first_line)); }
+
+int YamlValue::line() const { return node_ == nullptr ? 0 : node_->line; }
 
 void YamlValue::Expected(std::string_view expected) const {
   Error("found " + DescribeFound(*node_) + ", expected " + std::string(expected));
@@ -167,8 +176,7 @@ void YamlValue::EachPair(const std::function<void(const YamlNode& key, const Yam
       visit(key, *node_->children[i + 1]);
     } else {
       errors_->Add(key, path_,
-                   "found the key " + (keys == Keys::kSecrets ? kHidden : Quoted(key.text)) +
-                       " again, expected it once (it stands in line " + std::to_string(before->second) + ")");
+                   FoundAgain("the key " + (keys == Keys::kSecrets ? kHidden : Quoted(key.text)), before->second));
     }
   }
 }

@@ -92,6 +92,11 @@ class YamlValue {
 
   // Adds an error at the place of this value, for a rule that only the caller can check.
   void Error(std::string_view what) const;
+  // Adds the error that `what`, such as "the path /a", is in this value again, though it may be in one value only.
+  // `first_line` is the line of the first value that has it.
+  void ErrorAgain(std::string_view what, int first_line) const;
+  // Returns the line of this value in the file, from 1; 0 if the value is absent.
+  int line() const;
 
  private:
   friend class YamlMap;

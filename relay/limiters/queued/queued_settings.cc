@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,11 @@ void ReadWord(const YamlValue& value, const std::array<std::string_view, kCount>
 
 void ReadPath(const YamlValue& value, const IsOwnPath& is_own, std::string* path) {
   value.Read(path);
+  if (path->empty()) return;
+  if (const Status status = CheckEndpointPath(*path); !status.ok()) {
+    value.Error(status.message());
+    return path->clear();
+  }
   const std::string first = path->substr(0, path->find('/', 1));
   if (std::ranges::count(kOwnPaths, first) > 0 || (is_own && is_own(*path)))
     value.Error("found " + *path + ", expected a path of yours: " + first + " is the program's own");
@@ -64,6 +71,7 @@ void ReadManner(YamlMap& map, EndpointRule* rule) {
   ReadWord(map.Optional("overflow"), EndpointConfig::kOverflows, &rule->overflow);
 }
 
+// Leaves the path empty if there is none, or a wrong one.
 void ReadEndpoint(YamlMap& map, const IsOwnPath& is_own, EndpointRule* rule) {
   ReadPath(map.Required("path"), is_own, &rule->path);
   if (const YamlValue rate = map.Optional("rate")) {
@@ -78,6 +86,34 @@ void ReadEndpoint(YamlMap& map, const IsOwnPath& is_own, EndpointRule* rule) {
             &rule->tokens_per_window);
   ReadCount(map.Optional("default_tokens"), {.min = 1, .max = kMostWindowTokens, .unit = "tokens"},
             &rule->default_tokens);
+}
+
+void ReadEndpoints(const YamlValue& section, const IsOwnPath& is_own, size_t max_dynamic, const EndpointRule& defaults,
+                   QueuedRulesRead* read) {
+  std::vector<EndpointRule> rules;
+  std::map<std::string, YamlValue, std::less<>> items;  // by canonical path
+  bool all_good = true;
+  section.List([&](YamlValue item) {
+    EndpointRule rule;
+    item.Map([&](YamlMap& map) { ReadEndpoint(map, is_own, &rule); });
+    if (rule.path.empty()) {
+      all_good = false;  // this endpoint's error was reported, and those below could lack what they inherit from it
+      return;
+    }
+    const auto [first, is_new] = items.emplace(CanonicalPath(rule.path), item);
+    if (!is_new) {
+      all_good = false;
+      return item.ErrorAgain("the path " + Printable(first->first), first->second.line());
+    }
+    rules.push_back(std::move(rule));
+  });
+  read->has_section = true;
+  if (!all_good) return;
+  std::string wrong_path;
+  auto made = QueuedRules::Make(std::move(rules), max_dynamic, defaults, &wrong_path);
+  if (!made.ok()) return items.find(wrong_path)->second.Error(made.status().message());
+  read->rules = std::move(made).value();
+  read->summary = std::to_string(read->rules->configs().size()) + " configured";
 }
 
 }  // namespace
@@ -112,17 +148,7 @@ Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const Qu
   status = ReadConfigSection(config_file, "server", [&](const YamlValue&) { read.has_server = true; });
   if (!status.ok()) return status;
   status = ReadConfigSection(config_file, "endpoints", [&](const YamlValue& section) {
-    std::vector<EndpointRule> rules;
-    section.List([&](YamlValue item) {
-      EndpointRule rule;
-      item.Map([&](YamlMap& map) { ReadEndpoint(map, is_own, &rule); });
-      if (!rule.path.empty()) rules.push_back(std::move(rule));
-    });
-    read.has_section = true;
-    auto made = QueuedRules::Make(std::move(rules), max_dynamic, defaults);
-    if (!made.ok()) return section.Error(made.status().message());
-    read.rules = std::move(made).value();
-    read.summary = std::to_string(read.rules->configs().size()) + " configured";
+    ReadEndpoints(section, is_own, max_dynamic, defaults, &read);
   });
   if (!status.ok()) return status;
   if (running != nullptr && running->has_section && !read.has_section)

@@ -31,14 +31,6 @@ std::string_view ParentOf(std::string_view path) {
   return path.substr(0, slash);
 }
 
-Status CheckPath(std::string_view path) {
-  const bool is_path = path.starts_with('/') && path.size() <= kMostPathBytes &&
-                       std::ranges::none_of(path, [](char c) { return c <= ' ' || c == '?' || c == '#' || c == 127; });
-  if (is_path) return {};
-  return Status::Error("path '" + Printable(path) + "': a path begins with /, has at most " +
-                       std::to_string(kMostPathBytes) + " bytes, and no blank, ? or #");
-}
-
 Status CheckRange(const char* what, double value, const NumberRange& range) {
   if (value >= range.min && value <= range.max) return {};
   return Status::Error(std::string(what) + " is " + FormatNumber(value) + "; it is " + FormatRangeAndUnit(range));
@@ -114,16 +106,29 @@ std::string_view CanonicalPath(std::string_view path) {
   return path;
 }
 
+Status CheckEndpointPath(std::string_view path) {
+  const bool is_path = path.starts_with('/') && path.size() <= kMostPathBytes &&
+                       std::ranges::none_of(path, [](char c) { return c <= ' ' || c == '?' || c == '#' || c == 127; });
+  if (is_path) return {};
+  return Status::Error("path '" + Printable(path) + "': a path begins with /, has at most " +
+                       std::to_string(kMostPathBytes) + " bytes, and no blank, ? or #");
+}
+
 Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<EndpointRule> rules, size_t max_dynamic,
-                                                             EndpointRule defaults) {
+                                                             EndpointRule defaults, std::string* wrong_path) {
+  const auto refuse = [wrong_path](std::string_view path, Status why) {
+    if (wrong_path != nullptr) *wrong_path = CanonicalPath(path);
+    return why;
+  };
   for (EndpointRule& rule : rules) {
-    if (Status status = CheckPath(rule.path); !status.ok()) return status;
+    if (Status status = CheckEndpointPath(rule.path); !status.ok()) return refuse(rule.path, status);
     rule.path = CanonicalPath(rule.path);
   }
   // After sorting, an ancestor comes before the paths that inherit from it.
   std::ranges::sort(rules, {}, &EndpointRule::path);
   const auto twice = std::ranges::adjacent_find(rules, {}, &EndpointRule::path);
-  if (twice != rules.end()) return Status::Error("path '" + Printable(twice->path) + "' is there twice");
+  if (twice != rules.end())
+    return refuse(twice->path, Status::Error("path '" + Printable(twice->path) + "' is there twice"));
 
   auto made = std::make_shared<QueuedRules>();
   made->max_dynamic_ = max_dynamic;
@@ -140,7 +145,8 @@ Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<Endpoin
     FillUnset(Fields(rule), Fields(*inherited), std::make_index_sequence<kFields>());
     whole.emplace(rule.path, &rule);
     Result<std::shared_ptr<const EndpointConfig>> config = Resolve(rule);
-    if (!config.ok()) return Status::Error("path '" + Printable(rule.path) + "': " + config.status().message());
+    if (!config.ok())
+      return refuse(rule.path, Status::Error("path '" + Printable(rule.path) + "': " + config.status().message()));
     made->configs_.emplace(rule.path, std::move(config).value());
     made->longest_ = std::max(made->longest_, rule.path.size());
   }

@@ -89,6 +89,8 @@ inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // the longest w
 
 // Returns the path without slashes at its end: "/api" for "/api/". "/" stays as it is.
 std::string_view CanonicalPath(std::string_view path);
+// Returns an error if the path cannot be that of a rule.
+Status CheckEndpointPath(std::string_view path);
 
 // The rules never change after their construction, so any thread may use them.
 class QueuedRules {
@@ -97,11 +99,12 @@ class QueuedRules {
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
   // Makes the rules. If a rule is wrong, returns an error that names the path and what is wrong, for a number with the
-  // allowed range. `max_dynamic` is the most dynamic endpoints (queued_limiter.h). A value that is set in `defaults`
-  // replaces the default that is described at EndpointRule.
+  // allowed range; *wrong_path, if it is not null, gets the canonical path of that rule. `max_dynamic` is the most
+  // dynamic endpoints (queued_limiter.h). A value that is set in `defaults` replaces the default that is described at
+  // EndpointRule.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
-                                                         size_t max_dynamic = kUsualDynamic,
-                                                         EndpointRule defaults = {});
+                                                         size_t max_dynamic = kUsualDynamic, EndpointRule defaults = {},
+                                                         std::string* wrong_path = nullptr);
 
   const Configs& configs() const { return configs_; }
   size_t max_dynamic() const { return max_dynamic_; }

@@ -109,5 +109,14 @@ TEST(QueuedRules, NamesThePathAndItsMistake) {
               "path '" + std::string(path) + "': a path begins with /, has at most 512 bytes, and no blank, ? or #");
 }
 
+TEST(QueuedRules, TellsTheCanonicalPathOfTheWrongRule) {
+  for (const EndpointRule& wrong : {EndpointRule{.path = "/b/"}, EndpointRule{.path = "/b c/", .rate = 1}}) {
+    std::string wrong_path;
+    const auto made = QueuedRules::Make({wrong, {.path = "/a", .rate = 1}}, 0, {}, &wrong_path);
+    EXPECT_FALSE(made.ok());
+    EXPECT_EQ(wrong_path, CanonicalPath(wrong.path));
+  }
+}
+
 }  // namespace
 }  // namespace weir
