@@ -127,6 +127,20 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, const YamlNode*> anchors_;
 };
 
+namespace {
+
+// Returns advice for a mistake that the parser's words do not explain; empty if there is none. `line` is the line of
+// the mistake, with the lines after it.
+std::string_view Advice(const std::string& error, std::string_view line) {
+  namespace parser = YAML::ErrorMsg;
+  if (error.starts_with(parser::UNKNOWN_ANCHOR) || error == parser::ALIAS_NOT_FOUND || error == parser::CHAR_IN_ALIAS)
+    return "; a name that begins with * needs quotes";
+  const std::string_view indentation = line.substr(0, line.find_first_not_of(" \t"));
+  return indentation.find('\t') == indentation.npos ? "" : "; YAML is indented by spaces, not by tabs";
+}
+
+}  // namespace
+
 Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file, const YamlBounds& bounds) {
   const auto error_at = [&](int line, int column, const std::string& what) {
     std::ostringstream out;
@@ -144,8 +158,12 @@ Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file, c
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::ParserException& e) {
-    const bool ours = e.msg.starts_with("found ");
-    return error_at(e.mark.line + 1, e.mark.column + 1, ours ? e.msg : "found what is not YAML: " + e.msg);
+    const auto error = [&](const std::string& what) { return error_at(e.mark.line + 1, e.mark.column + 1, what); };
+    if (e.msg.starts_with("found ")) return error(e.msg);
+    std::string_view line = text;
+    for (int before = 0; before < e.mark.line && !line.empty(); ++before)
+      line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);
+    return error("found what is not YAML: " + e.msg + std::string(Advice(e.msg, line)));
   }
   if (tree.root_ == nullptr) tree.root_ = &tree.nodes_.emplace_back();
   return tree;

@@ -7,6 +7,7 @@
 
 #include "config/yaml_tree.h"
 #include "tests/config/yaml_check.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -179,6 +180,16 @@ TEST(YamlReader, RefusesInvalidYamlWithItsPosition) {
                                                      {"a: \"b\nc: d", "w.yaml:3:1: found what is not YAML: "}}) {
     EXPECT_EQ(ErrorOf(text).substr(0, error.size()), error);
   }
+}
+
+TEST(YamlReader, AdvisesOnUnquotedStarsAndTabs) {
+  for (const std::string text : {"a:\n  *: 1\n", "a:\n  *.example: 1\n", "a: *\n", "a: [*, b]\n", "a: {\n\tb: *x}\n"})
+    EXPECT_TRUE(ErrorOf(text).ends_with("; a name that begins with * needs quotes")) << text << ErrorOf(text);
+  for (const std::string text :
+       {"\ta: 1\n", "a:\n\tb: 1\n", "a:\n\t- b\n", "a:\n  b: 1\n\tc: 2\n", "a:\n  b: 1\n  \tc: 2\nd: 3\n"})
+    EXPECT_TRUE(ErrorOf(text).ends_with("; YAML is indented by spaces, not by tabs")) << text << ErrorOf(text);
+  for (const std::string text : {"a: b: c\n", "a:\tb: c\n", "\n\n- a\nb: [\n", "a: 'b\n"})
+    EXPECT_FALSE(Has(ErrorOf(text), ";")) << text << ErrorOf(text);
 }
 
 TEST(YamlReader, ShowsTheFirst20Errors) {
