@@ -150,6 +150,8 @@ std::optional<size_t> YamlValue::ReadWord(const std::vector<std::string>& words)
 
 bool YamlValue::is_map() const { return node_ != nullptr && node_->kind == Kind::kMap; }
 
+bool YamlValue::is_list() const { return node_ != nullptr && node_->kind == Kind::kList; }
+
 void YamlValue::List(const std::function<void(YamlValue)>& read) const {
   if (node_ == nullptr) return;
   if (node_->kind != Kind::kList) return Expected("a list");

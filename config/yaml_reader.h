@@ -80,6 +80,7 @@ class YamlValue {
   void Read(Enum* variable, const std::vector<std::pair<std::string, Enum>>& words) const;
 
   bool is_map() const;
+  bool is_list() const;
   // Calls `read` for each item of a list, in order. If the value is no list, adds an error and does not call `read`.
   void List(const std::function<void(YamlValue item)>& read) const;
   // Calls `read` once with a map whose keys the program knows. If the value is no map, adds an error and does not call

@@ -125,7 +125,8 @@ void ReadLimits(const YamlValue& list, Limits* limits, bool of_party = false) {
     all_good = all_good && CheckLimit(limit).ok();
   });
   // An empty list would look like "not limited", but the next list of limits would apply.
-  if (limits->empty()) list.Error("expected 1.." + std::to_string(kMaxLimits) + " limits");
+  if (list.is_list() && limits->empty())
+    list.Error("found no limit, expected 1.." + std::to_string(kMaxLimits) + " limits");
   // An error in one of the limits was reported at its own place.
   if (all_good) NoteError(list, CheckLimits(*limits, of_party));
 }

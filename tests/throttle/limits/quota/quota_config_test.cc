@@ -194,8 +194,10 @@ TEST(QuotaConfigReader, ErrorsOfLimitsNameTheirPosition) {
            "{requests: 1, per: 1}, {requests: 1, per: 2}, {requests: 1, per: 3}, {requests: 1, per: 4}, {requests: 1, "
            "per: 5}"),
        "w.yaml:4:14: quota.tiers.default.model: 5 limits, expected 4 at most"},
-      {limit(""), "w.yaml:4:14: quota.tiers.default.model: expected 1..4 limits"},
+      {limit(""), "w.yaml:4:14: quota.tiers.default.model: found no limit, expected 1..4 limits"},
   });
+  EXPECT_EQ(ErrorOf("quota:\n  tiers:\n    default:\n      model: {requests: 1, per: 1}\n"),
+            "w.yaml:4:14: quota.tiers.default.model: found a map, expected a list");
 }
 
 TEST(QuotaConfigReader, ErrorsOfTiersNameTheirPositionButNoKey) {
