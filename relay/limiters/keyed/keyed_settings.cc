@@ -1,5 +1,6 @@
 #include "relay/limiters/keyed/keyed_settings.h"
 
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -104,13 +105,17 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
       AddRule(value, shares, std::move(rule), &rules);
     });
     keys = rules.size();
+    std::map<std::string, int> lines;  // by pattern
     map.Optional("patterns").List([&](YamlValue item) {
       KeyedRules::Rule rule{.is_pattern = true, .limits = others};
       item.Map([&](YamlMap& limits) {
         limits.Required("pattern").Read(&rule.key);
         ReadLimits(limits, &rule.limits);
       });
-      if (!rule.key.empty()) AddRule(item, shares, std::move(rule), &rules);
+      if (rule.key.empty()) return;
+      const auto [first, is_new] = lines.emplace(rule.key, item.line());
+      if (!is_new) return item.ErrorAgain("the pattern " + Printable(rule.key), first->second);
+      AddRule(item, shares, std::move(rule), &rules);
     });
   });
   read->has_section = true;

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace weir {
@@ -40,6 +41,7 @@ KeyedRules::~KeyedRules() = default;
 Result<std::shared_ptr<const KeyedRules>> KeyedRules::Make(const KeyedLimits& others, std::vector<Rule> rules) {
   if (Status status = CheckKeyedLimits(others); !status.ok()) return status;
   auto made = std::make_shared<KeyedRules>(others);
+  std::set<std::string_view> patterns;
   for (Rule& rule : rules) {
     if (const Status status = CheckKeyedLimits(rule.limits); !status.ok())
       return Status::Error("key '" + rule.key + "': " + status.message());
@@ -47,6 +49,8 @@ Result<std::shared_ptr<const KeyedRules>> KeyedRules::Make(const KeyedLimits& ot
       made->exact_.push_back(std::move(rule));
       continue;
     }
+    // The second of two equal patterns would never apply.
+    if (!patterns.insert(rule.key).second) return Status::Error("pattern '" + rule.key + "' is there twice");
     re2::RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(kMostPatternBytes);

@@ -85,6 +85,8 @@ TEST_F(KeyedSettingsTest, SaysWhatIsWrongAndWhere) {
       {"keyed:\n  patterns:\n    - {pattern: \"a(\", max_requests: 1}\n", "weir.yaml:3:"},
       {"keyed:\n  patterns:\n    - {pattern: \"a\"}\n    - {pattern: \"(((((a{100}){100}){100}){100}){100})\"}\n",
        "weir.yaml:4:"},
+      {"keyed:\n  patterns:\n    - {pattern: \"a/.*\"}\n    - {pattern: \"a/.*\", max_requests: 1}\n",
+       "weir.yaml:4:7: keyed.patterns[1]: found the pattern a/.* again, expected it once (it stands in line 3)"},
       {"keyed:\n default: {}\n  keys: {}\n", "weir.yaml:"},
       {"keyed: 7\n", "keyed"},
   };

@@ -38,6 +38,9 @@ TEST(KeyedRules, RefusesInvalidRules) {
   for (const auto& [rule, message] : kCases) EXPECT_EQ(KeyedRules::Make({}, {rule}).status().message(), message);
   EXPECT_EQ(KeyedRules::Make({}, {Rule("k", false, 1), Rule("k", false, 2)}).status().message(),
             "key 'k' is there twice");
+  EXPECT_EQ(KeyedRules::Make({}, {Rule("a.*", true, 1), Rule("b", true, 1), Rule("a.*", true, 2)}).status().message(),
+            "pattern 'a.*' is there twice");
+  EXPECT_TRUE(KeyedRules::Make({}, {Rule("a", true, 1), Rule("a", false, 2)}).ok());
 }
 
 TEST(KeyedRules, MatchesAPatternThatExplodesElsewhere) {
