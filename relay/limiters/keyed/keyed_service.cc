@@ -60,6 +60,7 @@ FollowedRules<KeyedRulesRead> KeyedService::Follow(std::string config_file) {
 }
 
 void KeyedService::Use(const KeyedRulesRead& read) {
+  for (const std::string& warning : read.warnings) spdlog::warn("keyed: {}", warning);
   if (limiter_ != nullptr) return limiter_->SetRules(read.rules);
   limiter_ = std::make_unique<KeyedLimiter>(KeyedConfig{.rules = read.rules,
                                                         .overrides = settings_.overrides,

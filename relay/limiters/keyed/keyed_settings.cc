@@ -102,6 +102,10 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
     map.Optional("keys").Entries([&](std::string_view key, YamlValue value) {
       KeyedRules::Rule rule{.key = std::string(key), .limits = others};
       value.Map([&](YamlMap& limits) { ReadLimits(limits, &rule.limits); });
+      if (key.find('*') != key.npos)
+        read->warnings.push_back("the key " + Printable(key) +
+                                 " has a *, which is an ordinary character in keyed.keys; use keyed.patterns for the "
+                                 "keys that begin alike");
       AddRule(value, shares, std::move(rule), &rules);
     });
     keys = rules.size();

@@ -2,7 +2,7 @@
 //
 //   keyed:
 //     default: {window_millis: 1000, max_requests: 100, max_requests_in_queue: 400, window: fixed, shared: true}
-//     keys:                                        # limits of single keys
+//     keys:                                        # limits of single keys; a * is an ordinary character
 //       user-123: {max_requests: 10}               # values that are missing are those of `default`
 //     patterns:                                    # RE2 for a whole key that is not in `keys`; the first match applies
 //       - {pattern: "team-[a-z]+", max_requests: 1000, window: sliding, shared: false}
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/settings.h"
 #include "config/status.h"
@@ -53,6 +54,7 @@ struct KeyedRulesRead {
   std::shared_ptr<const KeyedRules> rules = std::make_shared<KeyedRules>();
   bool has_section = false;  // the file has the section `keyed`
   std::string summary = "100 requests in 1 s for every key";
+  std::vector<std::string> warnings;  // for the log
 };
 // Reads the rules in the file. Returns the default rules if `config_file` is empty or the file has no section `keyed`.
 // `shares` is the result of SharesKeys. `running` has the rules in use, or is null. If running->has_section is true, a

@@ -63,6 +63,18 @@ TEST_F(KeyedSettingsTest, KeysComeBeforePatternsAndTakeTheRestFromTheDefault) {
             "10 requests in 2 s for every key but 2 keys and 2 patterns with limits of their own");
 }
 
+TEST_F(KeyedSettingsTest, WarnsOfAStarInAKey) {
+  const auto read = Read(
+      "keyed:\n  keys:\n    \"user-*\": {max_requests: 3}\n    user-1: {}\n  patterns:\n    - {pattern: "
+      "\"team-.*\"}\n");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read.value().warnings,
+            std::vector<std::string>{"the key user-* has a *, which is an ordinary character in keyed.keys; use "
+                                     "keyed.patterns for the keys that begin alike"});
+  EXPECT_EQ(read.value().rules->Of("user-*").max_requests, 3u);
+  EXPECT_EQ(read.value().rules->Of("user-2").max_requests, 100u);
+}
+
 TEST_F(KeyedSettingsTest, SaysWhatIsWrongAndWhere) {
   const struct {
     const char* text;
