@@ -50,13 +50,18 @@ class FileReader {
   }
 
  private:
+  using LinesByDescriptor = std::map<std::pair<std::string, std::string>, int>;  // by key and value
+
   // Adds the descriptors of `list` as rules below the rule `beneath`. If `beneath` is null, that rule was wrong, and
   // the list is read only to find further mistakes.
   void ReadDescriptors(const YamlValue& list, DescriptorRules::Node* beneath) {
-    list.List([&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath); }); });
+    LinesByDescriptor lines;
+    list.List(
+        [&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath, &lines); }); });
   }
 
-  void ReadDescriptor(YamlMap& map, const YamlValue& item, DescriptorRules::Node* beneath) {
+  // `lines` has the lines of the descriptors that stand before in the same list.
+  void ReadDescriptor(YamlMap& map, const YamlValue& item, DescriptorRules::Node* beneath, LinesByDescriptor* lines) {
     DescriptorRule rule;
     map.Required("key").Read(&rule.key);
     map.Optional("value").Read(&rule.value);
@@ -72,11 +77,14 @@ class FileReader {
     if (map.Optional("metadata")) ++not_followed_["metadata"];
     DescriptorRules::Node* node = nullptr;
     if (beneath != nullptr && !rule.key.empty()) {
+      const auto [first, is_new] = lines->emplace(std::pair(rule.key, rule.value), item.line());
       auto added = beneath->Add(std::move(rule));
       if (added.ok()) {
         node = added.value();
       } else {
-        item.Error(added.status().message());
+        const std::string& why = added.status().message();
+        const bool is_twice = !is_new && why.ends_with(" is there twice");
+        item.Error(why + (is_twice ? " (it stands in line " + std::to_string(first->second) + ")" : ""));
       }
     }
     ReadDescriptors(map.Optional("descriptors"), node);
