@@ -82,7 +82,8 @@ Result<std::unique_ptr<GateServer>> GateServer::Open(const GateConfiguration& co
   const LoopbackTrust trust = TrustInLoopback(configuration.admin_from_loopback);
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why,
-               configuration.admin.admin_token.empty() ? "WEIR_ADMIN_TOKEN is not set" : "or WEIR_ADMIN_TOKEN");
+               configuration.admin.admin_token.empty() ? "no request can show a token: WEIR_ADMIN_TOKEN is not set"
+                                                       : "requests with the token of WEIR_ADMIN_TOKEN are trusted");
   return server;
 }
 

@@ -100,6 +100,30 @@ TEST_F(GateServerTest, ThisMachineIsTrustedWhereTheOperatorSaysSo) {
   }
 }
 
+TEST_F(GateServerTest, LogsWhichRequestsAreAdministrators) {
+  const std::string here = "administrators: requests from this machine are ";
+  const struct {
+    const char* token;
+    AdminFromLoopback trust;
+    std::string line;
+  } cases[] = {
+      {"", AdminFromLoopback::kFalse,
+       here + "not trusted (WEIR_ADMIN_FROM_LOOPBACK=false); no request can show a token: WEIR_ADMIN_TOKEN is not set"},
+      {"secret", AdminFromLoopback::kFalse,
+       here + "not trusted (WEIR_ADMIN_FROM_LOOPBACK=false); requests with the token of WEIR_ADMIN_TOKEN are trusted"},
+      {"secret", AdminFromLoopback::kTrue,
+       here + "trusted (WEIR_ADMIN_FROM_LOOPBACK=true); requests with the token of WEIR_ADMIN_TOKEN are trusted"},
+  };
+  for (const auto& c : cases) {
+    configuration_.admin.admin_token = c.token;
+    configuration_.admin_from_loopback = c.trust;
+    const StandardOutput log;
+    Open();
+    EXPECT_TRUE(Has(log.Text(), c.line)) << log.Text();
+    server_.reset();
+  }
+}
+
 TEST_F(GateServerTest, ForAdminsItServesThisMachineButNoProxy) {
   configuration_.limiters.quota.api = ServedQuotaApi::kAdmins;
   Open();
