@@ -60,7 +60,7 @@ bool Admin::IsToken(std::string_view offered) const { return !token_.empty() && 
 
 std::optional<HttpResponse> Admin::RefusalOfToken(std::string_view offered) const {
   if (token_.empty())
-    return Answer(403, token_is_set_ ? "there is no token: WEIR_ADMIN_TOKEN is not set"
+    return Answer(403, token_is_set_ ? "this gate has no token, because WEIR_ADMIN_TOKEN was not set when it started"
                                      : "there is no token, because this relay could not write one");
   if (IsToken(offered)) return std::nullopt;
   return Answer(401, token_is_set_ ? "this is not the token of WEIR_ADMIN_TOKEN"
@@ -86,8 +86,9 @@ std::string Admin::TokenHint() const {
 
 HttpResponse Admin::Answer(int status, const std::string& why) const {
   HttpResponse response{.status = status, .body = "for administrators only: " + why + "\n"};
+  response.body.append(kWaysToBeAdmin);
   response.body +=
-      "Any of these will do:\n"
+      "\n"
       "- the token: Authorization: Bearer " +
       TokenHint() +
       "\n"
@@ -104,7 +105,8 @@ HttpResponse Admin::Answer(int status, const std::string& why) const {
 std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request, std::string_view* by) const {
   std::string_view unused;
   std::string_view& known_by = by != nullptr ? *by : unused;
-  const std::string why = loopback_.trusted ? WhyNotFromHere(request) : "it shows no token and no key";
+  const std::string why = loopback_.trusted ? WhyNotFromHere(request)
+                                            : std::string("the request shows no token") + (proof_ ? " and no key" : "");
   known_by = "being on this machine";
   if (why.empty()) return std::nullopt;
   const std::string_view authorization = request.Header("authorization");

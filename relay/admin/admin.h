@@ -63,6 +63,9 @@ class AdminProof {
   virtual std::optional<Refused> Refusal(const HttpRequest& request, std::string_view proof) const = 0;
 };
 
+// The line of a refusal (Admin::Refusal) after the reason. The lines below it list the ways to be an administrator.
+inline constexpr std::string_view kWaysToBeAdmin = "Any of these will do:";
+
 // Knows three kinds of proof. A request needs one of them:
 // * Token: `Authorization: Bearer <token>`, from any address. The token of a relay is in a file, that of `weir gate` is
 // WEIR_ADMIN_TOKEN; a refusal says which one is needed.

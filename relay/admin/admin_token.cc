@@ -93,7 +93,7 @@ Result<std::string> FindAdminTokenFor(const std::string& url, const std::string&
   if (!holder || holder->address.empty()) {
     return Status::Error(
         "no relay runs on the data directory " + Printable(data_dir) +
-        ": set WEIR_DATA_DIR to the relay's data directory, which has its token, or set WEIR_ADMIN_TOKEN to the token");
+        "; set WEIR_DATA_DIR to the relay's data directory, which has its token, or WEIR_ADMIN_TOKEN to the token");
   }
   if (!SamePlace(url, holder->address)) {
     return Status::Error("the relay that runs on the data directory " + Printable(data_dir) + " is at " +

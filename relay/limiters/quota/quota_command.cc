@@ -128,10 +128,14 @@ int CodeOf(const HttpResponse& response) {
                                                                                                     : kExitWrong;
 }
 
-// Returns advice on the token, for an administrator whose call was refused.
-std::string AdviceOnToken(const QuotaClient& client, const Settings& settings) {
+// Returns advice on the token, for an administrator whose call was refused with this status: 401 if the server has a
+// token, 403 if it has none.
+std::string AdviceOnToken(const QuotaClient& client, const Settings& settings, int status) {
   const Result<std::string> token = TokenFor(client.name(), settings);
-  return "; is WEIR_ADMIN_TOKEN set to the gate's token?" + (token.ok() ? "" : " " + token.status().message());
+  const std::string advice = status == 401
+                                 ? "; is WEIR_ADMIN_TOKEN set to the gate's token?"
+                                 : ". Start the gate with WEIR_ADMIN_TOKEN, and set the same token for `weir quota`.";
+  return token.ok() ? advice : advice + " If it is a relay: " + token.status().message();
 }
 
 std::string ProblemOf(const QuotaClient& client, const Settings& settings, const HttpResponse& response) {
@@ -143,8 +147,10 @@ std::string ProblemOf(const QuotaClient& client, const Settings& settings, const
   } else if (response.status >= 500) {
     message = client.name() + ": " + message;
   }
-  if (response.status == 401 || response.status == 403) message += AdviceOnToken(client, settings);
-  return message;
+  if (response.status != 401 && response.status != 403) return message;
+  // The command can use none of the other ways that the message lists.
+  message.resize(std::min(message.size(), message.find("; " + std::string(kWaysToBeAdmin))));
+  return message + AdviceOnToken(client, settings, response.status);
 }
 
 // Asks for the model's present limits, and fills in those that the arguments of `set` leave out.

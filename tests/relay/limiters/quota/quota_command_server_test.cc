@@ -62,6 +62,26 @@ TEST_F(QuotaCommandTest, AdministratorsShowTheirToken) {
   }
 }
 
+TEST_F(QuotaCommandTest, SaysHowToBeAnAdministrator) {
+  configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
+  Set("WEIR_DATA_DIR", directory_.path());
+  for (const bool has_token : {false, true}) {
+    configuration_.admin.admin_token = has_token ? "the-token-of-the-test" : "";
+    Open();
+    const Ran ended = Command({"set", "m", "--rpm", "1", "--gate", "http://" + server_->host_and_port()});
+    server_.reset();
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.err,
+              "weir quota: for administrators only: the request shows no token" +
+                  std::string(
+                      has_token ? "; is WEIR_ADMIN_TOKEN set to the gate's token?"
+                                : ". Start the gate with WEIR_ADMIN_TOKEN, and set the same token for `weir quota`.") +
+                  " If it is a relay: no relay runs on the data directory " + directory_.path() +
+                  "; set WEIR_DATA_DIR to the relay's data directory, which has its token, or WEIR_ADMIN_TOKEN to the "
+                  "token\n");
+  }
+}
+
 TEST_F(QuotaCommandTest, TheTokenGoesOnlyWithWhatIsForAdministrators) {
   Set("WEIR_ADMIN_TOKEN", "the-token-of-the-test");
   const TlsServer server({.tls = false, .status = 403, .body = R"({"error":{"code":"forbidden","message":"no"}})"});
