@@ -179,6 +179,7 @@ class HttpRouter {
   void AddHandler(std::string method, std::string path, Handler handler);
   const Handler* Find(std::string_view method, HttpRequest& request) const;
   HttpResponse Refusal(const HttpRequest& request) const;
+  std::string AdviceOnSlash(std::string_view method, const std::vector<std::string_view>& segments) const;
   using Names = std::set<std::string, std::less<>>;
   static bool IsOwn(const Names& first_segments, std::string_view path);
   bool IsOther(const std::optional<std::string>& plain_path) const;

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <memory>
 
 #include "config/text/parse.h"
@@ -212,6 +213,19 @@ std::optional<HttpResponse> HttpRouter::RefusalFromHead(std::string method, std:
   return Refusal(head);
 }
 
+// Returns advice for a path that begins like one whose last segment is a parameter, and goes on with a slash; empty for
+// any other path.
+std::string HttpRouter::AdviceOnSlash(std::string_view method, const std::vector<std::string_view>& segments) const {
+  for (const auto& [path, pattern] : patterns_) {
+    const size_t size = pattern.segments.size();
+    if (size >= segments.size() || !pattern.segments.back().empty() || !pattern.methods.contains(method)) continue;
+    if (!Matches(pattern.segments, {segments.begin(), segments.begin() + static_cast<std::ptrdiff_t>(size)})) continue;
+    const size_t name = path.rfind('{') + 1;
+    return "; a / in the " + path.substr(name, path.size() - name - 1) + " is written %2F";
+  }
+  return "";
+}
+
 HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {
   std::set<std::string> known;
   const auto add = [&known](const auto& methods) {
@@ -225,11 +239,13 @@ HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {
   if (const auto streams = plain ? streams_.find(*plain) : streams_.end(); streams != streams_.end())
     add(streams->second);
   if (IsOther(plain)) known = {"GET", "POST"};
-  if (known.empty()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + "\n"};
+  const std::string advice = AdviceOnSlash(request.method == "HEAD" ? "GET" : request.method, segments) + "\n";
+  if (known.empty()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + advice};
   std::string allowed;
   for (const std::string& name : known) allowed += name + (name == "GET" ? ", HEAD, " : ", ");
   allowed += "OPTIONS";
-  return {.status = 405, .body = Printable(request.path) + " takes " + allowed + "\n", .headers = {{"Allow", allowed}}};
+  return {
+      .status = 405, .body = Printable(request.path) + " takes " + allowed + advice, .headers = {{"Allow", allowed}}};
 }
 
 }  // namespace weir

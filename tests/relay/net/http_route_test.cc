@@ -8,6 +8,7 @@
 
 #include "config/text/percent.h"
 #include "relay/net/http.h"
+#include "tests/fixtures/has_text.h"
 
 namespace weir {
 namespace {
@@ -166,6 +167,19 @@ TEST_F(HttpRouteTest, SaysWhatAPathTakes) {
   router_.Add("PUT", "/v1/models/best", Named("put"));
   EXPECT_EQ(allowed("/v1/models/best"), "GET, HEAD, PUT, OPTIONS");
   EXPECT_EQ(Ask("OPTIONS", "/v1/models/x").status, 204);
+}
+
+TEST_F(HttpRouteTest, SaysHowASlashInAParameterIsWritten) {
+  router_.Add("DELETE", "/rate/{key}/{id}", Named("deleted"));
+  router_.Add("GET", "/rate/{key}", Named("rate"));
+  const auto body = [&](const char* method, const char* path) { return Ask(method, path).body; };
+  for (const char* method : {"GET", "HEAD"})
+    EXPECT_TRUE(Has(body(method, "/rate/a/b"), "/rate/a/b takes DELETE, OPTIONS; a / in the key is written %2F"));
+  EXPECT_TRUE(Has(body("DELETE", "/rate/a/b/c"), "nothing is at /rate/a/b/c; a / in the id is written %2F"));
+  EXPECT_TRUE(Has(body("GET", "/v1/models/a/b"), "nothing is at /v1/models/a/b; a / in the model is written %2F"));
+  for (const char* path : {"/rate/a", "/rate/a/b", "/v1/models/a/b"})
+    EXPECT_FALSE(Has(body("PUT", path), "%2F")) << path;
+  EXPECT_EQ(body("GET", "/rate/a%2Fb"), "rate [a/b]");
 }
 
 TEST_F(HttpRouteTest, WithoutTheMethodAnExactPathLeavesItToAPattern) {
