@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,37 +20,75 @@
 namespace weir {
 namespace {
 
-constexpr std::string_view kHelp = R"(weir gate: may this request go now?
+// In the parts of the page, this stands for the address of the gate.
+constexpr std::string_view kAddress = "{gate}";
 
+constexpr std::string_view kQuotaHelp = R"(
 To this model, by its quotas:
 
-  curl -X POST localhost:3335/v1/decide  -d '{"model":"gpt-4o","tokens":900}'
-  curl -X POST localhost:3335/v1/reserve -d '{"model":"gpt-4o","tokens":900}'
-  curl -X POST localhost:3335/v1/commit  -d '{"reservation":"…","prompt_tokens":800,"output_tokens":300}'
-  curl         localhost:3335/v1/models
+  curl -X POST {gate}/v1/decide  -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST {gate}/v1/reserve -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST {gate}/v1/commit  -d '{"reservation":"…","prompt_tokens":800,"output_tokens":300}'
+  curl         {gate}/v1/models
 
 Also /v1/refund, /v1/record, /v1/explain, /v1/models/{model}, PUT /v1/models/{model}/quota and
-DELETE /v1/models/{model}/state, DELETE /v1/state (administrators).
+DELETE /v1/models/{model}/state, DELETE /v1/state (administrators). Also /v1/health. /v1/openapi.json describes every
+call of the gate.
+)";
 
+constexpr std::string_view kKeyedHelp = R"(
 Limit the requests of a key in a window:
 
-  curl         localhost:3335/rate/user-123
-  curl         'localhost:3335/rate/user-123?canWait'
-  curl -X DELETE localhost:3335/rate/user-123/ID
+  curl         {gate}/rate/user-123
+  curl         '{gate}/rate/user-123?canWait'
+  curl -X DELETE {gate}/rate/user-123/ID
 
 Also /debug and /debug/{key}.
+)";
 
+constexpr std::string_view kQueuedHelp = R"(
 Paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. Also /debug/endpoints.
+)";
 
+constexpr std::string_view kEnvoyHelp = R"(
 Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONFIG:
 
-  curl -X POST localhost:3335/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
+  curl -X POST {gate}/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
 
 Also /debug/ratelimit and /healthcheck.
-
-/v1/openapi.json describes every call. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
-grpc.health.v1.Health; grpcurl lists them by reflection. Also /v1/health, /metrics, /healthz, /readyz.
 )";
+
+std::string HelpFor(const ServedLimiterSettings& s, const ServedLimiters& limiters) {
+  std::string help = "weir gate: may this request go now?\n";
+  help += s.quota.api != ServedQuotaApi::kOff ? kQuotaHelp : "\nQuotas are not served: WEIR_QUOTA_API is off.\n";
+  help += s.keyed.api != ServedKeyedApi::kOff ? kKeyedHelp : "\nLimits by key are not served: WEIR_KEYED_API is off.\n";
+  help += s.queued.api != ServedQueuedApi::kOff ? kQueuedHelp : "\nEndpoints are not served: WEIR_QUEUED_API is off.\n";
+  if (s.envoy.api == ServedEnvoyApi::kOff) {
+    help += "\nEnvoy's rate limits are not served: WEIR_RATELIMIT_API is off.\n";
+  } else {
+    help += !s.envoy.rules_directory.empty()
+                ? kEnvoyHelp
+                : "\nEnvoy's rate limits are not served: WEIR_RATELIMIT_CONFIG is not set.\n";
+  }
+  help += "\nBy gRPC: ";
+  for (const auto& limiter : limiters)
+    if (!limiter->grpc_service().empty()) help.append(limiter->grpc_service()).append(", ");
+  return help + "grpc.health.v1.Health; grpcurl lists them by reflection.\nAlso /metrics, /healthz, /readyz.\n";
+}
+
+// Returns the page with the address by which the client reached the gate, or with `otherwise` if the Host header has
+// characters that no address needs, because readers paste the commands into a shell.
+std::string WithAddress(std::string_view help, const HttpRequest& request, const std::string& otherwise) {
+  const std::string_view host = request.Header("host");
+  const bool is_plain = !host.empty() && std::ranges::all_of(host, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view(".-_:[]").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  const std::string address = (CameByTls(request) ? "https://" : "") + (is_plain ? std::string(host) : otherwise);
+  std::string page;
+  for (size_t at = 0; (at = help.find(kAddress)) != help.npos; help.remove_prefix(at + kAddress.size()))
+    page.append(help.substr(0, at)).append(address);
+  return page.append(help);
+}
 
 }  // namespace
 
@@ -66,6 +105,7 @@ GateServer::GateServer(const GateConfiguration& configuration, std::unique_ptr<T
     : listen_(configuration.server.listen),
       traces_(std::move(traces)),
       limiters_(std::move(limiters)),
+      help_(HelpFor(configuration.limiters, limiters_)),
       admin_(configuration.admin.admin_token, TrustInLoopback(configuration.admin_from_loopback)),
       started_at_(ToSeconds(WallClock::System().Now().time_since_epoch())),
       server_(configuration.server, Routes(), nullptr) {}
@@ -91,7 +131,9 @@ HttpRouter GateServer::Routes() {
   HttpRouter router;
   for (const auto& limiter : limiters_)
     limiter->AddRoutes(router, [this](const HttpRequest& request) { return admin_.Refusal(request); });
-  router.Add("GET", "/", [](const HttpRequest&) { return HttpResponse{.body = std::string(kHelp)}; });
+  router.Add("GET", "/", [this](const HttpRequest& request) {
+    return HttpResponse{.body = WithAddress(help_, request, host_and_port())};
+  });
   router.Add("GET", "/metrics", [this](const HttpRequest&) {
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                         .body = metrics_text_.Get(Clock::System().Now(), [this] { return Metrics(); })};

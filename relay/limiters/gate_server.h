@@ -93,7 +93,8 @@ class GateServer {
   const std::string listen_;
   const std::unique_ptr<Traces> traces_;  // null if traces are off
   const ServedLimiters limiters_;
-  bool open_ = false;  // true once all limiters are open
+  const std::string help_;  // the page at /
+  bool open_ = false;       // true once all limiters are open
   const Admin admin_;
   const double started_at_;  // seconds since 1970
   CachedText metrics_text_;

@@ -316,6 +316,26 @@ TEST_F(GateServerTest, SaysWhatItIs) {
       << "pages of other sites may not ask";
 }
 
+TEST_F(GateServerTest, ItsPageNamesItsAddressAndWhatItServes) {
+  configuration_.limiters.keyed.api = ServedKeyedApi::kOff;
+  Open();
+  const auto page = [this](const std::string& host) {
+    RawClient client(server_->port());
+    client.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return client.Answer().body;
+  };
+  EXPECT_TRUE(Has(page("gate.example:81"), "curl -X POST gate.example:81/v1/decide "));
+  EXPECT_TRUE(Has(page("[::1]:81"), " [::1]:81/v1/models\n"));
+  EXPECT_TRUE(Has(page("a;rm"), " " + server_->host_and_port() + "/v1/models\n"));
+  const std::string served = page("gate");
+  for (const char* none : {"{gate}", "localhost", "/rate/", "/json", "envoy.service"})
+    EXPECT_FALSE(Has(served, none)) << none << served;
+  for (const char* line : {"Limits by key are not served: WEIR_KEYED_API is off.\n",
+                           "Envoy's rate limits are not served: WEIR_RATELIMIT_CONFIG is not set.\n",
+                           "By gRPC: weir.v1.Quota, grpc.health.v1.Health;"})
+    EXPECT_TRUE(Has(served, line)) << line << served;
+}
+
 TEST_F(GateServerTest, AWebSocketIsNotToBeHad) {
   Open();
   RawClient client(server_->port());
