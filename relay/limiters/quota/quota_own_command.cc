@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -55,6 +57,9 @@ Result<std::string> TextOf(const QuotaFlags& flags, uint64_t most) {
   return text;
 }
 
+// Returns true for the names that Google gives to the models of the Gemini API.
+bool IsOfGemini(std::string_view model) { return model.starts_with("gemini") || model.starts_with("gemma"); }
+
 }  // namespace
 
 int MigrateCommand(const QuotaFlags& flags) {
@@ -90,6 +95,11 @@ int CountCommand(const QuotaFlags& flags) {
   SettingTable table;
   Declare(table, settings);
   if (const Status status = table.Load(ProcessEnvironment()); !status.ok()) return Complain(status.message());
+  const auto row = std::ranges::find(table.rows(), "COUNT_TOKENS_URL", &SettingRow::name);
+  if (row->source == "default" && !IsOfGemini(flags.model())) {
+    return Complain(Printable(flags.model()) +
+                    " is no model of the Gemini API; set WEIR_COUNT_TOKENS_URL to a server that counts its tokens");
+  }
   const Result<std::string> text = TextOf(flags, settings.max_text_bytes);
   if (!text.ok()) return Complain(text.status().message());
   const Result<int64_t> tokens = CountTokens(settings, flags.model(), text.value());

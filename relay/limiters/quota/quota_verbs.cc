@@ -213,8 +213,10 @@ constexpr QuotaVerb kVerbs[] = {
                "  weir quota watch --json | jq -c '.models[] | select(.usage.rpm > 0)'",
      .add_more = AddTimes},
     {.name = "count",
-     .meaning = "counts the tokens of a text, as the provider counts them",
-     .footer = "Asks the Gemini API, or the server of WEIR_COUNT_TOKENS_URL, with the key WEIR_COUNT_TOKENS_KEY.\n"
+     .meaning = "counts the tokens of a text, as the Gemini API counts them",
+     .footer = "Sends the text to Google's Gemini API, or to the server of WEIR_COUNT_TOKENS_URL, which must have the\n"
+               "same call (models/MODEL:countTokens), with the key WEIR_COUNT_TOKENS_KEY. Without that address, MODEL\n"
+               "is a model of Google's: gemini-… or gemma-….\n"
                "\n"
                "Examples:\n"
                "  weir quota count gemini-2.5-pro 'How long is a piece of string?'\n"
