@@ -71,7 +71,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"relay", RunRelay, "run the Nostr relay"},
-    {"gate", RunGate, "serve the quotas of LLM models and limits by key over HTTP, without a relay"},
+    {"gate", RunGate, "serve quotas of LLM models, limits by key, endpoints and Envoy's rate limits, without a relay"},
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},

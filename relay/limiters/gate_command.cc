@@ -97,7 +97,10 @@ int Run(const GateConfiguration& configuration, const Environment& environment, 
 }  // namespace
 
 int GateCommand(int argc, char** argv, const DeclareSettings& declare_others) {
-  CommandLine line(argv[0], "Serves the quotas of LLM models and limits by key over HTTP until SIGINT or SIGTERM.");
+  CommandLine line(
+      argv[0],
+      "Serves quotas of LLM models, limits by key, endpoints that queue and Envoy's rate limits over HTTP\n"
+      "and gRPC until SIGINT or SIGTERM.");
   AddTo(line);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   const Environment environment = ProcessEnvironment();

@@ -82,7 +82,8 @@ TEST(GateCommand, AHangUpNamesModelsThatWereChangedThroughTheApi) {
 TEST(GateCommand, SaysHowToUseIt) {
   GateChild child({"--help"});
   EXPECT_EQ(child.Wait().code, 0);
-  for (const char* part : {"--store", "--config", "curl -X POST", "redis://", "SIGHUP", "Exit status"})
+  for (const char* part : {"quotas of LLM models, limits by key, endpoints that queue and Envoy's rate limits",
+                           "--store", "--config", "curl -X POST", "redis://", "SIGHUP", "Exit status"})
     EXPECT_TRUE(Has(child.out(), part)) << part;
 }
 
