@@ -47,9 +47,10 @@ TEST_F(Http2HeadTest, MakesARequestOfItsFields) {
   EXPECT_EQ(request_.raw_path, "/a%20b");
   EXPECT_EQ(request_.query, "c=%20d");
   EXPECT_EQ(request_.headers, (HttpFields{{"host", "weir.example"}, {"accept", "text/html"}}));
-  EXPECT_EQ(kept_bytes_, 5 * size_t{32} + std::string(":methodGET:schemehttps:authorityweir.example:path/a%20b?c=%20d#part"
-                                              "accepttext/html")
-                                      .size());
+  EXPECT_EQ(kept_bytes_,
+            5 * size_t{32} + std::string(":methodGET:schemehttps:authorityweir.example:path/a%20b?c=%20d#part"
+                                         "accepttext/html")
+                                 .size());
 }
 
 TEST_F(Http2HeadTest, TakesOneHostHoweverItIsNamed) {
