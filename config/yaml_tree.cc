@@ -134,9 +134,12 @@ namespace {
 std::string_view Advice(const std::string& error, std::string_view line) {
   namespace parser = YAML::ErrorMsg;
   if (error.starts_with(parser::UNKNOWN_ANCHOR) || error == parser::ALIAS_NOT_FOUND || error == parser::CHAR_IN_ALIAS)
-    return "; a name that begins with * needs quotes";
+    return "; a name that begins with * needs quotes, unless it stands for an &anchor";
+  const bool may_be_indentation = error == parser::TAB_IN_INDENTATION || error == parser::MAP_VALUE ||
+                                  error == parser::MAP_KEY || error == parser::BLOCK_ENTRY;
   const std::string_view indentation = line.substr(0, line.find_first_not_of(" \t"));
-  return indentation.find('\t') == indentation.npos ? "" : "; YAML is indented by spaces, not by tabs";
+  return may_be_indentation && indentation.find('\t') != indentation.npos ? "; YAML is indented by spaces, not by tabs"
+                                                                          : "";
 }
 
 }  // namespace

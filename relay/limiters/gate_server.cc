@@ -26,10 +26,10 @@ constexpr std::string_view kAddress = "{gate}";
 constexpr std::string_view kQuotaHelp = R"(
 To this model, by its quotas:
 
-  curl -X POST {gate}/v1/decide  -d '{"model":"gpt-4o","tokens":900}'
-  curl -X POST {gate}/v1/reserve -d '{"model":"gpt-4o","tokens":900}'
-  curl -X POST {gate}/v1/commit  -d '{"reservation":"…","prompt_tokens":800,"output_tokens":300}'
-  curl         {gate}/v1/models
+  curl -X POST '{gate}/v1/decide'  -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST '{gate}/v1/reserve' -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST '{gate}/v1/commit'  -d '{"reservation":"…","prompt_tokens":800,"output_tokens":300}'
+  curl         '{gate}/v1/models'
 
 Also /v1/refund, /v1/record, /v1/explain, /v1/models/{model}, PUT /v1/models/{model}/quota and
 DELETE /v1/models/{model}/state, DELETE /v1/state (administrators). Also /v1/health. /v1/openapi.json describes every
@@ -39,9 +39,9 @@ call of the gate.
 constexpr std::string_view kKeyedHelp = R"(
 Limit the requests of a key in a window:
 
-  curl         {gate}/rate/user-123
+  curl         '{gate}/rate/user-123'
   curl         '{gate}/rate/user-123?canWait'
-  curl -X DELETE {gate}/rate/user-123/ID
+  curl -X DELETE '{gate}/rate/user-123/ID'
 
 Also /debug and /debug/{key}.
 )";
@@ -53,7 +53,7 @@ Paths of your own, whose requests wait for their turn: the endpoints of WEIR_CON
 constexpr std::string_view kEnvoyHelp = R"(
 Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONFIG:
 
-  curl -X POST {gate}/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
+  curl -X POST '{gate}/json' -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
 
 Also /debug/ratelimit and /healthcheck.
 )";

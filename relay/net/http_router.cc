@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -214,8 +215,12 @@ std::optional<HttpResponse> HttpRouter::RefusalFromHead(std::string method, std:
 }
 
 // Returns advice for a path that begins like one whose last segment is a parameter, and goes on with a slash; empty for
-// any other path.
+// any other path, and for a path of a route that has a name behind the parameter.
 std::string HttpRouter::AdviceOnSlash(std::string_view method, const std::vector<std::string_view>& segments) const {
+  const bool is_other_route = std::ranges::any_of(patterns_, [&](const auto& known) {
+    return !known.second.segments.back().empty() && Matches(known.second.segments, segments);
+  });
+  if (is_other_route) return "";
   for (const auto& [path, pattern] : patterns_) {
     const size_t size = pattern.segments.size();
     if (size >= segments.size() || !pattern.segments.back().empty() || !pattern.methods.contains(method)) continue;

@@ -184,7 +184,8 @@ TEST(YamlReader, RefusesInvalidYamlWithItsPosition) {
 
 TEST(YamlReader, AdvisesOnUnquotedStarsAndTabs) {
   for (const std::string text : {"a:\n  *: 1\n", "a:\n  *.example: 1\n", "a: *\n", "a: [*, b]\n", "a: {\n\tb: *x}\n"})
-    EXPECT_TRUE(ErrorOf(text).ends_with("; a name that begins with * needs quotes")) << text << ErrorOf(text);
+    EXPECT_TRUE(ErrorOf(text).ends_with("; a name that begins with * needs quotes, unless it stands for an &anchor"))
+        << text << ErrorOf(text);
   for (const std::string text :
        {"\ta: 1\n", "a:\n\tb: 1\n", "a:\n\t- b\n", "a:\n  b: 1\n\tc: 2\n", "a:\n  b: 1\n  \tc: 2\nd: 3\n"})
     EXPECT_TRUE(ErrorOf(text).ends_with("; YAML is indented by spaces, not by tabs")) << text << ErrorOf(text);

@@ -95,6 +95,8 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
   KeyedLimits others;
   std::vector<KeyedRules::Rule> rules;
   size_t keys = 0;
+  size_t stars = 0;  // number of keys with a *, of which with_star is the first
+  std::string with_star;
   section.Map([&](YamlMap& map) {
     const YamlValue of_others = map.Optional("default");
     of_others.Map([&](YamlMap& limits) { ReadLimits(limits, &others); });
@@ -102,10 +104,7 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
     map.Optional("keys").Entries([&](std::string_view key, YamlValue value) {
       KeyedRules::Rule rule{.key = std::string(key), .limits = others};
       value.Map([&](YamlMap& limits) { ReadLimits(limits, &rule.limits); });
-      if (key.find('*') != key.npos)
-        read->warnings.push_back("the key " + Printable(key) +
-                                 " has a *, which is an ordinary character in keyed.keys; use keyed.patterns for the "
-                                 "keys that begin alike");
+      if (key.find('*') != key.npos && stars++ == 0) with_star = Printable(key);
       AddRule(value, shares, std::move(rule), &rules);
     });
     keys = rules.size();
@@ -122,6 +121,12 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
       AddRule(item, shares, std::move(rule), &rules);
     });
   });
+  if (stars > 0) {
+    const std::string others_too = stars > 1 ? " (and " + std::to_string(stars - 1) + " more)" : "";
+    read->warnings.push_back("the key " + with_star + others_too +
+                             " has a *, which is an ordinary character in keyed.keys; keyed.patterns has limits for "
+                             "many keys");
+  }
   read->has_section = true;
   read->summary = Summary(others, keys, rules.size() - keys);
   auto made = KeyedRules::Make(others, std::move(rules));

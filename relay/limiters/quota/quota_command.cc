@@ -129,7 +129,7 @@ int CodeOf(const HttpResponse& response) {
 }
 
 // Returns advice on the token, for an administrator whose call was refused with this status: 401 if the server has a
-// token, 403 if it has none.
+// token, 403 if it is a gate that has none.
 std::string AdviceOnToken(const QuotaClient& client, const Settings& settings, int status) {
   const Result<std::string> token = TokenFor(client.name(), settings);
   const std::string advice = status == 401
@@ -148,8 +148,9 @@ std::string ProblemOf(const QuotaClient& client, const Settings& settings, const
     message = client.name() + ": " + message;
   }
   if (response.status != 401 && response.status != 403) return message;
-  // The command can use none of the other ways that the message lists.
-  message.resize(std::min(message.size(), message.find("; " + std::string(kWaysToBeAdmin))));
+  const size_t ways = message.find("; " + std::string(kWaysToBeAdmin));
+  if (ways == message.npos) return message;
+  message.resize(ways);  // the command can use none of the other ways that the message lists
   return message + AdviceOnToken(client, settings, response.status);
 }
 

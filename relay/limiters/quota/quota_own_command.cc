@@ -57,7 +57,7 @@ Result<std::string> TextOf(const QuotaFlags& flags, uint64_t most) {
   return text;
 }
 
-// Returns true for the names that Google gives to the models of the Gemini API.
+// Returns true for the usual names that Google gives to the models of the Gemini API.
 bool IsOfGemini(std::string_view model) { return model.starts_with("gemini") || model.starts_with("gemma"); }
 
 }  // namespace
@@ -98,7 +98,8 @@ int CountCommand(const QuotaFlags& flags) {
   const auto row = std::ranges::find(table.rows(), "COUNT_TOKENS_URL", &SettingRow::name);
   if (row->source == "default" && !IsOfGemini(flags.model())) {
     return Complain(Printable(flags.model()) +
-                    " is no model of the Gemini API; set WEIR_COUNT_TOKENS_URL to a server that counts its tokens");
+                    " does not look like a model of the Gemini API (gemini…, gemma…); set WEIR_COUNT_TOKENS_URL to the "
+                    "server that counts its tokens");
   }
   const Result<std::string> text = TextOf(flags, settings.max_text_bytes);
   if (!text.ok()) return Complain(text.status().message());

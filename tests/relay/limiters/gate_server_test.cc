@@ -324,9 +324,9 @@ TEST_F(GateServerTest, ItsPageNamesItsAddressAndWhatItServes) {
     client.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
     return client.Answer().body;
   };
-  EXPECT_TRUE(Has(page("gate.example:81"), "curl -X POST gate.example:81/v1/decide "));
-  EXPECT_TRUE(Has(page("[::1]:81"), " [::1]:81/v1/models\n"));
-  EXPECT_TRUE(Has(page("a;rm"), " " + server_->host_and_port() + "/v1/models\n"));
+  EXPECT_TRUE(Has(page("gate.example:81"), "curl -X POST 'gate.example:81/v1/decide' "));
+  EXPECT_TRUE(Has(page("[::1]:81"), " '[::1]:81/v1/models'\n"));
+  EXPECT_TRUE(Has(page("a;rm"), " '" + server_->host_and_port() + "/v1/models'\n"));
   const std::string served = page("gate");
   for (const char* none : {"{gate}", "localhost", "/rate/", "/json", "envoy.service"})
     EXPECT_FALSE(Has(served, none)) << none << served;

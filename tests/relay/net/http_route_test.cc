@@ -175,6 +175,7 @@ TEST_F(HttpRouteTest, SaysHowASlashInAParameterIsWritten) {
   const auto body = [&](const char* method, const char* path) { return Ask(method, path).body; };
   for (const char* method : {"GET", "HEAD"})
     EXPECT_TRUE(Has(body(method, "/rate/a/b"), "/rate/a/b takes DELETE, OPTIONS; a / in the key is written %2F"));
+  EXPECT_FALSE(Has(body("GET", "/v1/models/a/quota"), "%2F"));
   EXPECT_TRUE(Has(body("DELETE", "/rate/a/b/c"), "nothing is at /rate/a/b/c; a / in the id is written %2F"));
   EXPECT_TRUE(Has(body("GET", "/v1/models/a/b"), "nothing is at /v1/models/a/b; a / in the model is written %2F"));
   for (const char* path : {"/rate/a", "/rate/a/b", "/v1/models/a/b"})

@@ -56,8 +56,7 @@ class KeyedRules {
   ~KeyedRules();
   // Makes rules from a list. A rule for exactly the key takes precedence over patterns, and an earlier pattern over a
   // later one. A key for which there is no rule has the limits `others`. Returns an error if a limit is out of range,
-  // if a pattern is not a valid regular expression, or if a key has two
-  // exact rules or a pattern is there twice.
+  // if a pattern is not a valid regular expression, if a key has two exact rules, or if a pattern is there twice.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
   // Returns the limits of the key. The reference is valid as long as these rules exist.

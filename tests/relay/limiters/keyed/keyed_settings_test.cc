@@ -65,12 +65,12 @@ TEST_F(KeyedSettingsTest, KeysComeBeforePatternsAndTakeTheRestFromTheDefault) {
 
 TEST_F(KeyedSettingsTest, WarnsOfAStarInAKey) {
   const auto read = Read(
-      "keyed:\n  keys:\n    \"user-*\": {max_requests: 3}\n    user-1: {}\n  patterns:\n    - {pattern: "
+      "keyed:\n  keys:\n    \"user-*\": {max_requests: 3}\n    user-1: {}\n    \"*\": {}\n  patterns:\n    - {pattern: "
       "\"team-.*\"}\n");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read.value().warnings,
-            std::vector<std::string>{"the key user-* has a *, which is an ordinary character in keyed.keys; use "
-                                     "keyed.patterns for the keys that begin alike"});
+            std::vector<std::string>{"the key user-* (and 1 more) has a *, which is an ordinary character in "
+                                     "keyed.keys; keyed.patterns has limits for many keys"});
   EXPECT_EQ(read.value().rules->Of("user-*").max_requests, 3u);
   EXPECT_EQ(read.value().rules->Of("user-2").max_requests, 100u);
 }

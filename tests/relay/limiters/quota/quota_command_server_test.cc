@@ -153,8 +153,8 @@ TEST_F(QuotaCommandTest, SendsNoTextToGeminiForAnotherModel) {
   const Ran ended = Command({"count", "gpt-4o", "some text"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err,
-            "weir quota: gpt-4o is no model of the Gemini API; set WEIR_COUNT_TOKENS_URL to a server that counts its "
-            "tokens\n");
+            "weir quota: gpt-4o does not look like a model of the Gemini API (gemini…, gemma…); set "
+            "WEIR_COUNT_TOKENS_URL to the server that counts its tokens\n");
   const TlsServer server({.tls = false, .body = R"({"totalTokens": 31})"});
   Set("WEIR_COUNT_TOKENS_URL", "http://127.0.0.1:" + std::to_string(server.port()));
   EXPECT_EQ(Command({"count", "gpt-4o", "some text"}).out, "31\n");
