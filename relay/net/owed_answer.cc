@@ -28,21 +28,18 @@ HttpResponse Worded(HttpResponse response) {
 // Owed: the state that the copies of one reply share.
 class AnswerDesk::Owed final : public HttpReply::Receiver {
  public:
-  Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number)
-      : desk_(std::move(desk)), number_(number), answer_{{number, {.status = kNotGiven, .content_type = {}}}} {}
+  Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
   ~Owed() override {
-    if (!given()) desk_->Give(answer_);
+    if (!given()) desk_->Give(number_, {.status = kNotGiven, .content_type = {}});
   }
 
   uint64_t number() const { return number_; }
   bool given() const { return given_.load(std::memory_order_relaxed); }
 
   void Give(HttpResponse response) override {
-    if (given_.exchange(true, std::memory_order_relaxed)) return;
-    answer_.front().response = std::move(response);
-    desk_->Give(answer_);
+    if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, std::move(response));
   }
   bool Abandoned() const override { return desk_->Abandoned(number_); }
   void OnLeft(HttpReply::LeftHandler handler) override { desk_->OnLeft(*this, std::move(handler)); }
@@ -50,7 +47,6 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
  private:
   const std::shared_ptr<AnswerDesk> desk_;
   const uint64_t number_;
-  std::list<Answer> answer_;  // the answer to give; made early, because later there may be no memory for it
   std::atomic<bool> given_{false};
 };
 
@@ -79,6 +75,7 @@ std::optional<HttpResponse> AnswerDesk::Defer() {
   std::optional<HttpResponse> answer;
   {
     const MutexLock lock(mutex_);
+    if (!at_once_) places_.emplace_back();
     asked_.reset();
     answer.swap(at_once_);
   }
@@ -100,12 +97,15 @@ std::list<AnswerDesk::Answer> AnswerDesk::Take() {
 // destroy it under the lock.
 HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
   const MutexLock lock(mutex_);
+  const bool has_place = asked_ != number;
   if (asked_ == number) {
     asked_.reset();
     at_once_.reset();
   }
   const auto owed = owed_.extract(number);
-  return owed ? std::move(owed.mapped()) : HttpReply::LeftHandler();
+  if (!owed) return {};
+  if (has_place) places_.pop_front();
+  return std::move(owed.mapped());
 }
 
 void AnswerDesk::Leave(uint64_t number) {
@@ -172,17 +172,17 @@ void AnswerDesk::Leave() {
 }
 
 // Allocates nothing except for the post, because replies give answers in their destructors.
-void AnswerDesk::Give(std::list<Answer>& answer) {
+void AnswerDesk::Give(uint64_t number, HttpResponse response) {
   decltype(owed_)::node_type owed;  // destroyed without the lock, see Forget
   const MutexLock lock(mutex_);
-  const uint64_t number = answer.front().number;
   owed = owed_.extract(number);
   if (!owed || session_ == nullptr) return;
   if (asked_ == number) {
-    at_once_ = std::move(answer.front().response);
+    at_once_ = std::move(response);
     return;
   }
-  answers_.splice(answers_.end(), answer);
+  places_.front() = {.number = number, .response = std::move(response)};
+  answers_.splice(answers_.end(), places_, places_.begin());
   if (answers_.size() > 1) return;
   // If the session has no owner any more, it is about to call Leave.
   auto session = session_->weak_from_this().lock();

@@ -31,7 +31,7 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::optional<HttpResponse> Ask(const HttpRouter& router, HttpRequest& request, uint64_t number);
   // An answer that a handler gave later, with the number of its request.
   struct Answer {
-    uint64_t number;
+    uint64_t number = 0;
     HttpResponse response;
   };
   // Returns the answers that have come since the last call. If memory runs out, throws, and the answers are lost.
@@ -59,7 +59,7 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::optional<HttpResponse> Defer();
   HttpReply::LeftHandler Forget(uint64_t number);
   // The replies call these, on any thread.
-  void Give(std::list<Answer>& answer);
+  void Give(uint64_t number, HttpResponse response);
   bool Abandoned(uint64_t number) const;
   void OnLeft(const Owed& owed, HttpReply::LeftHandler handler);
   std::optional<HttpLeft> WhyLeft() const WEIR_REQUIRES(mutex_);
@@ -71,6 +71,8 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::optional<uint64_t> asked_ WEIR_GUARDED_BY(mutex_);        // the request between Expect and Defer
   std::optional<HttpResponse> at_once_ WEIR_GUARDED_BY(mutex_);  // the answer to asked_, if it has come
   std::list<Answer> answers_ WEIR_GUARDED_BY(mutex_);            // the answers that Take returns
+  // Nodes for answers_: one for each request in owed_ but asked_, because later there may be no memory for it.
+  std::list<Answer> places_ WEIR_GUARDED_BY(mutex_);
   bool hung_up_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
