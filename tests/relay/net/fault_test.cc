@@ -1,5 +1,6 @@
 // An exception of a handler ends its connection at most, never the process.
 #include <boost/asio/post.hpp>
+#include <functional>
 #include <future>
 #include <new>
 #include <stdexcept>
@@ -24,6 +25,15 @@ class FaultTest : public ServerTest {
   // Posts a task that posts itself again for ever, so that it holds a piece of the memory that Asio keeps for reuse.
   void HoldReusedMemory() {
     boost::asio::post(server_->executor(0), [this] { HoldReusedMemory(); });
+  }
+  // Makes the text "dear" cost so much that the thread has to post its next turn, and then call `fail`. Other texts
+  // come back.
+  void FailAfterDear(const std::function<void()>& fail) {
+    behaviour_.on_text = [fail](Connection& c, std::string_view text) {
+      if (text != "dear") return c.Send(std::string(text));
+      c.Charge(kTurnWork);
+      fail();
+    };
   }
   // Returns true if the allocation that was to fail on the I/O thread has failed.
   bool HasFailed() {
@@ -95,11 +105,7 @@ TEST_F(FaultTest, WhereThereIsNoMemoryToQueueATurnOthersFollow) {
 }
 
 TEST_F(FaultTest, WhereThereIsNoMemoryBetweenTurnsTheNextFollow) {
-  behaviour_.on_text = [this](Connection& c, std::string_view text) {
-    if (text != "dear") return c.Send(std::string(text));
-    c.Charge(kTurnWork);  // the thread has to post the next turn
-    FailNextOfAsio();
-  };
+  FailAfterDear([this] { FailNextOfAsio(); });
   Start();
   RawClient other = Open();
   RawClient client = Open();
@@ -112,12 +118,10 @@ TEST_F(FaultTest, WhereThereIsNoMemoryBetweenTurnsTheNextFollow) {
 
 // Such a task may free memory.
 TEST_F(FaultTest, WhereThereIsNoMemoryForLongPostedTasksStillRun) {
-  behaviour_.on_text = [this](Connection& c, std::string_view text) {
-    if (text != "dear") return c.Send(std::string(text));
-    c.Charge(kTurnWork);  // the thread has to post the next turn
+  FailAfterDear([this] {
     TakeReusedMemory();
     FailAlignedAllocations();
-  };
+  });
   Start();
   RawClient other = Open();
   RawClient client = Open();
@@ -131,9 +135,7 @@ TEST_F(FaultTest, WhereThereIsNoMemoryForATimerTheThreadStillTicks) {
   settings_.handshake_timeout = std::chrono::milliseconds(100);
   Start();
   // The memory that Asio keeps for reuse is now that of two posted tasks, which is too little for a timer.
-  OnIoThread([this] {
-    for (int n = 0; n < 4; ++n) boost::asio::post(server_->executor(0), [] {});
-  });
+  OnIoThread([this] { TakeReusedMemory(); });
   const auto has_failed = [this] {
     bool failed = false;
     OnIoThread([&failed] {
@@ -200,11 +202,10 @@ TEST_F(FaultTest, WhereThereIsNoMemoryToLogAFaultTheConnectionEnds) {
 // Their ends cannot be posted.
 TEST_F(FaultTest, WhereThereIsNoMemoryForLongSilentClientsEnd) {
   settings_.handshake_timeout = std::chrono::milliseconds(500);
-  behaviour_.on_text = [this](Connection& c, std::string_view) {
-    c.Charge(kTurnWork);
+  FailAfterDear([this] {
     TakeReusedMemory();
     FailAlignedAllocations();
-  };
+  });
   Start();
   RawClient client = Open();
   RawClient silent = Connect();
