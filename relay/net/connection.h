@@ -40,6 +40,8 @@ struct TextMessage {
   std::string_view tail;  // must have static storage
 
   size_t size() const { return head.size() + body.size() + tail.size(); }
+  // Returns the bytes that the message takes while it waits; a body that others hold too counts.
+  size_t held_bytes() const { return sizeof *this + head.capacity() + body.size(); }
 };
 
 class Connection {

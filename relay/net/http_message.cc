@@ -64,6 +64,11 @@ void AppendRest(const HttpResponse& response, bool keep_alive, std::string* text
   text->append(keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
 }
 
+void AppendValue(std::string_view value, std::string* joined) {
+  if (!joined->empty()) *joined += ',';
+  *joined += value;
+}
+
 }  // namespace
 
 std::string_view TargetOf(const BeastRequest& request) {
@@ -153,20 +158,14 @@ std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool str
 std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
   std::string joined;
   const auto range = request.equal_range(name);
-  for (auto i = range.first; i != range.second; ++i) {
-    if (!joined.empty()) joined += ',';
-    joined.append(i->value().data(), i->value().size());
-  }
+  for (auto i = range.first; i != range.second; ++i) AppendValue(i->value(), &joined);
   return joined;
 }
 
 std::string JoinedHeader(const HttpRequest& request, std::string_view lower_case_name) {
   std::string joined;
-  for (const auto& [name, value] : request.headers) {
-    if (name != lower_case_name) continue;
-    if (!joined.empty()) joined += ',';
-    joined += value;
-  }
+  for (const auto& [name, value] : request.headers)
+    if (name == lower_case_name) AppendValue(value, &joined);
   return joined;
 }
 

@@ -240,9 +240,15 @@ size_t Session::NoteHeld(size_t piece_bytes) {
   return 0;
 }
 
+// Answers count even if there is no room for them. A client that takes none could otherwise make the relay hold as many
+// as it sends requests.
+bool Session::OutputFillsAddress() const {
+  return blocked() && pending_bytes() > kLeastShare && !account_->HasRoom(1);
+}
+
 // Does not count the piece, which is used up in this turn.
 bool Session::TakeRoom() {
-  const size_t missing = NoteHeld(0);
+  const size_t missing = std::max(NoteHeld(0), size_t{OutputFillsAddress()});
   if (missing == 0 || reads_always_) {
     lacks_room_since_.reset();
     return true;

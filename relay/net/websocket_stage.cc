@@ -217,7 +217,8 @@ bool WebSocketStage::Step() {
   if (over_ || broken()) return false;
   if (!reading_ && !close_started_) {
     if (session_.paused() && !in_message()) return false;
-    if (message_.size() >= kKeptMessageBytes && !session_.TakeRoom()) return false;
+    const bool may_lack_room = in_message() ? message_.size() >= kKeptMessageBytes : session_.blocked();
+    if (may_lack_room && !session_.TakeRoom()) return false;
     StartRead();
     return true;
   }
@@ -309,7 +310,7 @@ std::string WebSocketStage::ReasonFor(CloseCode code) const {
 
 void WebSocketStage::Send(TextMessage message) {
   if (closing() || over_ || session_.ended()) return;
-  queued_bytes_ += message.size();
+  queued_bytes_ += message.held_bytes();
   queue_.push_back(std::move(message));
   if (queued_bytes_ >= kPieceBytes && !session_.blocked()) {
     session_.Flush();
@@ -342,10 +343,9 @@ Work WebSocketStage::Produce() {
   BufferedStream& stream = session_.stream();
   size_t taken = 0;
   while (stream.output_bytes() < kPieceBytes && !queue_.empty() && !over_ && !(deflates_ && taken >= kDeflatedAtOnce)) {
-    const size_t size = queue_.front().size();
     const error_code error = Write(queue_.front());
-    taken += size;
-    queued_bytes_ -= size;
+    taken += queue_.front().size();
+    queued_bytes_ -= queue_.front().held_bytes();
     queue_.pop_front();
     if (error) {
       session_.End("cannot write: " + error.message());

@@ -60,7 +60,7 @@ class FileReader {
         [&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath, &lines); }); });
   }
 
-  // `lines` has the lines of the descriptors that stand before in the same list.
+  // `lines` has the lines of the descriptors that stand before in the same list and are right.
   void ReadDescriptor(YamlMap& map, const YamlValue& item, DescriptorRules::Node* beneath, LinesByDescriptor* lines) {
     DescriptorRule rule;
     map.Required("key").Read(&rule.key);
@@ -77,14 +77,16 @@ class FileReader {
     if (map.Optional("metadata")) ++not_followed_["metadata"];
     DescriptorRules::Node* node = nullptr;
     if (beneath != nullptr && !rule.key.empty()) {
-      const auto [first, is_new] = lines->emplace(std::pair(rule.key, rule.value), item.line());
+      auto name = std::pair(rule.key, rule.value);
       auto added = beneath->Add(std::move(rule));
       if (added.ok()) {
         node = added.value();
+        lines->emplace(std::move(name), item.line());
       } else {
-        const std::string& why = added.status().message();
-        const bool is_twice = !is_new && why.ends_with(" is there twice");
-        item.Error(why + (is_twice ? " (it stands in line " + std::to_string(first->second) + ")" : ""));
+        // A descriptor that stands in the list already is refused for this alone.
+        const auto first = lines->find(name);
+        item.Error(added.status().message() +
+                   (first == lines->end() ? "" : " (it stands in line " + std::to_string(first->second) + ")"));
       }
     }
     ReadDescriptors(map.Optional("descriptors"), node);

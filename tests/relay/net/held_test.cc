@@ -114,6 +114,27 @@ TEST_F(HeldTest, GivesBackBytesThatWaitedForAClientThatIsGone) {
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
 }
 
+TEST_F(HeldTest, AClientThatTakesNoAnswersIsReadNoFurther) {
+  settings_.max_address_mb = 1;
+  settings_.max_pending_bytes = 64 << 20;
+  constexpr size_t kMessages = 3000;
+  behaviour_.on_text = [](Connection& c, std::string_view) { c.Send(std::string(1000, 'x')); };
+  StartWithLedger();
+  RawClient takes_none(server_->port(), "127.0.0.2", 4096);
+  ASSERT_TRUE(takes_none.Handshake());
+  std::string messages;
+  for (size_t n = 0; n < kMessages; ++n) messages += ClientFrame(kText, "ask");
+  ASSERT_TRUE(takes_none.Send(messages));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() >= 1U << 20; }));
+  RawClient other = Open();
+  for (int n = 0; n < 200; ++n) {
+    other.Text("ask");
+    EXPECT_EQ(other.ReadText()->size(), 1000U) << "another address is unhurt";
+  }
+  EXPECT_LE(ledger_->bytes(), (1U << 20) + (256U << 10)) << "the answers to requests that wait are not made";
+  for (size_t n = 0; n < kMessages; ++n) ASSERT_TRUE(takes_none.ReadText()) << n;
+}
+
 // The request of a proxy's client has counted in the account of the proxy until the request names the client.
 TEST_F(HeldTest, WhereThereIsNoMemoryToNameAClientItsBytesAreGivenBackOnce) {
   settings_.trusted_proxies = "127.0.0.1";

@@ -65,11 +65,7 @@ DescriptorRules::Node* DescriptorRules::AddDomain(const std::string& domain) {
 
 Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   if (rule.key.empty()) return Status::Error("a descriptor has no key");
-  if (rule.key.find('*') != rule.key.npos)
-    return Status::Error("the key " + rule.key + " can match nothing: a * stands for any text only in values");
   const bool is_pattern = rule.value.find('*') != rule.value.npos;
-  if (rule.share_threshold && !is_pattern)
-    return Status::Error("share_threshold is for values with a *: without one there is nothing to share");
   OfKey& of_key = keys_[rule.key];
   const auto same = std::ranges::find(of_key.patterns, rule.value, &Pattern::text);
   const bool is_there = is_pattern           ? same != of_key.patterns.end()
@@ -78,6 +74,10 @@ Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   std::string path = path_.empty() ? rule.key : path_ + "." + rule.key;
   if (!rule.value.empty()) path += "_" + rule.value;
   if (is_there) return Status::Error("the descriptor " + path + " is there twice");
+  if (rule.key.find('*') != rule.key.npos)
+    return Status::Error("the key " + rule.key + " can match nothing: a * stands for any text only in values");
+  if (rule.share_threshold && !is_pattern)
+    return Status::Error("share_threshold is for values with a *: without one there is nothing to share");
   const auto hides = [&](const Pattern& before) {
     return is_pattern ? Matches(before.text, rule.value) : rule.value.empty() && MatchesAll(before.text);
   };

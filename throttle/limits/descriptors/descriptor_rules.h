@@ -118,7 +118,8 @@ class DescriptorRules {
 
     // Adds a rule below this one, for the next entry of a descriptor, and returns the node of the new rule, which the
     // DescriptorRules own. Returns an error, and adds no rule, if the rule is invalid, exists already, matches the same
-    // values as a rule without a value, or could match no value because of a pattern that was added before.
+    // values as a rule without a value, or could match no value because of a pattern that was added before. A rule that
+    // exists already is refused for this, whatever else is wrong with it.
     Result<Node*> Add(DescriptorRule rule);
 
    private:

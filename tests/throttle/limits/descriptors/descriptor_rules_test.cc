@@ -114,6 +114,7 @@ TEST_F(DescriptorRulesTest, RefusesContradictoryDescriptors) {
   EXPECT_EQ(ErrorOf({.key = "a", .value = "1"}), "the descriptor a_1 is there twice");
   EXPECT_EQ(ErrorOf({.key = "a", .value = "x*"}), "the descriptor a_x* is there twice");
   EXPECT_EQ(ErrorOf({.key = "a"}), "the descriptor a is there twice");
+  EXPECT_EQ(ErrorOf({.key = "a", .value = "1", .share_threshold = true}), "the descriptor a_1 is there twice");
   EXPECT_EQ(ErrorOf({.key = ""}), "a descriptor has no key");
   EXPECT_NE(ErrorOf({.key = "b", .value = "x", .share_threshold = true}), "");
   EXPECT_EQ(ErrorOf({.key = "c", .limit = {{.name = "n", .replaces = {"n"}}}}), "the limit n replaces itself");
