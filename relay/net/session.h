@@ -73,8 +73,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Makes the session ignore pauses and the lack of room from now on.
   void ReadAlways();
   // Counts in the client's account the input that the stage holds, and the rest of its unfinished message
-  // (Stage::held_bytes and whole_bytes). Returns true if the account has room for both, and the output that waits leaves
-  // room (OutputFillsAddress), or after ReadAlways. Otherwise calls OnInput later, when there may be room.
+  // (Stage::held_bytes and whole_bytes). Returns true if the account has room for both, and the output that waits
+  // leaves room (OutputFillsAddress), or after ReadAlways. Otherwise calls OnInput later, when there may be room.
   bool TakeRoom();
   // Returns the time since which the session waits for room; nullopt if it does not wait.
   std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
