@@ -80,9 +80,10 @@ std::string_view TargetOf(const BeastRequest& request) {
   return target.substr(0, target.find('#'));
 }
 
-std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::string_view raw) {
-  if (raw.find("\n ") != raw.npos || raw.find("\n\t") != raw.npos)
-    return HttpResponse{.status = 400, .body = "a header must not continue on a second line\n"};
+bool FoldsAField(std::string_view raw) { return raw.find("\n ") != raw.npos || raw.find("\n\t") != raw.npos; }
+
+std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, bool folds) {
+  if (folds) return HttpResponse{.status = 400, .body = "a header must not continue on a second line\n"};
   const std::string_view absolute = AbsoluteForm({request.target().data(), request.target().size()});
   if (absolute.empty()) return std::nullopt;
   const std::string_view authority = absolute.substr(0, absolute.find_first_of("/?#"));

@@ -34,10 +34,13 @@ HttpResponse AddressHoldsTooMuch();
 // length, because the server would take the body for empty.
 std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams);
 
+// Returns true if a header field in `raw`, a part of a header that ends with a whole field, continues on a second line.
+bool FoldsAField(std::string_view raw);
+
 // Returns the answer that refuses a request if a proxy may read its header in another way than this server: if a header
-// field continues on a second line, or if the host in the target differs from the header Host. Otherwise returns
-// nullopt. `raw` is the header as it was sent.
-std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::string_view raw);
+// field continues on a second line (`folds`), or if the host in the target differs from the header Host. Otherwise
+// returns nullopt.
+std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, bool folds);
 
 // Return all values of a header, joined by commas.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);

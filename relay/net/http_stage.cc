@@ -69,7 +69,7 @@ class HttpStage final : public Stage {
   bool MayBeHttp2();
   bool Parse();
   bool Upgrades(const BeastRequest& request) const { return core_.factory && AsksForWebSocket(request); }
-  void OnHeader(std::string_view raw, boost::system::error_code& error);
+  void OnHeader(boost::system::error_code& error);
   bool HasWebSocketsAt(std::string_view raw_path) const;
   void OnRequest();
   void BeginStream();
@@ -106,6 +106,7 @@ class HttpStage final : public Stage {
   bool waits_ = false;       // true while the latest request has no answer
   bool answered_ = false;    // true if at least one request was answered
   bool continued_ = false;
+  bool folds_ = false;  // true once a field of the header continued on a second line
   bool stalled_ = false;
   bool handed_on_ = false;  // true once another stage has the connection
 };
@@ -157,6 +158,7 @@ bool HttpStage::Parse() {
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(boost::none);
     continued_ = false;
+    folds_ = false;
   }
   const size_t from_earlier = rest_.size();
   const std::string_view piece = session_.stream().piece();
@@ -168,7 +170,9 @@ bool HttpStage::Parse() {
     const bool had_header = parser_->is_header_done();
     const size_t bytes = parser_->put(boost::asio::const_buffer(input.data() + used, input.size() - used), error);
     used += bytes;
-    if (!error && !had_header && parser_->is_header_done()) OnHeader(input.substr(used - bytes, bytes), error);
+    // The parser uses up whole fields, and finds the end of the header perhaps in a later piece.
+    if (!had_header) folds_ = folds_ || FoldsAField(input.substr(used - bytes, bytes));
+    if (!error && !had_header && parser_->is_header_done()) OnHeader(error);
     if (error || bytes == 0) break;
   }
   if (problem_) {
@@ -197,9 +201,9 @@ bool HttpStage::Parse() {
   return done;
 }
 
-void HttpStage::OnHeader(std::string_view raw, boost::system::error_code& error) {
+void HttpStage::OnHeader(boost::system::error_code& error) {
   const BeastRequest& request = parser_->get();
-  problem_ = HeaderProblem(request, raw);
+  problem_ = HeaderProblem(request, folds_);
   if (problem_) return;
   if (!Upgrades(request)) stream_ = core_.router.StreamFor(request.method_string(), RawPathOf(request));
   problem_ = FramingProblem(request, stream_ != nullptr);

@@ -63,6 +63,18 @@ TEST_F(HandshakeTest, AHeaderThatCanBeReadInTwoWaysIsRefused) {
   for (const auto& c : cases) EXPECT_EQ(StatusOf(c.request), c.status) << c.name;
 }
 
+TEST_F(HandshakeTest, AFoldedHeaderIsRefusedWhereverItIsCut) {
+  Start();
+  const std::string request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Thing: one\r\n two\r\nX-Other: 3\r\n\r\n";
+  for (size_t cut = 1; cut < request.size(); ++cut) {
+    const uint64_t before = server_->Stats().received_bytes;
+    RawClient client = ConnectAndSend(request.substr(0, cut));
+    ASSERT_TRUE(Eventually([&] { return server_->Stats().received_bytes == before + cut; }));
+    client.Send(request.substr(cut));
+    EXPECT_EQ(client.Answer().status, 400) << cut;
+  }
+}
+
 TEST_F(HandshakeTest, RefusesWhatIsNoHandshake) {
   Start();
   const std::string good = RawClient::HandshakeRequest();
