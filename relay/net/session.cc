@@ -171,7 +171,8 @@ void Session::FlushSoon() {
 }
 
 void Session::FlushUpTo(Work most) {
-  if (ended_ || flushing_ || waiting_writable_) return;
+  if (ended_ || flushing_) return;
+  if (waiting_writable_) return NotePending();
   flushing_ = true;
   Work spent = 0;
   for (;;) {
@@ -246,7 +247,8 @@ bool Session::OutputFillsAddress() const { return blocked() && pending_bytes() >
 
 // Does not count the piece, which is used up in this turn.
 bool Session::TakeRoom() {
-  const size_t missing = std::max(NoteHeld(0), size_t{OutputFillsAddress()});
+  const size_t unheld = NoteHeld(0);  // first, because it gives the piece's bytes back
+  const size_t missing = std::max(unheld, size_t{OutputFillsAddress()});
   if (missing == 0 || reads_always_) {
     lacks_room_since_.reset();
     return true;

@@ -151,8 +151,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::function<void()> Soon(void (Session::*what)());
   size_t NoteHeld(size_t piece_bytes);
   void OnRoom();
-  // Returns true if more than kLeastShare of output waits because the socket takes no more, and the address holds as
-  // much as it may.
+  // Returns true if the stage can wait for room, more than kLeastShare of output waits because the socket takes no
+  // more, and the address holds as much as it may. The other stages bound the output that waits while they read.
   bool OutputFillsAddress() const;
   size_t MostToRead() const;
   void WaitReadable();

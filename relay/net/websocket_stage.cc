@@ -217,7 +217,8 @@ bool WebSocketStage::Step() {
   if (over_ || broken()) return false;
   if (!reading_ && !close_started_) {
     if (session_.paused() && !in_message()) return false;
-    const bool may_lack_room = in_message() ? message_.size() >= kKeptMessageBytes : session_.blocked();
+    const bool may_lack_room =
+        session_.lacks_room_since() || (in_message() ? message_.size() >= kKeptMessageBytes : session_.blocked());
     if (may_lack_room && !session_.TakeRoom()) return false;
     StartRead();
     return true;
@@ -422,7 +423,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
   EndIfTooSlow();
   if (session_.ended()) return;
   const std::optional<SteadyTime> lacks_room_since = session_.lacks_room_since();
-  if (lacks_room_since && now > *lacks_room_since + interval) return OnTooMuchHeld();
+  if (lacks_room_since && in_message() && now > *lacks_room_since + interval) return OnTooMuchHeld();
   if (session_.paused() || lacks_room_since) {
     if (unfinished_since_) unfinished_since_ = now;  // the pause does not count as slowness of the client
     return;

@@ -81,11 +81,15 @@ std::vector<Attack> FloodAttacks() {
   Attack never_read = flood("never_read", "64 connections ask for 5,000 notes again and again, and read nothing",
                             Again(TextFrame(R"(["REQ","n",{"limit":5000}])"), Reads::kNothing));
   never_read.fill = StoreLongNotes;
+  Attack unread_pings = flood("unread_pings", "64 connections ping without pause and read no pong",
+                              Again(Times(100, ClientFrame(kPing, std::string(125, 'p'))), Reads::kNothing));
+  unread_pings.also_brief = false;
   Attack fan_out = flood("fan_out", "2,000 subscriptions to one flood, on 100 connections that read", FanOut);
   fan_out.most_mb = kMostOfAllMb;
   fan_out.also_brief = false;
   return {
       never_read,
+      unread_pings,
       fan_out,
       flood("requests_closed", "64 connections ask and close at once, 100 at a time",
             Again(Times(100, TextFrame(R"(["REQ","a",{"limit":1}])") + TextFrame(R"(["CLOSE","a"])")))),
