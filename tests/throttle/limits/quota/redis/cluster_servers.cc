@@ -25,8 +25,9 @@ void ClusterServers::Launch(size_t node) {
                              .password = options_.password,
                              .tls = options_.tls,
                              .certificates = certificates_.path()};
-  server.config = options_.config;
-  server.config.push_back("cluster-node-timeout 2000");
+  // Of two lines the last counts.
+  server.config = {"cluster-node-timeout 2000"};
+  server.config.insert(server.config.end(), options_.config.begin(), options_.config.end());
   nodes_.push_back(std::make_unique<RedisProcess>(server));
   MustSay(node, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(node + 1)});
 }

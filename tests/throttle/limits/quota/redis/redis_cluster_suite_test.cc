@@ -21,15 +21,16 @@ StoreUnderTest OpenOn(const std::string& url, const WallClock& clock, const Stor
   return {.store = open(), .open_another = open};
 }
 
-// One cluster for all tests. Each test finds it empty.
+// One cluster for all tests. Each test finds it empty. On a busy machine a node may stand still for seconds, and the
+// others must not take it for dead.
 StoreUnderTest OpenCluster(const WallClock& clock, const StoreBounds& bounds) {
-  static ClusterServers cluster;
+  static ClusterServers cluster({.config = {"cluster-node-timeout 60000"}});
   for (size_t node = 0; node < cluster.size(); ++node) cluster.node(node).Command({"FLUSHALL"});
   return OpenOn(cluster.url(), clock, bounds);
 }
 
 StoreUnderTest OpenSentinel(const WallClock& clock, const StoreBounds& bounds) {
-  static SentinelGroup group({.password = "secret"});
+  static SentinelGroup group({.down_after = std::chrono::minutes(1), .password = "secret"});
   group.servers()[0]->Command({"FLUSHALL"});
   return OpenOn(group.url(), clock, bounds);
 }

@@ -24,7 +24,7 @@ RedisProcessOptions SentinelConfig(uint16_t master, const SentinelGroupOptions& 
   RedisProcessOptions sentinel{
       .kind = RedisProcessOptions::Kind::kSentinel, .tls = options.tls, .certificates = certificates};
   sentinel.config = {"sentinel monitor " + name + " 127.0.0.1 " + std::to_string(master) + " 2",
-                     "sentinel down-after-milliseconds " + name + " 500",
+                     "sentinel down-after-milliseconds " + name + " " + std::to_string(options.down_after.count()),
                      "sentinel failover-timeout " + name + " 2000"};
   if (!options.password.empty()) sentinel.config.push_back("sentinel auth-pass " + name + " " + options.password);
   if (options.sentinels_have_password) {

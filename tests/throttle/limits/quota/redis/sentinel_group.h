@@ -2,6 +2,7 @@
 // failed when two of them do not reach it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 namespace weir {
 
 struct SentinelGroupOptions {
+  std::chrono::milliseconds down_after{500};  // silence after which the sentinels take a server for dead
   size_t replicas = 1;
   std::string password;                  // for the data servers
   bool sentinels_have_password = false;  // the same password
