@@ -25,7 +25,7 @@ void ClusterServers::Launch(size_t node) {
                              .password = options_.password,
                              .tls = options_.tls,
                              .certificates = certificates_.path()};
-  // Of two lines the last counts.
+  // The last line of a name counts.
   server.config = {"cluster-node-timeout 2000"};
   server.config.insert(server.config.end(), options_.config.begin(), options_.config.end());
   nodes_.push_back(std::make_unique<RedisProcess>(server));
