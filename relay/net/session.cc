@@ -243,7 +243,10 @@ size_t Session::NoteHeld(size_t piece_bytes) {
 
 // Answers count even if there is no room for them. A client that takes none could otherwise make the relay hold as many
 // as it sends requests.
-bool Session::OutputFillsAddress() const { return blocked() && pending_bytes() > kLeastShare && !account_->HasRoom(1); }
+bool Session::OutputFillsAddress() const {
+  const bool can_wait = stage_ && stage_->whole_bytes();
+  return can_wait && blocked() && pending_bytes() > kLeastShare && !account_->HasRoom(1);
+}
 
 // Does not count the piece, which is used up in this turn.
 bool Session::TakeRoom() {

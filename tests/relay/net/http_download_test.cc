@@ -90,6 +90,25 @@ TEST_F(DownloadTest, WithLittleWaitingAPieceOfAnySizeIsTaken) {
   EXPECT_EQ(server_->Stats().too_slow, 0U);
 }
 
+// No room comes while the client takes nothing, so an exchange that waited for it would not notice what the client
+// sends.
+TEST_F(DownloadTest, TheBodyIsReadThoughTheAnswerFillsTheAddress) {
+  settings_.max_address_mb = 1;
+  settings_.max_pending_bytes = 64 << 20;
+  stream_.on_body_end = nullptr;
+  stream_.on_body = [this](HttpExchange& exchange, std::string_view) {
+    if (left_++ > 0) return;
+    exchange.Begin({});
+    exchange.Write(std::string(size_t{8} << 20, 'x'));
+  };
+  Start();
+  RawClient client(server_->port(), "127.0.0.1", 4096);
+  client.Send(Post("Content-Length: 2\r\n") + "a");
+  ASSERT_TRUE(Eventually([&] { return server_->Stats().pending_bytes > size_t{2} << 20; }));
+  client.Send("b");
+  EXPECT_TRUE(record_.Await("body end"));
+}
+
 TEST_F(DownloadTest, EndsIfTheHandlerWritesTooMuch) {
   settings_.max_pending_bytes = 256 << 10;
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) {
