@@ -68,7 +68,7 @@ class Connection {
   virtual void Send(TextMessage message) = 0;
   void Send(std::string text) { Send(TextMessage{.head = std::move(text), .owner = {}, .body = {}, .tail = {}}); }
 
-  // Returns the bytes that the output takes which the socket has not taken (TextMessage::held_bytes).
+  // Returns the bytes of memory that the output takes until the socket has taken it (TextMessage::held_bytes).
   virtual size_t pending_bytes() const = 0;
   // Calls `callback` once on the I/O thread, after WhenPendingBelow has returned, when pending_bytes() is at most
   // `bytes`. If the connection ends first, drops `callback`.

@@ -25,7 +25,7 @@ class Stage {
   virtual Work Produce() { return 0; }
   // Called after the session has tried to send output, whether or not the socket took all of it.
   virtual void OnSent() {}
-  // Returns the bytes of memory that the output takes which the stage has not yet written into the stream.
+  // Returns the bytes of memory that the stage's output takes until the stage has written it into the stream.
   virtual size_t queued_bytes() const { return 0; }
   // Returns the number of bytes of input that the stage keeps from turn to turn. The session counts them in the
   // client's account.
