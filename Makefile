@@ -1,5 +1,5 @@
-# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fuzz | fresh | deb | release |
-# deploy-test | readme | live-screenshots | format | lint | clean;
+# make run | build | library | install-library | test | overload | bench | demo | storm | storm-plots | torture | hostile | fuzz |
+# fresh | deb | release | deploy-test | readme | live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
 # those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
@@ -12,7 +12,7 @@ ROOM ?=
 
 export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build test overload bench demo storm storm-plots torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build library install-library test overload bench demo storm storm-plots torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -31,6 +31,20 @@ build: deps
 	  rm -f "$(BUILD)"/tests/CMakeFiles/weir_test_pch.dir/*.gch && \
 	  CCACHE_RECACHE=1 cmake --build "$(BUILD)" --parallel $(JOBS) --target weir_test_pch; }
 	@cmake --build "$(BUILD)" --parallel $(JOBS) $(if $(ROOM),--target $(ROOM:%=%_test))
+
+# The libraries that throttle a RocksDB, alone, for a program that embeds them (throttle/EMBEDDING.md): they need no package but
+# RocksDB's. make install-library PREFIX=/opt/weir
+PREFIX ?= /usr/local
+library install-library: PRESET = library
+library:
+	@.ci/install-deps library
+	@.ci/configure "$(BUILD)" $(PRESET) OFF
+	@echo "== building $(BUILD)"
+	@cmake --build "$(BUILD)" --parallel $(JOBS)
+
+install-library: library
+	@echo "== installing below $(PREFIX)"
+	@cmake --install "$(BUILD)" --prefix "$(PREFIX)" >"$(BUILD)/install.log"
 
 test: build
 	@echo "== testing $(BUILD)"

@@ -1,6 +1,10 @@
 # Third-party libraries, all of them Debian packages (.ci/install-deps).
 find_package(Threads REQUIRED)
 find_package(RocksDB CONFIG REQUIRED)
+if(NOT WEIR_PROGRAM)
+  return()  # the throttle's libraries need no more
+endif()
+
 find_package(Boost 1.81 CONFIG REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)

@@ -52,6 +52,9 @@ stub apt-cache 'case $2 in libboost1.81-dev) ;; *) echo Package ;; esac'
 expect "apt knows a name that no package has" 0 "libboost1.82-dev" -- "$ci/install-deps" run
 ! grep '^apt-get.*install' "$work/out" | grep -q 'libboost1.81-dev' || fail "a package that is none was to be installed"
 
+expect "the library alone" 0 "librocksdb-dev" -- "$ci/install-deps" library
+! grep '^apt-get.*install' "$work/out" | grep -qE 'boost|ssl|libpq|nghttp2|ccache' || fail "the library was to need more than RocksDB"
+
 stub apt-cache ''
 stub id 'echo 1000'
 expect "neither root, nor sudo, nor lists" 1 "let root run apt-get update, and run make again" -- "$ci/install-deps" run

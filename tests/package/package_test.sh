@@ -1,52 +1,74 @@
 #!/bin/sh
-# package_test.sh <build directory> <C++ compiler>: installs weir into a fresh directory and builds, as strangers would, one
-# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one that
-# watches a Neo4j, one that gates a RocksDB, and one on everything.
+# package_test.sh <build directory> <C++ compiler> [library]: installs weir into a fresh directory and builds, as strangers would,
+# one program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one
+# that watches a Neo4j, one that gates a RocksDB, and one on everything. With `library`, it builds and installs the throttle of a
+# RocksDB alone, as `make install-library` does, and then the programs for which that suffices.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-work=$1/tests/package
+build=$1 compiler=$2 part=${3:-}
+work=$1/tests/package${part:+_$part}
 rm -rf "$work"
 mkdir -p "$work"
-cmake --install "$1" --prefix "$work/prefix" >"$work/install.log"
 
-consume() {
-  cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$2" \
-    -DCMAKE_BUILD_TYPE=Release >"$work/$1.log"
-  cmake --build "$work/$1" -- -v >"$work/$1.build.log" || { cat "$work/$1.build.log"; exit 1; }
-  (cd "$work/$1" && ./consumer)
+fail() {
+  echo "package_test: $1" >&2
+  exit 1
 }
 
-# links_none_of <program> <libraries>
-links_none_of() {
+# run <log> <command…>: shows the log if the command fails.
+run() {
+  log=$work/$1.log
+  shift
+  "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }
+}
+
+# configure <program>
+configure() {
+  cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_BUILD_TYPE=Release
+}
+
+# consume <program> <libraries>: builds and runs the program, which may link none of these.
+consume() {
+  run "$1" configure "$1"
+  run "$1.build" cmake --build "$work/$1" -- -v
+  (cd "$work/$1" && ./consumer)
   if grep -E "(lib|-l)($2)" "$work/$1.build.log" || ldd "$work/$1/consumer" | grep -E "lib($2)"; then
-    echo "package_test: the $1's user had to link what it does not need" >&2
-    exit 1
+    fail "the $1's user had to link what it does not need"
   fi
 }
 
-consume throttle "$2"
-links_none_of throttle 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+# Builds the library beside the build directory, and as deep, so that ccache knows what that one has compiled.
+build_library() {
+  build=$build.library
+  rm -rf "$build"
+  absent=""
+  for package in Boost yaml-cpp CLI11 simdjson OpenSSL SQLite3 Protobuf PostgreSQL spdlog prometheus-cpp GTest benchmark; do
+    absent="$absent -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
+  done
+  run library.configure cmake -S "$here/../.." --preset library -B "$build" -DCMAKE_CXX_COMPILER="$compiler" $absent
+  ! grep '^WEIR_.*_LIBRARY:' "$build/CMakeCache.txt" || fail "the library needs another library than RocksDB"
+  run library.build cmake --build "$build"
+}
 
-consume quota "$2"
-links_none_of quota 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+[ -z "$part" ] || build_library
+run install cmake --install "$build" --prefix "$work/prefix"
+! grep -rlF "$build" "$work/prefix/lib" --include='*.cmake' || fail "the installed targets point into the build directory"
 
-consume quota_stores "$2"
-links_none_of quota_stores 'rocksdb|boost|jemalloc'
+consume throttle 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+consume rocksdb 'boost|yaml|sqlite|hiredis|ssl'
 
-consume postgres "$2"
-links_none_of postgres 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis'
-
-consume neo4j "$2"
-links_none_of neo4j 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|pq'
-
-consume rocksdb "$2"
-links_none_of rocksdb 'boost|yaml|sqlite|hiredis|ssl'
-
-consume monitors "$2"
-ldd "$work/monitors/consumer" | grep -q rocksdb
-
-"$work/prefix/bin/weir" config --format=markdown >/dev/null
-if grep -rlF "$1" "$work/prefix/lib" --include='*.cmake'; then
-  echo "package_test: the installed targets point into the build directory" >&2
-  exit 1
+if [ -n "$part" ]; then
+  [ ! -e "$work/prefix/bin" ] || fail "a program is installed with the library"
+  ! configure quota >"$work/quota.log" 2>&1 || fail "an installation of the library claims to have the quotas"
+  grep -q 'weir::quota is not in this installation' "$work/quota.log" || { cat "$work/quota.log"; fail "the quotas' user is not told why"; }
+  exit
 fi
+
+consume quota 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+consume quota_stores 'rocksdb|boost|jemalloc'
+consume postgres 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis'
+consume neo4j 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|pq'
+consume monitors 'boost|sqlite|hiredis'
+ldd "$work/monitors/consumer" | grep -q rocksdb
+"$work/prefix/bin/weir" config --format=markdown >/dev/null
