@@ -35,7 +35,10 @@
 namespace weir {
 
 struct Neo4jMonitorSettings {
-  MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(500)};
+  // A transaction takes longer than a write to an embedded engine, so the advice allows twice the latency.
+  MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(500),
+                          .write_latency_threshold = std::chrono::milliseconds(100),
+                          .read_latency_threshold = std::chrono::milliseconds(200)};
   std::chrono::milliseconds timeout{1000};           // for one request of the monitor
   uint64_t transaction_threshold = 15;               // transactions at which `transactions` is 1.0
   std::chrono::milliseconds latency_threshold{200};  // latency at which `latency` and `round_trip` are 1.0

@@ -54,6 +54,22 @@ TEST(Neo4jUrlTest, SaysWhereAServerIs) {
   EXPECT_EQ(ParseNeo4jUrl("http://neo4j:secret@:7").status().message().find("secret"), std::string::npos);
 }
 
+TEST(Neo4jMonitorTest, AdvisesByTwiceTheLatencyOfAnEmbeddedEngine) {
+  struct Case {
+    milliseconds latency;
+    bool writes;
+    bool reads;
+  };
+  for (const Case& c : {Case{milliseconds(100), false, false}, Case{milliseconds(101), true, false},
+                        Case{milliseconds(200), true, false}, Case{milliseconds(201), true, true}}) {
+    Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, uint64_t{1} << 30);
+    monitor.RecordWriteLatency(c.latency);
+    monitor.RecordReadLatency(c.latency);
+    EXPECT_EQ(monitor.ShouldThrottleWrites(), c.writes) << c.latency.count();
+    EXPECT_EQ(monitor.ShouldThrottleReads(), c.reads) << c.latency.count();
+  }
+}
+
 TEST(Neo4jMonitorTest, AServerThatIsNotThereIsASampleThatFailed) {
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, kTargetBytes, {}, clock);
