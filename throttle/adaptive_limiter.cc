@@ -139,8 +139,8 @@ TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), scan_gat
 
 Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party party) {
   Gate& gate = GateOf(operation);
-  const std::optional<uint64_t> batch =
-      batches_[static_cast<size_t>(operation)][party.work_class].Add(cost.bytes, MinBatch(operation, party.work_class));
+  const std::optional<uint64_t> batch = batches_[static_cast<size_t>(operation)][party.work_class].Add(
+      cost.bytes, MinBatch(operation, party.work_class), settings_.max_batch_bytes);
   if (!batch) return Duration::zero();
 
   // Reads are submitted with the cost of the last one, so that a batch of cheap reads does not count as a scan.
@@ -170,8 +170,9 @@ void AdaptiveLimiter::Sleep(Duration longest, uint64_t stops) {
 }
 
 uint64_t AdaptiveLimiter::MinBatch(Operation operation, WorkClass work_class) const {
-  if (operation == Operation::kRead) return settings_.read.min_batch;
-  return work_class == WorkClass::kBulk ? settings_.bulk.min_batch : settings_.write.min_batch;
+  const bool bulk = work_class == WorkClass::kBulk;
+  if (operation == Operation::kRead) return bulk ? settings_.bulk_read_min_batch : settings_.read.min_batch;
+  return bulk ? settings_.bulk.min_batch : settings_.write.min_batch;
 }
 
 void AdaptiveLimiter::RecordLatency(Operation operation, Duration latency) {

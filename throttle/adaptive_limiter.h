@@ -117,11 +117,12 @@ class AdaptiveLimiter {
 
   // Is a simpler form of Admit, for threads that may block; call it before or after each operation. It collects the
   // calling thread's operations, separately for reads and writes and for each class, until there are min_batch of them
-  // (ControlSettings). The call that completes a batch waits until the whole batch is admitted. (The cost of a batch of
-  // reads is that of its last read, so that many cheap reads do not count as a scan.) Returns how long the call waited:
-  // 0 for every call except the last of a batch. MaybeThrottle never refuses work: at the latest after the longest wait
-  // of the class, or when the limiter stops, it returns as if the work were admitted. The caller holds no permit after
-  // it returns: a scan waits for its turn, but only Admit bounds how many scans run at once.
+  // (ControlSettings) or they have LimiterSettings::max_batch_bytes. The call that completes a batch waits until the
+  // whole batch is admitted. (The cost of a batch of reads is that of its last read, so that many cheap reads do not
+  // count as a scan.) Returns how long the call waited: 0 for every call except the last of a batch. MaybeThrottle
+  // never refuses work: at the latest after the longest wait of the class, or when the limiter stops, it returns as if
+  // the work were admitted. The caller holds no permit after it returns: a scan waits for its turn, but only Admit
+  // bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   // Reports to the monitor how long an operation of the program took.

@@ -70,7 +70,12 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.DefaultFrom("IMPORT_WRITE_FILTER_ALPHA", "RATE_LIMIT_WRITE_FILTER_ALPHA");
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
-  table.ForEmbedding("IMPORT_MIN_BATCH");
+  table.Add("IMPORT_READ_MIN_BATCH", &s.bulk_read_min_batch, kBatch,
+            "bulk reads: operations that MaybeThrottle takes together");
+  table.Add("RATE_LIMIT_MAX_BATCH_BYTES", &s.max_batch_bytes, {.min = 1, .max = 1e12, .unit = "bytes"},
+            "bytes at which MaybeThrottle takes fewer operations together");
+  for (const char* batch : {"IMPORT_MIN_BATCH", "IMPORT_READ_MIN_BATCH", "RATE_LIMIT_MAX_BATCH_BYTES"})
+    table.ForEmbedding(batch);
   table.Add(
       "RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
       "memory at which an emergency begins: scans and bulk work stop for up to ten seconds, then scans run one at a "
@@ -108,7 +113,7 @@ Status Check(const LimiterSettings& s) {
       return Status::Error("a filter alpha must be between 0 and 1, not " + std::to_string(c->filter_alpha));
     if (c->max_delay.count() <= 0 || c->max_delay > kLongest)
       return Status::Error("a max delay must be within 1 ms..24 h");
-    if (c->min_batch == 0) return Status::Error("a min batch must be at least 1");
+    if (c->min_batch == 0 || s.bulk_read_min_batch == 0) return Status::Error("a min batch must be at least 1");
     const PidGains& g = c->gains;
     if (!IsWithin(g.kp, kGain) || !IsWithin(g.ki, kGain) || !IsWithin(g.kd, kGain)) {
       return Status::Error("gains must be within " + FormatRange(kGain));

@@ -50,6 +50,8 @@ struct LimiterSettings {
                        .filter_alpha = 0.3,
                        .max_delay = std::chrono::milliseconds(200),
                        .min_batch = 5};
+  uint64_t bulk_read_min_batch = 10;     // min_batch of bulk reads, which are otherwise controlled as `read` says
+  uint64_t max_batch_bytes = 256 << 10;  // MaybeThrottle asks for a batch of fewer operations if it has these bytes
 
   // A read of at least this many bytes is a scan. At most read_max_scans of them run at once when the level of a signal
   // that acts on reads reaches the setpoint, and fewer as the level rises.

@@ -16,13 +16,13 @@ namespace weir {
 
 class ThreadBatches {
  public:
-  // Adds an operation of `bytes` bytes to the calling thread's batch. If the batch now has `least` operations, returns
-  // the sum of their bytes and begins a new batch; else returns nullopt.
-  std::optional<uint64_t> Add(uint64_t bytes, uint64_t least) {
+  // Adds an operation of `bytes` bytes to the calling thread's batch. If the batch now has `least` operations, or
+  // `most_bytes` bytes, returns the sum of their bytes and begins a new batch; else returns nullopt.
+  std::optional<uint64_t> Add(uint64_t bytes, uint64_t least, uint64_t most_bytes) {
     Batch& batch = batches_[ThreadSlot()];
     const uint64_t operations = batch.operations.fetch_add(1, std::memory_order_relaxed) + 1;
-    batch.bytes.fetch_add(bytes, std::memory_order_relaxed);
-    if (operations < least) return std::nullopt;
+    const uint64_t sum = batch.bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (operations < least && sum < most_bytes) return std::nullopt;
     // Threads that share the last slot may take each other's bytes, but no byte is taken twice.
     batch.operations.store(0, std::memory_order_relaxed);
     return batch.bytes.exchange(0, std::memory_order_relaxed);

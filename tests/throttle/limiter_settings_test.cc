@@ -69,6 +69,8 @@ TEST(LimiterSettings, DefaultsAreThePlansAndPassTheCheck) {
   EXPECT_EQ(s.bulk.setpoint, 0.70);
   EXPECT_EQ(s.write.min_batch, 10U);
   EXPECT_EQ(s.bulk.min_batch, 5U);
+  EXPECT_EQ(s.read.min_batch, 5U);
+  EXPECT_EQ(s.bulk_read_min_batch, 10U);
   EXPECT_EQ(s.write.max_delay.count(), 1000);
   EXPECT_EQ(s.read.max_delay.count(), 200);
   EXPECT_EQ(s.emergency, 1.167);
@@ -113,6 +115,8 @@ const std::vector<Named>& EveryName() {
       {"IMPORT_WRITE_FILTER_ALPHA", "0.6", [](S s) { return s.bulk.filter_alpha; }, 0.6},
       {"IMPORT_MAX_DELAY_MS", "5000", [](S s) { return static_cast<double>(s.bulk.max_delay.count()); }, 5000},
       {"IMPORT_MIN_BATCH", "2", [](S s) { return static_cast<double>(s.bulk.min_batch); }, 2},
+      {"IMPORT_READ_MIN_BATCH", "6", [](S s) { return static_cast<double>(s.bulk_read_min_batch); }, 6},
+      {"RATE_LIMIT_MAX_BATCH_BYTES", "4096", [](S s) { return static_cast<double>(s.max_batch_bytes); }, 4096},
       {"RATE_LIMIT_EMERGENCY", "1.5", [](S s) { return s.emergency; }, 1.5},
       {"RATE_LIMIT_RECOVERY", "0.7", [](S s) { return s.recovery; }, 0.7},
       {"RATE_LIMIT_SENSOR_TIMEOUT_MS", "3000", [](S s) { return static_cast<double>(s.sensor_timeout.count()); }, 3000},
@@ -144,7 +148,8 @@ TEST(LimiterSettings, TheBatchesAreForProgramsThatEmbedWeir) {
   LimiterSettings settings;
   SettingTable table;
   Declare(table, settings);
-  for (const SettingRow& row : table.rows()) EXPECT_EQ(row.for_embedding, row.name.ends_with("_MIN_BATCH")) << row.name;
+  for (const SettingRow& row : table.rows())
+    EXPECT_EQ(row.for_embedding, row.name.find("_BATCH") != std::string::npos) << row.name;
 }
 
 TEST(LimiterSettings, WeirComesBeforeOrly) {
@@ -200,6 +205,7 @@ TEST(LimiterSettings, CheckFindsContradictionsBeyondSingleRanges) {
       {"no delay", [](LimiterSettings& s) { s.write.max_delay = milliseconds(0); }, "delay"},
       {"endless delay", [](LimiterSettings& s) { s.bulk.max_delay = milliseconds::max(); }, "delay"},
       {"no batch", [](LimiterSettings& s) { s.read.min_batch = 0; }, "batch"},
+      {"no batch of bulk reads", [](LimiterSettings& s) { s.bulk_read_min_batch = 0; }, "batch"},
       {"negative gain", [](LimiterSettings& s) { s.write.gains.kp = -1; }, "gains"},
       {"gain NaN", [](LimiterSettings& s) { s.write.gains.ki = kNan; }, "gains"},
       {"gain without end", [](LimiterSettings& s) { s.read.gains.kd = kInfinity; }, "gains"},

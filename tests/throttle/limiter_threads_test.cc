@@ -194,15 +194,33 @@ TEST_F(LimiterTest, MaybeThrottleTakesBatchesToTheGate) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
   for (int n = 0; n < 5; ++n) limiter.MaybeThrottle(Operation::kWrite, {10}, {.work_class = WorkClass::kBulk});
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 50U) << "an import's batch is smaller";
+  for (int n = 0; n < 9; ++n) limiter.MaybeThrottle(Operation::kRead, {10}, {.work_class = WorkClass::kBulk});
+  EXPECT_EQ(limiter.Stats(Operation::kRead).admitted[1].operations, 0U)
+      << "an import's reads are asked for more rarely";
+  limiter.MaybeThrottle(Operation::kRead, {10}, {.work_class = WorkClass::kBulk});
+  EXPECT_EQ(limiter.Stats(Operation::kRead).admitted[1].operations, 1U);
+}
+
+TEST_F(LimiterTest, MaybeThrottleAsksForFewLargeOperationsToo) {
+  LimiterSettings settings;
+  settings.max_batch_bytes = 1000;
+  AdaptiveLimiter& limiter = Build(settings);
+  limiter.MaybeThrottle(Operation::kWrite, {400});
+  limiter.MaybeThrottle(Operation::kWrite, {599});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].operations, 0U);
+  limiter.MaybeThrottle(Operation::kWrite, {1});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
+  limiter.MaybeThrottle(Operation::kWrite, {5000});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 6000U) << "one of them is a batch";
 }
 
 TEST_F(LimiterTest, MaybeThrottleChargesEachClassItsOwnBytes) {
   AdaptiveLimiter& limiter = Build();
-  for (int n = 0; n < 4; ++n) limiter.MaybeThrottle(Operation::kWrite, {1'000'000}, {.work_class = WorkClass::kBulk});
+  for (int n = 0; n < 4; ++n) limiter.MaybeThrottle(Operation::kWrite, {10'000}, {.work_class = WorkClass::kBulk});
   for (int n = 0; n < 10; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
-  limiter.MaybeThrottle(Operation::kWrite, {1'000'000}, {.work_class = WorkClass::kBulk});
-  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 5'000'000U);
+  limiter.MaybeThrottle(Operation::kWrite, {10'000}, {.work_class = WorkClass::kBulk});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 50'000U);
 }
 
 TEST_F(LimiterTest, MaybeThrottleLeavesNoPermitOfARead) {
