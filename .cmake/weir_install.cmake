@@ -29,10 +29,12 @@ set(headers
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options
       # with
-      monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters
+      monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters monitors/rocksdb_version
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
-    throttle/rocksdb/rocksdb_throttle
+    throttle/rocksdb/rocksdb_throttle throttle/rocksdb/throttled_db throttle/rocksdb/throttled_marks
+    throttle/rocksdb/throttled_transaction_db
       # with
+      throttle/rocksdb/throttled_asker throttle/rocksdb/throttled_transaction throttle/rocksdb/throttled_writes
       throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/gate throttle/held_limits throttle/memory_buyback throttle/rate_law
       throttle/scan_gate throttle/thread_batches throttle/thread_slot throttle/token_bucket throttle/write_gate)
 if(WEIR_PROGRAM)

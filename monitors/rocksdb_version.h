@@ -15,6 +15,10 @@
 #include "rocksdb/cache.h"
 #endif
 
+// True if the RocksDB of this build is of the version `major`.`minor` or later, for #if.
+#define WEIR_ROCKSDB_FROM(major, minor) \
+  (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
+
 namespace weir {
 
 // OpenedRocksDb is the type of pointer that DB::Open fills in. OwnerOf returns the owner of the opened database; call

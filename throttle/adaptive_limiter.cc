@@ -138,16 +138,18 @@ void AdaptiveLimiter::Wake(TimePoint when) {
 TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), scan_gate_.Pump()); }
 
 Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party party) {
-  Gate& gate = GateOf(operation);
   const std::optional<uint64_t> batch = batches_[static_cast<size_t>(operation)][party.work_class].Add(
       cost.bytes, MinBatch(operation, party.work_class), settings_.max_batch_bytes);
   if (!batch) return Duration::zero();
-
   // Reads are submitted with the cost of the last one, so that a batch of cheap reads does not count as a scan.
-  const Cost asked = operation == Operation::kRead ? cost : Cost{*batch};
-  if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
+  return ThrottleOne(operation, operation == Operation::kRead ? cost : Cost{*batch}, party);
+}
+
+Duration AdaptiveLimiter::ThrottleOne(Operation operation, Cost cost, Party party) {
+  Gate& gate = GateOf(operation);
+  if (gate.PassOpen(cost, party.work_class)) return Duration::zero();
   const uint64_t stops = Stops();
-  Admission admission = gate.Admit(asked, party);
+  Admission admission = gate.Admit(cost, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
   // The work is never refused: sleep until max_delay or retry_after is over, whichever is earlier, then count it.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
@@ -155,7 +157,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
                                                                   : settings_.write.max_delay;
   const Duration rest = std::min(longest - admission.waited(), admission.retry_after());
   if (rest > Duration::zero()) Sleep(rest, stops);
-  gate.CountAdmitted(asked, party.work_class);
+  gate.CountAdmitted(cost, party.work_class);
   return admission.waited() + std::max(rest, Duration::zero());
 }
 

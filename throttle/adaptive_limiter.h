@@ -124,6 +124,8 @@ class AdaptiveLimiter {
   // the work were admitted. The caller holds no permit after it returns: a scan waits for its turn, but only Admit
   // bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
+  // Does the same for one operation at once, without collecting a batch.
+  Duration ThrottleOne(Operation operation, Cost cost, Party party = {});
 
   // Reports to the monitor how long an operation of the program took.
   void RecordLatency(Operation operation, Duration latency);

@@ -1,0 +1,310 @@
+// ThrottledWrites<Base>: a database whose writes ask a limiter. Base is a rocksdb::StackableDB: that class itself, or
+// TransactionDB or OptimisticTransactionDB. Programs use the three classes made of it (throttled_db.h,
+// throttled_transaction_db.h).
+//
+// Every function that writes asks first (WriteAsker), then calls the same function of the database below; reads and
+// maintenance call it directly. The cost of a write is the bytes of its keys and values; of a WriteBatch, its size; of
+// an ingestion, the sizes of the files. Creating a family by import is not asked: its files keep their levels, so no
+// backlog grows.
+//
+// Threads: as in RocksDB. Close and DestroyColumnFamilyHandle also end the throttle's use of what they close.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "monitors/rocksdb_version.h"
+#include "rocksdb/env.h"
+#include "rocksdb/utilities/optimistic_transaction_db.h"
+#include "rocksdb/utilities/stackable_db.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "rocksdb/utilities/write_batch_with_index.h"
+#include "throttle/rocksdb/rocksdb_throttle.h"
+#include "throttle/rocksdb/throttled_asker.h"
+
+namespace weir {
+
+struct ThrottledDbOptions {
+  WriteRules writes;
+  LimiterSettings limiter;
+  RocksDbMonitorSettings monitor;
+};
+
+template <typename Base>
+class ThrottledWrites : public Base {
+ public:
+  using Families = std::vector<rocksdb::ColumnFamilyHandle*>;
+  using Family = rocksdb::ColumnFamilyHandle;
+  using Slice = rocksdb::Slice;
+  using Status = rocksdb::Status;
+  using WriteOptions = rocksdb::WriteOptions;
+
+  // Null if the program made the limiter itself.
+  RocksDbThrottle* throttle() { return throttle_.get(); }
+
+  using Base::Put;
+  Status Put(const WriteOptions& o, Family* f, const Slice& key, const Slice& value) override {
+    return Asked(o, f, key.size() + value.size(), [&] { return this->db_->Put(o, f, key, value); });
+  }
+  Status Put(const WriteOptions& o, Family* f, const Slice& key, const Slice& ts, const Slice& value) override {
+    return Asked(o, f, key.size() + ts.size() + value.size(), [&] { return this->db_->Put(o, f, key, ts, value); });
+  }
+
+  using Base::PutEntity;
+  Status PutEntity(const WriteOptions& o, Family* f, const Slice& key, const rocksdb::WideColumns& columns) override {
+    return Asked(o, f, key.size() + BytesOf(columns), [&] { return this->db_->PutEntity(o, f, key, columns); });
+  }
+#if WEIR_ROCKSDB_FROM(8, 9)
+  Status PutEntity(const WriteOptions& o, const Slice& key, const rocksdb::AttributeGroups& groups) override {
+    uint64_t bytes = 0;
+    bool bulk = !groups.empty();
+    for (const rocksdb::AttributeGroup& group : groups) {
+      bytes += key.size() + BytesOf(group.columns());
+      bulk = bulk && asker_.IsBulkFamily(group.column_family());
+    }
+    const WorkClass c = bulk ? WorkClass::kBulk : asker_.ClassOf(o);
+    return AskedAs(c, o, bytes, [&] { return this->db_->PutEntity(o, key, groups); });
+  }
+#endif
+
+  using Base::Delete;
+  Status Delete(const WriteOptions& o, Family* f, const Slice& key) override {
+    return Asked(o, f, key.size(), [&] { return this->db_->Delete(o, f, key); });
+  }
+  Status Delete(const WriteOptions& o, Family* f, const Slice& key, const Slice& ts) override {
+    return Asked(o, f, key.size() + ts.size(), [&] { return this->db_->Delete(o, f, key, ts); });
+  }
+
+  using Base::SingleDelete;
+  Status SingleDelete(const WriteOptions& o, Family* f, const Slice& key) override {
+    return Asked(o, f, key.size(), [&] { return this->db_->SingleDelete(o, f, key); });
+  }
+  Status SingleDelete(const WriteOptions& o, Family* f, const Slice& key, const Slice& ts) override {
+    return Asked(o, f, key.size() + ts.size(), [&] { return this->db_->SingleDelete(o, f, key, ts); });
+  }
+
+  using Base::DeleteRange;
+  Status DeleteRange(const WriteOptions& o, Family* f, const Slice& begin, const Slice& end) override {
+    return Asked(o, f, begin.size() + end.size(), [&] { return this->db_->DeleteRange(o, f, begin, end); });
+  }
+  Status DeleteRange(const WriteOptions& o, Family* f, const Slice& begin, const Slice& end, const Slice& ts) override {
+    return Asked(o, f, begin.size() + end.size() + ts.size(),
+                 [&] { return this->db_->DeleteRange(o, f, begin, end, ts); });
+  }
+
+  using Base::Merge;
+  Status Merge(const WriteOptions& o, Family* f, const Slice& key, const Slice& value) override {
+    return Asked(o, f, key.size() + value.size(), [&] { return this->db_->Merge(o, f, key, value); });
+  }
+  Status Merge(const WriteOptions& o, Family* f, const Slice& key, const Slice& ts, const Slice& value) override {
+    return Asked(o, f, key.size() + ts.size() + value.size(), [&] { return this->db_->Merge(o, f, key, ts, value); });
+  }
+
+  using Base::Write;
+  Status Write(const WriteOptions& o, rocksdb::WriteBatch* batch) override {
+    return asker_.Write(o, batch, [&](rocksdb::WriteBatch* piece) { return this->db_->Write(o, piece); });
+  }
+#if WEIR_ROCKSDB_FROM(9, 4)
+  // The batch stays whole, because the callback is called once for it.
+  Status WriteWithCallback(const WriteOptions& o, rocksdb::WriteBatch* batch,
+                           rocksdb::UserWriteCallback* callback) override {
+    if (batch == nullptr) return this->db_->WriteWithCallback(o, batch, callback);
+    return AskedAs(asker_.ClassOf(o, *batch), o, batch->GetDataSize(),
+                   [&] { return this->db_->WriteWithCallback(o, batch, callback); });
+  }
+#endif
+#if WEIR_ROCKSDB_FROM(10, 2)
+  Status IngestWriteBatchWithIndex(const WriteOptions& o, std::shared_ptr<rocksdb::WriteBatchWithIndex> wbwi) override {
+    if (wbwi == nullptr) return this->db_->IngestWriteBatchWithIndex(o, wbwi);
+    const rocksdb::WriteBatch& batch = *wbwi->GetWriteBatch();
+    return AskedAs(asker_.ClassOf(o, batch), o, batch.GetDataSize(),
+                   [&] { return this->db_->IngestWriteBatchWithIndex(o, wbwi); });
+  }
+#endif
+
+  using Base::IngestExternalFile;
+  Status IngestExternalFile(Family* f, const std::vector<std::string>& files,
+                            const rocksdb::IngestExternalFileOptions& options) override {
+    return Asked({}, f, SizeOf(files), [&] { return this->db_->IngestExternalFile(f, files, options); });
+  }
+  using Base::IngestExternalFiles;
+  Status IngestExternalFiles(const std::vector<rocksdb::IngestExternalFileArg>& args) override {
+    return AskedAs(ClassOf(args), {}, SizeOf(args), [&] { return this->db_->IngestExternalFiles(args); });
+  }
+#if WEIR_ROCKSDB_FROM(11, 5)
+  // The commit of the handle does not ask again.
+  using Base::PrepareFileIngestion;
+  Status PrepareFileIngestion(const std::vector<rocksdb::IngestExternalFileArg>& args,
+                              std::unique_ptr<rocksdb::FileIngestionHandle>* handle) override {
+    return AskedAs(ClassOf(args), {}, SizeOf(args), [&] { return this->db_->PrepareFileIngestion(args, handle); });
+  }
+#endif
+
+  // A new family that WriteRules::bulk_families names is bulk at once.
+  Status CreateColumnFamily(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
+                            Family** handle) override {
+    const Status created = this->db_->CreateColumnFamily(options, name, handle);
+    if (created.ok()) asker_.Learn(*handle);
+    return created;
+  }
+  Status CreateColumnFamilies(const rocksdb::ColumnFamilyOptions& options, const std::vector<std::string>& names,
+                              Families* handles) override {
+    return Learned(handles, this->db_->CreateColumnFamilies(options, names, handles));
+  }
+  Status CreateColumnFamilies(const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                              Families* handles) override {
+    return Learned(handles, this->db_->CreateColumnFamilies(families, handles));
+  }
+  // The monitor reads the families of the handles that it got, so it must not use one that ends.
+  Status DestroyColumnFamilyHandle(Family* handle) override {
+    if (IsSensed(handle)) throttle_->monitor().Detach();
+    return this->db_->DestroyColumnFamilyHandle(handle);
+  }
+  Status Close() override {
+    if (throttle_ != nullptr) {
+      throttle_->monitor().Detach();
+      throttle_->Stop();
+    }
+    return this->db_->Close();
+  }
+
+  // The StackableDB of some versions does not pass these on.
+  Status Resume() override { return this->db_->Resume(); }
+  using Base::GetStatsHistory;
+  Status GetStatsHistory(uint64_t begin, uint64_t end,
+                         std::unique_ptr<rocksdb::StatsHistoryIterator>* iterator) override {
+    return this->db_->GetStatsHistory(begin, end, iterator);
+  }
+  void GetAllColumnFamilyMetaData(std::vector<rocksdb::ColumnFamilyMetaData>* metadata) override {
+    this->db_->GetAllColumnFamilyMetaData(metadata);
+  }
+
+ protected:
+  // Over a limiter that the caller owns and that must outlive this object.
+  ThrottledWrites(std::unique_ptr<rocksdb::DB> db, AdaptiveLimiter& limiter, const WriteRules& rules,
+                  const Families& handles)
+      : Base(ForBase(std::move(db))), asker_(limiter, rules) {
+    Learn(handles);
+  }
+  // Over a throttle of this database, whose monitor uses the handles `sensed`.
+  ThrottledWrites(std::unique_ptr<rocksdb::DB> db, std::unique_ptr<RocksDbThrottle> throttle, Families sensed,
+                  const WriteRules& rules)
+      : Base(ForBase(std::move(db))),
+        asker_(throttle->limiter(), rules),
+        sensed_(std::move(sensed)),
+        throttle_(std::move(throttle)) {
+    Learn(sensed_);
+  }
+
+  // Prepares the options, opens the database by `open(prepared options…, &db)`, and attaches a throttle to it.
+  template <typename Throttled, typename Opened, typename Open>
+  static Status OpenPrepared(rocksdb::Options options, uint64_t memory_target_bytes, const ThrottledDbOptions& o,
+                             std::unique_ptr<Throttled>* db, Open open) {
+    const Result<PreparedRocksDb> prepared = PrepareRocksDb(memory_target_bytes, &options, BrakesFor(o.limiter));
+    if (!prepared.ok()) return Status::InvalidArgument(prepared.status().message());
+    std::unique_ptr<Opened> opened;
+    if (Status s = open(options, &opened); !s.ok()) return s;
+    return Throttled::Wrap(std::move(opened), prepared.value(), {}, db, o);
+  }
+  template <typename Throttled, typename Opened, typename Open>
+  static Status OpenPrepared(rocksdb::DBOptions options, std::vector<rocksdb::ColumnFamilyDescriptor> families,
+                             uint64_t memory_target_bytes, const ThrottledDbOptions& o, Families* handles,
+                             std::unique_ptr<Throttled>* db, Open open) {
+    const Result<PreparedRocksDb> prepared =
+        PrepareRocksDb(memory_target_bytes, &options, &families, BrakesFor(o.limiter));
+    if (!prepared.ok()) return Status::InvalidArgument(prepared.status().message());
+    std::unique_ptr<Opened> opened;
+    if (Status s = open(options, families, &opened); !s.ok()) return s;
+    const Status wrapped = Throttled::Wrap(std::move(opened), prepared.value(), *handles, db, o);
+    if (!wrapped.ok()) {
+      for (Family* handle : *handles) opened->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+      handles->clear();
+    }
+    return wrapped;
+  }
+  // Attaches a throttle to an open database. `db` keeps the database if the status is not OK.
+  template <typename Throttled, typename Opened>
+  static Status WrapPrepared(std::unique_ptr<Opened>&& db, const PreparedRocksDb& prepared, const Families& handles,
+                             std::unique_ptr<Throttled>* throttled, const ThrottledDbOptions& o) {
+    // The database keeps its own handle of the default family until it is closed.
+    Families sensed = handles;
+    if (sensed.empty()) sensed.push_back(db->DefaultColumnFamily());
+    for (Family*& handle : sensed)
+      if (handle->GetID() == 0) handle = db->DefaultColumnFamily();
+    auto throttle =
+        RocksDbThrottle::Attach(db.get(), prepared, {.handles = sensed, .monitor = o.monitor, .limiter = o.limiter});
+    if (!throttle.ok()) return Status::InvalidArgument(throttle.status().message());
+    throttled->reset(new Throttled(std::move(db), std::move(throttle.value()), std::move(sensed), o.writes));
+    return Status::OK();
+  }
+
+  WriteAsker& asker() { return asker_; }
+
+ private:
+  static EngineBrakes BrakesFor(const LimiterSettings& limiter) {
+    return limiter.ReplacesBrakes() ? EngineBrakes::kMoved : EngineBrakes::kAsSet;
+  }
+  // The bases of different versions take the ownership of the database in different ways.
+  static auto ForBase(std::unique_ptr<rocksdb::DB> db) {
+#if WEIR_ROCKSDB_FROM(11, 0)
+    if constexpr (std::is_same_v<Base, rocksdb::OptimisticTransactionDB>) {
+      return db;
+    } else {
+      return db.release();
+    }
+#else
+    return db.release();
+#endif
+  }
+
+  template <typename DoWrite>
+  Status Asked(const WriteOptions& o, Family* family, uint64_t bytes, DoWrite write) {
+    return AskedAs(asker_.ClassOf(o, family), o, bytes, write);
+  }
+  template <typename DoWrite>
+  Status AskedAs(WorkClass work_class, const WriteOptions& o, uint64_t bytes, DoWrite write) {
+    Status asked = asker_.Ask(bytes, work_class, o);
+    return asked.ok() ? write() : asked;
+  }
+  void Learn(const Families& families) {
+    for (Family* family : families) asker_.Learn(family);
+  }
+  // Even after an error, some families may have been created.
+  Status Learned(const Families* created, Status status) {
+    Learn(*created);
+    return status;
+  }
+
+  // A file whose size cannot be read costs nothing here; RocksDB then fails to ingest it and says why.
+  uint64_t SizeOf(const std::vector<std::string>& files) {
+    uint64_t bytes = 0;
+    for (const std::string& file : files) {
+      uint64_t size = 0;
+      if (this->db_->GetEnv()->GetFileSize(file, &size).ok()) bytes += size;
+    }
+    return bytes;
+  }
+  uint64_t SizeOf(const std::vector<rocksdb::IngestExternalFileArg>& args) {
+    uint64_t bytes = 0;
+    for (const rocksdb::IngestExternalFileArg& arg : args) bytes += SizeOf(arg.external_files);
+    return bytes;
+  }
+  // An ingestion is bulk work if its thread is, or if all its families are.
+  WorkClass ClassOf(const std::vector<rocksdb::IngestExternalFileArg>& args) {
+    bool bulk = !args.empty();
+    for (const rocksdb::IngestExternalFileArg& arg : args) bulk = bulk && asker_.IsBulkFamily(arg.column_family);
+    return bulk ? WorkClass::kBulk : asker_.ClassOf({});
+  }
+
+  bool IsSensed(Family* handle) const { return std::find(sensed_.begin(), sensed_.end(), handle) != sensed_.end(); }
+
+  WriteAsker asker_;
+  const Families sensed_;                      // the handles that the throttle's monitor uses
+  std::unique_ptr<RocksDbThrottle> throttle_;  // ends before the base closes the database
+};
+
+}  // namespace weir
