@@ -42,8 +42,8 @@ class ThrottledTransactionDb final : public ThrottledWrites<rocksdb::Transaction
                rocksdb::WriteBatch* batch) override {
     return asker().Write(o, batch, [&](rocksdb::WriteBatch* piece) { return below().Write(o, optimizations, piece); });
   }
-  rocksdb::Transaction* BeginTransaction(const WriteOptions& o, const rocksdb::TransactionOptions& transaction,
-                                         rocksdb::Transaction* old) override;
+  rocksdb::Transaction* BeginTransaction(const WriteOptions& o, const rocksdb::TransactionOptions& transaction = {},
+                                         rocksdb::Transaction* old = nullptr) override;
   rocksdb::Transaction* GetTransactionByName(const rocksdb::TransactionName& name) override;
   void GetAllPreparedTransactions(std::vector<rocksdb::Transaction*>* transactions) override;
 
@@ -96,8 +96,8 @@ class ThrottledOptimisticTransactionDb final : public ThrottledWrites<rocksdb::O
       : ThrottledWrites(std::move(db), limiter, rules, handles) {}
 
   rocksdb::Transaction* BeginTransaction(const WriteOptions& o,
-                                         const rocksdb::OptimisticTransactionOptions& transaction,
-                                         rocksdb::Transaction* old) override;
+                                         const rocksdb::OptimisticTransactionOptions& transaction = {},
+                                         rocksdb::Transaction* old = nullptr) override;
 
  private:
   friend class ThrottledWrites<rocksdb::OptimisticTransactionDB>;
