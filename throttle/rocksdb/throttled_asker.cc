@@ -130,7 +130,7 @@ rocksdb::Status WriteAsker::Settle(Admission admission, const rocksdb::WriteOpti
   if (admission.Wait() == Admission::State::kAdmitted) return rocksdb::Status::OK();
   const auto retry_ms = std::chrono::ceil<std::chrono::milliseconds>(admission.retry_after()).count();
   return rocksdb::Status::Busy("weir refused the write: " + std::string(admission.reason()),
-                               "try again in " + std::to_string(retry_ms) + " ms");
+                               retry_ms > 0 ? "try again in " + std::to_string(retry_ms) + " ms" : std::string());
 }
 
 }  // namespace weir

@@ -29,7 +29,7 @@
 
 namespace weir {
 
-// What becomes of a write that the limiter refuses. kBusy: it fails with Status::Busy and writes nothing. kPass: no
+// The fate of a write that the limiter refuses. kBusy: it fails with Status::Busy and writes nothing. kPass: no
 // write fails because of the limiter; at the latest after the longest wait of its class it passes
 // (AdaptiveLimiter::ThrottleOne). Use kPass for a program that cannot try again.
 enum class RefusedWrites : uint8_t { kBusy, kPass };

@@ -9,7 +9,7 @@ rocksdb::Status ThrottledDb::Open(const rocksdb::Options& options, const std::st
                                   const Options& throttled) {
   const auto open = [&](const rocksdb::Options& prepared, std::unique_ptr<rocksdb::DB>* opened) {
     OpenedRocksDb raw{};
-    const rocksdb::Status status = rocksdb::DB::Open(prepared, path, &raw);
+    rocksdb::Status status = rocksdb::DB::Open(prepared, path, &raw);
     *opened = OwnerOf(&raw);
     return status;
   };
@@ -22,7 +22,7 @@ rocksdb::Status ThrottledDb::Open(const rocksdb::DBOptions& options, const std::
                                   const Options& throttled) {
   const auto open = [&](const rocksdb::DBOptions& prepared, const auto& all, std::unique_ptr<rocksdb::DB>* opened) {
     OpenedRocksDb raw{};
-    const rocksdb::Status status = rocksdb::DB::Open(prepared, path, all, handles, &raw);
+    rocksdb::Status status = rocksdb::DB::Open(prepared, path, all, handles, &raw);
     *opened = OwnerOf(&raw);
     return status;
   };
@@ -40,7 +40,7 @@ rocksdb::Status Write(AdaptiveLimiter& limiter, rocksdb::DB& db, rocksdb::WriteB
   if (options.low_pri) party.work_class = WorkClass::kBulk;
   const AsParty as(party.id, party.group);
   WriteAsker asker(limiter, {});
-  const rocksdb::Status asked = asker.Ask(batch->GetDataSize(), party.work_class, options);
+  rocksdb::Status asked = asker.Ask(batch->GetDataSize(), party.work_class, options);
   return asked.ok() ? db.Write(options, batch) : asked;
 }
 

@@ -34,11 +34,12 @@ ThrottledTransaction::ThrottledTransaction(std::unique_ptr<rocksdb::Transaction>
                                            NamedTransactions* named)
     : inner_(std::move(inner)), asker_(asker), ask_at_(ask_at), named_(named) {
   CopyState();
-  has_asked_ = GetState() == PREPARED;  // one that RocksDB recovered holds its locks
+  // One that RocksDB recovered has a name and holds its locks.
+  is_named_ = has_asked_ = !inner_->GetName().empty();
 }
 
 ThrottledTransaction::~ThrottledTransaction() {
-  if (named_ != nullptr) named_->Remove(this);
+  if (is_named_) named_->Remove(this);
 }
 
 rocksdb::Status ThrottledTransaction::Commit() {
@@ -102,7 +103,10 @@ ThrottledTransaction::Statuses ThrottledTransaction::MultiGetForUpdate(const Rea
 
 rocksdb::Status ThrottledTransaction::SetName(const rocksdb::TransactionName& name) {
   Status named = inner_->SetName(name);
-  if (named.ok() && named_ != nullptr) named_->Add(this);
+  if (named.ok() && named_ != nullptr) {
+    named_->Add(this);
+    is_named_ = true;
+  }
   return named;
 }
 

@@ -60,7 +60,7 @@ class ThrottledTransaction final : public rocksdb::Transaction {
   using Statuses = std::vector<rocksdb::Status>;
   using ReadOptions = rocksdb::ReadOptions;
 
-  // `named` is null for transactions that cannot have a name.
+  // `named` knows this transaction if it has a name; null if it cannot have one.
   ThrottledTransaction(std::unique_ptr<rocksdb::Transaction> inner, WriteAsker& asker, AskAt ask_at,
                        NamedTransactions* named);
   ~ThrottledTransaction() override;
@@ -331,6 +331,7 @@ class ThrottledTransaction final : public rocksdb::Transaction {
   WriteAsker& asker_;
   const AskAt ask_at_;
   NamedTransactions* const named_;
+  bool is_named_ = false;  // `named_` knows it
   bool has_asked_ = false;
   uint64_t asked_bytes_ = 0;
   WorkClass class_ = WorkClass::kInteractive;  // the class for which it asked

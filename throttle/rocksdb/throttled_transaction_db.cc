@@ -24,7 +24,7 @@ rocksdb::Status ThrottledTransactionDb::Open(const rocksdb::Options& options,
                                              const Options& throttled) {
   const auto open = [&](const rocksdb::Options& prepared, std::unique_ptr<rocksdb::TransactionDB>* opened) {
     rocksdb::TransactionDB* raw = nullptr;
-    const Status status = rocksdb::TransactionDB::Open(prepared, transactions, path, &raw);
+    Status status = rocksdb::TransactionDB::Open(prepared, transactions, path, &raw);
     opened->reset(raw);
     return status;
   };
@@ -40,7 +40,7 @@ rocksdb::Status ThrottledTransactionDb::Open(const rocksdb::DBOptions& options,
   const auto open = [&](const rocksdb::DBOptions& prepared, const auto& all,
                         std::unique_ptr<rocksdb::TransactionDB>* opened) {
     rocksdb::TransactionDB* raw = nullptr;
-    const Status status = rocksdb::TransactionDB::Open(prepared, transactions, path, all, handles, &raw);
+    Status status = rocksdb::TransactionDB::Open(prepared, transactions, path, all, handles, &raw);
     opened->reset(raw);
     return status;
   };
@@ -83,7 +83,7 @@ rocksdb::Status ThrottledOptimisticTransactionDb::Open(const rocksdb::Options& o
                                                        const Options& throttled) {
   const auto open = [&](const rocksdb::Options& prepared, std::unique_ptr<rocksdb::OptimisticTransactionDB>* opened) {
     rocksdb::OptimisticTransactionDB* raw = nullptr;
-    const Status status = rocksdb::OptimisticTransactionDB::Open(prepared, path, &raw);
+    Status status = rocksdb::OptimisticTransactionDB::Open(prepared, path, &raw);
     opened->reset(raw);
     return status;
   };
@@ -98,7 +98,7 @@ rocksdb::Status ThrottledOptimisticTransactionDb::Open(
   const auto open = [&](const rocksdb::DBOptions& prepared, const auto& all,
                         std::unique_ptr<rocksdb::OptimisticTransactionDB>* opened) {
     rocksdb::OptimisticTransactionDB* raw = nullptr;
-    const Status status = rocksdb::OptimisticTransactionDB::Open(prepared, transactions, path, all, handles, &raw);
+    Status status = rocksdb::OptimisticTransactionDB::Open(prepared, transactions, path, all, handles, &raw);
     opened->reset(raw);
     return status;
   };

@@ -147,7 +147,7 @@ class ThrottledWrites : public Base {
   // A new family that WriteRules::bulk_families names is bulk at once.
   Status CreateColumnFamily(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
                             Family** handle) override {
-    const Status created = this->db_->CreateColumnFamily(options, name, handle);
+    Status created = this->db_->CreateColumnFamily(options, name, handle);
     if (created.ok()) asker_.Learn(*handle);
     return created;
   }
@@ -219,7 +219,7 @@ class ThrottledWrites : public Base {
     if (!prepared.ok()) return Status::InvalidArgument(prepared.status().message());
     std::unique_ptr<Opened> opened;
     if (Status s = open(options, families, &opened); !s.ok()) return s;
-    const Status wrapped = Throttled::Wrap(std::move(opened), prepared.value(), *handles, db, o);
+    Status wrapped = Throttled::Wrap(std::move(opened), prepared.value(), *handles, db, o);
     if (!wrapped.ok()) {
       for (Family* handle : *handles) opened->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
       handles->clear();

@@ -260,7 +260,7 @@ TEST_F(ThrottledDbTest, WritesOfManyThreadsAreAllAskedFor) {
   for (std::thread& thread : threads) thread.join();
   const Flow asked = Asked();
   EXPECT_EQ(asked.operations, 2000u);
-  EXPECT_EQ(asked.bytes, 2000u * 10);
+  EXPECT_EQ(asked.bytes, uint64_t{2000} * 10);
 }
 
 TEST_F(ThrottledDbTest, NoBatchIsTheErrorOfRocksDb) {
@@ -271,6 +271,7 @@ TEST_F(ThrottledDbTest, NoBatchIsTheErrorOfRocksDb) {
 class SplitBatchTest : public ThrottledDbTest {
  protected:
   static constexpr uint64_t kPiece = 4096;
+  static constexpr uint64_t kHeader = 12;  // bytes of an empty batch
 
   SplitBatchTest() {
     Open({.bulk_families = {"index"}, .split_bulk_batches_over_bytes = kPiece});
@@ -299,7 +300,7 @@ TEST_F(SplitBatchTest, ALargeBulkBatchIsWrittenInPiecesInItsOrder) {
   ExpectAllThere();
   const Flow asked = AskedInBulk();
   EXPECT_EQ(asked.operations, 6u);
-  EXPECT_EQ(asked.bytes, batch_.GetDataSize() + 5 * 12) << "each further piece has a header";
+  EXPECT_EQ(asked.bytes, batch_.GetDataSize() + 5 * kHeader) << "each further piece has a header";
   EXPECT_EQ(db_->GetLatestSequenceNumber(), batch_.Count());
 }
 

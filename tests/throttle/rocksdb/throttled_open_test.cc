@@ -105,11 +105,11 @@ TYPED_TEST(ThrottledOpenTest, ADatabaseMayBeClosedBeforeItIsDeleted) {
 }
 
 TYPED_TEST(ThrottledOpenTest, AMistakeIsAnInvalidArgument) {
-  rocksdb::Options fifo = SmallEngine();
-  fifo.compaction_style = rocksdb::kCompactionStyleFIFO;
-  const rocksdb::Status style = TypeParam::Open(fifo, this->directory_.path(), kTarget, &this->db_);
+  rocksdb::Options none = SmallEngine();
+  none.compaction_style = rocksdb::kCompactionStyleNone;
+  const rocksdb::Status style = TypeParam::Open(none, this->directory_.path(), kTarget, &this->db_);
   EXPECT_TRUE(style.IsInvalidArgument()) << style.ToString();
-  EXPECT_NE(style.ToString().find("neither level nor universal compaction"), std::string::npos) << style.ToString();
+  EXPECT_NE(style.ToString().find("compaction"), std::string::npos) << style.ToString();
 
   const rocksdb::Status target = TypeParam::Open(SmallEngine(), this->directory_.path(), 1, &this->db_);
   EXPECT_TRUE(target.IsInvalidArgument()) << target.ToString();
