@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "rocksdb/sst_file_writer.h"
+#include "rocksdb/stats_history.h"
 #include "tests/throttle/rocksdb/throttled_fixture.h"
 
 namespace weir {
@@ -174,6 +175,28 @@ TEST_F(ThrottledDbTest, AFamilyIsBulkFromItsCreationOn) {
   EXPECT_EQ(Asked().operations, 1u);
   EXPECT_TRUE(db_->DestroyColumnFamilyHandle(later).ok());
   EXPECT_TRUE(db_->DestroyColumnFamilyHandle(other).ok());
+}
+
+TEST_F(ThrottledDbTest, FamiliesThatAreCreatedTogetherAreBulkByTheirNames) {
+  Open({.bulk_families = {"a", "d"}});
+  std::vector<Family*> first;
+  std::vector<Family*> second;
+  ASSERT_TRUE(db_->CreateColumnFamilies(rocksdb::ColumnFamilyOptions(), {"a", "b"}, &first).ok());
+  ASSERT_TRUE(db_->CreateColumnFamilies({{"c", {}}, {"d", {}}}, &second).ok());
+  for (Family* family : {first[0], first[1], second[0], second[1]}) {
+    ASSERT_TRUE(db_->Put({}, family, "key", "value").ok());
+    EXPECT_EQ(AskedInBulk().operations, family == first[0] || family == second[1] ? 1u : 0u) << family->GetName();
+    EXPECT_TRUE(db_->DestroyColumnFamilyHandle(family).ok());
+  }
+}
+
+TEST_F(ThrottledDbTest, FunctionsThatTheStackableDbLeavesOutReachRocksDb) {
+  EXPECT_TRUE(db_->Resume().ok());
+  std::vector<rocksdb::ColumnFamilyMetaData> families;
+  db_->GetAllColumnFamilyMetaData(&families);
+  EXPECT_EQ(families.size(), 2u);
+  std::unique_ptr<rocksdb::StatsHistoryIterator> history;
+  EXPECT_FALSE(db_->GetStatsHistory(0, 1, &history).IsNotSupported());
 }
 
 TEST_F(ThrottledDbTest, AMarkedThreadDoesBulkWorkUntilTheMarkEnds) {

@@ -185,6 +185,17 @@ TEST_F(ThrottledTransactionDbTest, ThePaymentAfterTheCommitHoldsNoLock) {
   EXPECT_TRUE(s.ok()) << "what is committed is not refused: " << s.ToString();
 }
 
+TEST_F(ThrottledTransactionDbTest, ATransactionWithoutSlowdownWaitsNeitherBeforeNorAfter) {
+  rocksdb::WriteOptions at_once = LowPriority();
+  at_once.no_slowdown = true;
+  const Transactions txn = Begin(at_once);
+  ASSERT_TRUE(txn->Put("key", "value").ok());
+  HoldBulkWork();
+  EXPECT_TRUE(Begin(at_once)->Put("other", "value").IsIncomplete());
+  EXPECT_TRUE(txn->Commit().ok());
+  EXPECT_EQ(limiter_->Stats(Operation::kWrite).waiting, 0u);
+}
+
 TEST_F(ThrottledTransactionDbTest, TheFamilyOfTheFirstLockGivesTheClass) {
   const Transactions txn = Begin();
   ASSERT_TRUE(txn->Put(handles_[1], "key", "value").ok() && txn->Commit().ok());
