@@ -40,22 +40,40 @@ Status WithoutThrowing(const std::string& told_as, const Call& call) {
   }
 }
 
+// Calls `each` for every setting, with its name, the member that holds it, a pointer to it, its range and its meaning.
+template <typename Settings, typename Each>
+void ForEachSetting(Settings& s, const Each& each) {
+  constexpr NumberRange kFraction{.min = 0, .max = 2, .unit = "fraction"};
+  constexpr NumberRange kLatency{.min = 1, .max = 60'000, .unit = "ms"};
+  each("MONITOR_INTERVAL_MS", "sample_interval", &s.sample_interval, {.min = 10, .max = 10'000, .unit = "ms"},
+       "time between two samples of the engine's load");
+  each("MONITOR_WRITE_MEMORY_THRESHOLD", "write_memory_threshold", &s.write_memory_threshold, kFraction,
+       "memory use / target above which the monitor advises to slow writes");
+  each("MONITOR_READ_MEMORY_THRESHOLD", "read_memory_threshold", &s.read_memory_threshold, kFraction,
+       "memory use / target above which the monitor advises to slow reads");
+  each("MONITOR_WRITE_LATENCY_THRESHOLD_MS", "write_latency_threshold", &s.write_latency_threshold, kLatency,
+       "mean write latency above which the monitor advises to slow writes");
+  each("MONITOR_READ_LATENCY_THRESHOLD_MS", "read_latency_threshold", &s.read_latency_threshold, kLatency,
+       "mean read latency above which the monitor advises to slow reads");
+}
+
 }  // namespace
 
-void Declare(SettingTable& table, MonitorSettings& s) {
-  table.Add("MONITOR_INTERVAL_MS", &s.sample_interval, {.min = 10, .max = 10'000, .unit = "ms"},
-            "time between two samples of the engine's load");
-  table.Add("MONITOR_WRITE_MEMORY_THRESHOLD", &s.write_memory_threshold, {.min = 0, .max = 2, .unit = "fraction"},
-            "memory use / target above which the monitor advises to slow writes");
-  table.Add("MONITOR_READ_MEMORY_THRESHOLD", &s.read_memory_threshold, {.min = 0, .max = 2, .unit = "fraction"},
-            "memory use / target above which the monitor advises to slow reads");
-  table.Add("MONITOR_WRITE_LATENCY_THRESHOLD_MS", &s.write_latency_threshold, {.min = 1, .max = 60'000, .unit = "ms"},
-            "mean write latency above which the monitor advises to slow writes");
-  table.Add("MONITOR_READ_LATENCY_THRESHOLD_MS", &s.read_latency_threshold, {.min = 1, .max = 60'000, .unit = "ms"},
-            "mean read latency above which the monitor advises to slow reads");
+void Declare(SettingTable& table, MonitorSettings& settings) {
+  ForEachSetting(settings, [&](const char* name, const char*, auto* variable, const NumberRange& range,
+                               const char* meaning) { table.Add(name, variable, range, meaning); });
   for (const char* advice :
        {"WRITE_MEMORY_THRESHOLD", "READ_MEMORY_THRESHOLD", "WRITE_LATENCY_THRESHOLD_MS", "READ_LATENCY_THRESHOLD_MS"})
     table.ForEmbedding(std::string("MONITOR_") + advice);
+}
+
+Status Check(const MonitorSettings& settings) {
+  Status checked;
+  ForEachSetting(settings,
+                 [&](const char*, const char* member, const auto* variable, const NumberRange& range, const char*) {
+                   if (checked.ok()) checked = CheckRange(member, *variable, range);
+                 });
+  return checked;
 }
 
 LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings& settings, const Clock& clock)

@@ -30,6 +30,9 @@ struct MonitorSettings {
   std::chrono::milliseconds read_latency_threshold{100};
 };
 void Declare(SettingTable& table, MonitorSettings& settings);
+// Returns an error that names the first member that is not within the range of its setting. A program that does not
+// read its settings from the environment may have set any value.
+Status Check(const MonitorSettings& settings);
 
 class LoadMonitor {
  public:

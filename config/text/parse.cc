@@ -89,6 +89,11 @@ Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& 
   return static_cast<size_t>(found - words.begin());
 }
 
+Status CheckRange(std::string_view name, double value, const NumberRange& range) {
+  if (value >= range.min && value <= range.max) return {};
+  return Status::Error(std::string(name) + " is " + FormatNumber(value) + ", not within " + FormatRangeAndUnit(range));
+}
+
 std::string FormatNumber(double number) {
   // Use fixed notation for numbers that people type; for larger and smaller ones it would be a row of zeros.
   const double magnitude = std::abs(number);

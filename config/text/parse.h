@@ -2,6 +2,7 @@
 // a sentence that begins with the text: "not within 0..1 (fraction)", "not a whole number within 1..65535".
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ Result<int64_t> ParseInteger(std::string_view text, const NumberRange& range);
 Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range);
 // Returns the index of the first word that equals the text, whether in upper or lower case.
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words);
+
+// Returns an error that names the setting, its value and the range if the value is not within the range.
+Status CheckRange(std::string_view name, double value, const NumberRange& range);
+inline Status CheckRange(std::string_view name, std::chrono::milliseconds value, const NumberRange& range) {
+  return CheckRange(name, static_cast<double>(value.count()), range);
+}
 
 // Returns a text that ParseNumber reads back as `number`, with no more digits than that needs. Has an exponent only for
 // numbers from 1e15 on and below 1e-6. `number` must be finite.

@@ -389,5 +389,13 @@ TEST(MonitorSettings, AreReadFromTheEnvironment) {
   EXPECT_FALSE(table.Load({{"WEIR_MONITOR_INTERVAL_MS", "0"}}).ok());
 }
 
+TEST(MonitorSettings, AProgramsValuesAreCheckedAgainstTheSameRanges) {
+  EXPECT_TRUE(Check(MonitorSettings()).ok());
+  EXPECT_EQ(Check(MonitorSettings{.sample_interval = milliseconds(0)}).message(),
+            "sample_interval is 0, not within 10..10000 (ms)");
+  EXPECT_FALSE(Check(MonitorSettings{.write_memory_threshold = std::numeric_limits<double>::quiet_NaN()}).ok());
+  EXPECT_FALSE(Check(MonitorSettings{.read_latency_threshold = milliseconds(-1)}).ok());
+}
+
 }  // namespace
 }  // namespace weir
