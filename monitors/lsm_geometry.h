@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace weir {
 
@@ -19,6 +20,8 @@ struct LsmGeometry {
   int l0_slowdown = 20;              // files in L0 at which the engine slows writes down
   int l0_stop = 36;                  // files in L0 at which the engine stops writes
   uint64_t l1_bytes = 256ull << 20;  // size of the level that a compaction of L0 rewrites; 0: none
+  // True if that level may be smaller, because its size follows from the data below it (dynamic level sizes).
+  bool l1_size_varies = false;
   // True with universal compaction: trigger and brakes then count sorted runs, which are the files of L0 and each lower
   // level that is not empty.
   bool counts_runs = false;
@@ -32,6 +35,9 @@ struct LsmGeometry {
   double score_threshold = 1.5;            // compaction score at which the signal `score` is 1.0
 
   bool operator==(const LsmGeometry&) const = default;
+
+  // Returns false if no number of files in L0 makes the engine brake: with FIFO compaction, L0 is the whole tree.
+  bool BrakesForL0Files() const { return l0_slowdown < std::numeric_limits<int>::max(); }
 
   // Returns the number of files in L0 at which the signal `l0` is 1.0: l0_slowdown, or, if the brakes were moved, the
   // middle between l0_slowdown and l0_stop, but at most as far beyond l0_slowdown as l0_slowdown is beyond l0_trigger.

@@ -93,6 +93,7 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
   disk_per_user_ = std::clamp(facts.disk_bytes_per_user_byte, kLeastRatio, kMostRatio);
   table_per_user_ = std::clamp(facts.table_bytes_per_user_byte, kLeastRatio, kMostRatio);
   if (facts.background_bytes_per_second > 0) io_limit_ = facts.background_bytes_per_second;
+  l1_size_bytes_ = facts.l1_size_bytes;
   // These hold until the first measurement.
   l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
   flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), kAssumedFlushBytesPerSecond));
@@ -170,7 +171,9 @@ double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_
 // Returns half the time of an L0 compaction that has half of the disk's speed, plus the wait for a sample.
 Duration LsmSignals::L0DeadTime() const {
   const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.L0FilesAtOne() - geometry_.l0_trigger);
-  const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(geometry_.l1_bytes);
+  const uint64_t l1_bytes =
+      geometry_.l1_size_varies ? std::min(geometry_.l1_bytes, l1_size_bytes_) : geometry_.l1_bytes;
+  const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(l1_bytes);
   return FromSeconds(std::min(bytes / BackgroundBytesPerSecond(), kLongestDeadSeconds)) + sample_interval_;
 }
 

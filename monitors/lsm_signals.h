@@ -22,17 +22,18 @@ struct LsmFacts {
   uint64_t l0_files = 0;        // sorted runs if LsmGeometry::counts_runs is true
   uint64_t l0_bytes = 0;
   uint64_t pending_compaction_bytes = 0;
-  double deepest_score = 0;                // highest compaction score of the levels below L0
-  bool flushing = false;                   // true if a flush runs or will start soon
-  bool compacting = false;                 // true if a compaction runs or will start soon
+  uint64_t l1_size_bytes = 0;  // size of the level that L0 is compacted to; only used if l1_size_varies is true
+  double deepest_score = 0;    // highest compaction score of the levels below L0
+  bool flushing = false;       // true if a flush runs or will start soon
+  bool compacting = false;     // true if a compaction runs or will start soon
   double background_bytes_per_second = 0;  // I/O limit of flushes and compactions; 0: as before
 
   // These are sums since any fixed moment; only their changes matter. An engine with several column families has one
   // sum for all, because the families share the threads that flush and compact.
   uint64_t total_flushed_bytes = 0;  // bytes written into L0 and its blob files
   uint64_t total_drained_bytes = 0;  // bytes taken out of L0; with sorted runs: the bytes of a flush for each run gone
-  uint64_t total_compacted_bytes = 0;   // bytes written by compactions that have ended
-  int64_t l1_bytes = 0;                 // bytes in the level that L0 is compacted to
+  uint64_t total_compacted_bytes = 0;  // bytes written by compactions that have ended
+  int64_t l1_bytes = 0;                // bytes in the level that L0 is compacted to; those of a last level do not count
   uint64_t total_background_bytes = 0;  // bytes written by flushes and compactions, running ones too; 0: not known
 
   double disk_bytes_per_user_byte = 1;   // bytes of flushed files for each byte that the program wrote
@@ -80,6 +81,7 @@ class LsmSignals {
   Smoothed score_;
   Smoothed debt_;
   double io_limit_;
+  uint64_t l1_size_bytes_ = 0;  // size of the level that L0 is compacted to
   double disk_per_user_ = 1;
   double table_per_user_ = 1;
   bool started_ = false;

@@ -70,6 +70,19 @@ TEST(LsmSignals, RocksDbsDefaultGeometryHasTenSecondsOfDeadTime) {
   EXPECT_NEAR(l0.bytes_per_level / (2 * ToSeconds(l0.dead_time)), 54e6, 3e6);
 }
 
+TEST(LsmSignals, TheDeadTimeCountsTheBytesThatL1HasIfItsSizeVaries) {
+  LsmGeometry geometry = Recipe();
+  const auto dead_time = [&](uint64_t l1_mib) {
+    return ToSeconds(Sense(geometry, {.l1_size_bytes = l1_mib * kMiB}, "l0").dead_time);
+  };
+  const double configured = dead_time(0);
+  EXPECT_EQ(dead_time(16), configured);
+  geometry.l1_size_varies = true;
+  EXPECT_NEAR(configured - dead_time(0), 1, 1e-6) << "32 MiB at 32 MiB/s";
+  EXPECT_NEAR(configured - dead_time(16), 0.5, 1e-6);
+  EXPECT_EQ(dead_time(320), configured) << "never more than L1 may have";
+}
+
 // Eight times the dead time, the integral time of a loop, was longer than a Duration can be.
 TEST(LsmSignals, ADisabledTriggerOfL0LeavesADeadTimeOfAnHourAtMost) {
   const LsmGeometry geometry{.l0_slowdown = 1 << 30, .l0_stop = 1 << 30, .background_bytes_per_second = 32.0 * kMiB};
