@@ -26,9 +26,8 @@ Status DoesNotFit(uint64_t target_bytes, const MemoryBudget& budget) {
                        Mebibytes(budget.block_cache_bytes) + (budget.charged_to_cache ? " that includes " : " and ") +
                        Mebibytes(budget.write_buffer_bytes) + " of write buffers: they may take " +
                        Mebibytes(Share(target_bytes, kLargestEngineShare)) + " of it (60 %), or memory alone would " +
-                       "throttle for ever; set WEIR_RATE_LIMIT_TARGET_MEMORY_MB to at least " +
-                       std::to_string((least_target + kMiB - 1) / kMiB) +
-                       ", or make the block cache or the write buffers (size, number) smaller");
+                       "throttle for ever; the target must be at least " + Mebibytes(least_target) +
+                       ", or the block cache or the write buffers (size, number) smaller");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives RocksDB's compaction
-// threads a lower priority. The database and the monitor share the listener, so either may be destroyed first.
+// threads a lower priority. The database and the monitor share the listener, so either may be destroyed first. In the
+// options of a database, the listener also shows which objects weir added to them.
 #pragma once
 
 #include <pthread.h>
@@ -8,9 +9,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
+#include "rocksdb/cache.h"
 #include "rocksdb/listener.h"
+#include "rocksdb/write_buffer_manager.h"
 
 namespace weir {
 
@@ -22,12 +27,17 @@ class RocksDbListener final : public rocksdb::EventListener {
   // work did 20 % less; with this value it did 9 % less.
   static constexpr int kCompactionNice = 5;
 
-  // With a `compaction_nice` of 0 compactions keep their priority.
-  explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
+  // The objects that PrepareRocksDb made for the options in which this listener is; null: the program's own are used.
+  struct Made {
+    std::shared_ptr<rocksdb::Cache> block_cache;
+    std::shared_ptr<rocksdb::WriteBufferManager> write_buffer_manager;
+  };
 
-  // Changes the nice value; call it before the database is opened. It is for a program that raises the nice value of
-  // its own threads, if they must still have priority over compactions.
-  void SetCompactionNice(int nice) { compaction_nice_ = nice; }
+  // With a `compaction_nice` of 0 compactions keep their priority.
+  explicit RocksDbListener(int compaction_nice = 0, Made made = {})
+      : compaction_nice_(compaction_nice), made_(std::move(made)) {}
+
+  const Made& made() const { return made_; }
 
   // RocksDB calls this with the mutex of the database held, so it only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
@@ -56,7 +66,8 @@ class RocksDbListener final : public rocksdb::EventListener {
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
 
  private:
-  int compaction_nice_;
+  const int compaction_nice_;
+  const Made made_;
   std::atomic<uint64_t> slowdowns_{0};
   std::atomic<uint64_t> stops_{0};
 };

@@ -1,9 +1,11 @@
 #include "monitors/rocksdb_options.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "monitors/rocksdb_listener.h"
-#include "monitors/rocksdb_version.h"
+#include "monitors/rocksdb_mark.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -27,17 +29,11 @@ size_t DefaultCacheBytes() {
   return bytes;
 }
 
-bool LacksCache(const ColumnFamilyOptions& options) {
-  const BlockBasedTableOptions* table = BlockBased(options);
-  if (table == nullptr || table->no_block_cache) return false;
-  return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
-}
-
 // Returns the first cache that the program set.
 std::shared_ptr<rocksdb::Cache> CacheOf(const std::vector<ColumnFamilyOptions*>& families) {
   for (const ColumnFamilyOptions* options : families) {
     const BlockBasedTableOptions* table = BlockBased(*options);
-    if (table != nullptr && !table->no_block_cache && !LacksCache(*options)) return table->block_cache;
+    if (table != nullptr && !table->no_block_cache && !HasDefaultCache(*options)) return table->block_cache;
   }
   return nullptr;
 }
@@ -50,11 +46,12 @@ void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions*
 }
 
 // Returns the geometry that a column family is opened with. With atomic_flush RocksDB flushes all families at once, so
-// weir merges no flushes.
+// no flushes are merged.
 LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes) {
   LsmGeometry given = GeometryOf(options);
   if (brakes == EngineBrakes::kAsSet) return given;
   if (!db.atomic_flush) return PreparedGeometry(given);
+  given.buffers_per_flush = 1;
   given.brakes_moved = true;
   return given;
 }
@@ -69,7 +66,7 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
     const auto flushed_together = static_cast<uint64_t>(geometry.buffers_per_flush);
     largest = std::max(largest, flushed_together * geometry.write_buffer_bytes);
     needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
-    wants_cache = wants_cache || LacksCache(*options);
+    wants_cache = wants_cache || HasDefaultCache(*options);
   }
   // The largest column family needs room for bytes that are being written and bytes that are being flushed.
   needs.least_write_buffer_bytes = 2 * largest;
@@ -87,108 +84,193 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
   return needs;
 }
 
-Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
-                                const std::vector<ColumnFamilyOptions*>& families, EngineBrakes brakes) {
-  for (const auto& listener : db->listeners) {
-    if (dynamic_cast<RocksDbListener*>(listener.get()) == nullptr) continue;
-    return Status::Error("these options were prepared before: prepare a fresh copy, or the brakes would move twice");
+// Returns the geometry of a prepared engine whose brakes were given back while it is open.
+LsmGeometry Resting(LsmGeometry prepared) {
+  prepared.brakes_moved = false;
+  return prepared;
+}
+
+// Sets the options of an engine of this geometry. The values are such that RocksDB takes them as they are.
+void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
+  const LsmBrakes brakes = BrakesOf(geometry);
+  o->min_write_buffer_number_to_merge = geometry.buffers_per_flush;
+  o->max_write_buffer_number = brakes.max_write_buffers;
+  o->level0_slowdown_writes_trigger = brakes.l0_slowdown;
+  o->level0_stop_writes_trigger = brakes.l0_stop;
+  o->soft_pending_compaction_bytes_limit = brakes.soft_pending_bytes;
+  o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
+}
+
+// The options of a database and of its column families, to be changed together.
+struct AllOptions {
+  rocksdb::DBOptions db;
+  std::vector<ColumnFamilyOptions> families;
+};
+
+// Takes the changes of an earlier call back.
+void Unprepare(AllOptions* options) {
+  for (ColumnFamilyOptions& family : options->families) TakeBack(&family);
+  auto& listeners = options->db.listeners;
+  for (auto listener = listeners.begin(); listener != listeners.end();) {
+    const auto ours = std::dynamic_pointer_cast<RocksDbListener>(*listener);
+    if (!ours) {
+      ++listener;
+      continue;
+    }
+    const RocksDbListener::Made& made = ours->made();
+    if (options->db.write_buffer_manager == made.write_buffer_manager) options->db.write_buffer_manager = nullptr;
+    for (ColumnFamilyOptions& family : options->families) {
+      const BlockBasedTableOptions* table = BlockBased(family);
+      if (made.block_cache && table != nullptr && table->block_cache == made.block_cache) UseCache(nullptr, &family);
+    }
+    listener = listeners.erase(listener);
   }
-  const MemoryNeeds needs = NeedsOf(*db, families, brakes);
+}
+
+Result<int> NiceOf(const RocksDbPreparation& preparation) {
+  const int usual = preparation.brakes == EngineBrakes::kMoved ? RocksDbListener::kCompactionNice : 0;
+  const int nice = preparation.compaction_nice.value_or(usual);
+  if (nice >= 0 && nice <= 19) return nice;
+  return Status::Error("compaction_nice is " + std::to_string(nice) +
+                       ", not within 0..19: with 0, compactions keep their priority");
+}
+
+std::vector<ColumnFamilyOptions*> PointersTo(std::vector<ColumnFamilyOptions>& families) {
+  std::vector<ColumnFamilyOptions*> pointers;
+  for (ColumnFamilyOptions& family : families) pointers.push_back(&family);
+  return pointers;
+}
+
+Result<PreparedRocksDb> Prepare(uint64_t target_bytes, const std::vector<std::string>& names, AllOptions* options,
+                                const RocksDbPreparation& preparation) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (Status good = CheckCompaction(options->families[i], names[i]); !good.ok()) return good;
+  const Result<int> nice = NiceOf(preparation);
+  if (!nice.ok()) return nice.status();
+  Unprepare(options);
+  const std::vector<ColumnFamilyOptions*> families = PointersTo(options->families);
+  const MemoryNeeds needs = NeedsOf(options->db, families, preparation.brakes);
   const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
   if (!budget.ok()) return budget.status();
 
   PreparedRocksDb prepared;
   prepared.target_bytes = target_bytes;
   prepared.budget = budget.value();
+  RocksDbListener::Made made;
   prepared.block_cache = CacheOf(families);
-  if (!prepared.block_cache && budget.value().block_cache_bytes > 0) {
-    prepared.block_cache = rocksdb::NewLRUCache(budget.value().block_cache_bytes);
-  }
-  for (ColumnFamilyOptions* options : families)
-    if (LacksCache(*options)) UseCache(prepared.block_cache, options);
+  if (!prepared.block_cache && prepared.budget.block_cache_bytes > 0)
+    prepared.block_cache = made.block_cache = rocksdb::NewLRUCache(prepared.budget.block_cache_bytes);
+  for (ColumnFamilyOptions* family : families)
+    if (HasDefaultCache(*family)) UseCache(prepared.block_cache, family);
   if (!needs.write_buffer_bytes) {
-    db->write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
+    made.write_buffer_manager = options->db.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
         prepared.budget.write_buffer_bytes, prepared.budget.charged_to_cache ? prepared.block_cache : nullptr);
   }
-  prepared.write_buffer_manager = db->write_buffer_manager;
-  prepared.listener =
-      std::make_shared<RocksDbListener>(brakes == EngineBrakes::kMoved ? RocksDbListener::kCompactionNice : 0);
-  db->listeners.push_back(prepared.listener);
-  return prepared;
-}
-
-// Sets the options of an engine of this geometry.
-void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
-  const LsmBrakes brakes = BrakesOf(geometry);
-  o->min_write_buffer_number_to_merge = geometry.buffers_per_flush;
-  o->max_write_buffer_number = brakes.max_write_buffers;
-  // Zero and negative limits mean no limit.
-  if (o->level0_slowdown_writes_trigger >= 0) o->level0_slowdown_writes_trigger = brakes.l0_slowdown;
-  o->level0_stop_writes_trigger = brakes.l0_stop;
-  if (o->soft_pending_compaction_bytes_limit > 0) o->soft_pending_compaction_bytes_limit = brakes.soft_pending_bytes;
-  if (o->hard_pending_compaction_bytes_limit > 0) o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
-}
-
-LsmGeometry PrepareFamily(const rocksdb::DBOptions& db, ColumnFamilyOptions* options, EngineBrakes brakes) {
-  const LsmGeometry geometry = FamilyGeometry(db, *options, brakes);
-  if (brakes == EngineBrakes::kMoved) Apply(geometry, options);
-  return geometry;
-}
-
-}  // namespace
-
-Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
-  if (options.compaction_style == rocksdb::kCompactionStyleLevel ||
-      options.compaction_style == rocksdb::kCompactionStyleUniversal) {
-    return {};
+  prepared.write_buffer_manager = options->db.write_buffer_manager;
+  prepared.listener = std::make_shared<RocksDbListener>(nice.value(), std::move(made));
+  options->db.listeners.push_back(prepared.listener);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const LsmGeometry geometry = FamilyGeometry(options->db, *families[i], preparation.brakes);
+    prepared.geometry.emplace(names[i], geometry);
+    if (!geometry.brakes_moved) continue;
+    const ColumnFamilyOptions given = *families[i];
+    ColumnFamilyOptions resting = given;
+    Apply(Resting(geometry), &resting);
+    Apply(geometry, families[i]);
+    MarkMoved(given, resting, families[i]);
   }
-  return Status::Error("column family " + family +
-                       " uses neither level nor universal compaction, and how near FIFO and no compaction are to their "
-                       "brakes is not known: set compaction_style to kCompactionStyleLevel, or do without weir");
-}
-
-Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options, EngineBrakes brakes) {
-  if (Status good = CheckCompaction(*options, rocksdb::kDefaultColumnFamilyName); !good.ok()) return good;
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options}, brakes);
-  if (!prepared.ok()) return prepared;
-  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(*options, options, brakes));
   return prepared;
 }
 
-Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
-                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
-                                       EngineBrakes brakes) {
-  std::vector<ColumnFamilyOptions*> families;
-  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
-    if (Status good = CheckCompaction(family.options, family.name); !good.ok()) return good;
-    families.push_back(&family.options);
-  }
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families, brakes);
-  if (!prepared.ok()) return prepared;
-  for (rocksdb::ColumnFamilyDescriptor& family : *column_families)
-    prepared.value().geometry.emplace(family.name, PrepareFamily(*db_options, &family.options, brakes));
-  return prepared;
-}
-
-// The corrections are RocksDB's own (SanitizeOptions in column_family.cc).
-LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
+// RocksDB's own corrections (SanitizeOptions in column_family.cc) of options that have no mark.
+LsmGeometry GeometryAsSet(const ColumnFamilyOptions& o) {
+  constexpr int kNever = std::numeric_limits<int>::max();
   LsmGeometry g;
   g.write_buffer_bytes = std::max<uint64_t>(o.write_buffer_size, 64 << 10);
   g.max_write_buffers = std::max(o.max_write_buffer_number, 2);
   g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.max_write_buffers - 1);
-  g.l0_trigger = std::max(o.level0_file_num_compaction_trigger, 1);
+  g.l0_trigger = std::clamp(o.level0_file_num_compaction_trigger, 1, kNever - 1);
   // A negative slowdown trigger means no slowdown; then the first brake is the stop.
   const int first_brake =
       o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
   g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
   g.l0_stop = std::max(o.level0_stop_writes_trigger, g.l0_slowdown);
   g.counts_runs = o.compaction_style == rocksdb::kCompactionStyleUniversal;
-  g.l1_bytes = g.counts_runs ? 0 : o.max_bytes_for_level_base;
-  g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit > 0 ? o.soft_pending_compaction_bytes_limit
-                                                                   : o.hard_pending_compaction_bytes_limit;
+  g.l1_bytes = o.compaction_style == rocksdb::kCompactionStyleLevel ? o.max_bytes_for_level_base : 0;
+  g.l1_size_varies = g.l1_bytes > 0 && o.level_compaction_dynamic_level_bytes;
   g.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;
+  g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit;
+  if (g.soft_pending_bytes == 0 || (g.hard_pending_bytes > 0 && g.soft_pending_bytes > g.hard_pending_bytes))
+    g.soft_pending_bytes = g.hard_pending_bytes;
   g.compaction_brakes = !o.disable_auto_compactions;
+  if (o.compaction_style == rocksdb::kCompactionStyleFIFO) {
+    g.l0_slowdown = g.l0_stop = kNever;
+    g.compaction_brakes = false;
+  }
   return g;
+}
+
+}  // namespace
+
+Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
+  if (options.compaction_style != rocksdb::kCompactionStyleNone) return {};
+  return Status::Error("column family " + family +
+                       " has no compaction (kCompactionStyleNone), so how fast files leave L0 is not known: set "
+                       "compaction_style to kCompactionStyleLevel, kCompactionStyleUniversal or kCompactionStyleFIFO, "
+                       "or leave the family out of PrepareRocksDb and of the handles");
+}
+
+bool HasDefaultCache(const ColumnFamilyOptions& options) {
+  const BlockBasedTableOptions* table = BlockBased(options);
+  if (table == nullptr || table->no_block_cache) return false;
+  return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
+}
+
+bool HasBrakesOf(const LsmGeometry& geometry, const ColumnFamilyOptions& o) {
+  ColumnFamilyOptions expected;
+  Apply(geometry, &expected);
+  return o.min_write_buffer_number_to_merge == expected.min_write_buffer_number_to_merge &&
+         o.max_write_buffer_number == expected.max_write_buffer_number &&
+         o.level0_slowdown_writes_trigger == expected.level0_slowdown_writes_trigger &&
+         o.level0_stop_writes_trigger == expected.level0_stop_writes_trigger &&
+         o.soft_pending_compaction_bytes_limit == expected.soft_pending_compaction_bytes_limit &&
+         o.hard_pending_compaction_bytes_limit == expected.hard_pending_compaction_bytes_limit;
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
+                                       const RocksDbPreparation& preparation) {
+  AllOptions all{*options, {*options}};
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, {rocksdb::kDefaultColumnFamilyName}, &all, preparation);
+  if (prepared.ok()) *options = rocksdb::Options(all.db, all.families.front());
+  return prepared;
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
+                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
+                                       const RocksDbPreparation& preparation) {
+  AllOptions all{*db_options, {}};
+  std::vector<std::string> names;
+  for (const rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    all.families.push_back(family.options);
+    names.push_back(family.name);
+  }
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, names, &all, preparation);
+  if (!prepared.ok()) return prepared;
+  *db_options = std::move(all.db);
+  for (size_t i = 0; i < names.size(); ++i) (*column_families)[i].options = std::move(all.families[i]);
+  return prepared;
+}
+
+LsmGeometry GeometryOf(const ColumnFamilyOptions& options) {
+  ColumnFamilyOptions given = options;
+  if (TakeBack(&given)) {
+    LsmGeometry prepared = GeometryAsSet(given);
+    prepared.brakes_moved = true;
+    prepared.buffers_per_flush = options.min_write_buffer_number_to_merge;
+    prepared.max_write_buffers += options.max_write_buffer_number - BrakesOf(prepared).max_write_buffers;
+    if (HasBrakesOf(prepared, options)) return prepared;
+  }
+  return GeometryAsSet(options);
 }
 
 }  // namespace weir

@@ -12,11 +12,17 @@
 // RocksDB's own brakes to higher figures, where they stay as a safety net (lsm_geometry.h). The listener then gives
 // RocksDB's compaction threads a nice value of 5; these threads belong to the Env, so other databases of the process
 // use them, too. All other options stay as the program set them.
+//
+// Options may be prepared again: the same ones, or ones that RocksDB stored and LoadLatestOptions loaded.
+// PrepareRocksDb first takes its earlier changes back, so the result is that of the first time (rocksdb_mark.h).
+// Options that were changed in between keep their new values. With EngineBrakes::kAsSet, prepared options get the
+// program's own brakes back.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +39,17 @@ namespace weir {
 // kMoved: the brakes are moved to figures so high that a limiter acts before them. Then a limiter must run as long as
 // the program writes to the database: without one, moved brakes are worse than untouched ones (in the storm recipe, the
 // usual engine of bench/storm, an interactive write's p99.9 is 2,687 ms instead of 1,016). kAsSet: the brakes stay as
-// the program set them, weir merges no flushes, and compactions keep their priority.
+// the program set them, and weir merges no flushes.
 enum class EngineBrakes { kMoved, kAsSet };
+
+// The parts of PrepareRocksDb that a program may choose.
+struct RocksDbPreparation {
+  EngineBrakes brakes = EngineBrakes::kMoved;
+  // The nice value of RocksDB's compaction threads, 0 to 19; 0: they keep their priority. If there is no value, it is 5
+  // with moved brakes, and otherwise 0: compactions may yield only if a limiter keeps writes at their pace. A program
+  // that raises the nice value of its own threads chooses a higher one, so that they still go first.
+  std::optional<int> compaction_nice;
+};
 
 class RocksDbListener;
 
@@ -51,22 +66,30 @@ struct PreparedRocksDb {
 };
 
 // Changes the options for weir and returns the facts that the monitor must know. Returns an error if the target is too
-// small for the caches (PlanMemory), if a family has neither level nor universal compaction, or if the options were
-// prepared before; the options are then unchanged.
+// small for the caches (PlanMemory), if a family has no compaction (kCompactionStyleNone), or if a nice value is out of
+// its range; the options are then unchanged.
 //
 // A block cache of RocksDB's default size (8 MiB until 8.1, 32 MiB from 8.2 on) counts as not set by the program:
 // RocksDB makes a cache of that size if none was set, and weir cannot tell the two apart.
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
-                                       EngineBrakes brakes = EngineBrakes::kMoved);
+                                       const RocksDbPreparation& preparation = {});
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
                                        std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
-                                       EngineBrakes brakes = EngineBrakes::kMoved);
+                                       const RocksDbPreparation& preparation = {});
 
-// Returns an error if the column family `family` has neither level nor universal compaction: with another style, weir
-// does not know how near the family is to its brakes.
+// Returns an error if the column family `family` has kCompactionStyleNone: then weir does not know how fast files leave
+// L0. Level and universal compaction are sensed in full. A family with FIFO compaction never brakes for L0 or debt, so
+// only its memtables count.
 Status CheckCompaction(const rocksdb::ColumnFamilyOptions& options, const std::string& family);
 
-// Returns the geometry that RocksDB has with these options: its sizes, and the points at which it brakes.
+// Returns true if the table of these options has the block cache that RocksDB makes if the program set none.
+bool HasDefaultCache(const rocksdb::ColumnFamilyOptions& options);
+
+// Returns true if the buffers and brakes of these options are those of the geometry.
+bool HasBrakesOf(const LsmGeometry& geometry, const rocksdb::ColumnFamilyOptions& options);
+
+// Returns the geometry that RocksDB has with these options: its sizes, and the points at which it brakes. For prepared
+// options whose brakes are where weir moved them, this is the geometry that they were prepared with.
 LsmGeometry GeometryOf(const rocksdb::ColumnFamilyOptions& options);
 
 }  // namespace weir

@@ -35,14 +35,11 @@ constexpr double kLeastCachedBlocks = 1.0 / 8;
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
 LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
-  if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
-  const auto known = prepared->geometry.find(handle->GetName());
-  if (known != prepared->geometry.end()) return known->second;
-  // This family was made later, or under another name. If it has the prepared options, its brakes are moved, too.
-  const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
-  const auto usual = prepared->geometry.find(rocksdb::kDefaultColumnFamilyName);
-  const bool same = usual != prepared->geometry.end() && GeometryOf(db->GetOptions(db->DefaultColumnFamily())) == moved;
-  return same ? usual->second : moved;
+  if (prepared != nullptr) {
+    const auto known = prepared->geometry.find(handle->GetName());
+    if (known != prepared->geometry.end()) return known->second;
+  }
+  return GeometryOf(db->GetOptions(handle));
 }
 
 std::vector<double> BuffersOf(rocksdb::DB* db, const RocksDbMonitor::Handles& handles) {
@@ -136,7 +133,7 @@ Status RocksDbProbe::ReadDatabase() {
     if (Status status = ReadFamily(&f); !status.ok()) return status;
     sums_.compacting = sums_.compacting || f.compaction_pending;
     sums_.flushing = sums_.flushing || f.flush_pending;
-    if (f.facts.l0_files >= newest_.l0_files) {
+    if (f.geometry.BrakesForL0Files() && f.facts.l0_files >= newest_.l0_files) {
       newest_.l0_files = f.facts.l0_files;
       newest_.l0_files_at_one = f.geometry.L0FilesAtOne();
     }
@@ -235,7 +232,9 @@ Status RocksDbProbe::ReadAllCounters() {
       // Each level has counters of its own, so there is no difference to add when the base level has moved.
       if (c.base_level == f.counters.base_level && !f.geometry.counts_runs) {
         sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
-        sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
+        // The bytes of a last level need not move on.
+        if (c.base_level < db_->NumberLevels(f.handle) - 1)
+          sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
       }
     }
     newest_.slowdowns += c.slowdowns;
@@ -293,6 +292,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     // them within L0, and the new number times the old mean size would show a drain that did not happen.
     const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
                                      : static_cast<double>(facts.l0_files);
+    facts.l1_size_bytes = static_cast<uint64_t>(f.counters.base_level_bytes);
     // A run may hold all data, merged, so only the number of runs counts.
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;

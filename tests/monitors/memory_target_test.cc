@@ -109,15 +109,14 @@ TEST(PlanMemory, ATargetTooSmallForTheCachesIsAnErrorWithNumbers) {
   EXPECT_EQ(
       plan.status().message(),
       "a memory target of 512 MiB cannot hold a block cache of 480 MiB that includes 128 MiB of write buffers: they "
-      "may take 308 MiB of it (60 %), or memory alone would throttle for ever; set "
-      "WEIR_RATE_LIMIT_TARGET_MEMORY_MB to at least 800, or make the block cache or the write buffers (size, "
-      "number) smaller");
+      "may take 308 MiB of it (60 %), or memory alone would throttle for ever; the target must be at least 800 MiB, or "
+      "the block cache or the write buffers (size, number) smaller");
 }
 
 TEST(PlanMemory, TheLeastTargetThatTheErrorNamesIsEnough) {
   const MemoryNeeds needs{.least_write_buffer_bytes = 128 * kMiB, .most_write_buffer_bytes = 128 * kMiB};
   ASSERT_FALSE(PlanMemory(100 * kMiB, needs).ok());
-  EXPECT_NE(PlanMemory(100 * kMiB, needs).status().message().find("at least 227,"), std::string::npos);
+  EXPECT_NE(PlanMemory(100 * kMiB, needs).status().message().find("at least 227 MiB,"), std::string::npos);
   EXPECT_TRUE(PlanMemory(227 * kMiB, needs).ok());
   EXPECT_FALSE(PlanMemory(226 * kMiB, needs).ok());
 }

@@ -48,19 +48,55 @@ TEST_F(RocksDbFamilies, TheBurstComesFromTheFamiliesThatTakeData) {
 }
 
 TEST_F(RocksDbFamilies, RefusesADatabaseOfAnUnknownCompactionStyle) {
-  for (const auto style : {rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
-    rocksdb::Options options = SmallEngine();
-    options.compaction_style = style;
+  rocksdb::Options options = SmallEngine();
+  options.compaction_style = rocksdb::kCompactionStyleNone;
+  test_.Open(options);
+  try {
+    const RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+    ADD_FAILURE() << "it took a family without compaction";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_NE(std::string(e.what()).find("column family default has no compaction"), std::string::npos);
+  }
+}
+
+// The oldest files of such a family are deleted, so however many there are, none of them waits.
+TEST_F(RocksDbFamilies, AFamilyWithFifoCompactionHasOnlyMemtables) {
+  rocksdb::Options fifo = SmallEngine();
+  fifo.compaction_style = rocksdb::kCompactionStyleFIFO;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, SmallEngine()},
+                                                        {"queue", fifo}};
+  rocksdb::DBOptions db_options = SmallEngine();
+  const auto prepared = PrepareRocksDb(kTarget, &db_options, &families);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  test_.Open(db_options, families);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), prepared.value(), {}, clock_);
+  for (int files = 0; files < 30; ++files) test_.WriteFile(1);
+  const LoadSample sample = Sense(monitor);
+  EXPECT_EQ(sample.Find("l0")->level, 0);
+  EXPECT_GT(sample.Find("l0")->bytes_per_level, 0) << "that of the other family";
+  EXPECT_EQ(sample.Find("debt")->level, 0);
+  EXPECT_EQ(monitor.Details().l0_files, 0u);
+  EXPECT_FALSE(monitor.ShouldThrottleWrites());
+  ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
+  test_.Write(900 << 10, 1);
+  EXPECT_GT(Sense(monitor).Find("memtables")->level, 0);
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+}
+
+// Dynamic level sizes keep far less in the level below L0 than max_bytes_for_level_base.
+TEST_F(RocksDbFamilies, OnlyTheBytesThatL1HasMakeTheDeadTimeLonger) {
+  rocksdb::Options options = SmallEngine();
+  options.max_bytes_for_level_base = 1024 * kMiB;
+  std::vector<Duration> dead_times;
+  for (const bool dynamic : {false, true}) {
+    options.level_compaction_dynamic_level_bytes = dynamic;
     TestDb test;
     test.Open(options);
-    try {
-      const RocksDbMonitor monitor(test.db(), {}, kTarget, {}, clock_);
-      ADD_FAILURE() << "it took style " << static_cast<int>(style);
-    } catch (const std::invalid_argument& e) {
-      EXPECT_NE(std::string(e.what()).find("column family default uses neither level nor universal compaction"),
-                std::string::npos);
-    }
+    RocksDbMonitor monitor(test.db(), {}, kTarget, {}, clock_);
+    dead_times.push_back(Sense(monitor).Find("l0")->dead_time);
   }
+  EXPECT_GT(dead_times[0], seconds(7)) << "1 GiB at an assumed 150 MB/s";
+  EXPECT_LT(dead_times[1], milliseconds(500)) << "L1 is empty";
 }
 
 // A database that refuses to flush one of its families.

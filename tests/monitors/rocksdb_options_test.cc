@@ -31,7 +31,7 @@ TEST(PrepareRocksDb, MovesTheTriggersOfL0) {
     int moved_slowdown, moved_stop;
   };
   for (const Case& c : {Case{4, 12, 20, 28, 36}, Case{4, 20, 36, 52, 68}, Case{2, 3, 4, 5, 6}, Case{4, 20, 20, 52, 52},
-                        Case{4, -1, 36, -1, 100}}) {
+                        Case{4, -1, 36, 100, 100}}) {
     rocksdb::Options options;
     options.level0_file_num_compaction_trigger = c.trigger;
     options.level0_slowdown_writes_trigger = c.slowdown;
@@ -51,7 +51,9 @@ TEST(PrepareRocksDb, MultipliesTheLimitsOfDebtAndAddsBuffers) {
   EXPECT_EQ(prepared.soft_pending_compaction_bytes_limit, 4096 * kMiB);
   EXPECT_EQ(prepared.hard_pending_compaction_bytes_limit, UINT64_MAX);
   EXPECT_EQ(prepared.max_write_buffer_number, 6);
-  options.soft_pending_compaction_bytes_limit = 0;  // 0: no limit
+  options.soft_pending_compaction_bytes_limit = 0;  // RocksDB then takes the hard limit for both
+  EXPECT_EQ(Prepared(options).soft_pending_compaction_bytes_limit, UINT64_MAX);
+  options.hard_pending_compaction_bytes_limit = 0;  // no limit
   EXPECT_EQ(Prepared(options).soft_pending_compaction_bytes_limit, 0u);
 }
 
@@ -61,7 +63,7 @@ TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseWithoutALimiter) {
   options.soft_pending_compaction_bytes_limit = 512 * kMiB;
   options.hard_pending_compaction_bytes_limit = 2048 * kMiB;
   const rocksdb::Options given = options;
-  const auto prepared = PrepareRocksDb(64 * kMiB, &options, EngineBrakes::kAsSet);
+  const auto prepared = PrepareRocksDb(64 * kMiB, &options, {.brakes = EngineBrakes::kAsSet});
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
   EXPECT_FALSE(prepared.value().geometry.at("default").brakes_moved);
   EXPECT_NE(prepared.value().block_cache, nullptr) << "the rest of it is prepared";
@@ -113,9 +115,7 @@ TEST(PrepareRocksDb, CompactionsYieldTheProcessorAndTheProgramsThreadsDoNot) {
 
 TEST(PrepareRocksDb, AProgramMayLetCompactionsYieldFurther) {
   rocksdb::Options options = SmallEngine();
-  const auto prepared = PrepareRocksDb(64 * kMiB, &options);
-  ASSERT_TRUE(prepared.ok());
-  prepared.value().listener->SetCompactionNice(19);
+  ASSERT_TRUE(PrepareRocksDb(64 * kMiB, &options, {.brakes = EngineBrakes::kAsSet, .compaction_nice = 19}).ok());
   TestDb test;
   test.Open(options);
   test.WriteFile();
@@ -123,18 +123,27 @@ TEST(PrepareRocksDb, AProgramMayLetCompactionsYieldFurther) {
   EXPECT_GT(std::ranges::count(NiceOfCompactors(), 19), 0);
 }
 
-TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
-  for (const auto style : {rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
-    rocksdb::Options options;
-    options.compaction_style = style;
-    EXPECT_FALSE(PrepareRocksDb(16ull << 30, &options).ok());
-    EXPECT_EQ(options.level0_slowdown_writes_trigger, rocksdb::Options().level0_slowdown_writes_trigger);
-    rocksdb::DBOptions db_options;
-    std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, {}}, {"queue", options}};
-    const auto prepared = PrepareRocksDb(16ull << 30, &db_options, &families);
+TEST(PrepareRocksDb, ANiceValueOutOfItsRangeIsAnError) {
+  for (const int nice : {-1, 20}) {
+    rocksdb::Options options = SmallEngine();
+    const auto prepared = PrepareRocksDb(64 * kMiB, &options, {.compaction_nice = nice});
     ASSERT_FALSE(prepared.ok());
-    EXPECT_NE(prepared.status().message().find("column family queue"), std::string::npos);
+    EXPECT_NE(prepared.status().message().find("compaction_nice is " + std::to_string(nice)), std::string::npos);
+    EXPECT_TRUE(options.listeners.empty());
   }
+}
+
+TEST(PrepareRocksDb, RefusesAFamilyWithoutCompaction) {
+  rocksdb::Options options;
+  options.compaction_style = rocksdb::kCompactionStyleNone;
+  EXPECT_FALSE(PrepareRocksDb(16ull << 30, &options).ok());
+  EXPECT_EQ(options.level0_slowdown_writes_trigger, rocksdb::Options().level0_slowdown_writes_trigger);
+  rocksdb::DBOptions db_options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, {}}, {"queue", options}};
+  const auto prepared = PrepareRocksDb(16ull << 30, &db_options, &families);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_NE(prepared.status().message().find("column family queue has no compaction"), std::string::npos);
+  EXPECT_EQ(families[0].options.level0_slowdown_writes_trigger, rocksdb::Options().level0_slowdown_writes_trigger);
 }
 
 TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherIfTheyWouldBeMerged) {
@@ -158,6 +167,26 @@ TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {
   EXPECT_EQ(g.buffers_per_flush, 1);
   EXPECT_EQ(g.l0_slowdown, 11);
   EXPECT_FALSE(g.compaction_brakes);
+}
+
+// RocksDB gives a family with FIFO compaction these triggers itself.
+TEST(GeometryOf, FifoNeverBrakesForL0) {
+  rocksdb::ColumnFamilyOptions options;
+  options.compaction_style = rocksdb::kCompactionStyleFIFO;
+  const LsmGeometry g = GeometryOf(options);
+  EXPECT_FALSE(g.BrakesForL0Files());
+  EXPECT_FALSE(g.compaction_brakes);
+  EXPECT_TRUE(GeometryOf({}).BrakesForL0Files());
+}
+
+TEST(GeometryOf, KnowsThatTheSizeOfL1MayVary) {
+  rocksdb::ColumnFamilyOptions options;
+  for (const bool dynamic : {false, true}) {
+    options.level_compaction_dynamic_level_bytes = dynamic;
+    EXPECT_EQ(GeometryOf(options).l1_size_varies, dynamic);
+  }
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  EXPECT_FALSE(GeometryOf(options).l1_size_varies) << "there is no L1";
 }
 
 TEST(PrepareRocksDb, SizesCacheAndWriteBuffersFromTheTarget) {
@@ -217,6 +246,7 @@ TEST(PrepareRocksDb, ATargetTooSmallForTheCachesChangesNoOption) {
   EXPECT_EQ(options.level0_slowdown_writes_trigger, 20);
   EXPECT_EQ(options.write_buffer_manager, nullptr);
   EXPECT_TRUE(options.listeners.empty());
+  EXPECT_EQ(prepared.status().message().find("WEIR_"), std::string::npos) << "a program passed the target";
 }
 
 TEST(PrepareRocksDb, AllColumnFamiliesShareOneCache) {
@@ -248,27 +278,14 @@ TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
   }
 }
 
-TEST(PrepareRocksDb, AFamilyOfTheSameOptionsIsSensedByTheSameScale) {
+TEST(PrepareRocksDb, AFamilyOfTheSameOptionsHasTheSameGeometry) {
   rocksdb::Options options = SmallEngine();
   const auto prepared = PrepareRocksDb(64 * kMiB, &options);
   ASSERT_TRUE(prepared.ok());
   TestDb test;
   test.Open(options, {"more"});
-  std::vector<double> spans;
-  for (auto* handle : test.handles()) {
-    RocksDbMonitor monitor(test.db(), {handle}, prepared.value());
-    ASSERT_TRUE(monitor.SampleOnce().ok());
-    spans.push_back(monitor.Sample().Find("l0")->bytes_per_level);
-  }
-  EXPECT_EQ(spans[0], spans[1]) << "the scale is that of the prepared geometry";
-}
-
-TEST(PrepareRocksDb, RefusesOptionsThatWerePreparedBefore) {
-  rocksdb::Options options = SmallEngine();
-  ASSERT_TRUE(PrepareRocksDb(64 * kMiB, &options).ok());
-  const auto again = PrepareRocksDb(64 * kMiB, &options);
-  ASSERT_FALSE(again.ok());
-  EXPECT_NE(again.status().message().find("prepared before"), std::string::npos);
+  for (auto* handle : test.handles())
+    EXPECT_EQ(GeometryOf(test.db()->GetOptions(handle)), prepared.value().geometry.at("default")) << handle->GetName();
 }
 
 }  // namespace

@@ -69,6 +69,36 @@ TEST_F(RocksDbVersion, HasEachCounterThatWeirReads) {
   EXPECT_GT(std::stod(stats["db.user_bytes_written"]), 90 << 10);
 }
 
+// PrepareRocksDb writes only values that RocksDB keeps, so it must know which ones RocksDB corrects.
+TEST_F(RocksDbVersion, CorrectsANegativeSlowdownAndASoftLimitOfZero) {
+  test_.Close();
+  rocksdb::Options options = SmallEngine();
+  options.level0_slowdown_writes_trigger = -1;
+  options.soft_pending_compaction_bytes_limit = 0;
+  options.hard_pending_compaction_bytes_limit = 5 * kMiB;
+  test_.Open(options);
+  EXPECT_EQ(test_.db()->GetOptions().level0_slowdown_writes_trigger, options.level0_file_num_compaction_trigger);
+  EXPECT_EQ(test_.db()->GetOptions().soft_pending_compaction_bytes_limit, 5 * kMiB);
+}
+
+// Such elements are the mark of prepared options (rocksdb_mark.h).
+TEST_F(RocksDbVersion, IgnoresFactorsOfLevelsThatDoNotExist) {
+  std::vector<double> scores;
+  for (const std::vector<int>& factors : {std::vector<int>{}, {1, 1, 1, 1, -2000000000, 7, 0, 2000000000}}) {
+    rocksdb::Options options = SmallEngine();
+    options.num_levels = 4;
+    options.max_bytes_for_level_multiplier_additional = factors;
+    TestDb test;
+    test.Open(options);
+    test.WriteFile();
+    ASSERT_TRUE(test.db()->CompactFiles({}, test.Tables(), 2).ok());
+    EXPECT_EQ(test.db()->GetOptions().max_bytes_for_level_multiplier_additional, factors);
+    scores.push_back(ReadCounters(test.db(), test.handles()[0]).value().highest_score);
+  }
+  EXPECT_GT(scores[0], 0);
+  EXPECT_NEAR(scores[1], scores[0], scores[0] / 10);
+}
+
 TEST(RocksDbDefaults, MatchTheTable) {
   const rocksdb::Options options;
   const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();

@@ -204,7 +204,8 @@ class ThrottledWrites : public Base {
   template <typename Throttled, typename Opened, typename Open>
   static Status OpenPrepared(rocksdb::Options options, uint64_t memory_target_bytes, const ThrottledDbOptions& o,
                              std::unique_ptr<Throttled>* db, Open open) {
-    const Result<PreparedRocksDb> prepared = PrepareRocksDb(memory_target_bytes, &options, BrakesFor(o.limiter));
+    const Result<PreparedRocksDb> prepared =
+        PrepareRocksDb(memory_target_bytes, &options, {.brakes = BrakesFor(o.limiter)});
     if (!prepared.ok()) return Status::InvalidArgument(prepared.status().message());
     std::unique_ptr<Opened> opened;
     if (Status s = open(options, &opened); !s.ok()) return s;
@@ -215,7 +216,7 @@ class ThrottledWrites : public Base {
                              uint64_t memory_target_bytes, const ThrottledDbOptions& o, Families* handles,
                              std::unique_ptr<Throttled>* db, Open open) {
     const Result<PreparedRocksDb> prepared =
-        PrepareRocksDb(memory_target_bytes, &options, &families, BrakesFor(o.limiter));
+        PrepareRocksDb(memory_target_bytes, &options, &families, {.brakes = BrakesFor(o.limiter)});
     if (!prepared.ok()) return Status::InvalidArgument(prepared.status().message());
     std::unique_ptr<Opened> opened;
     if (Status s = open(options, families, &opened); !s.ok()) return s;
