@@ -1,8 +1,10 @@
 #include "monitors/rocksdb_monitor.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "config/settings.h"
+#include "monitors/rocksdb_opened.h"
 #include "monitors/rocksdb_probe.h"
 
 namespace weir {
@@ -10,21 +12,41 @@ namespace {
 
 std::unique_ptr<LoadProbe> MakeProbe(rocksdb::DB* db, RocksDbMonitor::Handles handles, const PreparedRocksDb* prepared,
                                      uint64_t target_bytes, const RocksDbMonitorSettings& settings) {
-  if (handles.empty()) handles.push_back(db->DefaultColumnFamily());
+  if (db != nullptr && handles.empty()) handles.push_back(db->DefaultColumnFamily());
+  Status good = Check(settings);
+  if (good.ok()) good = CheckOpened(db, handles, prepared, target_bytes);
+  if (!good.ok()) throw std::invalid_argument(good.message());
   return std::make_unique<RocksDbProbe>(db, handles, prepared, target_bytes, settings);
+}
+
+// Calls `each` for every setting of RocksDB, with its name, the member that holds it, a pointer to it, its range and
+// its meaning.
+template <typename Settings, typename Each>
+void ForEachSetting(Settings& s, const Each& each) {
+  each("RATE_LIMIT_ROCKSDB_L0_THRESHOLD", "l0_threshold", &s.l0_threshold, {.min = 1, .max = 10'000, .unit = "files"},
+       "files in level 0 above which the monitor advises to slow writes");
+  each("RATE_LIMIT_ROCKSDB_SCORE_THRESHOLD", "score_threshold", &s.score_threshold,
+       {.min = 0.1, .max = 100, .unit = "score"}, "compaction score of the levels below 0 that counts as full load");
+  each("RATE_LIMIT_OWN_BUDGET_MB", "own_budget_mb", &s.own_budget_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
+       "memory for queues and buffers of the program itself; 0: an eighth of the memory target");
 }
 
 }  // namespace
 
-void Declare(SettingTable& table, RocksDbMonitorSettings& s) {
-  Declare(table, s.monitor);
-  table.Add("RATE_LIMIT_ROCKSDB_L0_THRESHOLD", &s.l0_threshold, {.min = 1, .max = 10'000, .unit = "files"},
-            "files in level 0 above which the monitor advises to slow writes");
+void Declare(SettingTable& table, RocksDbMonitorSettings& settings) {
+  Declare(table, settings.monitor);
+  ForEachSetting(settings, [&](const char* name, const char*, auto* variable, const NumberRange& range,
+                               const char* meaning) { table.Add(name, variable, range, meaning); });
   table.ForEmbedding("RATE_LIMIT_ROCKSDB_L0_THRESHOLD");
-  table.Add("RATE_LIMIT_ROCKSDB_SCORE_THRESHOLD", &s.score_threshold, {.min = 0.1, .max = 100, .unit = "score"},
-            "compaction score of the levels below 0 that counts as full load");
-  table.Add("RATE_LIMIT_OWN_BUDGET_MB", &s.own_budget_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
-            "memory for queues and buffers of the program itself; 0: an eighth of the memory target");
+}
+
+Status Check(const RocksDbMonitorSettings& settings) {
+  Status checked = Check(settings.monitor);
+  ForEachSetting(settings,
+                 [&](const char*, const char* member, const auto* variable, const NumberRange& range, const char*) {
+                   if (checked.ok()) checked = CheckRange(member, static_cast<double>(*variable), range);
+                 });
+  return checked;
 }
 
 RocksDbMonitor::RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,

@@ -15,7 +15,8 @@
 //   memory     memory of the whole process / the memory target
 // When memtables, l0 or debt is 1.0, RocksDB begins to brake. If RocksDB never brakes for L0 or debt (automatic
 // compactions are disabled, or for debt: it has no limit, or compaction is universal), the signal is 0 and limits
-// nothing. If PrepareRocksDb has moved the brakes, RocksDB brakes later because of memtables and L0; `l0` is then 1.0
+// nothing. The same holds for a column family with FIFO compaction: L0 is its whole tree, and only `memtables` counts.
+// If PrepareRocksDb has moved the brakes, RocksDB brakes later because of memtables and L0; `l0` is then 1.0
 // about midway between the numbers of files at which writes would have been slowed down and stopped
 // (LsmGeometry::L0FilesAtOne).
 //
@@ -45,6 +46,8 @@ struct RocksDbMonitorSettings {
 };
 // Declares the settings, those of `monitor` included.
 void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
+// Returns an error that names the first member, those of `monitor` included, that is not within its setting's range.
+Status Check(const RocksDbMonitorSettings& settings);
 
 // The figures from which the newest good sample was computed, for displays. A figure that says "highest" is that of the
 // column family in which it is highest; the others are sums over the column families, or figures of the whole database.
@@ -85,7 +88,10 @@ class RocksDbMonitor final : public LoadMonitor {
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 
   // `handles` are the column families to watch; if empty, the default one. The caller still owns the handles and the
-  // database. Throws std::invalid_argument if a family has neither level nor universal compaction.
+  // database. Throws std::invalid_argument, with the mistake and the remedy, if a setting is out of its range, if the
+  // database or a handle is null, if a handle belongs to another database, or if a family has no compaction
+  // (CheckCompaction). With `prepared`, the constructor also throws if the database was not opened with the prepared
+  // options, or if the handle of a prepared family is missing.
   RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
   RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "monitors/memory_only_monitor.h"
@@ -76,8 +75,6 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       burst_(BuffersOf(db, handles)) {
   families_.reserve(handles.size());
   for (auto* handle : handles) {
-    if (const Status good = CheckCompaction(db->GetOptions(handle), handle->GetName()); !good.ok())
-      throw std::invalid_argument(good.message());
     LsmGeometry geometry = FamilyGeometry(db, handle, prepared);
     geometry.score_threshold = settings.score_threshold;
     families_.push_back({.handle = handle,

@@ -9,7 +9,6 @@
 #include "config/manual_clock.h"
 #include "config/settings.h"
 #include "monitors/rocksdb_counters.h"
-#include "monitors/rocksdb_listener.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
@@ -40,7 +39,6 @@ class RocksDbMonitorTest : public testing::Test {
   static PreparedRocksDb WithGeometryOf(const rocksdb::Options& options, const std::vector<std::string>& names) {
     PreparedRocksDb prepared;
     prepared.target_bytes = kTarget;
-    prepared.listener = std::make_shared<RocksDbListener>();
     for (const std::string& name : names) prepared.geometry[name] = GeometryOf(options);
     return prepared;
   }
@@ -449,7 +447,7 @@ TEST_F(RocksDbMonitorTest, ADatabaseMayBeClosedWhileItIsSampled) {
     TestDb test;
     test.Open(SmallEngine(), {"more"});
     RocksDbMonitorSettings settings;
-    settings.monitor.sample_interval = milliseconds(1);
+    settings.monitor.sample_interval = milliseconds(10);
     RocksDbMonitor monitor(test.db(), test.handles(), kTarget, settings);
     monitor.Start();
     test.Write(300 << 10);
@@ -463,7 +461,7 @@ TEST_F(RocksDbMonitorTest, ADatabaseMayBeClosedWhileItIsSampled) {
 TEST_F(RocksDbMonitorTest, SamplesWhileOthersWriteAndAsk) {
   test_.Open(SmallEngine());
   RocksDbMonitorSettings settings;
-  settings.monitor.sample_interval = milliseconds(1);
+  settings.monitor.sample_interval = milliseconds(10);
   RocksDbMonitor monitor(test_.db(), {}, kTarget, settings);
   monitor.Start();
   std::atomic<bool> done{false};

@@ -33,9 +33,10 @@ class RocksDbThrottle {
   using Options = RocksDbThrottleOptions;
 
   // Attaches to a database that was opened with options from PrepareRocksDb, and starts the threads of the monitor and
-  // the limiter. Returns an error if a setting is out of its range, if settings contradict each other, or if a column
-  // family has neither level nor universal compaction. Also returns an error if PrepareRocksDb moved RocksDB's brakes
-  // out of the way (EngineBrakes) but the limiter is off or may open its gates (LimiterSettings::ReplacesBrakes).
+  // the limiter. Returns an error if a setting is out of its range, if settings contradict each other, or if the
+  // database and the handles are not those that were prepared (RocksDbMonitor). Also returns an error if PrepareRocksDb
+  // moved RocksDB's brakes out of the way (EngineBrakes) but the limiter is off or may open its gates
+  // (LimiterSettings::ReplacesBrakes).
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, const PreparedRocksDb& prepared,
                                                          const Options& options = {});
   // Does the same for a database that was opened without PrepareRocksDb. The program may use up to

@@ -69,6 +69,19 @@ TEST_F(RocksDbThrottleTest, CompactionThatCannotBeSensedIsAnError) {
   EXPECT_NE(throttle.status().message().find("column family default has no compaction"), std::string::npos);
 }
 
+TEST_F(RocksDbThrottleTest, ANullDatabaseAndAnIntervalOfZeroAreErrors) {
+  const PreparedRocksDb prepared = Open();
+  EXPECT_NE(RocksDbThrottle::Attach(nullptr, prepared).status().message().find("null pointer"), std::string::npos);
+  EXPECT_NE(RocksDbThrottle::Attach(nullptr, kTarget).status().message().find("null pointer"), std::string::npos);
+  EXPECT_NE(RocksDbThrottle::Attach(test_.db(), 0).status().message().find("memory target is 0"), std::string::npos);
+  RocksDbThrottleOptions options;
+  for (const int milliseconds : {0, 9, 10'001}) {
+    options.monitor.monitor.sample_interval = std::chrono::milliseconds(milliseconds);
+    EXPECT_EQ(RocksDbThrottle::Attach(test_.db(), prepared, options).status().message(),
+              "sample_interval is " + std::to_string(milliseconds) + ", not within 10..10000 (ms)");
+  }
+}
+
 TEST_F(RocksDbThrottleTest, MovedBrakesNeedALimiterThatIsAlwaysThere) {
   const PreparedRocksDb moved = Open();
   for (const LimiterSettings& settings :
