@@ -25,7 +25,7 @@ endforeach()
 set(headers
     config/clock config/manual_clock config/settings config/settings_format config/status
       # with
-      config/bound config/mutex config/text/parse
+      config/birth_process config/bound config/mutex config/text/parse
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options
       # with

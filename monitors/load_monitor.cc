@@ -80,13 +80,20 @@ LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings
     : probe_(std::move(probe)), settings_(settings), clock_(clock) {}
 
 void LoadMonitor::Start() {
+  if (birth_.IsForked()) return;
   const MutexLock lifecycle(lifecycle_mutex_);
   if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 void LoadMonitor::Stop() {
+  if (birth_.IsForked()) return LetGoOfParent();
   const MutexLock lifecycle(lifecycle_mutex_);
   thread_ = std::jthread();
+}
+
+// In a forked child the thread cannot be joined. No lock is taken, because a thread of the parent may have held it.
+void LoadMonitor::LetGoOfParent() {
+  if (thread_.joinable()) thread_.detach();
 }
 
 // The interval follows the machine's clock, whichever clock stamps the samples: a manual clock that stands still must

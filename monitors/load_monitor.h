@@ -5,12 +5,16 @@
 // Threads: every function may be called from any thread. One thread at a time calls the probe's sampling functions: the
 // sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample continues to return the
 // last good sample, whose time shows its age.
+//
+// Fork: in a child process that fork() made, the sampling thread does not exist. There Start and Stop start and end
+// nothing, and the destructor returns.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <thread>
 
+#include "config/birth_process.h"
 #include "config/clock.h"
 #include "config/mutex.h"
 #include "config/status.h"
@@ -95,6 +99,7 @@ class LoadMonitor {
 
  private:
   void Run(const std::stop_token& stop);
+  void LetGoOfParent() WEIR_UNCHECKED_LOCKS;
   Status SampleProcess(LoadSample* sample);
 
   const std::unique_ptr<LoadProbe> probe_;
@@ -114,6 +119,7 @@ class LoadMonitor {
   std::atomic<double> cache_share_asked_{1};
   double cache_share_ WEIR_GUARDED_BY(probe_mutex_) = 1;  // the share that the probe got last
 
+  const BirthProcess birth_;
   Mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::jthread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -67,6 +68,7 @@ AdaptiveLimiter::AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& se
 AdaptiveLimiter::~AdaptiveLimiter() { Stop(); }
 
 void AdaptiveLimiter::Start() {
+  if (write_gate_.IsForked()) return;
   const MutexLock lifecycle(lifecycle_mutex_);
   if (!settings_.enabled || thread_.joinable()) return;
   {
@@ -77,6 +79,7 @@ void AdaptiveLimiter::Start() {
 }
 
 void AdaptiveLimiter::Stop() {
+  if (write_gate_.IsForked()) return LetGoOfParent();
   const MutexLock lifecycle(lifecycle_mutex_);
   {
     const MutexLock lock(thread_mutex_);
@@ -98,6 +101,14 @@ void AdaptiveLimiter::Stop() {
     let_go_.notify_all();
   }
   TellSettled();
+}
+
+// In a forked child, the thread cannot be joined, and glibc's destructor of a condition would wait for the parent's
+// threads that waited for it. No lock is taken, because a thread of the parent may have held it.
+void AdaptiveLimiter::LetGoOfParent() {
+  if (thread_.joinable()) thread_.detach();
+  new (&wake_up_) Condition;
+  new (&let_go_) Condition;
 }
 
 void AdaptiveLimiter::Run() {
@@ -147,7 +158,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
 
 Duration AdaptiveLimiter::ThrottleOne(Operation operation, Cost cost, Party party) {
   Gate& gate = GateOf(operation);
-  if (gate.PassOpen(cost, party.work_class)) return Duration::zero();
+  if (gate.PassOpen(cost, party.work_class) || gate.IsForked()) return Duration::zero();
   const uint64_t stops = Stops();
   Admission admission = gate.Admit(cost, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();

@@ -39,6 +39,10 @@
 // nanoseconds while nothing is limited. Start launches one thread that calls Tick and Pump; a program (or a simulator)
 // with a loop of its own may call these two itself instead. The monitor must outlive the limiter, and the limiter must
 // outlive its Admissions.
+//
+// Fork: in a child process that fork() made, the limiter's thread does not exist. There Admit and MaybeThrottle let all
+// work pass, Start and Stop start and end nothing, the destructor returns, and an Admission that waited is admitted. No
+// other function may be called there. A child that is to be throttled needs a limiter and a monitor of its own.
 #pragma once
 
 #include <optional>
@@ -112,7 +116,7 @@ class AdaptiveLimiter {
     Gate& gate = GateOf(operation);
     if (gate.PassOpen(cost, party.work_class)) [[likely]]
       return Admission();
-    return gate.Admit(cost, party);
+    return gate.IsForked() ? Admission() : gate.Admit(cost, party);
   }
 
   // Is a simpler form of Admit, for threads that may block; call it before or after each operation. It collects the
@@ -183,6 +187,7 @@ class AdaptiveLimiter {
   void OpenGates(std::string_view reason) WEIR_REQUIRES(control_mutex_);
   void Run();
   void Wake(TimePoint when);
+  void LetGoOfParent() WEIR_UNCHECKED_LOCKS;
 
   LoadMonitor& monitor_;
   const LimiterSettings settings_;

@@ -6,9 +6,13 @@
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
 //   db->Write(options, &batch);             // destroy `admission` after that, not before
 //
-// Only one thread at a time may use an Admission. An Admission must not outlive its limiter. An admitted scan may hold
-// a permit: the scan counts as running until its Admission is destroyed, so keep the Admission until the scan is done.
-// Destroying an Admission that waits cancels the wait.
+// Only one thread at a time may use an Admission. An Admission that waits or holds a permit must not outlive its
+// limiter, whose destructor asserts it. An admitted scan may hold a permit: the scan counts as running until its
+// Admission is destroyed, so keep the Admission until the scan is done. Destroying an Admission that waits cancels the
+// wait.
+//
+// In a child process that fork() made, a request that waited is admitted as soon as a function of its Admission is
+// called, because the limiter's thread does not exist there.
 #pragma once
 
 #include <array>
@@ -18,6 +22,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/birth_process.h"
 #include "config/clock.h"
 
 namespace weir {
@@ -135,6 +140,7 @@ class [[nodiscard]] Admission {
   friend class AdmissionSource;
 
   void End();
+  void PassIfForked();
 
   // Null unless a wait or a permit still has to end.
   AdmissionSource* source_ = nullptr;
@@ -147,6 +153,9 @@ class [[nodiscard]] Admission {
 // destroy or overwrite it.
 class AdmissionSource {
  public:
+  // Returns true in a child that fork() made of the gate's process: the gate must not be called there.
+  bool IsForked() const { return birth_.IsForked(); }
+
   // These do what the functions of Admission with the same names promise.
   virtual Admission::State Poll(Admission& admission, Waiter& waiter) = 0;
   virtual Admission::State Wait(Admission& admission, Waiter& waiter) = 0;
@@ -164,6 +173,9 @@ class AdmissionSource {
   // Gives the admission the answer of its settled request. If `is_done` is true, the admission releases the waiter, and
   // if also `has_permit` is false, its pointer to the gate.
   static void Give(Admission& admission, const Admission::Answer& answer, bool is_done, bool has_permit);
+
+ private:
+  const BirthProcess birth_;
 };
 
 }  // namespace weir

@@ -61,6 +61,8 @@ class Gate : private AdmissionSource {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
+  using AdmissionSource::IsForked;
+
   bool open() const { return open_epoch_.load(std::memory_order_relaxed) != 0; }
 
   // Admits and counts the work and returns true if the gate is open: the fast path, which does not take the lock. Most
