@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kMemory = "memory";
 
+constexpr NumberRange kSampleIntervalMs{.min = 10, .max = 10'000, .unit = "ms"};
+
 // Rejects the whole sample if any number is not finite, because a stale half would look fresh.
 Status CheckSample(const LoadSample& sample) {
   if (sample.has_too_many)

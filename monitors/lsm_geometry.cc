@@ -30,7 +30,8 @@ LsmBrakes BrakesOf(const LsmGeometry& g) {
                    .soft_pending_bytes = g.soft_pending_bytes,
                    .hard_pending_bytes = g.hard_pending_bytes};
   if (!g.brakes_moved) return brakes;
-  const int64_t moved_by = 2 * (static_cast<int64_t>(g.l0_slowdown) - g.l0_trigger);
+  // The program may raise the trigger beyond the old slowdown while the engine runs.
+  const int64_t moved_by = 2 * std::max<int64_t>(0, static_cast<int64_t>(g.l0_slowdown) - g.l0_trigger);
   brakes.max_write_buffers = Sum(g.max_write_buffers, 2);
   brakes.l0_slowdown = Sum(g.l0_slowdown, moved_by);
   brakes.l0_stop = Sum(std::max(g.l0_stop, g.l0_slowdown), moved_by);

@@ -1,7 +1,6 @@
 // The geometry of an engine with a log-structured merge tree (LSM), such as RocksDB: the sizes of its parts and the
-// points at which it brakes. weir assumes that the geometry does not change while the engine is open. This file also
-// decides how weir changes these sizes and points before the engine is opened. The code calls no engine, so it can also
-// prepare the simulated engine of bench/simulator.
+// points at which it brakes. This file also decides how weir changes these sizes and points before the engine is
+// opened. The code calls no engine, so it can also prepare the simulated engine of bench/simulator.
 //
 // Writes fill memtables in memory; a flush makes files of them in level 0 (L0), and compactions move these down the
 // tree. "Debt" is the bytes that wait for compaction.
@@ -62,6 +61,8 @@ struct LsmBrakes {
   int l0_stop;
   uint64_t soft_pending_bytes;
   uint64_t hard_pending_bytes;
+
+  bool operator==(const LsmBrakes&) const = default;
 };
 LsmBrakes BrakesOf(const LsmGeometry& geometry);
 

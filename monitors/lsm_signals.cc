@@ -89,6 +89,12 @@ LsmSignals::LsmSignals(const LsmGeometry& geometry, Duration sample_interval)
       debt_(kCycleSmoothing),
       io_limit_(geometry.background_bytes_per_second) {}
 
+void LsmSignals::SetGeometry(const LsmGeometry& geometry) {
+  // The backlog counts in write buffers, so a backlog in buffers of another size cannot be compared with it.
+  if (GulpBytes(geometry) != GulpBytes(geometry_)) l0_envelope_ = DrainEnvelope({.gulp_bytes = GulpBytes(geometry)});
+  geometry_ = geometry;
+}
+
 void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample) {
   disk_per_user_ = std::clamp(facts.disk_bytes_per_user_byte, kLeastRatio, kMostRatio);
   table_per_user_ = std::clamp(facts.table_bytes_per_user_byte, kLeastRatio, kMostRatio);
@@ -201,6 +207,13 @@ Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double file = L0FileBytes();
   const double span_files = std::max(1.0, geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / table_per_user_);
+  // The compaction that works off a bulk load is no part of a cycle. If its peak were held like that of a cycle, bulk
+  // work stood still for 15 s after it.
+  after_load_ = after_load_ || !geometry_.compaction_brakes;
+  if (after_load_ && geometry_.compaction_brakes && AsDouble(facts.l0_files) < geometry_.L0FilesAtOne()) {
+    l0_envelope_ = DrainEnvelope({.gulp_bytes = GulpBytes(geometry_), .first_cycle = l0_envelope_.cycle()});
+    after_load_ = false;
+  }
   const double held = l0_envelope_.Update(now, in_l0 + AsDouble(facts.memtable_bytes));
   const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
   return {.name = "l0",

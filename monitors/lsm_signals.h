@@ -50,6 +50,9 @@ class LsmSignals {
   // do the bytes drained since then, the busy time before it that belongs to these bytes, and the compaction under way.
   void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
 
+  // Goes on with another geometry, after the engine's options were changed. What was measured so far stays.
+  void SetGeometry(const LsmGeometry& geometry);
+
   // Returns how fast flushes and compactions write, in bytes on disk per second: as measured, or before the first
   // measurement an assumed speed; at most the I/O limit, if there is one.
   double BackgroundBytesPerSecond() const;
@@ -67,9 +70,10 @@ class LsmSignals {
   double L0FileBytes() const;
   Duration L0DeadTime() const;
 
-  const LsmGeometry geometry_;
-  const Duration sample_interval_;
+  LsmGeometry geometry_;
+  Duration sample_interval_;
   DrainEnvelope l0_envelope_;      // in bytes as the program wrote them
+  bool after_load_ = false;        // L0 still has the backlog of a time without compactions
   DrainMeter l0_drain_;            // bytes on disk that leave L0
   double uncounted_s_ = 0;         // busy seconds not yet added to l0_drain_; below 0: it has too many
   DrainMeter flush_drain_;         // bytes on disk that enter L0

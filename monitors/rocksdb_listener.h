@@ -1,6 +1,7 @@
-// RocksDbListener: counts how often RocksDB slows down or stops writes by itself, and gives RocksDB's compaction
-// threads a lower priority. The database and the monitor share the listener, so either may be destroyed first. In the
-// options of a database, the listener also shows which objects weir added to them.
+// RocksDbListener: counts how often RocksDB slows down or stops writes by itself, tells monitors when a handle of a
+// column family is deleted, and gives RocksDB's compaction threads a lower priority. The database and the monitor share
+// the listener, so either may be destroyed first. In the options of a database, the listener also shows which objects
+// weir added to them.
 #pragma once
 
 #include <pthread.h>
@@ -9,10 +10,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "config/birth_process.h"
+#include "config/mutex.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/write_buffer_manager.h"
@@ -39,9 +45,32 @@ class RocksDbListener final : public rocksdb::EventListener {
 
   const Made& made() const { return made_; }
 
+  // Makes the listener call `deleted` before RocksDB deletes a handle of a column family. RocksDB also does this for
+  // the handle that DB::DefaultColumnFamily returns, when the database is closed. `watcher` identifies the call for
+  // RemoveWatcher, which waits until a call of `deleted` that is running has returned.
+  void AddWatcher(const void* watcher, std::function<void(rocksdb::ColumnFamilyHandle*)> deleted) {
+    const MutexLock lock(watchers_mutex_);
+    watchers_[watcher] = std::move(deleted);
+  }
+  void RemoveWatcher(const void* watcher) {
+    const MutexLock lock(watchers_mutex_);
+    watchers_.erase(watcher);
+  }
+
+  // RocksDB calls this in the thread that deletes the handle, without a mutex of the database.
+  void OnColumnFamilyHandleDeletionStarted(rocksdb::ColumnFamilyHandle* handle) override {
+    if (birth_.IsForked()) return;
+    const MutexLock lock(watchers_mutex_);
+    for (const auto& [watcher, deleted] : watchers_) deleted(handle);
+  }
+
   // RocksDB calls this with the mutex of the database held, so it only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const rocksdb::WriteStallCondition now = info.condition.cur;
+    if (now != rocksdb::WriteStallCondition::kNormal) {
+      const MutexLock lock(braked_mutex_);
+      braked_family_ = info.cf_name;
+    }
     if (now == rocksdb::WriteStallCondition::kDelayed) slowdowns_.fetch_add(1, std::memory_order_relaxed);
     if (now == rocksdb::WriteStallCondition::kStopped) stops_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -64,10 +93,20 @@ class RocksDbListener final : public rocksdb::EventListener {
   // These return how often a column family began to slow writes down, and to stop them.
   uint64_t slowdowns() const { return slowdowns_.load(std::memory_order_relaxed); }
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
+  // Returns the name of the column family that braked last; empty if none did.
+  std::string braked_family() const {
+    const MutexLock lock(braked_mutex_);
+    return braked_family_;
+  }
 
  private:
+  const BirthProcess birth_;
   const int compaction_nice_;
   const Made made_;
+  mutable Mutex braked_mutex_;  // an innermost mutex: the mutex of the database may be held
+  std::string braked_family_ WEIR_GUARDED_BY(braked_mutex_);
+  Mutex watchers_mutex_;
+  std::map<const void*, std::function<void(rocksdb::ColumnFamilyHandle*)>> watchers_ WEIR_GUARDED_BY(watchers_mutex_);
   std::atomic<uint64_t> slowdowns_{0};
   std::atomic<uint64_t> stops_{0};
 };

@@ -61,6 +61,11 @@ RocksDbMonitor::RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory
       rocksdb_(static_cast<RocksDbProbe&>(probe())) {}
 
 void RocksDbMonitor::Detach() { rocksdb_.Detach(); }
+bool RocksDbMonitor::attached() const { return rocksdb_.attached(); }
+Status RocksDbMonitor::AddFamily(rocksdb::ColumnFamilyHandle* family) { return rocksdb_.AddFamily(family); }
+Status RocksDbMonitor::RemoveFamily(rocksdb::ColumnFamilyHandle* family) { return rocksdb_.RemoveFamily(family); }
+Status RocksDbMonitor::MoveBrakes() { return rocksdb_.PlaceBrakes(true); }
+Status RocksDbMonitor::GiveBrakesBack() { return rocksdb_.PlaceBrakes(false); }
 void RocksDbMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { rocksdb_.own().Add(bytes, use); }
 uint64_t RocksDbMonitor::own_budget_bytes() const { return rocksdb_.own().budget_bytes(); }
 RocksDbDetails RocksDbMonitor::Details() const { return rocksdb_.Details(); }

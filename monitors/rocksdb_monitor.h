@@ -4,7 +4,7 @@
 //   weir::RocksDbMonitor monitor(db, handles, target_bytes);  // opened with any options
 //   monitor.Start();
 //   …
-//   monitor.Detach();  // before the database or a handle is closed
+//   monitor.Detach();  // before the database is closed
 //
 // Its signals (load_sample.h); each of the first four is that of the column family in which it is highest:
 //   memtables  how near RocksDB is to braking because flushes are too slow
@@ -20,12 +20,26 @@
 // about midway between the numbers of files at which writes would have been slowed down and stopped
 // (LsmGeometry::L0FilesAtOne).
 //
+// Options that the program changes by DB::SetOptions are noticed within about a second. If a brake is among them, that
+// family's brakes are the program's from then on: weir moves and restores them no more. While the program disables
+// automatic compactions, such as for a bulk load, `l0` and `debt` of that family are 0; MoveBrakes says what happens to
+// the brakes.
+//
 // Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
 // for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with
-// "database closed". The options of a database that was not prepared are read once, in the constructor.
+// "database closed". Call RemoveFamily before a column family is dropped or its handle is destroyed.
+//  * If the database was opened with options from PrepareRocksDb, which have a listener, the monitor may be left as it
+//    is: it detaches when the database is closed (DB::Close or its destructor), and stops watching a family when its
+//    handle is destroyed. But a family that was dropped counts with its last level until its handle is destroyed.
+//  * Without that listener the program must call Detach and RemoveFamily. The monitor notices that the database was
+//    closed before the next sample begins, unless the program set DBOptions::info_log; it cannot notice a closing
+//    during a sample, nor a handle that is destroyed, and then the behaviour is undefined.
+//
+// Fork: in a child process that fork() made, the monitor does not touch the database; it may be destroyed there.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,6 +57,10 @@ struct RocksDbMonitorSettings {
   uint64_t l0_threshold = 6;     // files, for the advice of ShouldThrottleWrites
   double score_threshold = 1.5;  // compaction score at which `score` is 1.0
   uint64_t own_budget_mb = 0;    // 0: an eighth of the memory target
+  // Called with a sentence for the operator, in the thread that samples, when something happens that should not:
+  // RocksDB brakes after MoveBrakes, which is told again only after ten seconds without a brake, or RocksDB does not
+  // take its brakes. It may call Detach, but must neither stop nor destroy the monitor.
+  std::function<void(const std::string& event)> on_event;
 };
 // Declares the settings, those of `monitor` included.
 void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
@@ -89,9 +107,9 @@ class RocksDbMonitor final : public LoadMonitor {
 
   // `handles` are the column families to watch; if empty, the default one. The caller still owns the handles and the
   // database. Throws std::invalid_argument, with the mistake and the remedy, if a setting is out of its range, if the
-  // database or a handle is null, if a handle belongs to another database, or if a family has no compaction
-  // (CheckCompaction). With `prepared`, the constructor also throws if the database was not opened with the prepared
-  // options, or if the handle of a prepared family is missing.
+  // database or a handle is null, if a handle belongs to another database, if two handles are of one family, or if a
+  // family has no compaction (CheckCompaction). With `prepared`, the constructor also throws if the database was not
+  // opened with the prepared options, or if the handle of a prepared family is missing.
   RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,
                  const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
   RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,
@@ -100,6 +118,26 @@ class RocksDbMonitor final : public LoadMonitor {
   // Makes the monitor stop using the database (see above), and restores a shrunk cache to its full size. A second call
   // does nothing.
   void Detach();
+  // Returns false after Detach, and after the database was closed.
+  bool attached() const;
+
+  // Begins to watch a column family, such as one that was just created. If it has the options of a prepared family, its
+  // brakes are moved, too. Returns an error if the family is watched already, for the reasons for which the constructor
+  // throws, and if the database is closed.
+  Status AddFamily(rocksdb::ColumnFamilyHandle* family);
+  // Gives the brakes of the column family back and stops watching it. Call it before the family is dropped or its
+  // handle is destroyed. Returns an error if the family is not watched, or if RocksDB does not take the brakes; in the
+  // second case the family is not watched any more. Returns success if the database is closed.
+  Status RemoveFamily(rocksdb::ColumnFamilyHandle* family);
+
+  // For a program that begins or ends to limit its work while the database is open, as RocksDbThrottle does.
+  // GiveBrakesBack puts the brakes of all families where the program's options had them; MoveBrakes puts them where
+  // PrepareRocksDb did, if it moved them. Flushes merge as many memtables as before, because RocksDB cannot change that
+  // number. After MoveBrakes the brakes for L0 and debt of a family are out of reach from the time when the program
+  // disables its automatic compactions until, enabled again, they have worked the backlog off: RocksDB would otherwise
+  // stop all writes at the moment they are enabled. Both return RocksDB's error if it does not take the brakes.
+  Status MoveBrakes();
+  Status GiveBrakesBack();
 
   // Reports memory of the program that grows with its load (queues, pinned iterators, output buffers): `bytes` when it
   // allocates them, and the same number below 0 when it frees them (own_bytes.h).

@@ -1,8 +1,8 @@
 #include "monitors/rocksdb_probe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
 #include "monitors/memory_only_monitor.h"
@@ -21,6 +21,9 @@ constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
 // RocksDB walks all table readers to answer this property.
 constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 
+// After this time without a brake of RocksDB's, the next one is told again.
+constexpr Duration kLeastCalm = std::chrono::seconds(10);
+
 // By design the advice is to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it
 // endangers writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
@@ -32,22 +35,6 @@ constexpr double kLeastShare = 0.1;
 constexpr double kLeastCachedBlocks = 1.0 / 8;
 
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
-
-LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
-  if (prepared != nullptr) {
-    const auto known = prepared->geometry.find(handle->GetName());
-    if (known != prepared->geometry.end()) return known->second;
-  }
-  return GeometryOf(db->GetOptions(handle));
-}
-
-std::vector<double> BuffersOf(rocksdb::DB* db, const RocksDbMonitor::Handles& handles) {
-  std::vector<double> bytes;
-  for (auto* handle : handles) bytes.push_back(static_cast<double>(db->GetOptions(handle).write_buffer_size));
-  return bytes;
-}
-
-double SumOf(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
 
 void AddTo(const std::vector<RocksDbLevel>& levels, std::vector<RocksDbLevel>* sums) {
   if (sums->size() < levels.size()) sums->resize(levels.size());
@@ -61,38 +48,25 @@ void AddTo(const std::vector<RocksDbLevel>& levels, std::vector<RocksDbLevel>* s
 
 }  // namespace
 
-RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
-                           uint64_t target_bytes, const RocksDbMonitorSettings& settings)
-    : settings_(settings),
-      target_bytes_(target_bytes),
-      own_(settings.own_budget_mb, target_bytes),
-      listener_(prepared != nullptr ? prepared->listener : nullptr),
-      block_cache_(prepared != nullptr ? prepared->block_cache : nullptr),
-      full_cache_bytes_(prepared != nullptr ? prepared->budget.block_cache_bytes : 0),
-      db_(db),
-      io_limiter_(db->GetDBOptions().rate_limiter),
-      disk_ratio_(SumOf(BuffersOf(db, handles))),
-      burst_(BuffersOf(db, handles)) {
-  families_.reserve(handles.size());
-  for (auto* handle : handles) {
-    LsmGeometry geometry = FamilyGeometry(db, handle, prepared);
-    geometry.score_threshold = settings.score_threshold;
-    families_.push_back({.handle = handle,
-                         .geometry = geometry,
-                         .signals = LsmSignals(geometry, settings.monitor.sample_interval),
-                         .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
-  }
-}
-
-void RocksDbProbe::Detach() {
-  const MutexLock lock(db_mutex_);
-  db_ = nullptr;
-  if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
-}
-
+// The events are told when no lock is held, so that the function may call the monitor.
 Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
-  const MutexLock lock(db_mutex_);
-  if (db_ == nullptr) return Status::Error("database closed");
+  std::vector<std::string> events;
+  Status sampled;
+  {
+    const MutexLock lock(db_mutex_);
+    sampled = ProbeLocked(now, sample);
+    events.swap(events_);
+  }
+  for (const std::string& event : events)
+    if (settings_.on_event) settings_.on_event(event);
+  return sampled;
+}
+
+Status RocksDbProbe::ProbeLocked(TimePoint now, LoadSample* sample) {
+  if (IsClosed()) {
+    Forget();
+    return Status::Error("database closed");
+  }
   if (Status status = ReadDatabase(); !status.ok()) return status;
   const Duration age = last_counters_ ? now - *last_counters_ : kCountersInterval;
   if (age < Duration::zero() || age >= kCountersInterval || (l0_changed_ && age >= kLeastCountersInterval)) {
@@ -108,6 +82,7 @@ Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
   AddMemorySignals(use.value(), sample);
   sample->write_burst_bytes = burst_.Bytes();
   sample->escapes = Escapes();
+  TellOfEscapes(now, *sample);
   Publish(*sample, use.value());
   return Status();
 }
@@ -146,7 +121,8 @@ Status RocksDbProbe::ReadDatabase() {
 }
 
 Status RocksDbProbe::ReadFamily(Family* f) {
-  static const std::string kL0Files = Properties::kNumFilesAtLevelPrefix + "0";
+  // Never destroyed: a static monitor may sample until it is destroyed.
+  static const std::string& kL0Files = *new std::string(Properties::kNumFilesAtLevelPrefix + "0");
   uint64_t immutable = 0;
   uint64_t active_bytes = 0;
   std::string before;
@@ -242,6 +218,7 @@ Status RocksDbProbe::ReadAllCounters() {
     f.facts.deepest_score = c.highest_score;
     f.counters = std::move(read).value();
     f.counted = true;
+    FollowOptions(&f);
   }
   const uint64_t brakes = newest_.slowdowns + newest_.stops;
   // After DB::ResetStats the counters begin at 0 again.
@@ -261,8 +238,10 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   // For displays only. A table format without a block cache does not answer, and the figure stays 0.
   newest_.block_cache_limit_bytes = block_cache_ ? block_cache_->GetCapacity() : 0;
   newest_.block_cache_bytes = newest_.pinned_bytes = newest_.memtable_bytes = 0;
-  db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
-  db_->GetIntProperty(families_.front().handle, Properties::kBlockCachePinnedUsage, &newest_.pinned_bytes);
+  if (!families_.empty()) {
+    db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
+    db_->GetIntProperty(families_.front().handle, Properties::kBlockCachePinnedUsage, &newest_.pinned_bytes);
+  }
   for (const Family& f : families_) {
     uint64_t bytes = 0;
     if (db_->GetIntProperty(f.handle, Properties::kSizeAllMemTables, &bytes)) newest_.memtable_bytes += bytes;
@@ -327,14 +306,38 @@ uint64_t RocksDbProbe::Escapes() const {
   return std::max(seen_brakes_, counted_brakes_);
 }
 
+// The level at that moment shows the operator whether weir knew of the load.
+void RocksDbProbe::TellOfEscapes(TimePoint now, const LoadSample& sample) {
+  const bool braked = seen_escapes_ && (braking_ || sample.escapes > *seen_escapes_);
+  seen_escapes_ = sample.escapes;
+  if (!places_brakes_ || !braked) return;
+  const bool goes_on = last_escape_ && now - *last_escape_ < kLeastCalm;
+  last_escape_ = now;
+  if (goes_on) return;
+  const std::string family = listener_ ? listener_->braked_family() : "";
+  std::string levels;
+  for (const Signal& s : sample.signals())
+    if (s.acts_on_writes)
+      levels += " " + std::string(s.name) + " " + std::to_string(std::lround(s.level * 100)) + " %,";
+  if (!levels.empty()) levels.back() = '.';
+  events_.push_back(
+      std::string("RocksDB ") + (newest_.writes_stopped ? "stops" : "slows down") +
+      " writes by itself although they are limited" + (family.empty() ? "" : ", because of column family " + family) +
+      ". Let all writes ask for admission, and watch all column families. RocksDB brakes at 100 %; now:" + levels);
+}
+
 void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {
   newest_.l0_cycle_seconds = 0;
   for (const Family& f : families_) {
     newest_.l0_cycle_seconds = std::max(newest_.l0_cycle_seconds, ToSeconds(f.signals.l0_cycle()));
   }
-  newest_.drain_bytes_per_second = sample.Find("l0")->drain_bytes_per_second;
-  newest_.flush_bytes_per_second = sample.Find("memtables")->drain_bytes_per_second;
-  newest_.background_bytes_per_second = families_.front().signals.BackgroundBytesPerSecond();
+  const auto drain_of = [&sample](std::string_view name) {
+    const Signal* signal = sample.Find(name);
+    return signal == nullptr ? 0 : signal->drain_bytes_per_second;
+  };
+  newest_.drain_bytes_per_second = drain_of("l0");
+  newest_.flush_bytes_per_second = drain_of("memtables");
+  newest_.background_bytes_per_second = families_.empty() ? 0 : families_.front().signals.BackgroundBytesPerSecond();
   newest_.disk_per_user_byte = disk_ratio_.value();
   newest_.memory = use;
   newest_.memory_target_bytes = target_bytes_;

@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "config/birth_process.h"
 #include "config/mutex.h"
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
@@ -32,7 +35,12 @@ class RocksDbProbe final : public LoadProbe {
   bool AdvisesToThrottleWrites(const LoadSample& sample) const override;
   bool AdvisesToThrottleReads(const LoadSample& sample) const override;
 
+  // These act as in RocksDbMonitor; PlaceBrakes is MoveBrakes or GiveBrakesBack.
   void Detach();
+  bool attached() const;
+  Status AddFamily(rocksdb::ColumnFamilyHandle* handle);
+  Status RemoveFamily(rocksdb::ColumnFamilyHandle* handle);
+  Status PlaceBrakes(bool moved);
   OwnBytes& own() { return own_; }
   RocksDbDetails Details() const;
 
@@ -40,6 +48,9 @@ class RocksDbProbe final : public LoadProbe {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle;
     LsmGeometry geometry;
+    LsmGeometry seen;            // that of RocksDB's options when they were last read
+    bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
+    bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
     LsmSignals signals;
     LsmFacts facts;  // facts of this family; AddEngineSignals adds the sums over all families to a copy
     bool flush_pending = false;
@@ -49,6 +60,24 @@ class RocksDbProbe final : public LoadProbe {
     uint64_t counted_memtables = 0;  // bytes in memtables at that time
     DiskRatio table_share;           // share of flushed bytes that is in tables; the rest is in blob files
   };
+
+  Status ProbeLocked(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
+  // Makes the probe forget the database.
+  void Forget() WEIR_REQUIRES(db_mutex_);
+  // Returns true if the database is known to be closed.
+  bool IsClosed() const WEIR_REQUIRES(db_mutex_);
+  void HandleDeleted(const rocksdb::ColumnFamilyHandle* handle);
+
+  Status AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) WEIR_REQUIRES(db_mutex_);
+  std::vector<Family>::iterator Find(uint32_t id) WEIR_REQUIRES(db_mutex_);
+  // Must be called after a family was added, removed or changed.
+  void FamiliesChanged() WEIR_REQUIRES(db_mutex_);
+  // Returns the geometry of a family whose options have the geometry `opened`.
+  LsmGeometry GeometryFor(const std::string& name, const LsmGeometry& opened) const;
+  // Follows what the program changed by SetOptions.
+  void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
+  bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
+  Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);
 
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);
@@ -63,18 +92,24 @@ class RocksDbProbe final : public LoadProbe {
   void AddEngineSignals(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
   void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
   uint64_t Escapes() const WEIR_REQUIRES(db_mutex_);
+  void TellOfEscapes(TimePoint now, const LoadSample& sample) WEIR_REQUIRES(db_mutex_);
   void Publish(const LoadSample& sample, const MemoryUse& use) WEIR_REQUIRES(db_mutex_);
 
   const RocksDbMonitorSettings settings_;
   const uint64_t target_bytes_;
   OwnBytes own_;
-  const std::shared_ptr<RocksDbListener> listener_;    // null: the database was not prepared
+  const BirthProcess birth_;
+  const std::map<std::string, LsmGeometry> prepared_;  // by the name of the column family; empty: it was not prepared
+  const std::shared_ptr<RocksDbListener> listener_;    // that of the database; null: it has none
   const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: there is none, or the database was not prepared
   const size_t full_cache_bytes_;
 
-  Mutex db_mutex_;  // held while the database answers
+  mutable Mutex db_mutex_;  // held while the database answers
   double cache_share_ WEIR_GUARDED_BY(db_mutex_) = 1;
-  rocksdb::DB* db_ WEIR_GUARDED_BY(db_mutex_);
+  rocksdb::DB* db_ WEIR_GUARDED_BY(db_mutex_);               // null: closed or detached
+  const rocksdb::ColumnFamilyHandle* const default_handle_;  // RocksDB deletes it when the database is closed
+  // Usually only the database owns its log, so the log tells whether the database was deleted.
+  const std::optional<std::weak_ptr<rocksdb::Logger>> log_;
   std::vector<Family> families_ WEIR_GUARDED_BY(db_mutex_);
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
@@ -93,7 +128,11 @@ class RocksDbProbe final : public LoadProbe {
   uint64_t counted_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // how much that count grew since the first sample
   uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;     // how often a sample found that RocksDB had begun to brake
   bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;         // true if RocksDB braked at the last sample
-  RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);        // becomes details_ when the sample is good
+  bool places_brakes_ WEIR_GUARDED_BY(db_mutex_) = false;   // between MoveBrakes and GiveBrakesBack
+  std::optional<uint64_t> seen_escapes_ WEIR_GUARDED_BY(db_mutex_);
+  std::optional<TimePoint> last_escape_ WEIR_GUARDED_BY(db_mutex_);
+  std::vector<std::string> events_ WEIR_GUARDED_BY(db_mutex_);  // for RocksDbMonitorSettings::on_event
+  RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);            // becomes details_ when the sample is good
 
   mutable Mutex details_mutex_;
   RocksDbDetails details_ WEIR_GUARDED_BY(details_mutex_);

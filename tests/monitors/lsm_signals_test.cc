@@ -89,6 +89,31 @@ TEST(LsmSignals, ADisabledTriggerOfL0LeavesADeadTimeOfAnHourAtMost) {
   EXPECT_LE(Sense(geometry, {}, "l0").dead_time, std::chrono::hours(1) + kInterval);
 }
 
+// An engine works off 40 files of a bulk load in one compaction. That is no cycle, so its peak is not held for one.
+TEST(LsmSignals, ABulkLoadLimitsUntilItsBacklogIsGone) {
+  LsmGeometry geometry = Recipe();
+  LsmSignals signals(geometry, kInterval);
+  TimePoint now{};
+  LsmFacts facts{.l0_files = 3};
+  const auto l0 = [&] {
+    LoadSample sample;
+    signals.Update(now += kInterval, facts, &sample);
+    return *sample.Find("l0");
+  };
+  l0();
+  geometry.compaction_brakes = false;
+  signals.SetGeometry(geometry);
+  facts.l0_files = 40;
+  EXPECT_EQ(l0().level, 0);
+  EXPECT_EQ(l0().bytes_per_level, 0) << "it limits nothing";
+  geometry.compaction_brakes = true;
+  signals.SetGeometry(geometry);
+  facts.compacting = true;
+  for (int sample = 0; sample < 100; ++sample) EXPECT_GT(l0().level, 4);
+  facts.l0_files = 6;
+  EXPECT_NEAR(l0().level, 2 / 8.0, 0.01);
+}
+
 TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
   const struct {
     const char* name;

@@ -99,12 +99,80 @@ TEST_F(RocksDbFamilies, OnlyTheBytesThatL1HasMakeTheDeadTimeLonger) {
   EXPECT_LT(dead_times[1], milliseconds(500)) << "L1 is empty";
 }
 
+TEST_F(RocksDbFamilies, AFamilyThatIsCreatedLaterIsSensed) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  EXPECT_EQ(Sense(monitor).LevelOf("l0"), 0);
+  ASSERT_TRUE(monitor.MoveBrakes().ok());
+  rocksdb::ColumnFamilyHandle* tenant = nullptr;
+  ASSERT_TRUE(test_.db()->CreateColumnFamily(options, "tenant", &tenant).ok());
+  ASSERT_TRUE(monitor.AddFamily(tenant).ok());
+  EXPECT_EQ(monitor.AddFamily(tenant).message(), "column family tenant is watched already: give its handle only once");
+  ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
+  for (int buffers = 0; buffers < 4; ++buffers)
+    ASSERT_TRUE(test_.db()->Put({}, tenant, "key", std::string(300 << 10, 'x')).ok());
+  EXPECT_NEAR(Sense(monitor).LevelOf("memtables"), 1, 0.1) << "4 of 5 buffers, of which 2 are no backlog";
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+  ASSERT_TRUE(monitor.RemoveFamily(tenant).ok());
+  EXPECT_EQ(Sense(monitor).LevelOf("memtables"), 0);
+  EXPECT_EQ(monitor.RemoveFamily(tenant).message(), "column family tenant is not watched");
+  EXPECT_EQ(test_.db()->GetOptions(tenant).level0_slowdown_writes_trigger, 12) << "its brakes were given back";
+  ASSERT_TRUE(test_.db()->DestroyColumnFamilyHandle(tenant).ok());
+}
+
+TEST_F(RocksDbFamilies, AFamilyThatIsDroppedIsForgotten) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  std::vector<rocksdb::ColumnFamilyHandle*> tenants(3);
+  for (size_t n = 0; n < tenants.size(); ++n)
+    ASSERT_TRUE(test_.db()->CreateColumnFamily(options, "tenant" + std::to_string(n), &tenants[n]).ok());
+  RocksDbMonitor monitor(test_.db(), tenants, prepared.value(), {}, clock_);
+  ASSERT_TRUE(monitor.MoveBrakes().ok());
+  ASSERT_TRUE(monitor.RemoveFamily(tenants[0]).ok());
+  for (auto* tenant : tenants) {
+    ASSERT_TRUE(test_.db()->DropColumnFamily(tenant).ok());
+    Sense(monitor, seconds(1));
+  }
+  EXPECT_TRUE(monitor.RemoveFamily(tenants[1]).ok()) << "after it was dropped";
+  for (auto* tenant : tenants) {
+    ASSERT_TRUE(test_.db()->DestroyColumnFamilyHandle(tenant).ok());
+    Sense(monitor, seconds(1));
+  }
+  const LoadSample sample = Sense(monitor, seconds(1));
+  EXPECT_EQ(sample.Find("l0"), nullptr) << "no family is left";
+  EXPECT_NE(sample.Find("memory"), nullptr);
+  EXPECT_TRUE(monitor.LastError().ok()) << monitor.LastError().message();
+}
+
+TEST_F(RocksDbFamilies, RefusesHandlesThatCannotBeWatched) {
+  test_.Open(SmallEngine());
+  const auto error = [this](rocksdb::DB* db, const RocksDbMonitor::Handles& handles) -> std::string {
+    try {
+      const RocksDbMonitor monitor(db, handles, kTarget, {}, clock_);
+      return "";
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+  };
+  auto* const handle = test_.handles()[0];
+  EXPECT_EQ(error(test_.db(), {handle}), "");
+  EXPECT_NE(error(nullptr, {}).find("null pointer"), std::string::npos);
+  EXPECT_NE(error(test_.db(), {nullptr}).find("null pointer"), std::string::npos);
+  EXPECT_NE(error(test_.db(), {handle, handle}).find("default is watched already"), std::string::npos);
+}
+
 // A database that refuses to flush one of its families.
 class RefusingDb final : public rocksdb::StackableDB {
  public:
   RefusingDb(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* refused)
       : StackableDB(std::shared_ptr<rocksdb::DB>(db, [](rocksdb::DB*) {})), refused_(refused) {}
 
+  rocksdb::DB* GetRootDB() override { return this; }
   using StackableDB::Flush;
   rocksdb::Status Flush(const rocksdb::FlushOptions& options, rocksdb::ColumnFamilyHandle* family) override {
     if (family == refused_) return rocksdb::Status::TryAgain("its writes are stopped");

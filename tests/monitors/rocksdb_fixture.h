@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "monitors/rocksdb_version.h"
@@ -52,10 +53,11 @@ class TestDb {
     db_ = OwnerOf(&opened);
   }
   void Close() {
-    for (auto* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
-    handles_.clear();
+    for (auto* handle : TakeHandles()) db_->DestroyColumnFamilyHandle(handle);
     db_.reset();
   }
+  // Leaves it to the caller to destroy the handles.
+  std::vector<rocksdb::ColumnFamilyHandle*> TakeHandles() { return std::exchange(handles_, {}); }
 
   // Writes random keys and values, so that files overlap and nothing compresses.
   void Write(uint64_t bytes, size_t family = 0) {

@@ -1,0 +1,224 @@
+// The part of RocksDbProbe that follows the database as it changes: its families, their options and brakes, its end.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "monitors/rocksdb_brakes.h"
+#include "monitors/rocksdb_probe.h"
+#include "rocksdb/rate_limiter.h"
+
+namespace weir {
+namespace {
+
+std::shared_ptr<RocksDbListener> ListenerOf(rocksdb::DB* db) {
+  for (const auto& listener : db->GetDBOptions().listeners)
+    if (auto own = std::dynamic_pointer_cast<RocksDbListener>(listener)) return own;
+  return nullptr;
+}
+
+std::optional<std::weak_ptr<rocksdb::Logger>> LogOf(rocksdb::DB* db) {
+  const std::shared_ptr<rocksdb::Logger> log = db->GetDBOptions().info_log;
+  return log ? std::optional(std::weak_ptr(log)) : std::nullopt;
+}
+
+// Takes over from `opened` all that PrepareRocksDb does not move.
+void TakeSizes(const LsmGeometry& opened, LsmGeometry* geometry) {
+  geometry->write_buffer_bytes = opened.write_buffer_bytes;
+  geometry->l0_trigger = opened.l0_trigger;
+  geometry->l1_bytes = opened.l1_bytes;
+  geometry->compaction_brakes = opened.compaction_brakes;
+}
+
+void TakeBrakes(const LsmGeometry& opened, LsmGeometry* geometry) {
+  geometry->max_write_buffers = opened.max_write_buffers;
+  geometry->l0_slowdown = opened.l0_slowdown;
+  geometry->l0_stop = opened.l0_stop;
+  geometry->soft_pending_bytes = opened.soft_pending_bytes;
+  geometry->hard_pending_bytes = opened.hard_pending_bytes;
+  geometry->brakes_moved = false;
+}
+
+// Returns the geometry of the options that a family has if it was prepared and then opened.
+LsmGeometry AsOpened(LsmGeometry prepared) {
+  const LsmBrakes brakes = BrakesOf(prepared);
+  prepared.max_write_buffers = brakes.max_write_buffers;
+  prepared.l0_slowdown = brakes.l0_slowdown;
+  prepared.l0_stop = brakes.l0_stop;
+  prepared.soft_pending_bytes = brakes.soft_pending_bytes;
+  prepared.hard_pending_bytes = brakes.hard_pending_bytes;
+  prepared.brakes_moved = false;
+  return prepared;
+}
+
+}  // namespace
+
+// A program may destroy a wrapper (StackableDB) before the database, so the probe calls the database itself.
+RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
+                           uint64_t target_bytes, const RocksDbMonitorSettings& settings)
+    : settings_(settings),
+      target_bytes_(target_bytes),
+      own_(settings.own_budget_mb, target_bytes),
+      prepared_(prepared != nullptr ? prepared->geometry : std::map<std::string, LsmGeometry>()),
+      listener_(ListenerOf(db)),
+      block_cache_(prepared != nullptr ? prepared->block_cache : nullptr),
+      full_cache_bytes_(prepared != nullptr ? prepared->budget.block_cache_bytes : 0),
+      db_(db->GetRootDB()),
+      default_handle_(db->DefaultColumnFamily()),
+      log_(LogOf(db)),
+      io_limiter_(db->GetDBOptions().rate_limiter),
+      disk_ratio_(0),
+      burst_({}) {
+  double buffers = 0;
+  {
+    const MutexLock lock(db_mutex_);
+    for (auto* handle : handles) {
+      if (const Status added = AddFamilyLocked(handle); !added.ok()) throw std::invalid_argument(added.message());
+      buffers += static_cast<double>(families_.back().geometry.write_buffer_bytes);
+    }
+    disk_ratio_ = DiskRatio(buffers);
+  }
+  if (listener_) listener_->AddWatcher(this, [this](const auto* handle) { HandleDeleted(handle); });
+}
+
+// The watcher is removed while db_mutex_ is free, because a call of it that runs waits for that mutex.
+void RocksDbProbe::Detach() {
+  if (birth_.IsForked()) return;
+  if (listener_) listener_->RemoveWatcher(this);
+  const MutexLock lock(db_mutex_);
+  Forget();
+}
+
+bool RocksDbProbe::attached() const {
+  const MutexLock lock(db_mutex_);
+  return !IsClosed();
+}
+
+void RocksDbProbe::Forget() {
+  db_ = nullptr;
+  families_.clear();
+  if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
+}
+
+// DB::Close deletes the default handle and leaves the DB object.
+bool RocksDbProbe::IsClosed() const {
+  return db_ == nullptr || (log_ && log_->expired()) || db_->DefaultColumnFamily() == nullptr;
+}
+
+void RocksDbProbe::HandleDeleted(const rocksdb::ColumnFamilyHandle* handle) {
+  const MutexLock lock(db_mutex_);
+  if (handle == default_handle_) return Forget();
+  if (std::erase_if(families_, [handle](const Family& f) { return f.handle == handle; }) > 0) FamiliesChanged();
+}
+
+std::vector<RocksDbProbe::Family>::iterator RocksDbProbe::Find(uint32_t id) {
+  return std::find_if(families_.begin(), families_.end(), [id](const Family& f) { return f.handle->GetID() == id; });
+}
+
+// The sums over the families changed, so the next counters have nothing to be compared with.
+void RocksDbProbe::FamiliesChanged() {
+  std::vector<double> buffers;
+  for (const Family& f : families_) buffers.push_back(static_cast<double>(f.geometry.write_buffer_bytes));
+  burst_ = WriteBurst(buffers);
+  last_counters_.reset();
+}
+
+Status RocksDbProbe::AddFamily(rocksdb::ColumnFamilyHandle* handle) {
+  const MutexLock lock(db_mutex_);
+  if (IsClosed()) return Status::Error("database closed");
+  if (const Status added = AddFamilyLocked(handle); !added.ok()) return added;
+  return places_brakes_ ? PlaceBrakesOf(&families_.back()) : Status();
+}
+
+// The program may destroy its own handle of the default family early; the database keeps one until it is closed.
+Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
+  if (handle == nullptr) return Status::Error("the handle of a column family to watch is a null pointer");
+  if (Find(handle->GetID()) != families_.end())
+    return Status::Error("column family " + handle->GetName() + " is watched already: give its handle only once");
+  if (handle->GetID() == 0) handle = db_->DefaultColumnFamily();
+  const rocksdb::ColumnFamilyOptions options = db_->GetOptions(handle);
+  if (Status good = CheckCompaction(options, handle->GetName()); !good.ok()) return good;
+  const LsmGeometry opened = GeometryOf(options);
+  LsmGeometry geometry = GeometryFor(handle->GetName(), opened);
+  geometry.score_threshold = settings_.score_threshold;
+  families_.push_back({.handle = handle,
+                       .geometry = geometry,
+                       .seen = opened,
+                       .moves_brakes = geometry.brakes_moved,
+                       .signals = LsmSignals(geometry, settings_.monitor.sample_interval),
+                       .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
+  FamiliesChanged();
+  return {};
+}
+
+LsmGeometry RocksDbProbe::GeometryFor(const std::string& name, const LsmGeometry& opened) const {
+  if (const auto known = prepared_.find(name); known != prepared_.end()) return known->second;
+  // This family was made later, or under another name. If it has prepared options, its brakes are moved, too.
+  for (const auto& [prepared_name, geometry] : prepared_)
+    if (AsOpened(geometry) == opened) return geometry;
+  return opened;
+}
+
+Status RocksDbProbe::RemoveFamily(rocksdb::ColumnFamilyHandle* handle) {
+  const MutexLock lock(db_mutex_);
+  if (IsClosed()) return {};
+  if (handle == nullptr) return Status::Error("the handle of a column family to remove is a null pointer");
+  const auto found = Find(handle->GetID());
+  if (found == families_.end()) return Status::Error("column family " + handle->GetName() + " is not watched");
+  Status given_back;
+  if (places_brakes_ && found->moves_brakes) {
+    found->geometry.brakes_moved = false;
+    given_back = SetBrakes(db_, found->handle, BrakesOf(found->geometry));
+  }
+  families_.erase(found);
+  FamiliesChanged();
+  return given_back;
+}
+
+Status RocksDbProbe::PlaceBrakes(bool moved) {
+  const MutexLock lock(db_mutex_);
+  if (IsClosed()) return moved ? Status::Error("database closed") : Status();
+  places_brakes_ = moved;
+  Status placed;
+  for (Family& f : families_)
+    if (Status status = PlaceBrakesOf(&f); !status.ok()) placed = status;
+  return placed;
+}
+
+Status RocksDbProbe::PlaceBrakesOf(Family* f) {
+  TakeSizes(f->seen, &f->geometry);  // the program may have changed them since PrepareRocksDb
+  f->geometry.brakes_moved = f->moves_brakes && places_brakes_;
+  f->lifted_brakes = f->geometry.brakes_moved && ShouldLift(*f);
+  f->signals.SetGeometry(f->geometry);
+  if (!f->moves_brakes) return {};
+  const LsmBrakes brakes = BrakesOf(f->geometry);
+  Status placed = SetBrakes(db_, f->handle, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
+  f->seen = GeometryOf(db_->GetOptions(f->handle));
+  return placed;
+}
+
+bool RocksDbProbe::ShouldLift(const Family& f) const {
+  if (!f.geometry.compaction_brakes) return true;
+  const LsmBrakes brakes = BrakesOf(f.geometry);
+  return f.lifted_brakes &&
+         (f.facts.l0_files >= static_cast<uint64_t>(brakes.l0_slowdown) ||
+          (brakes.soft_pending_bytes > 0 && f.facts.pending_compaction_bytes >= brakes.soft_pending_bytes));
+}
+
+void RocksDbProbe::FollowOptions(Family* f) {
+  const LsmGeometry now = GeometryOf(db_->GetOptions(f->handle));
+  if (now != f->seen) {
+    if (BrakesOf(now) != BrakesOf(f->seen)) {
+      TakeBrakes(now, &f->geometry);
+      f->moves_brakes = f->lifted_brakes = false;
+    }
+    const bool other_buffers = now.write_buffer_bytes != f->seen.write_buffer_bytes;
+    TakeSizes(now, &f->geometry);
+    f->signals.SetGeometry(f->geometry);
+    f->seen = now;
+    if (other_buffers) FamiliesChanged();
+  }
+  if (!places_brakes_ || !f->moves_brakes || f->lifted_brakes == ShouldLift(*f)) return;
+  if (const Status placed = PlaceBrakesOf(f); !placed.ok()) events_.push_back(placed.message());
+}
+
+}  // namespace weir
