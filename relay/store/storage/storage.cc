@@ -1,5 +1,6 @@
 #include "relay/store/storage/storage.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
@@ -36,8 +37,10 @@ class RocksDbStorage final : public Storage {
     auto storage = std::make_unique<RocksDbStorage>();
     storage->store_ = std::move(opened).value();
     RocksDbStore& db = *storage->store_;
+    RocksDbMonitorSettings monitor = settings.monitor;
+    monitor.on_event = [](const std::string& event) { spdlog::warn("{}", event); };
     auto throttle = RocksDbThrottle::Attach(
-        db.db(), db.prepared(), {.handles = db.families(), .monitor = settings.monitor, .limiter = settings.limiter});
+        db.db(), db.prepared(), {.handles = db.families(), .monitor = monitor, .limiter = settings.limiter});
     if (!throttle.ok()) return throttle.status();
     storage->throttle_ = std::move(throttle).value();
     storage->name_ = store.path;

@@ -39,7 +39,7 @@ TEST_F(RocksDbThrottleTest, AttachesToADatabaseOfForeignOptions) {
   test_.Open(SmallEngine(), {"other"});
   auto throttle = RocksDbThrottle::Attach(test_.db(), kTarget, {.handles = test_.handles()});
   ASSERT_TRUE(throttle.ok());
-  throttle.value()->Stop();
+  EXPECT_TRUE(throttle.value()->Stop().ok());
   EXPECT_TRUE(throttle.value()->Admit(Operation::kWrite, {100}).admitted()) << "a stopped one limits nothing";
 }
 
