@@ -72,8 +72,6 @@ class RocksDbProbe final : public LoadProbe {
   std::vector<Family>::iterator Find(uint32_t id) WEIR_REQUIRES(db_mutex_);
   // Must be called after a family was added, removed or changed.
   void FamiliesChanged() WEIR_REQUIRES(db_mutex_);
-  // Returns the geometry of a family whose options have the geometry `opened`.
-  LsmGeometry GeometryFor(const std::string& name, const LsmGeometry& opened) const;
   // Follows what the program changed by SetOptions.
   void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);

@@ -30,24 +30,13 @@ void TakeSizes(const LsmGeometry& opened, LsmGeometry* geometry) {
 }
 
 void TakeBrakes(const LsmGeometry& opened, LsmGeometry* geometry) {
-  geometry->max_write_buffers = opened.max_write_buffers;
-  geometry->l0_slowdown = opened.l0_slowdown;
-  geometry->l0_stop = opened.l0_stop;
-  geometry->soft_pending_bytes = opened.soft_pending_bytes;
-  geometry->hard_pending_bytes = opened.hard_pending_bytes;
+  const LsmBrakes brakes = BrakesOf(opened);
+  geometry->max_write_buffers = brakes.max_write_buffers;
+  geometry->l0_slowdown = brakes.l0_slowdown;
+  geometry->l0_stop = brakes.l0_stop;
+  geometry->soft_pending_bytes = brakes.soft_pending_bytes;
+  geometry->hard_pending_bytes = brakes.hard_pending_bytes;
   geometry->brakes_moved = false;
-}
-
-// Returns the geometry of the options that a family has if it was prepared and then opened.
-LsmGeometry AsOpened(LsmGeometry prepared) {
-  const LsmBrakes brakes = BrakesOf(prepared);
-  prepared.max_write_buffers = brakes.max_write_buffers;
-  prepared.l0_slowdown = brakes.l0_slowdown;
-  prepared.l0_stop = brakes.l0_stop;
-  prepared.soft_pending_bytes = brakes.soft_pending_bytes;
-  prepared.hard_pending_bytes = brakes.hard_pending_bytes;
-  prepared.brakes_moved = false;
-  return prepared;
 }
 
 }  // namespace
@@ -138,7 +127,8 @@ Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
   const rocksdb::ColumnFamilyOptions options = db_->GetOptions(handle);
   if (Status good = CheckCompaction(options, handle->GetName()); !good.ok()) return good;
   const LsmGeometry opened = GeometryOf(options);
-  LsmGeometry geometry = GeometryFor(handle->GetName(), opened);
+  const auto known = prepared_.find(handle->GetName());
+  LsmGeometry geometry = known != prepared_.end() ? known->second : opened;
   geometry.score_threshold = settings_.score_threshold;
   families_.push_back({.handle = handle,
                        .geometry = geometry,
@@ -148,14 +138,6 @@ Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
                        .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
   FamiliesChanged();
   return {};
-}
-
-LsmGeometry RocksDbProbe::GeometryFor(const std::string& name, const LsmGeometry& opened) const {
-  if (const auto known = prepared_.find(name); known != prepared_.end()) return known->second;
-  // This family was made later, or under another name. If it has prepared options, its brakes are moved, too.
-  for (const auto& [prepared_name, geometry] : prepared_)
-    if (AsOpened(geometry) == opened) return geometry;
-  return opened;
 }
 
 Status RocksDbProbe::RemoveFamily(rocksdb::ColumnFamilyHandle* handle) {

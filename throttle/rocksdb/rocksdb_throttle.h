@@ -11,13 +11,11 @@
 //
 // Its end. Call Detach if the database stays open; before it is closed, the destructor is enough. Destroy the throttle
 // after all Admissions that wait or hold a permit: an Admission calls its throttle when it ends (admission.h).
-//  * The database may be closed first (DB::Close or its destructor), and handles may be destroyed first, if it was
-//  opened
-//    with options from PrepareRocksDb. The throttle then stops using them, and works on with what is left.
+//  * A database that was opened with options from PrepareRocksDb may be closed first (DB::Close or its destructor), and
+//    its handles may be destroyed first. The throttle then stops using them, and works on with what is left.
 //  * A database that was opened without PrepareRocksDb must be closed after Detach or the destructor, and a handle
 //    destroyed after RemoveFamily (rocksdb_monitor.h).
-//  * In a child process that fork() made, the throttle lets all work pass and never calls the database; a wait ends,
-//  and
+//  * In a child process that fork() made, the throttle lets all work pass and never calls the database. A wait ends, and
 //    Stop, Detach and the destructor return. Only these, Admit, MaybeThrottle and Admissions may be used there.
 //
 // Threads: every function may be called from any thread, except that Stop, Detach and the destructor must not be called

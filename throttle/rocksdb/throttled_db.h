@@ -8,8 +8,8 @@
 // throttled_asker.h says which writes are bulk work, how long they wait, and what a refusal becomes; throttled_marks.h
 // has the marks of a thread. For a program that wants no wrapper there is Write, below.
 //
-// Only writes through this object ask: those through GetRootDB or GetBaseDB do not. Destroy the handles of families
-// through it, too (DestroyColumnFamilyHandle), because the monitor stops using a handle then.
+// Only writes through this object ask: those through GetRootDB or GetBaseDB do not. Create and drop families through
+// it, too: the throttle then begins and ends to measure them.
 #pragma once
 
 #include "throttle/rocksdb/throttled_writes.h"

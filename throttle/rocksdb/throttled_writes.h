@@ -7,10 +7,9 @@
 // an ingestion, the sizes of the files. Creating a family by import is not asked: its files keep their levels, so no
 // backlog grows.
 //
-// Threads: as in RocksDB. Close and DestroyColumnFamilyHandle also end the throttle's use of what they close.
+// Threads: as in RocksDB.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -144,31 +143,33 @@ class ThrottledWrites : public Base {
   }
 #endif
 
-  // A new family that WriteRules::bulk_families names is bulk at once.
+  // A new family is measured from now on, and is bulk at once if WriteRules::bulk_families names it. One that the
+  // monitor refuses (CheckCompaction) is not measured.
   Status CreateColumnFamily(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
                             Family** handle) override {
     Status created = this->db_->CreateColumnFamily(options, name, handle);
-    if (created.ok()) asker_.Learn(*handle);
-    return created;
+    return Learned(created.ok() ? Families{*handle} : Families(), created);
   }
   Status CreateColumnFamilies(const rocksdb::ColumnFamilyOptions& options, const std::vector<std::string>& names,
                               Families* handles) override {
-    return Learned(handles, this->db_->CreateColumnFamilies(options, names, handles));
+    const Status created = this->db_->CreateColumnFamilies(options, names, handles);
+    return Learned(*handles, created);
   }
   Status CreateColumnFamilies(const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
                               Families* handles) override {
-    return Learned(handles, this->db_->CreateColumnFamilies(families, handles));
+    const Status created = this->db_->CreateColumnFamilies(families, handles);
+    return Learned(*handles, created);
   }
-  // The monitor reads the families of the handles that it got, so it must not use one that ends.
-  Status DestroyColumnFamilyHandle(Family* handle) override {
-    if (IsSensed(handle)) throttle_->monitor().Detach();
-    return this->db_->DestroyColumnFamilyHandle(handle);
+  Status DropColumnFamily(Family* family) override { return DropColumnFamilies({family}); }
+  Status DropColumnFamilies(const Families& families) override {
+    for (Family* family : families) Forget(family);
+    Status dropped = this->db_->DropColumnFamilies(families);
+    if (!dropped.ok()) Learn(families);
+    return dropped;
   }
+  // The monitor stops using a family by itself when its handle is destroyed, and the database when it is closed.
   Status Close() override {
-    if (throttle_ != nullptr) {
-      throttle_->monitor().Detach();
-      throttle_->Stop();
-    }
+    if (throttle_ != nullptr) throttle_->limiter().Stop();
     return this->db_->Close();
   }
 
@@ -188,16 +189,13 @@ class ThrottledWrites : public Base {
   ThrottledWrites(std::unique_ptr<rocksdb::DB> db, AdaptiveLimiter& limiter, const WriteRules& rules,
                   const Families& handles)
       : Base(ForBase(std::move(db))), asker_(limiter, rules) {
-    Learn(handles);
+    for (Family* family : handles) asker_.Learn(family);
   }
-  // Over a throttle of this database, whose monitor uses the handles `sensed`.
-  ThrottledWrites(std::unique_ptr<rocksdb::DB> db, std::unique_ptr<RocksDbThrottle> throttle, Families sensed,
+  // Over a throttle of this database, to whose monitor the handles are known.
+  ThrottledWrites(std::unique_ptr<rocksdb::DB> db, std::unique_ptr<RocksDbThrottle> throttle, const Families& handles,
                   const WriteRules& rules)
-      : Base(ForBase(std::move(db))),
-        asker_(throttle->limiter(), rules),
-        sensed_(std::move(sensed)),
-        throttle_(std::move(throttle)) {
-    Learn(sensed_);
+      : Base(ForBase(std::move(db))), asker_(throttle->limiter(), rules), throttle_(std::move(throttle)) {
+    for (Family* family : handles) asker_.Learn(family);
   }
 
   // Prepares the options, opens the database by `open(prepared options…, &db)`, and attaches a throttle to it.
@@ -231,15 +229,10 @@ class ThrottledWrites : public Base {
   template <typename Throttled, typename Opened>
   static Status WrapPrepared(std::unique_ptr<Opened>&& db, const PreparedRocksDb& prepared, const Families& handles,
                              std::unique_ptr<Throttled>* throttled, const ThrottledDbOptions& o) {
-    // The database keeps its own handle of the default family until it is closed.
-    Families sensed = handles;
-    if (sensed.empty()) sensed.push_back(db->DefaultColumnFamily());
-    for (Family*& handle : sensed)
-      if (handle->GetID() == 0) handle = db->DefaultColumnFamily();
     auto throttle =
-        RocksDbThrottle::Attach(db.get(), prepared, {.handles = sensed, .monitor = o.monitor, .limiter = o.limiter});
+        RocksDbThrottle::Attach(db.get(), prepared, {.handles = handles, .monitor = o.monitor, .limiter = o.limiter});
     if (!throttle.ok()) return Status::InvalidArgument(throttle.status().message());
-    throttled->reset(new Throttled(std::move(db), std::move(throttle.value()), std::move(sensed), o.writes));
+    throttled->reset(new Throttled(std::move(db), std::move(throttle.value()), handles, o.writes));
     return Status::OK();
   }
 
@@ -272,12 +265,18 @@ class ThrottledWrites : public Base {
     return asked.ok() ? write() : asked;
   }
   void Learn(const Families& families) {
-    for (Family* family : families) asker_.Learn(family);
+    for (Family* family : families) {
+      asker_.Learn(family);
+      if (throttle_ != nullptr) (void)throttle_->AddFamily(family);
+    }
   }
   // Even after an error, some families may have been created.
-  Status Learned(const Families* created, Status status) {
-    Learn(*created);
+  Status Learned(const Families& created, const Status& status) {
+    Learn(created);
     return status;
+  }
+  void Forget(Family* family) {
+    if (throttle_ != nullptr) (void)throttle_->RemoveFamily(family);
   }
 
   // A file whose size cannot be read costs nothing here; RocksDB then fails to ingest it and says why.
@@ -301,10 +300,7 @@ class ThrottledWrites : public Base {
     return bulk ? WorkClass::kBulk : asker_.ClassOf({});
   }
 
-  bool IsSensed(Family* handle) const { return std::find(sensed_.begin(), sensed_.end(), handle) != sensed_.end(); }
-
   WriteAsker asker_;
-  const Families sensed_;                      // the handles that the throttle's monitor uses
   std::unique_ptr<RocksDbThrottle> throttle_;  // ends before the base closes the database
 };
 

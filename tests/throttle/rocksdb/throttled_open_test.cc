@@ -76,6 +76,17 @@ TYPED_TEST(ThrottledOpenTest, ADatabaseIsSensedAndItsWritesAsk) {
       << "the brakes are moved";
 }
 
+TYPED_TEST(ThrottledOpenTest, AFamilyIsMeasuredFromItsCreationUntilItIsDropped) {
+  ASSERT_TRUE(this->Open().ok());
+  RocksDbThrottle& throttle = *this->db_->throttle();
+  rocksdb::ColumnFamilyHandle* tenant = nullptr;
+  ASSERT_TRUE(this->db_->CreateColumnFamily(SmallEngine(), "tenant", &tenant).ok());
+  EXPECT_FALSE(throttle.AddFamily(tenant).ok()) << "it is measured already";
+  ASSERT_TRUE(this->db_->DropColumnFamily(tenant).ok());
+  EXPECT_FALSE(throttle.RemoveFamily(tenant).ok()) << "it is not measured any more";
+  EXPECT_TRUE(this->db_->DestroyColumnFamilyHandle(tenant).ok());
+}
+
 TYPED_TEST(ThrottledOpenTest, AllFamiliesAreSensedUntilAHandleEnds) {
   Handles handles;
   const ThrottledDbOptions options{.writes = {.bulk_families = {"index"}}};
