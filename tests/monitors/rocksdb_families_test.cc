@@ -131,8 +131,11 @@ TEST_F(RocksDbFamilies, AFamilyThatIsDroppedIsForgotten) {
   std::vector<rocksdb::ColumnFamilyHandle*> tenants(3);
   for (size_t n = 0; n < tenants.size(); ++n)
     ASSERT_TRUE(test_.db()->CreateColumnFamily(options, "tenant" + std::to_string(n), &tenants[n]).ok());
-  RocksDbMonitor monitor(test_.db(), tenants, prepared.value(), {}, clock_);
+  RocksDbMonitor::Handles all = tenants;
+  all.push_back(test_.db()->DefaultColumnFamily());
+  RocksDbMonitor monitor(test_.db(), all, prepared.value(), {}, clock_);
   ASSERT_TRUE(monitor.MoveBrakes().ok());
+  ASSERT_TRUE(monitor.RemoveFamily(all.back()).ok());
   ASSERT_TRUE(monitor.RemoveFamily(tenants[0]).ok());
   for (auto* tenant : tenants) {
     ASSERT_TRUE(test_.db()->DropColumnFamily(tenant).ok());
