@@ -162,7 +162,7 @@ void FairQueuePushPop(benchmark::State& state) {
   }
   for (auto _ : state) {
     Waiter* front = queue.Front();
-    queue.PopServed();
+    queue.PopServed(*front);
     queue.Push(*front);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -333,6 +334,9 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     WriteLimit& limit = limits[c];
     // Set the limit even while the gate is open, because a burst closes the gate, which then applies this limit.
     if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
+    // An emergency's limit may stay for long, so it is also the mean.
+    const double drain = decision.drain_bytes_per_second;
+    if (!in_emergency) limit.mean_bytes_per_second = drain > 0 ? drain : std::numeric_limits<double>::infinity();
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
     limit.reason = in_emergency ? kEmergency : decision.reason;

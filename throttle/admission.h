@@ -42,15 +42,17 @@ struct ByClass : std::array<T, kWorkClasses> {
   const T& operator[](WorkClass c) const { return (*this)[static_cast<size_t>(c)]; }
 };
 
-// The cost of an operation: for a write the bytes that it stores, for a read the bytes that it is likely to touch.
+// The cost of an operation: for a write the bytes that it stores, for a read the bytes that it is likely to touch. A
+// write of more than 1 TiB is refused, because such a cost is a mistake.
 struct Cost {
   uint64_t bytes = 0;
 };
 
 // The client for which the work is done, such as a connection. The waiting parties of one class get equal shares of the
-// admitted bytes, so a party that requests too much delays only its own requests. All parties of a group together get
-// one such share, so a client gains nothing by having many parties (such as many connections from one address). Group 0
-// means that the party is in no group.
+// admitted bytes, so a party that requests too much delays only its own requests. A large write pays for its bytes
+// before it is admitted, and small writes of other parties pass meanwhile (write_gate.h). All parties of a group
+// together get one such share, so a client gains nothing by having many parties (such as many connections from one
+// address). Group 0 means that the party is in no group.
 struct Party {
   uint64_t id = 0;
   WorkClass work_class = WorkClass::kInteractive;
@@ -97,10 +99,13 @@ class [[nodiscard]] Admission {
   // deadline if no prediction was possible.
   TimePoint wait_until() const { return answer_.wait_until; }
   // Returns how much longer a refused request would probably have had to wait, at most an hour; the longest wait of its
-  // class if that cannot be predicted or the queue was full; 0 if the reason is "stopped" or "cancelled".
+  // class if that cannot be predicted or the queue was full; 0 if the reason is "stopped" or "cancelled", or if the
+  // cost is a mistake.
   Duration retry_after() const { return answer_.retry_after; }
   // Returns why the request waits, waited or was refused: the name of the signal that limits this work, "cores" (for a
-  // bulk scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". Empty if it was admitted at once.
+  // bulk scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". For a write that is too large to be
+  // admitted within the longest wait, or whose cost is a mistake, the reason is a sentence that says so. Empty if the
+  // request was admitted at once.
   std::string_view reason() const { return answer_.reason; }
   // Returns how long the request waited until it was admitted or refused; 0 while it waits or if it was cancelled.
   Duration waited() const { return answer_.waited; }

@@ -12,6 +12,11 @@ uint64_t Ahead(uint64_t own, uint64_t others, uint64_t all_bytes, uint64_t bytes
   return own + others * (own + bytes);
 }
 
+// Makes a line wait with its next request.
+void WaitWith(FairTurns& turns, FairLine& line, const Waiter& next) {
+  turns.Wait(line, next.bytes, next.is_large ? FairTurns::Sort::kSecond : FairTurns::Sort::kFirst);
+}
+
 }  // namespace
 
 void FairQueue::Push(Waiter& waiter) {
@@ -22,7 +27,7 @@ void FairQueue::Push(Waiter& waiter) {
   group.bytes += waiter.bytes;
   bytes_ += waiter.bytes;
   ++size_;
-  group.parties.turns().Wait(line, line.waiters.front()->bytes);
+  WaitWith(group.parties.turns(), line, *line.waiters.front());
   WaitOn(group);
 }
 
@@ -36,21 +41,20 @@ void FairQueue::Remove(Waiter& waiter) {
     group.parties.GiveUp(line);
   } else if (is_next_of_party) {
     group.parties.turns().GiveUp(line);
-    group.parties.turns().Wait(line, line.waiters.front()->bytes);
+    WaitWith(group.parties.turns(), line, *line.waiters.front());
   }
   if (group.Head() == nullptr) return groups_.GiveUp(group);
   if (is_next_of_group) groups_.turns().GiveUp(group);
   WaitOn(group);
 }
 
-void FairQueue::PopServed() {
-  GroupLine& group = groups_.Next();
-  PartyLine& line = group.parties.Next();
-  Waiter& head = *line.waiters.front();
-  const uint64_t bytes = head.bytes;
-  Unlink(head, group, line);
+void FairQueue::PopServed(Waiter& served) {
+  GroupLine& group = groups_.At(KeyOf(served.party));
+  PartyLine& line = group.parties.At(served.party.id);
+  const uint64_t bytes = served.bytes;
+  Unlink(served, group, line);
   group.parties.turns().Begin(line, bytes);
-  if (!line.waiters.empty()) group.parties.turns().Wait(line, line.waiters.front()->bytes);
+  if (!line.waiters.empty()) WaitWith(group.parties.turns(), line, *line.waiters.front());
   group.parties.End(line, bytes, bytes);
   groups_.turns().Begin(group, bytes);
   WaitOn(group);
@@ -70,7 +74,7 @@ uint64_t FairQueue::BytesAhead(const Party& party, uint64_t bytes) const {
 
 // Makes the group wait with its next request, if it has one.
 void FairQueue::WaitOn(GroupLine& group) {
-  if (const Waiter* head = group.Head()) groups_.turns().Wait(group, head->bytes);
+  if (const Waiter* head = group.Head()) WaitWith(groups_.turns(), group, *head);
 }
 
 void FairQueue::Unlink(Waiter& waiter, GroupLine& group, PartyLine& line) {

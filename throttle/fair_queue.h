@@ -5,9 +5,10 @@
 // wait.
 //
 // Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served
-// about 70 MB or has no request left, and delays no party that asks for less. If a party or a group was served less
-// than its share, it is still owed the difference as long as it goes on waiting. It loses this claim if its first
-// waiting request is removed without being served, or if there is a crowd (fair_turns.h).
+// about 70 MB or has no request left. Then it is Front until it is served, and the gate chooses whether smaller
+// requests (FrontSmall) pass meanwhile. If a party or a group was served less than its share, it is still owed the
+// difference as long as it goes on waiting. It loses this claim if its first waiting request is removed without being
+// served, or if there is a crowd (fair_turns.h).
 //
 // Memory grows with the number of waiting requests; in addition, the queue remembers some dozens of parties and groups
 // that have stopped waiting. Each operation takes time logarithmic in the number of parties and groups. Not
@@ -36,8 +37,10 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
 
   Party party;
   uint64_t bytes = 0;
-  TimePoint since{};     // when the request began to wait
-  TimePoint deadline{};  // when the request is refused if it still waits
+  uint64_t paid = 0;      // how many of them were charged to the limits already
+  bool is_large = false;  // the gate lets other requests pass between the pieces in which this one pays
+  TimePoint since{};      // when the request began to wait
+  TimePoint deadline{};   // when the request is refused if it still waits
   Admission::Answer answer{Admission::State::kWaiting};
   bool has_permit = false;  // the request was admitted with a permit that has to end
 
@@ -57,8 +60,13 @@ class FairQueue {
   // Returns the waiter that is to be served next, or nullptr if the queue is empty. The result stays the same until the
   // queue changes.
   Waiter* Front() const { return size_ == 0 ? nullptr : groups_.Next().Head(); }
-  // Removes Front(), which is served now, and counts its bytes for its party and group. The queue must not be empty.
-  void PopServed();
+  // Returns the waiter that is to be served next if large ones are left out, or nullptr if there is none. A group whose
+  // next waiter is large is left out as a whole.
+  Waiter* FrontSmall() const {
+    return groups_.turns().waiting(FairTurns::Sort::kFirst) == 0 ? nullptr : groups_.Next(/*either_sort=*/false).Head();
+  }
+  // Removes Front() or FrontSmall(), which is served now, and counts its bytes for its party and group.
+  void PopServed(Waiter& served);
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }

@@ -1,9 +1,12 @@
 #include "throttle/gate.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cassert>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace weir {
@@ -11,9 +14,6 @@ namespace {
 
 // Bounds the memory of waiting requests, each of which takes at most about 1200 bytes.
 constexpr size_t kMaxWaiting = 10'000;  // requests in each class
-
-// A larger cost counts as this, so that the sum over all requests that may wait does not overflow.
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 // The gates whose OnSettled functions this thread is running, the innermost first.
 struct Telling {
@@ -49,6 +49,23 @@ constexpr double kLongestForetoldSeconds = 3600;
 
 Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLongestForetoldSeconds)); }
 
+// Returns the reason of a refusal of a write of `bytes` bytes, at most 1 TiB, that is too large to be admitted in time.
+// The text names the size only as a power of two, so that a few texts suffice, which live as long as the program.
+std::string_view TooLarge(WorkClass c, uint64_t bytes) {
+  static const auto texts = [] {
+    ByClass<std::array<std::string, 41>> all;
+    for (size_t n = 0; n < all[0].size(); ++n) {
+      constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+      const std::string size = std::to_string(1 << n % 10) + ' ' + kUnits[n / 10];
+      const std::string text = "a write of at least " + size + " takes longer than the longest wait: split it";
+      all[WorkClass::kBulk][n] = text;
+      all[WorkClass::kInteractive][n] = text + ", or declare it as bulk work";
+    }
+    return all;
+  }();
+  return texts[c][static_cast<size_t>(std::bit_width(std::max<uint64_t>(bytes, 1)) - 1)];
+}
+
 }  // namespace
 
 Gate::~Gate() {
@@ -58,21 +75,22 @@ Gate::~Gate() {
 
 Admission Gate::Admit(Cost cost, Party party) {
   const MutexLock lock(mutex_);
-  return Decide(party, std::min(cost.bytes, kMostBytes), clock_.Now());
+  return Decide(party, cost.bytes, clock_.Now());
 }
 
 Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   Line& line = lines_[party.work_class];
-  if (line.queue.empty() && MayPass(party.work_class, bytes))
-    return Admission({}, Charge(party.work_class, bytes) ? this : nullptr);
-  if (line.queue.size() >= kMaxWaiting) return Refuse(party.work_class, "queue full", ToSeconds(line.longest_wait));
+  const WorkClass c = party.work_class;
+  if (line.queue.empty() && MayPass(c, bytes)) return Admission({}, Charge(c, bytes, bytes) ? this : nullptr);
+  if (line.queue.size() >= kMaxWaiting) return Refuse(c, "queue full", ToSeconds(line.longest_wait));
   line.pressed = true;
-  const double until_turn_s = SecondsUntilTurn(party.work_class, bytes, line.queue.BytesAhead(party, bytes));
-  if (until_turn_s > ToSeconds(line.longest_wait)) return Refuse(party.work_class, line.reason, until_turn_s);
+  const double until_turn_s = Foretell(c, line.queue.BytesAhead(party, bytes) + bytes);
+  if (until_turn_s > ToSeconds(line.longest_wait)) return RefuseAsTooLong(party, bytes, until_turn_s);
 
   auto waiter = std::make_shared<Waiter>();
   waiter->party = party;
   waiter->bytes = bytes;
+  waiter->is_large = bytes > Piece(c);
   waiter->since = now;
   waiter->deadline = now + line.longest_wait;
   waiter->answer.reason = line.reason;
@@ -80,12 +98,21 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   line.queue.Push(*waiter);
   deadlines_.emplace(waiter->deadline, waiter.get());
   ++stats_.delayed;
-  WakeAt(std::min(waiter->answer.wait_until, waiter->deadline));
+  WakeAt(std::min(NextInTurn(c) == waiter.get() ? TimeOfPayment(*waiter, now) : TimePoint::max(), waiter->deadline));
   return Admission(waiter->answer, this, waiter);
 }
 
-Admission Gate::Refuse(WorkClass c, std::string_view reason, double retry_after_s) {
-  ++stats_.refused[reason];
+// Tells a request that cannot be admitted in time whether it is itself too large for that.
+Admission Gate::RefuseAsTooLong(Party party, uint64_t bytes, double seconds) {
+  const WorkClass c = party.work_class;
+  const Line& line = lines_[c];
+  if (bytes > Piece(c) && Foretell(c, bytes) > ToSeconds(line.longest_wait))
+    return Refuse(c, "too large", seconds, TooLarge(c, bytes));
+  return Refuse(c, line.reason, seconds);
+}
+
+Admission Gate::Refuse(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason) {
+  ++stats_.refused[key];
   ++stats_.waits[c].refused;
   return Admission({.state = Admission::State::kRefused, .reason = reason, .retry_after = Foretold(retry_after_s)});
 }
@@ -127,9 +154,9 @@ GateStats Gate::Stats() const {
   return stats;
 }
 
-bool Gate::Charge(WorkClass c, uint64_t bytes) {
+bool Gate::Charge(WorkClass c, uint64_t bytes, uint64_t unpaid) {
   admitted_[c].Add(bytes);
-  const bool permit = Pay(c, bytes);
+  const bool permit = Pay(c, unpaid);
   if (permit) ++running_;
   return permit;
 }
@@ -143,22 +170,45 @@ TimePoint Gate::PumpLocked(TimePoint now) {
 
   TimePoint next = deadlines_.begin()->first;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    // Round up: a Pump that runs a nanosecond too early would find too few bytes in the bucket, and would be repeated
-    // at once.
-    if (const Waiter* front = lines_[c].queue.Front())
-      next = std::min(next, now + Foretold(SecondsUntilTurn(c, front->bytes, 0)) + std::chrono::microseconds(1));
+    if (const Waiter* in_turn = NextInTurn(c)) next = std::min(next, TimeOfPayment(*in_turn, now));
   }
   return next;
 }
 
 void Gate::Grant(WorkClass c, TimePoint now) {
-  FairQueue& queue = lines_[c].queue;
-  while (Waiter* front = queue.Front()) {
-    if (!MayPass(c, front->bytes)) return;
-    queue.PopServed();
-    deadlines_.erase({front->deadline, front});
-    Pass(*front, now);
+  Line& line = lines_[c];
+  while (Waiter* const next = NextInTurn(c)) {
+    const uint64_t payment = NextPayment(*next);
+    if (!MayPass(c, payment)) return;
+    line.small_turn = next->is_large ? payment : line.small_turn - std::min(line.small_turn, payment);
+    if (payment < next->bytes - next->paid) {
+      Pay(c, payment);
+      next->paid += payment;
+      continue;
+    }
+    line.queue.PopServed(*next);
+    deadlines_.erase({next->deadline, next});
+    Pass(*next, now);
   }
+}
+
+// Returns the waiting request that pays next. After each piece of a large request, small ones may take as many bytes.
+Waiter* Gate::NextInTurn(WorkClass c) const {
+  const Line& line = lines_[c];
+  Waiter* const front = line.queue.Front();
+  if (front == nullptr || !front->is_large || line.small_turn == 0) return front;
+  Waiter* const small = line.queue.FrontSmall();
+  return small != nullptr ? small : front;
+}
+
+uint64_t Gate::NextPayment(const Waiter& waiter) const {
+  return std::min(waiter.bytes - waiter.paid, Piece(waiter.party.work_class));
+}
+
+// Rounds up: a Pump that runs a nanosecond too early would find too few bytes in the bucket, and would be repeated at
+// once.
+TimePoint Gate::TimeOfPayment(const Waiter& waiter, TimePoint now) const {
+  return now + Foretold(SecondsUntil(waiter.party.work_class, NextPayment(waiter))) + std::chrono::microseconds(1);
 }
 
 void Gate::PassOutOfTurn(Waiter& waiter, TimePoint now) {
@@ -167,7 +217,7 @@ void Gate::PassOutOfTurn(Waiter& waiter, TimePoint now) {
 }
 
 void Gate::Pass(Waiter& waiter, TimePoint now) {
-  waiter.has_permit = Charge(waiter.party.work_class, waiter.bytes);
+  waiter.has_permit = Charge(waiter.party.work_class, waiter.bytes, waiter.bytes - waiter.paid);
   waiter.answer.state = Admission::State::kAdmitted;
   Settle(waiter, now);
 }
@@ -178,7 +228,8 @@ void Gate::Expire(TimePoint now) {
     const WorkClass c = waiter.party.work_class;
     Refuse(waiter, lines_[c].reason, 0, now);
     const uint64_t ahead = lines_[c].queue.BytesAhead(waiter.party, waiter.bytes);
-    waiter.answer.retry_after = Foretold(SecondsUntilTurn(c, waiter.bytes, ahead));
+    waiter.answer.retry_after = Foretold(Foretell(c, ahead + waiter.bytes));
+    if (waiter.paid > 0) Grant(c, now);  // its payments may suffice for a request with the same deadline
   }
 }
 
@@ -208,9 +259,13 @@ Duration Gate::EndWait(const Waiter& waiter, TimePoint now) {
   return waited;
 }
 
+// The next in turn inherits what the waiter has paid, so that a large request that ends without admission wastes none
+// of what the limits allow.
 void Gate::Detach(Waiter& waiter) {
-  lines_[waiter.party.work_class].queue.Remove(waiter);
+  FairQueue& queue = lines_[waiter.party.work_class].queue;
+  queue.Remove(waiter);
   deadlines_.erase({waiter.deadline, &waiter});
+  if (Waiter* const heir = queue.Front()) heir->paid = std::min(heir->bytes, heir->paid + waiter.paid);
 }
 
 // Releases the place in the queue or the permit that an Admission still holds.

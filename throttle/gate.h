@@ -7,8 +7,11 @@
 //    keep a share for bulk work (write_gate.h, scan_gate.h). A new request passes at once if the limits allow it and no
 //    request of its own class waits, even if one of the other class does. Within a class of work, parties get equal
 //    shares in bytes (fair_queue.h). WorkClass and Party are defined in admission.h.
+//  * A request that is larger than a piece (Piece) is charged to the limits in pieces, and is admitted with the last
+//    one. While small requests of other parties wait, they pass between the pieces and get half of what the limits
+//    allow. So a large request delays a small one of another party by at most a piece.
 //  * A wait lasts at most as long as the limits allow for its class (Line::longest_wait). A request that would have to
-//    wait longer is refused at once.
+//    wait longer by the limits that can be expected in the mean (Foretell) is refused at once.
 //
 // Threads: every function may be called from any thread. A gate has no thread of its own. It admits or refuses waiting
 // requests in the threads that call Pump, RefuseAll or SetLimits (of the derived class), or that poll, cancel, destroy
@@ -82,7 +85,9 @@ class Gate : private AdmissionSource {
   Admission Admit(Cost cost, Party party);
 
   // Counts work as admitted without checking any limit.
-  void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
+  void CountAdmitted(Cost cost, WorkClass work_class) {
+    if (cost.bytes <= kLargestCost) admitted_[work_class].Add(cost.bytes);
+  }
 
   // Calls the OnSettled functions of the requests that SetLimits admitted or refused, unless another call has done so
   // already. SetLimits does not call them itself, because its caller may hold locks.
@@ -105,24 +110,33 @@ class Gate : private AdmissionSource {
 
  protected:
   static constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
+  // The largest cost: the sum over all requests that may wait does not overflow. A larger one is a mistake, such as
+  // size_t(-1).
+  static constexpr uint64_t kLargestCost = uint64_t{1} << 40;
 
   struct Line {
     FairQueue queue;
+    uint64_t small_turn = 0;  // bytes that small requests may still take before the large one in turn pays a piece
     Duration longest_wait = std::chrono::seconds(1);
     std::string_view reason;  // the reason of a wait or a refusal
     bool pressed = false;     // the value that TakePressed returns next
   };
 
-  // The derived class implements the next five functions.
+  // The derived class implements the next functions, except those whose default it takes.
   // Decides on a new request: calls AdmitInTurn, or admits or refuses the request itself.
   virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_) = 0;
   // Returns true if the limits let a request of this class and size pass now.
   virtual bool MayPass(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) = 0;
-  // Charges an admitted request to the limits. Returns true if the request gets a permit.
+  // Charges a request that MayPass to the limits. Returns true if the request gets a permit.
   virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
-  // Predicts after how many seconds a request may pass if requests of `bytes_ahead` bytes in total are admitted before
-  // it. Returns at least the longest wait of the class if no prediction is possible.
-  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const WEIR_REQUIRES(mutex_) = 0;
+  // Returns the most bytes that a waiting request pays at once.
+  virtual uint64_t Piece(WorkClass) const WEIR_REQUIRES(mutex_) { return kAnyBytes; }
+  // Returns after how many seconds MayPass is true if the limits stay as they are; at least the longest wait of the
+  // class if that cannot be predicted.
+  virtual double SecondsUntil(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) = 0;
+  // Predicts after how many seconds requests of `bytes` bytes in total will have been admitted, by the limits that can
+  // be expected in the mean. Returns the longest wait of the class if no prediction is possible.
+  virtual double Foretell(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) { return SecondsUntil(c, bytes); }
   // Brings the limits up to date, to the given time. The gate calls it before it admits waiting requests.
   virtual void Refill(TimePoint) WEIR_REQUIRES(mutex_) {}
 
@@ -132,11 +146,15 @@ class Gate : private AdmissionSource {
   // Makes PassOpen return false for bulk work of at least `bytes` bytes, even while the gate is open.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
   // Admits a request if no other request of its class waits and MayPass returns true. Otherwise refuses it if 10,000
-  // requests of the class already wait, or if SecondsUntilTurn exceeds the longest wait of the class. Otherwise makes
-  // it wait.
+  // requests of the class already wait, or if Foretell exceeds the longest wait of the class. Otherwise makes it wait.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_);
-  // Refuses a new request (first form) or a waiting one (second form).
-  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s) WEIR_REQUIRES(mutex_);
+  // Refuses a new request (first form) or a waiting one (second form). `key` is the reason under which GateStats counts
+  // the refusal, `reason` the one that the caller is told.
+  Admission Refuse(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason)
+      WEIR_REQUIRES(mutex_);
+  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s) WEIR_REQUIRES(mutex_) {
+    return Refuse(c, reason, retry_after_s, reason);
+  }
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now) WEIR_REQUIRES(mutex_);
   // Admits a waiting request to which no limit applies any more, wherever it is in the queue.
   void PassOutOfTurn(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);
@@ -168,7 +186,12 @@ class Gate : private AdmissionSource {
   void End(Waiter* waiter) override;
 
   Admission::State GiveAnswer(Admission& admission, Waiter& waiter) WEIR_REQUIRES(mutex_);
-  bool Charge(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_);
+  // Counts a request of `bytes` bytes as admitted and charges the part that it has not paid.
+  bool Charge(WorkClass c, uint64_t bytes, uint64_t unpaid) WEIR_REQUIRES(mutex_);
+  Waiter* NextInTurn(WorkClass c) const WEIR_REQUIRES(mutex_);
+  uint64_t NextPayment(const Waiter& waiter) const WEIR_REQUIRES(mutex_);
+  TimePoint TimeOfPayment(const Waiter& waiter, TimePoint now) const WEIR_REQUIRES(mutex_);
+  Admission RefuseAsTooLong(Party party, uint64_t bytes, double seconds) WEIR_REQUIRES(mutex_);
   TimePoint PumpLocked(TimePoint now) WEIR_REQUIRES(mutex_);
   void Grant(WorkClass c, TimePoint now) WEIR_REQUIRES(mutex_);
   void Pass(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);

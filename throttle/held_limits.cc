@@ -10,6 +10,7 @@ void HeldLimits::Save(const GateLimits& last, const ByClass<double>& rates) {
     WriteLimit& limit = held_.writes[c];
     limit.hold = false;
     limit.reason = kReason;
+    limit.mean_bytes_per_second = 0;
     limit.bytes_per_second = rates[c] > 0 ? rates[c] : WriteLimit().bytes_per_second;
     held_.scans[c].refuse = false;
     held_.scans[c].reason = kReason;

@@ -32,6 +32,7 @@ void ScanGate::SetLimits(const ScanLimits& limits) {
 }
 
 Admission ScanGate::Decide(Party party, uint64_t bytes, TimePoint now) {
+  bytes = std::min(bytes, kLargestCost);
   const ScanLimit& limit = limits_[party.work_class];
   if (AtOnce(party.work_class) == ScanLimits::kAnyNumber || !IsScan(bytes)) {
     CountAdmitted({bytes}, party.work_class);

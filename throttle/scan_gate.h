@@ -47,7 +47,7 @@ class ScanGate final : public Gate {
     return open() ? ScanLimits::kAnyNumber : limits_.at_once;
   }
   // Returns 0 if the scan may pass now, else the longest wait, because the end of a permit cannot be predicted.
-  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t) const override WEIR_REQUIRES(mutex_) {
+  double SecondsUntil(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_) {
     return MayPass(c, bytes) ? 0 : ToSeconds(limits_[c].longest_wait);
   }
 

@@ -35,9 +35,8 @@ class TokenBucket {
     at_ = now;
   }
 
-  // Returns true if `bytes` may pass now. More bytes than the depth may pass when the bucket is full; Take then leaves
-  // a debt.
-  bool Has(double bytes) const { return unlimited() || tokens_ >= std::min(bytes, depth_); }
+  // Returns true if `bytes` may pass now. More bytes than the depth never pass at once, only in pieces.
+  bool Has(double bytes) const { return unlimited() || tokens_ >= bytes; }
 
   // Takes `bytes` out, even if that leaves a debt, but never lowers the content below `lowest`. Takes nothing if the
   // content is below `lowest` already, or if the rate is infinite.
@@ -45,10 +44,10 @@ class TokenBucket {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
-  // Returns the seconds from the last refill until Has(bytes) is true, if other requests take `bytes_ahead` bytes
-  // first; infinity if the rate is 0 and the bucket does not have enough bytes.
-  double SecondsUntil(double bytes, double bytes_ahead = 0) const {
-    const double missing = bytes_ahead + std::min(bytes, depth_) - tokens_;
+  // Returns the seconds from the last refill until `bytes` have passed, in pieces if they are more than the depth;
+  // infinity if the rate is 0 and the bucket does not have enough bytes.
+  double SecondsUntil(double bytes) const {
+    const double missing = bytes - tokens_;
     if (missing <= 0 || unlimited()) return 0;
     return bytes_per_second_ > 0 ? missing / bytes_per_second_ : std::numeric_limits<double>::infinity();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weir {
 namespace {
@@ -9,22 +10,32 @@ namespace {
 constexpr double kBulkFloor = 0.05;         // share of the bulk rate that interactive work cannot take
 constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class may write while open
 
+// The piece in which a waiting request pays, by class, as the time in which the limit admits as much. It is the longest
+// time for which a large request delays a small one. Each piece wakes the limiter's thread once.
+constexpr std::array<double, kWorkClasses> kPieceSeconds{0.005, 0.05};
+constexpr double kLeastPiece = 1 << 10;
+
 }  // namespace
+
+WriteGate::WriteGate(const Clock& clock, std::function<void(TimePoint)> wake) : Gate(clock, std::move(wake)) {
+  SetLimits({});
+}
 
 void WriteGate::SetLimits(const WriteLimits& limits) {
   const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   limits_ = limits;
+  limits_.burst_bytes = std::max(limits.burst_bytes, kLeastPiece);
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     lines_[c].longest_wait = limits[c].longest_wait;
     lines_[c].reason = limits[c].reason;
-    buckets_[c].SetRate(now, limits[c].bytes_per_second, limits.burst_bytes);
+    buckets_[c].SetRate(now, limits[c].bytes_per_second, limits_.burst_bytes);
   }
   const double bulk_rate = limits[WorkClass::kBulk].bytes_per_second;
-  bulk_floor_.SetRate(now, kBulkFloor * bulk_rate, limits.burst_bytes);
+  bulk_floor_.SetRate(now, kBulkFloor * bulk_rate, limits_.burst_bytes);
   if (open() && !limits.open) Close(now);
   SetOpen(limits.open,
-          std::isfinite(bulk_rate) ? static_cast<uint64_t>(kOpenShareOfBurst * limits.burst_bytes) : kAnyBytes);
+          std::isfinite(bulk_rate) ? static_cast<uint64_t>(kOpenShareOfBurst * limits_.burst_bytes) : kLargestCost);
   PumpAndWake();
 }
 
@@ -37,7 +48,18 @@ void WriteGate::Close(TimePoint now) {
 }
 
 Admission WriteGate::Decide(Party party, uint64_t bytes, TimePoint now) {
-  if (open() && std::isfinite(limits_[party.work_class].bytes_per_second)) Close(now);
+  const WorkClass c = party.work_class;
+  if (bytes > kLargestCost) return Refuse(c, "not a size", 0, "a cost of more than 1 TiB is not the size of a write");
+  if (open() && std::isinf(limits_[WorkClass::kBulk].bytes_per_second)) {
+    SetOpen(true, kLargestCost);  // a new allowance
+  } else if (open() && std::isfinite(limits_[c].bytes_per_second)) {
+    Close(now);
+    if (c == WorkClass::kInteractive) {
+      CountAdmitted({bytes}, c);
+      Pay(c, bytes);
+      return Admission();
+    }
+  }
   Refill(now);
   return AdmitInTurn(party, bytes, now);
 }
@@ -54,20 +76,35 @@ bool WriteGate::MayPass(WorkClass c, uint64_t bytes) const {
   return buckets_[c].Has(cost) || (c == WorkClass::kBulk && bulk_floor_.Has(cost));
 }
 
-double WriteGate::SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const {
+uint64_t WriteGate::Piece(WorkClass c) const {
+  const TokenBucket& bucket = buckets_[c];
+  if (open() || bucket.unlimited()) return kAnyBytes;
+  const double piece = kPieceSeconds[static_cast<size_t>(c)] * bucket.bytes_per_second();
+  return static_cast<uint64_t>(std::clamp(piece, kLeastPiece, limits_.burst_bytes));
+}
+
+double WriteGate::SecondsUntil(WorkClass c, uint64_t bytes) const {
   const double cost = static_cast<double>(bytes);
-  const double ahead = static_cast<double>(bytes_ahead);
-  double seconds = buckets_[c].SecondsUntil(cost, ahead);
-  if (c == WorkClass::kBulk) seconds = std::min(seconds, bulk_floor_.SecondsUntil(cost, ahead));
+  double seconds = buckets_[c].SecondsUntil(cost);
+  if (c == WorkClass::kBulk) seconds = std::min(seconds, bulk_floor_.SecondsUntil(cost));
   // The end of a hold cannot be predicted.
   return limits_[c].hold ? std::max(seconds, ToSeconds(limits_[c].longest_wait)) : seconds;
+}
+
+double WriteGate::Foretell(WorkClass c, uint64_t bytes) const {
+  const double by_limit = SecondsUntil(c, bytes);
+  const WriteLimit& limit = limits_[c];
+  if (limit.hold || limit.mean_bytes_per_second <= limit.bytes_per_second) return by_limit;
+  if (std::isinf(limit.mean_bytes_per_second)) return std::min(by_limit, ToSeconds(limit.longest_wait));
+  const double missing = static_cast<double>(bytes) - buckets_[c].tokens();
+  return std::min(by_limit, std::max(0.0, missing) / limit.mean_bytes_per_second);
 }
 
 bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   const double cost = static_cast<double>(bytes);
   TokenBucket& bulk = buckets_[WorkClass::kBulk];
   if (c == WorkClass::kInteractive) {
-    buckets_[c].Take(cost);
+    buckets_[c].Take(cost, 0);  // a write that closes the gate may be larger than the bucket
     // Interactive work takes from the bulk bucket, too, but leaves at most a debt that the bucket makes up for in a
     // second.
     bulk.Take(cost, -bulk.bytes_per_second());

@@ -5,9 +5,17 @@
 //    writes then wait until it has enough bytes again. If interactive writes keep it empty, bulk writes still pass at a
 //    twentieth of the bulk rate, paced by a third bucket, which only they use.
 //  * The buckets refill continuously, so a wait is no longer than it has to be.
+//  * A waiting request pays in pieces: an interactive one what its limit admits in 5 ms, a bulk one what it admits in
+//    50 ms, but at least 1 KiB and at most a burst. So a request that is larger than a burst pays its rest before it is
+//    admitted, and leaves no debt to others.
 //  * An open gate only counts the writes. But 20 MB can arrive within one tick of 100 ms. So if the writes of a class
 //    since the last SetLimits exceed a quarter of burst_bytes, the gate closes by itself and applies the limits of that
-//    SetLimits. It stays open if these limits are infinite for the class or for bulk work.
+//    SetLimits. It stays open if these limits are infinite for the class or for bulk work. The interactive write that
+//    closes it passes at once, whatever its size, because the engine was idle; it takes at most a burst from the
+//    buckets.
+//  * A wait is foretold by the rate that can be expected in the mean (WriteLimit::mean_bytes_per_second), because the
+//    limit of one tick may be its lowest.
+//  * A cost of more than 1 TiB is refused and not counted as admitted: it is a mistake, such as size_t(-1).
 #pragma once
 
 #include "throttle/gate.h"
@@ -17,6 +25,9 @@ namespace weir {
 
 struct WriteLimit {
   double bytes_per_second = std::numeric_limits<double>::infinity();  // infinity: no limit
+  // The limit that can be expected in the mean, such as the drain. A request is refused at once only if it would wait
+  // too long even at this rate. 0: bytes_per_second. Infinity: unknown, so no request is refused at once.
+  double mean_bytes_per_second = 0;
   Duration longest_wait = std::chrono::seconds(1);
   bool hold = false;             // no write of the class passes; requests wait
   bool idle = false;             // true if work of the class is far from this limit; only LimiterView uses it
@@ -25,12 +36,12 @@ struct WriteLimit {
 
 struct WriteLimits : ByClass<WriteLimit> {
   bool open = true;              // writes pass and are only counted, until a burst closes the gate
-  double burst_bytes = 1 << 20;  // how many bytes may pass at once: the depth of the buckets
+  double burst_bytes = 1 << 20;  // how many bytes may pass at once: the depth of the buckets; at least 1 KiB counts
 };
 
 class WriteGate final : public Gate {
  public:
-  using Gate::Gate;
+  WriteGate(const Clock& clock, std::function<void(TimePoint)> wake);
 
   // Sets new limits, and admits or refuses the waiting requests whose turn or deadline has come. Their functions
   // (Admission::OnSettled) run later: at the next call of TellSettled, Pump or RefuseAll, or when an Admission of the
@@ -42,7 +53,9 @@ class WriteGate final : public Gate {
   void Refill(TimePoint now) override WEIR_REQUIRES(mutex_);
   bool MayPass(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   bool Pay(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_);
-  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const override WEIR_REQUIRES(mutex_);
+  uint64_t Piece(WorkClass c) const override WEIR_REQUIRES(mutex_);
+  double SecondsUntil(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
+  double Foretell(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   void Close(TimePoint now) WEIR_REQUIRES(mutex_);
 
   WriteLimits limits_ WEIR_GUARDED_BY(mutex_);

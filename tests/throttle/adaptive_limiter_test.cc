@@ -88,6 +88,32 @@ TEST_F(LimiterTest, EveryWaitAndRefusalHasAReason) {
   for (const auto& [reason, count] : limiter_->Stats(Operation::kWrite).refused) EXPECT_FALSE(reason.empty());
 }
 
+// A wait is foretold by the drain of 10 MB/s: the limit at this moment is a twentieth of it.
+TEST_F(LimiterTest, ABulkBatchAtTheLowestLimitWaitsIfTheDrainSuffices) {
+  AdaptiveLimiter& limiter = Build();
+  Say(1.5);
+  TicksWithBulkWork(50);
+  ASSERT_LE(limiter.View()[WorkClass::kBulk].bytes_per_second, 0.51e6);
+  EXPECT_TRUE(Write(100'000'000, WorkClass::kBulk).waiting());
+  EXPECT_TRUE(Write(700'000'000, WorkClass::kBulk).refused());
+}
+
+TEST_F(LimiterTest, ABulkBatchWaitsWhileTheDrainIsUnknown) {
+  AdaptiveLimiter& limiter = Build();
+  Say(OfUnknownDrain("l0", 1.5));
+  Tick();
+  ASSERT_EQ(limiter.View()[WorkClass::kBulk].drain_bytes_per_second, 0);
+  EXPECT_TRUE(Write(100'000'000, WorkClass::kBulk).waiting());
+}
+
+TEST_F(LimiterTest, ABulkBatchIsForetoldTheLimitOfAnEmergency) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1, 2.0);
+  TicksWithBulkWork(110);
+  ASSERT_FALSE(limiter.View().emergency_holds);
+  EXPECT_TRUE(Write(100'000'000, WorkClass::kBulk).refused());
+}
+
 TEST_F(LimiterTest, ABatchOfCheapReadsIsNoScan) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 2.0);

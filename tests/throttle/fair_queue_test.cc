@@ -100,8 +100,9 @@ struct Owned {
   FairQueue queue;
   std::map<const Waiter*, std::unique_ptr<Waiter>> waiters;
 
-  Waiter& Push(uint64_t party, uint64_t bytes) {
+  Waiter& Push(uint64_t party, uint64_t bytes, bool is_large = false) {
     auto waiter = MakeWaiter(party, bytes);
+    waiter->is_large = is_large;
     Waiter& pushed = *waiter;
     waiters.emplace(&pushed, std::move(waiter));
     queue.Push(pushed);
@@ -111,7 +112,7 @@ struct Owned {
   std::pair<uint64_t, uint64_t> Pop() {
     const Waiter* front = queue.Front();
     const std::pair served(front->party.id, front->bytes);
-    queue.PopServed();
+    queue.PopServed(*queue.Front());
     waiters.erase(front);
     return served;
   }
@@ -250,6 +251,27 @@ RC_GTEST_PROP(FairQueueProperty, ServesAllWaitingPartiesAlike, ()) {
       for (size_t b = 0; b < served.size(); ++b) RC_ASSERT(served[a] <= served[b] + largest[a] + largest[b]);
   }
   while (!owned.queue.empty()) owned.Pop();
+}
+
+TEST(FairQueue, OffersTheNextSmallOneBesideALargeFront) {
+  Owned owned;
+  Waiter& large = owned.Push(1, 10 * kKib, /*is_large=*/true);
+  EXPECT_EQ(owned.queue.FrontSmall(), nullptr);
+  owned.Push(1, kKib);
+  EXPECT_EQ(owned.queue.FrontSmall(), nullptr) << "it waits behind the large one of its party";
+  Waiter& small = owned.Push(2, 20 * kKib);
+  Waiter& later = owned.Push(3, 30 * kKib);
+  ASSERT_EQ(owned.queue.Front(), &large);
+  ASSERT_EQ(owned.queue.FrontSmall(), &small);
+  owned.queue.PopServed(small);
+  EXPECT_EQ(owned.queue.Front(), &large);
+  ASSERT_EQ(owned.queue.FrontSmall(), &later);
+  owned.queue.PopServed(large);
+  EXPECT_EQ(owned.queue.FrontSmall()->party.id, 1U) << "no longer behind the large one";
+  owned.queue.Remove(*owned.queue.FrontSmall());
+  EXPECT_EQ(owned.queue.FrontSmall(), &later);
+  owned.queue.Remove(later);
+  EXPECT_EQ(owned.queue.FrontSmall(), nullptr);
 }
 
 class Grouped : public Owned {

@@ -35,10 +35,11 @@ struct Schedule {
   }
 };
 
-// One class alone, at changing rates: the bytes granted are at most the bytes that came in, plus the burst.
+// One class alone, at changing rates, with requests of up to three bursts: the bytes granted are at most the bytes that
+// came in, plus the burst.
 RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
   const WorkClass c = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk);
-  const double burst = *rc::gen::inRange(1'000, 200'000);
+  const double burst = *rc::gen::inRange(1'024, 200'000);
   double rate = *rc::gen::inRange(0, 2'000'000);
   Schedule<WriteGate> s;
   s.gate.SetLimits(Pacing(rate, rate, burst));
@@ -46,7 +47,7 @@ RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
   TimePoint last = s.clock.Now();
   for (int n = *rc::gen::inRange(1, 200); n > 0; --n) {
     const auto party = *rc::gen::inRange<uint64_t>(0, 5);
-    s.Ask({.id = party, .work_class = c}, *rc::gen::inRange<uint64_t>(0, static_cast<uint64_t>(burst)));
+    s.Ask({.id = party, .work_class = c}, *rc::gen::inRange<uint64_t>(0, static_cast<uint64_t>(3 * burst)));
     s.Stir();
     earned += rate * ToSeconds(s.clock.Now() - last);
     last = s.clock.Now();
@@ -68,7 +69,7 @@ RC_GTEST_PROP(GateProperty, EachClassIsBoundedIndependentlyOfTheOther, ()) {
   s.gate.SetLimits(Pacing(interactive_rate, bulk_rate, burst));
   const TimePoint start = s.clock.Now();
   for (int n = *rc::gen::inRange(1, 300); n > 0; --n) {
-    const auto bytes = *rc::gen::inRange<uint64_t>(0, 50'000);
+    const auto bytes = *rc::gen::inRange<uint64_t>(0, 150'000);
     s.Ask(*rc::gen::arbitrary<bool>() ? Interactive() : Bulk(), bytes);
     s.Stir();
     const double t = ToSeconds(s.clock.Now() - start);
@@ -88,7 +89,8 @@ void EveryWaitEnds(Limits limits, const Change& change) {
     ++asked;
     s.Ask({.id = *rc::gen::inRange<uint64_t>(0, 4),
            .work_class = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk)},
-          *rc::gen::inRange<uint64_t>(0, 20'000));
+          *rc::gen::oneOf(rc::gen::inRange<uint64_t>(0, 20'000), rc::gen::inRange<uint64_t>(0, 1'000'000),
+                          rc::gen::just(UINT64_MAX)));
     s.Stir();
     switch (*rc::gen::inRange(0, 30)) {
       case 0:
@@ -139,6 +141,32 @@ RC_GTEST_PROP(GateProperty, EveryWaitForASlotEndsAndEveryPermitComesBack, ()) {
       l[WorkClass::kInteractive].refuse ^= true;
     }
   });
+}
+
+// However large the requests of other parties are, a small request of a party that asks for less than its share waits
+// for at most one of their pieces.
+RC_GTEST_PROP(GateProperty, ASmallRequestWaitsForAtMostOnePieceOfOthers, ()) {
+  const double rate = *rc::gen::inRange(100'000, 20'000'000);
+  Schedule<WriteGate> s;
+  WriteLimits limits = Pacing(rate, rate, *rc::gen::inRange(1'024, 2'000'000));
+  limits[WorkClass::kInteractive].longest_wait = hours(1);
+  s.gate.SetLimits(limits);
+  const double piece_s = std::max(0.005, 1024 / rate);
+  s.Ask(Interactive(1), 5'000'000);
+  for (int n = *rc::gen::inRange(1, 100); n > 0; --n) {
+    if (*rc::gen::inRange(0, 4) == 0) {
+      s.Ask(Interactive(*rc::gen::inRange<uint64_t>(2, 5)), *rc::gen::inRange<uint64_t>(100'001, 10'000'000));
+    }
+    const auto bytes = *rc::gen::inRange<uint64_t>(0, 1024);
+    Admission small = s.gate.Admit({bytes}, Interactive(9));
+    const Duration bound = FromSeconds(piece_s + static_cast<double>(bytes) / rate) + microseconds(5);
+    const TimePoint end = s.clock.Now() + bound;
+    for (TimePoint next = s.gate.Pump(); next <= end; next = s.gate.Pump()) s.clock.Set(next);
+    s.clock.Set(end);
+    RC_ASSERT(small.Poll() == State::kAdmitted);
+    RC_ASSERT(small.waited() <= bound);
+    s.clock.Advance(Duration(*rc::gen::inRange<int64_t>(0, 100'000'000)));
+  }
 }
 
 // The same schedule gives the same answers.

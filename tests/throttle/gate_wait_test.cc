@@ -129,9 +129,9 @@ TEST_F(GateWaitTest, RefuseAllEndsEveryWait) {
 }
 
 TEST_F(GateWaitTest, TheQueueIsBounded) {
-  WriteLimits limits = Pacing(1e12, 1e12, 0);
+  WriteLimits limits = Pacing(1e12, 1e12, 1024);
   gate_.SetLimits(limits);
-  ASSERT_TRUE(gate_.Admit({1000}, Interactive()).admitted());
+  ASSERT_TRUE(gate_.Admit({1024}, Interactive()).admitted());
   std::vector<Admission> waiting;
   for (uint64_t n = 0; n < 10'000; ++n) {
     waiting.push_back(gate_.Admit({1}, Interactive(n)));

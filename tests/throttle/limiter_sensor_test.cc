@@ -188,7 +188,7 @@ TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {
   Say(0.75);
   Ticks(2);
   ASSERT_FALSE(BulkPasses());
-  Admission waiting = Write(100'000, WorkClass::kBulk);
+  Admission waiting = Write(1'000'000, WorkClass::kBulk);
   ASSERT_TRUE(waiting.waiting());
   for (int n = 0; n < 25; ++n) TickUnsampled();  // the probe hangs: no new sample, no error
   EXPECT_TRUE(limiter.View().sensor_lost);
