@@ -13,7 +13,8 @@ constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class 
 // The piece in which a waiting request pays, by class, as the time in which the limit admits as much. It is the longest
 // time for which a large request delays a small one. Each piece wakes the limiter's thread once.
 constexpr std::array<double, kWorkClasses> kPieceSeconds{0.005, 0.05};
-constexpr double kLeastPiece = 1 << 10;
+constexpr double kLeastPiece = 4 << 10;
+constexpr double kLeastBurst = 1 << 10;
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   limits_ = limits;
-  limits_.burst_bytes = std::max(limits.burst_bytes, kLeastPiece);
+  limits_.burst_bytes = std::max(limits.burst_bytes, kLeastBurst);
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     lines_[c].longest_wait = limits[c].longest_wait;
     lines_[c].reason = limits[c].reason;
@@ -80,7 +81,7 @@ uint64_t WriteGate::Piece(WorkClass c) const {
   const TokenBucket& bucket = buckets_[c];
   if (open() || bucket.unlimited()) return kAnyBytes;
   const double piece = kPieceSeconds[static_cast<size_t>(c)] * bucket.bytes_per_second();
-  return static_cast<uint64_t>(std::clamp(piece, kLeastPiece, limits_.burst_bytes));
+  return static_cast<uint64_t>(std::min(std::max(piece, kLeastPiece), limits_.burst_bytes));
 }
 
 double WriteGate::SecondsUntil(WorkClass c, uint64_t bytes) const {

@@ -6,7 +6,7 @@
 //    twentieth of the bulk rate, paced by a third bucket, which only they use.
 //  * The buckets refill continuously, so a wait is no longer than it has to be.
 //  * A waiting request pays in pieces: an interactive one what its limit admits in 5 ms, a bulk one what it admits in
-//    50 ms, but at least 1 KiB and at most a burst. So a request that is larger than a burst pays its rest before it is
+//    50 ms, but at least 4 KiB and at most a burst. So a request that is larger than a burst pays its rest before it is
 //    admitted, and leaves no debt to others.
 //  * An open gate only counts the writes. But 20 MB can arrive within one tick of 100 ms. So if the writes of a class
 //    since the last SetLimits exceed a quarter of burst_bytes, the gate closes by itself and applies the limits of that

@@ -109,11 +109,11 @@ struct Owned {
     return pushed;
   }
 
-  std::pair<uint64_t, uint64_t> Pop() {
-    const Waiter* front = queue.Front();
-    const std::pair served(front->party.id, front->bytes);
-    queue.PopServed(*queue.Front());
-    waiters.erase(front);
+  std::pair<uint64_t, uint64_t> Pop() { return Pop(*queue.Front()); }
+  std::pair<uint64_t, uint64_t> Pop(Waiter& next) {
+    const std::pair served(next.party.id, next.bytes);
+    queue.PopServed(next);
+    waiters.erase(&next);
     return served;
   }
 };
@@ -276,9 +276,10 @@ TEST(FairQueue, OffersTheNextSmallOneBesideALargeFront) {
 
 class Grouped : public Owned {
  public:
-  Waiter& PushTo(uint64_t group, uint64_t party, uint64_t bytes) {
+  Waiter& PushTo(uint64_t group, uint64_t party, uint64_t bytes, bool is_large = false) {
     auto waiter = MakeWaiter(party, bytes);
     waiter->party.group = group;
+    waiter->is_large = is_large;
     queue.Push(*waiter);
     Waiter* pushed = waiter.get();
     waiters.emplace(pushed, std::move(waiter));
@@ -321,23 +322,26 @@ RC_GTEST_PROP(FairQueueProperty, ServesEveryoneOfEveryGroupOnceAndInOrder, ()) {
     if (n > 0 && *rc::gen::inRange(0, 3) > 0) {
       const auto group = *rc::gen::inRange<uint64_t>(0, 4);
       const auto party = *rc::gen::inRange<uint64_t>(0, 4);
-      Waiter& pushed = grouped.PushTo(group, party, *rc::gen::inRange<uint64_t>(0, 20'000));
+      const auto bytes = *rc::gen::inRange<uint64_t>(0, 20'000);
+      Waiter& pushed = grouped.PushTo(group, party, bytes, /*is_large=*/bytes > 15'000);
       lines[{group, party}].push_back(&pushed);
       ++waiting;
       continue;
     }
     if (waiting == 0) continue;
-    const Waiter* front = grouped.queue.Front();
-    auto& line = lines[{front->party.group, front->party.id}];
+    Waiter* const small = grouped.queue.FrontSmall();
+    RC_ASSERT((small != nullptr ? small : grouped.queue.Front())->is_large == (small == nullptr));
+    Waiter* const next = small != nullptr && *rc::gen::arbitrary<bool>() ? small : grouped.queue.Front();
+    auto& line = lines[{next->party.group, next->party.id}];
     if (n > 0 && *rc::gen::inRange(0, 4) == 0) {
       Waiter* gone = const_cast<Waiter*>(line.back());
       line.pop_back();
       grouped.queue.Remove(*gone);
       grouped.waiters.erase(gone);
     } else {
-      RC_ASSERT(front == line.front());
+      RC_ASSERT(next == line.front());
       line.pop_front();
-      grouped.Pop();
+      grouped.Pop(*next);
     }
     RC_ASSERT(grouped.queue.size() == --waiting);
   }

@@ -151,7 +151,7 @@ RC_GTEST_PROP(GateProperty, ASmallRequestWaitsForAtMostOnePieceOfOthers, ()) {
   WriteLimits limits = Pacing(rate, rate, *rc::gen::inRange(1'024, 2'000'000));
   limits[WorkClass::kInteractive].longest_wait = hours(1);
   s.gate.SetLimits(limits);
-  const double piece_s = std::max(0.005, 1024 / rate);
+  const double piece_s = std::max(0.005, 4096 / rate);
   s.Ask(Interactive(1), 5'000'000);
   for (int n = *rc::gen::inRange(1, 100); n > 0; --n) {
     if (*rc::gen::inRange(0, 4) == 0) {
