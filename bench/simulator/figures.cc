@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bench/measure/jain_index.h"
+#include "bench/measure/settled_limit.h"
 
 namespace weir {
 namespace {
@@ -42,6 +43,12 @@ void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures*
     if (row.time_s > judged.from_s && row.time_s <= judged.until_s) seen.push_back(&row);
   figures->integral_seconds = judged.integral_s;
   figures->settling_seconds = figures->steady_error = kNone;
+  std::vector<LimitAt> limits;
+  for (const TickRow* row : seen)
+    limits.push_back({row->time_s, row->open ? std::numeric_limits<double>::infinity() : row->limit});
+  const SettledLimit limit = JudgeLimit(limits);
+  figures->limit_spread_percent = limit.spread_percent;
+  figures->limit_settled_seconds = limit.seconds;
   if (seen.empty()) return;
 
   const double setpoint = figures->setpoint = seen.back()->setpoint;
@@ -84,6 +91,8 @@ std::vector<std::pair<std::string, double>> Named(const Figures& f) {
           {"settling_seconds", f.settling_seconds},
           {"steady_error", f.steady_error},
           {"highest_level", f.highest_level},
+          {"limit_spread_percent", f.limit_spread_percent},
+          {"limit_settled_seconds", f.limit_settled_seconds},
           {"brake_delay_seconds", f.brake_delay_seconds},
           {"aggregate_bytes_per_second", f.aggregate_bytes_per_second},
           {"bulk_bytes_per_second", f.bulk_bytes_per_second},

@@ -41,6 +41,8 @@ struct Figures {
   double settling_seconds = 0;
   double steady_error = 0;
   double highest_level = 0;
+  double limit_spread_percent = 0;
+  double limit_settled_seconds = 0;
   double brake_delay_seconds = 0;
   double aggregate_bytes_per_second = 0;
   double bulk_bytes_per_second = 0;
@@ -63,7 +65,7 @@ struct Judged {
   double integral_s = 20;
 };
 
-// Sets the figures about the level: overshoot, settling, steady error, highest level.
+// Sets the figures about the level (overshoot, settling, steady error, highest level) and about the limit of bulk work.
 void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures* figures);
 // Sets the figures about the load, which was counted during `seconds` seconds.
 void JudgeLoad(LoadTally tally, double seconds, Figures* figures);
