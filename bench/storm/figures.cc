@@ -41,6 +41,11 @@ constexpr NumberColumn kNumbers[] = {
     {"cpu_us_per_value", &PhaseRow::cpu_us_per_value},
     {"peak_memory_mb", &PhaseRow::peak_memory_mb},
     {"load_average", &PhaseRow::load_average},
+    {"bulk_refused", &PhaseRow::bulk_refused},
+    {"limit_spread_percent", &PhaseRow::limit_spread_percent},
+    {"limit_settled_seconds", &PhaseRow::limit_settled_seconds},
+    {"control_cpu_ms_per_second", &PhaseRow::control_cpu_ms_per_second},
+    {"noise_p999_ms", &PhaseRow::noise_p999_ms},
 };
 
 constexpr const char* kHeaderOfTexts = "shape,scale,scenario,policy,repetition,label,phase,outcome";

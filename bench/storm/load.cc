@@ -23,7 +23,8 @@ StormLoad::StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& opt
       options_(options),
       bulk_writers_(std::accumulate(options.writers_of_party.begin(), options.writers_of_party.end(), 0)),
       writes_(options.writes_per_second, 2),
-      reads_(options.reads_per_second, 3) {
+      reads_(options.reads_per_second, 3),
+      sleeps_(options.writes_per_second, 4) {
   for (int i = 0; i < phases; ++i) {
     figures_.push_back(std::make_unique<FeltFigures>());
     figures_.back()->party_bytes = std::vector<std::atomic<uint64_t>>(options.writers_of_party.size());
@@ -38,6 +39,7 @@ void StormLoad::Start() {
   last_write_end_ = now;
   writes_.Begin(now);
   reads_.Begin(now);
+  sleeps_.Begin(now);
   for (int i = 0; i < options_.writing_clients; ++i)
     threads_.emplace_back([this, i] { WriteInteractive(static_cast<uint64_t>(i)); });
   if (options_.reads_per_second > 0)
@@ -47,6 +49,7 @@ void StormLoad::Start() {
   for (size_t party = 0; party < options_.writers_of_party.size(); ++party)
     for (int i = 0; i < options_.writers_of_party[party]; ++i, ++writer)
       threads_.emplace_back([this, party, writer] { WriteBulk(party, writer); });
+  for (int i = 0; i < options_.sleepers; ++i) threads_.emplace_back([this] { OnlySleep(); });
   for (int i = 0; i < options_.scanners; ++i) threads_.emplace_back([this, i] { ScanLong(static_cast<uint64_t>(i)); });
 }
 
@@ -171,6 +174,7 @@ void StormLoad::WriteBulk(size_t party, uint64_t writer) {
     for (int i = 0; i < values; ++i) engine_.AddBulkChange(random, &batch);
     const WriteResult result = policy_.Write(who, batch);
     if (result.refused) {
+      ++FiguresAt(Clock::System().Now()).bulk_refused;
       std::this_thread::sleep_for(std::min(result.retry_after, kLongestNap));
       continue;
     }
@@ -197,6 +201,15 @@ void StormLoad::ScanLong(uint64_t scanner) {
     }
     if (!status.ok()) return Fail(status);
     ++FiguresAt(Clock::System().Now()).long_scans;
+  }
+}
+
+void StormLoad::OnlySleep() {
+  while (!stop_) {
+    const TimePoint intended = sleeps_.Next();
+    std::this_thread::sleep_until(intended);
+    const Duration late = Clock::System().Now() - intended;
+    FiguresAt(intended).lateness.Record(late);
   }
 }
 

@@ -26,6 +26,7 @@ struct LoadOptions {
   // latency includes this wait.
   int writing_clients = 256;
   int reading_clients = 64;
+  int sleepers = 16;        // threads that only sleep, until as many random times as there are writes
   double scan_share = 0.1;  // share of scans in the reads; the others read one value
   int scan_values = 20;
 
@@ -44,7 +45,9 @@ struct FeltFigures {
   LatencyHistogram writes;
   LatencyHistogram reads;
   LatencyHistogram scans;
+  LatencyHistogram lateness;  // how late threads wake up that only sleep: the machine's share of the latencies
   std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> bulk_refused{0};
   std::atomic<int64_t> longest_gap_ns{0};  // between the ends of two interactive writes
   std::atomic<uint64_t> bulk_bytes{0};
   std::atomic<uint64_t> long_scans{0};
@@ -104,6 +107,7 @@ class StormLoad {
   void ReadInteractive(uint64_t client);
   void WriteBulk(size_t party, uint64_t writer);
   void ScanLong(uint64_t scanner);
+  void OnlySleep();
   bool WaitForBulk(TimePoint* intended, size_t bytes);
   void Fail(const rocksdb::Status& status);
 
@@ -115,6 +119,7 @@ class StormLoad {
   std::atomic<bool> stop_{false};
   PoissonSchedule writes_;
   PoissonSchedule reads_;
+  PoissonSchedule sleeps_;
   std::vector<std::unique_ptr<FeltFigures>> figures_;
 
   std::mutex mutex_;  // protects the members up to threads_

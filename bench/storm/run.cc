@@ -16,11 +16,14 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/measure/jain_index.h"
+#include "bench/measure/settled_limit.h"
+#include "bench/measure/started_threads.h"
 
 namespace weir {
 namespace {
@@ -69,8 +72,10 @@ class Runner {
   }
 
   Status Go() {
-    engine_.monitor().Start();
-    policy_.Start(engine_);
+    control_.emplace([this] {
+      engine_.monitor().Start();
+      policy_.Start(engine_);
+    });
     start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
     load_.Start();
     for (size_t i = 0; i < phases_.size() && !Ended(); ++i) RunPhase(i);
@@ -104,6 +109,8 @@ class Runner {
     const TimePoint begin = Clock::System().Now();
     if (Settles(i)) settling_ = engine_.BeginToSettle();
     const double cpu_before = ProcessCpuSeconds();
+    const double control_before = control_->CpuSeconds();
+    limits_.clear();
     PhaseRow& row = rows_[i];
     TimePoint last_unrest = begin;
     level_sum_ = level_count_ = 0;
@@ -121,6 +128,10 @@ class Runner {
     row.debt_mb_at_end =
         static_cast<double>(engine_.Property(rocksdb::DB::Properties::kEstimatePendingCompactionBytes)) / 1e6;
     row.cpu_seconds = ProcessCpuSeconds() - cpu_before;
+    row.control_cpu_ms_per_second = (control_->CpuSeconds() - control_before) * 1e3 / std::max(1e-3, row.seconds);
+    const SettledLimit limit = JudgeLimit(limits_);
+    row.limit_spread_percent = limit.spread_percent;
+    row.limit_settled_seconds = limit.seconds;
     row.peak_memory_mb = PeakMemoryMb();
     row.load_average = LoadAverage();
   }
@@ -154,6 +165,7 @@ class Runner {
     line.debt_level = sample.LevelOf("debt");
     line.memory_level = sample.LevelOf("memory");
     line.limit_mb_per_second = view.bulk_bytes_per_second / 1e6;
+    limits_.push_back({line.second, line.limit_mb_per_second});
     line.reason = view.reason;
     line.drain_mb_per_second = details.drain_bytes_per_second / 1e6;
     const uint64_t bulk = BulkBytes();
@@ -201,6 +213,8 @@ class Runner {
       row.write_max_ms = Milliseconds(f.writes.max());
       row.write_longest_gap_ms = Milliseconds(Duration(f.longest_gap_ns.load()));
       row.refused = static_cast<double>(f.refused.load());
+      row.bulk_refused = static_cast<double>(f.bulk_refused.load());
+      row.noise_p999_ms = Milliseconds(f.lateness.Quantile(0.999));
       row.read_p50_ms = Milliseconds(f.reads.Quantile(0.5));
       row.read_p99_ms = Milliseconds(f.reads.Quantile(0.99));
       row.read_p999_ms = Milliseconds(f.reads.Quantile(0.999));
@@ -246,6 +260,8 @@ class Runner {
   TimePoint start_{}, last_look_{}, last_note_{}, next_timeline_{};
   uint64_t bulk_before_ = 0;
   double level_sum_ = 0, level_count_ = 0;
+  std::optional<StartedThreads> control_;
+  std::vector<LimitAt> limits_;  // the phase's limits of bulk work
   bool was_braking_ = false;
   bool braked_since_note_ = false;
 };
