@@ -1,6 +1,7 @@
 #include "bench/storm/content.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "bench/storm/relay_events.h"
@@ -9,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kKeyBytes = 16;
+constexpr uint64_t kDeletedKeys = 20;
 
 // Writes and reads random keys and values.
 class RandomValues final : public StormContent {
@@ -29,6 +31,9 @@ class RandomValues final : public StormContent {
   void AddBulk(const StormDatabase& database, std::mt19937_64& random, rocksdb::WriteBatch* batch) const override {
     if (std::bernoulli_distribution(shape_.delete_share)(random)) {
       batch->Delete(Family(database, random), Key(random));
+    } else if (std::bernoulli_distribution(shape_.range_delete_share)(random)) {
+      const uint64_t first = KeyNumber(random);
+      batch->DeleteRange(Family(database, random), StormKey(first), StormKey(first + kDeletedKeys));
     } else {
       AddPut(database, random, shape_.value_bytes, batch);
     }
@@ -49,11 +54,21 @@ class RandomValues final : public StormContent {
 
  private:
   void AddPut(const StormDatabase& database, std::mt19937_64& random, size_t bytes, rocksdb::WriteBatch* batch) const {
+    if (shape_.counters) {
+      batch->Merge(Family(database, random), Key(random), rocksdb::Slice("\1\0\0\0\0\0\0\0", 8));
+      return;
+    }
     const rocksdb::Slice value(bytes_.data() + random() % (bytes_.size() - bytes), bytes);
     batch->Put(Family(database, random), Key(random), value);
   }
 
-  std::string Key(std::mt19937_64& random) const { return StormKey(random() % shape_.keys); }
+  std::string Key(std::mt19937_64& random) const { return StormKey(KeyNumber(random)); }
+
+  uint64_t KeyNumber(std::mt19937_64& random) const {
+    if (shape_.skew == 1) return random() % shape_.keys;
+    const double u = std::uniform_real_distribution<>()(random);
+    return static_cast<uint64_t>(static_cast<double>(shape_.keys) * std::pow(u, shape_.skew));
+  }
 
   rocksdb::ColumnFamilyHandle* Family(const StormDatabase& database, std::mt19937_64& random) const {
     double left = std::uniform_real_distribution<>()(random);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <rocksdb/db.h>
+#include <rocksdb/utilities/transaction.h>
 #include <rocksdb/write_batch.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -19,6 +21,8 @@ namespace weir {
 struct StormDatabase {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;  // in the shape's order
+  // Begins a transaction that the caller owns; null if the database has none.
+  std::function<rocksdb::Transaction*(const rocksdb::WriteOptions&)> begin_transaction;
 };
 
 class StormContent {

@@ -26,8 +26,7 @@ class PlanPolicy final : public Policy {
 
   void Start(StormEngine& engine) override {
     Policy::Start(engine);
-    engine_ = &engine;
-    l0_trigger_ = db().GetOptions().level0_file_num_compaction_trigger;
+    l0_trigger_ = engine.db().GetOptions().level0_file_num_compaction_trigger;
   }
 
   void Stop() override {
@@ -37,7 +36,7 @@ class PlanPolicy final : public Policy {
   }
 
   WriteResult Write(Party party, rocksdb::WriteBatch& batch) override {
-    WriteResult result{.status = db().Write({}, &batch)};
+    WriteResult result{.status = engine().Write({}, party.work_class, batch)};
     const TimePoint written = Clock::System().Now();
     PublishedPlan& plan = party.work_class == WorkClass::kBulk ? import_ : writes_;
     // The plan counts each stored record.
@@ -64,20 +63,19 @@ class PlanPolicy final : public Policy {
     const Duration delay = plan.Delay(Clock::System().Now(), ProcessVariable());
     if (&plan != &reads_ && delay > kPlanFlushDelay) {
       lock.unlock();
-      (void)db().SyncWAL();
+      (void)engine().db().SyncWAL();
       lock.lock();
     }
     let_go_.wait_for(lock, delay, [this] { return stopped_; });
   }
 
   double ProcessVariable() const {
-    const RocksDbDetails details = engine_->monitor().Details();
+    const RocksDbDetails details = engine().monitor().Details();
     const double l0 = static_cast<double>(details.l0_files);
     const double load = std::max(l0 / 10, std::max(l0 / l0_trigger_, details.score) / 2);
-    return PublishedPlan::ProcessVariable(engine_->monitor().MemoryPressure(), load);
+    return PublishedPlan::ProcessVariable(engine().monitor().MemoryPressure(), load);
   }
 
-  StormEngine* engine_ = nullptr;
   double l0_trigger_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable let_go_;
@@ -104,7 +102,7 @@ class StaticPolicy final : public Policy {
       result.waited = Clock::System().Now() - asked;
       if (result.refused) return result;
     }
-    result.status = db().Write({}, &batch);
+    result.status = engine().Write({}, party.work_class, batch);
     return result;
   }
 
@@ -141,11 +139,12 @@ class WeirPolicy final : public Policy {
   void Stop() override { limiter_->Stop(); }
 
   WriteResult Write(Party party, rocksdb::WriteBatch& batch) override {
+    const WorkClass work = party.work_class;
     if (classes_ == WeirClasses::kOne) party.work_class = WorkClass::kInteractive;
     Admission admission = limiter_->Admit(Operation::kWrite, {batch.GetDataSize()}, party);
     if (admission.Wait() == Admission::State::kRefused)
       return {.refused = true, .retry_after = admission.retry_after(), .waited = admission.waited()};
-    return {.status = db().Write({}, &batch), .waited = admission.waited()};
+    return {.status = engine().Write({}, work, batch), .waited = admission.waited()};
   }
 
   bool Read(Party party, uint64_t bytes, const std::function<void()>& read) override {

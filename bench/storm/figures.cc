@@ -1,5 +1,6 @@
 #include "bench/storm/figures.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -89,6 +90,18 @@ Result<std::ofstream> Create(const fs::path& file, std::ios::openmode mode = std
 const std::vector<NumberColumn>& NumberColumns() {
   static const std::vector<NumberColumn> kColumns(std::begin(kNumbers), std::end(kNumbers));
   return kColumns;
+}
+
+PhaseRow Together(const PhaseRow& a, const PhaseRow& b) {
+  PhaseRow both = a;
+  for (const NumberColumn& c : kNumbers) both.*c.number = std::fmax(a.*c.number, b.*c.number);
+  for (double PhaseRow::*sum :
+       {&PhaseRow::writes, &PhaseRow::refused, &PhaseRow::bulk_refused, &PhaseRow::long_scans_per_second,
+        &PhaseRow::bulk_mb_per_second, &PhaseRow::adjusted_bulk_mb_per_second, &PhaseRow::braked_seconds,
+        &PhaseRow::escapes, &PhaseRow::debt_mb_at_end, &PhaseRow::control_cpu_ms_per_second})
+    both.*sum = a.*sum + b.*sum;
+  both.cpu_us_per_value = 1 / (1 / a.cpu_us_per_value + 1 / b.cpu_us_per_value);  // the CPU time is that of the process
+  return both;
 }
 
 std::string RunName(const RunKey& run) {

@@ -58,6 +58,9 @@ struct PhaseRow {
   double noise_p999_ms = 0;  // p99.9 of how late threads wake up that only sleep: the machine's share of the latencies
 };
 
+// Returns the figures of two databases together: sums of the work and of the brakes, and the worse of all others.
+PhaseRow Together(const PhaseRow& a, const PhaseRow& b);
+
 // The name of a figure, as in all files, and its member of PhaseRow.
 struct NumberColumn {
   const char* name;

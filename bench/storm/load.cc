@@ -166,10 +166,12 @@ bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
 
 void StormLoad::WriteBulk(size_t party, uint64_t writer) {
   std::mt19937_64 random(kFirstParty + writer);
-  const int values = std::min(engine_.shape().bulk_batch, policy_.LargestBatch());
+  const StormShape& shape = engine_.shape();
+  const int values = shape.writes == StormShape::Writes::kIngested ? shape.bulk_batch
+                                                                   : std::min(shape.bulk_batch, policy_.LargestBatch());
   const Party who{.id = kFirstParty + party, .work_class = WorkClass::kBulk};
   TimePoint intended = Clock::System().Now();
-  while (WaitForBulk(&intended, static_cast<size_t>(values) * engine_.shape().value_bytes)) {
+  while (WaitForBulk(&intended, static_cast<size_t>(values) * shape.value_bytes)) {
     rocksdb::WriteBatch batch;
     for (int i = 0; i < values; ++i) engine_.AddBulkChange(random, &batch);
     const WriteResult result = policy_.Write(who, batch);

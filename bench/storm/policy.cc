@@ -39,7 +39,7 @@ class EnginePolicy final : public Policy {
     if (option_of_bulk_ != nullptr) options.*option_of_bulk_ = party.work_class == WorkClass::kBulk;
     Duration waited{};
     for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-      const rocksdb::Status status = db().Write(options, &batch);
+      const rocksdb::Status status = engine().Write(options, party.work_class, batch);
       if (!status.IsIncomplete()) return {.status = status, .waited = waited};
       if (stopped_) return {.refused = true, .waited = waited};
       std::this_thread::sleep_for(pause);
@@ -76,6 +76,7 @@ void MergeFlushes(StormEngine::Options& options) {
 
 // The RateLimiter chooses the rate of flushes and compactions itself, up to the rate of the disk.
 void AutoTune(StormEngine::Options& options) {
+  if (!options.rocksdb.rate_limiter) return;  // the shape has none
   constexpr int64_t kTunedRefillMicroseconds = 10'000;
   constexpr int32_t kFairness = 10;
   options.disk.reset(rocksdb::NewGenericRateLimiter(options.disk->GetBytesPerSecond(), kTunedRefillMicroseconds,
@@ -132,7 +133,7 @@ const std::vector<Entry>& Entries() {
       {{"plan", "the published plan, literally", "setpoint of bulk", kAsIs},
        [](const Knobs& k) { return MakePlanPolicy(k.knob); }},
       {{"static", "weir's options and a fixed rate for bulk", "bulk MB/s", 5},
-       [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.shape.scale); }},
+       [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.shape.scale / k.shape.databases); }},
       {{"weir_one", "weir, all work in one class", "setpoint", kAsIs},
        [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kOne, k.knob); }},
       {{"weir", "weir", "setpoint of bulk", kAsIs},

@@ -36,7 +36,7 @@ class Policy {
   virtual void Adapt(StormEngine::Options&) const {}
   // Start begins the policy. The engine and its monitor must run until Stop has returned. Stop ends the waits of all
   // callers.
-  virtual void Start(StormEngine& engine) { db_ = &engine.db(); }
+  virtual void Start(StormEngine& engine) { engine_ = &engine; }
   virtual void Stop() {}
 
   // Blocks until the policy admits or refuses the write; writes the batch if it was admitted. Any thread may call it.
@@ -45,14 +45,14 @@ class Policy {
   // false if it was refused.
   virtual bool Read(Party party, uint64_t bytes, const std::function<void()>& read);
   virtual PolicyView View() const { return {}; }
-  // Returns the most values that one batch may have. The load makes no larger batches.
+  // Returns the most values that one batch may have. The load makes no larger batches, except of what is ingested.
   virtual int LargestBatch() const { return std::numeric_limits<int>::max(); }
 
  protected:
-  rocksdb::DB& db() { return *db_; }
+  StormEngine& engine() const { return *engine_; }
 
  private:
-  rocksdb::DB* db_ = nullptr;
+  StormEngine* engine_ = nullptr;
 };
 
 struct PolicyKind {

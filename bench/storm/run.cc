@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -71,16 +72,23 @@ class Runner {
     rows_.resize(phases_.size());
   }
 
-  Status Go() {
+  // REQUIRES: no other thread starts threads meanwhile.
+  void Start() {
     control_.emplace([this] {
       engine_.monitor().Start();
       policy_.Start(engine_);
     });
+  }
+
+  // REQUIRES: Start was called.
+  Status Go() {
     start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
     load_.Start();
     for (size_t i = 0; i < phases_.size() && !Ended(); ++i) RunPhase(i);
     policy_.Stop();
     const Status status = load_.Stop();
+    if (compaction_.joinable()) engine_.CancelCompaction();
+    compaction_ = {};
     engine_.monitor().Stop();
     return status.ok() ? settling_ : status;
   }
@@ -95,6 +103,7 @@ class Runner {
     LoadOptions load = spec.load;
     load.writers_of_party = spec.scenario.writers_of_party;
     load.scanners = spec.scenario.scanners;
+    load.reads_per_second *= spec.shape.read_factor;
     return load;
   }
 
@@ -104,8 +113,7 @@ class Runner {
   void RunPhase(size_t i) {
     const StormPhase& phase = phases_[i];
     engine_.SetDisk(phase.disk_share);
-    load_.BeginPhase(static_cast<int>(i), phase.bulk.kind,
-                     phase.bulk.of_sustainable * spec_.sustainable_mb_per_second * 1e6 * spec_.shape.scale);
+    BeginBulk(i, /*rests=*/false);
     const TimePoint begin = Clock::System().Now();
     if (Settles(i)) settling_ = engine_.BeginToSettle();
     const double cpu_before = ProcessCpuSeconds();
@@ -118,6 +126,7 @@ class Runner {
     while (!settled && !Ended() && Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
       std::this_thread::sleep_for(kLookEvery);
       Look(phase, &row);
+      Disturb(i, ToSeconds(last_look_ - begin));
       if (!Settles(i)) continue;
       if (!engine_.Settled()) last_unrest = last_look_;
       settled = last_look_ - last_unrest > kRestToBeSettled;
@@ -134,6 +143,35 @@ class Runner {
     row.limit_settled_seconds = limit.seconds;
     row.peak_memory_mb = PeakMemoryMb();
     row.load_average = LoadAverage();
+  }
+
+  void BeginBulk(size_t i, bool rests) {
+    using Kind = BulkLoad::Kind;
+    const BulkLoad& bulk = phases_[i].bulk;
+    const double offered = spec_.shape.offered_mb_per_second;
+    const bool is_offered = bulk.kind == Kind::kClosedLoop && offered > 0;
+    const double mb_per_second = is_offered ? offered : bulk.of_sustainable * spec_.sustainable_mb_per_second;
+    load_.BeginPhase(static_cast<int>(i),
+                     rests        ? Kind::kNone
+                     : is_offered ? Kind::kOpenLoop
+                                  : bulk.kind,
+                     mb_per_second * 1e6 * spec_.shape.scale);
+    resting_ = rests;
+  }
+
+  // Does what the shape does while bulk work goes on. `second` counts from the begin of the phase.
+  void Disturb(size_t i, double second) {
+    const StormShape& shape = spec_.shape;
+    const StormPhase& phase = phases_[i];
+    if (phase.bulk.kind == BulkLoad::Kind::kNone) return;
+    if (shape.later_disk_share != 1 && second >= phase.seconds / 2)
+      engine_.SetDisk(phase.disk_share * shape.later_disk_share);
+    if (shape.bulk_rest_seconds > 0) {
+      const bool rests = std::fmod(second, 2 * shape.bulk_rest_seconds) >= shape.bulk_rest_seconds;
+      if (rests != resting_) BeginBulk(i, rests);
+    }
+    if (shape.compacts_all && second >= phase.seconds / 5 && !compaction_.joinable())
+      compaction_ = std::jthread([this] { engine_.CompactAll(); });
   }
 
   void Look(const StormPhase& phase, PhaseRow* row) {
@@ -262,22 +300,58 @@ class Runner {
   double level_sum_ = 0, level_count_ = 0;
   std::optional<StartedThreads> control_;
   std::vector<LimitAt> limits_;  // the phase's limits of bulk work
+  std::jthread compaction_;
+  bool resting_ = false;
   bool was_braking_ = false;
   bool braked_since_note_ = false;
 };
 
 }  // namespace
 
+namespace {
+
+// One of the databases of a run, with its policy.
+struct Side {
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<StormEngine> engine;
+  std::unique_ptr<Runner> runner;
+  Status status;
+};
+
+}  // namespace
+
 Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer) {
-  Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.shape, spec.limiter);
-  if (!policy.ok()) return policy.status();
-  StormEngine::Options options = StormEngine::DefaultOptions(spec.shape);
-  policy.value()->Adapt(options);
-  auto engine = StormEngine::Open(spec.shape, std::move(options), spec.template_path, spec.scratch);
-  if (!engine.ok()) return engine.status();
-  Runner runner(spec, observer, *engine.value(), *policy.value());
-  if (Status s = runner.Go(); !s.ok()) return s;
-  return runner.Figures();
+  std::optional<StormEngine::Options> options;
+  std::vector<Side> sides(static_cast<size_t>(spec.shape.databases));
+  const RunObserver none;
+  for (Side& side : sides) {
+    Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.shape, spec.limiter);
+    if (!policy.ok()) return policy.status();
+    side.policy = std::move(policy).value();
+    if (!options) side.policy->Adapt(options.emplace(StormEngine::DefaultOptions(spec.shape)));
+    auto engine = StormEngine::Open(spec.shape, *options, spec.template_path, spec.scratch);
+    if (!engine.ok()) return engine.status();
+    side.engine = std::move(engine).value();
+    const bool is_first = &side == &sides.front();
+    side.runner = std::make_unique<Runner>(spec, is_first ? observer : none, *side.engine, *side.policy);
+  }
+  for (Side& side : sides) side.runner->Start();
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < sides.size(); ++i)
+    others.emplace_back([&side = sides[i]] { side.status = side.runner->Go(); });
+  sides.front().status = sides.front().runner->Go();
+  others.clear();
+  RunFigures figures;
+  for (Side& side : sides) {
+    if (!side.status.ok()) return side.status;
+    RunFigures own = side.runner->Figures();
+    if (&side == &sides.front()) {
+      figures = std::move(own);
+      continue;
+    }
+    for (size_t i = 0; i < own.rows.size(); ++i) figures.rows[i] = Together(figures.rows[i], own.rows[i]);
+  }
+  return figures;
 }
 
 // Writes the rows last, because a row in results.csv means that the run is complete.

@@ -32,7 +32,8 @@ struct RunSpec {
 using RunObserver = std::function<bool(const TimelineRow&, const RecentLoad&)>;
 
 struct RunFigures {
-  std::vector<PhaseRow> rows;  // one for each phase
+  std::vector<PhaseRow> rows;  // one for each phase; of all databases of the shape together
+  // These are those of the first database.
   std::vector<TimelineRow> timeline;
   std::vector<CcdfPoint> ccdf;
 };

@@ -4,9 +4,16 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 #include <rocksdb/metadata.h>
+#include <rocksdb/rate_limiter.h>
+#include <rocksdb/utilities/stackable_db.h>
+#include <rocksdb/write_buffer_manager.h>
 
+#include <functional>
 #include <map>
+#include <set>
+#include <thread>
 
+#include "bench/storm/slow_file_system.h"
 #include "relay/store/keys.h"
 #include "tests/bench/storm/scratch.h"
 #include "tests/fixtures/eventually.h"
@@ -45,8 +52,9 @@ class StormEngineOf {
 // Counts the changes of a batch: the puts by column family.
 class Changes final : public rocksdb::WriteBatch::Handler {
  public:
-  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice&, const rocksdb::Slice& value) override {
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
     ++puts[family];
+    keys.insert(key.ToString());
     value_bytes = value.size();
     return {};
   }
@@ -55,8 +63,18 @@ class Changes final : public rocksdb::WriteBatch::Handler {
     return {};
   }
 
+  rocksdb::Status DeleteRangeCF(uint32_t, const rocksdb::Slice&, const rocksdb::Slice&) override {
+    ++range_deletes;
+    return {};
+  }
+  rocksdb::Status MergeCF(uint32_t, const rocksdb::Slice&, const rocksdb::Slice&) override {
+    ++merges;
+    return {};
+  }
+
   std::map<uint32_t, int> puts;
-  int deletes = 0;
+  std::set<std::string> keys;
+  int deletes = 0, range_deletes = 0, merges = 0;
   size_t value_bytes = 0;
 };
 
@@ -88,6 +106,137 @@ TEST(StormEngine, FamiliesTakeTheirSharesOfTheWrites) {
 }
 
 TEST(StormEngine, HalfOfTheChangesDelete) { EXPECT_NEAR(BulkChangesOf(SmallOf("deletes"), 1200).deletes, 600, 70); }
+
+TEST(StormEngine, OneInEightChangesDeletesARange) {
+  EXPECT_NEAR(BulkChangesOf(SmallOf("delrange"), 1200).range_deletes, 150, 40);
+}
+
+TEST(StormEngine, HotKeysAreWrittenAgainAndAgain) {
+  EXPECT_GT(BulkChangesOf(SmallOf("recipe"), 500).keys.size(), 250u);
+  EXPECT_LT(BulkChangesOf(SmallOf("zipf"), 500).keys.size(), 250u);
+}
+
+TEST(StormEngine, MergesAddUpToACounter) {
+  StormEngineOf engine(SmallOf("merge"));
+  std::mt19937_64 random(1);
+  rocksdb::WriteBatch bulk, small, two;
+  engine->AddBulkChange(random, &bulk);
+  engine->AddInteractivePut(random, &small);
+  for (const rocksdb::WriteBatch* batch : {&bulk, &small}) {
+    Changes seen;
+    ASSERT_TRUE(batch->Iterate(&seen).ok());
+    EXPECT_EQ(seen.merges, 1);
+  }
+  for (int i = 0; i < 2; ++i) two.Merge("key", rocksdb::Slice("\1\0\0\0\0\0\0\0", 8));
+  ASSERT_TRUE(engine->Write({}, WorkClass::kBulk, two).ok());
+  std::string sum;
+  ASSERT_TRUE(engine->db().Get({}, "key", &sum).ok());
+  EXPECT_EQ(sum, std::string("\2\0\0\0\0\0\0\0", 8));
+}
+
+TEST(StormEngine, IngestsBulkWorkAsFilesAndWritesTheRest) {
+  StormEngineOf engine(SmallOf("ingest"));
+  const auto in_memtable = [&] { return engine->Property(rocksdb::DB::Properties::kNumEntriesActiveMemTable); };
+  rocksdb::WriteBatch bulk, small;
+  for (const char* key : {"b", "a", "c", "a"}) bulk.Put(key, "ingested");
+  small.Put("d", "written");
+  ASSERT_TRUE(engine->Write({}, WorkClass::kBulk, bulk).ok());
+  EXPECT_EQ(in_memtable(), 0u);
+  ASSERT_TRUE(engine->Write({}, WorkClass::kInteractive, small).ok());
+  EXPECT_EQ(in_memtable(), 1u);
+  std::string value;
+  EXPECT_TRUE(engine->db().Get({}, "a", &value).ok());
+  EXPECT_EQ(value, "ingested");
+}
+
+// Each thread writes both keys, in the order that lets them lock each other out.
+TEST(StormEngine, ATransactionThatConflictsIsRepeated) {
+  for (const std::string shape : {"optimistic", "pessimistic"}) {
+    StormEngineOf engine(SmallOf(shape));
+    ASSERT_NE(dynamic_cast<rocksdb::StackableDB*>(&engine->db()), nullptr) << shape;
+    const auto write = [&](const char* first, const char* second) {
+      for (int i = 0; i < 200; ++i) {
+        rocksdb::WriteBatch batch;
+        batch.Put(first, "value");
+        batch.Put(second, "value");
+        EXPECT_TRUE(engine->Write({}, WorkClass::kBulk, batch).ok()) << shape;
+      }
+    };
+    std::thread other(write, "b", "a");
+    write("a", "b");
+    other.join();
+    std::string value;
+    EXPECT_TRUE(engine->db().Get({}, "b", &value).ok()) << shape;
+  }
+}
+
+TEST(StormEngine, OptionsAreWhatTheShapesSay) {
+  using Options = rocksdb::Options;
+  const std::map<std::string, std::function<bool(const Options&)>> checks = {
+      {"recipe", [](const Options& o) { return o.rate_limiter && !o.write_buffer_manager->enabled(); }},
+      {"hidden", [](const Options& o) { return !o.rate_limiter && o.env != rocksdb::Env::Default(); }},
+      {"hugel1", [](const Options& o) { return o.level_compaction_dynamic_level_bytes; }},
+      {"wbmstall", [](const Options& o) { return o.write_buffer_manager->buffer_size() == Bytes(1.2); }},
+      {"jobs8", [](const Options& o) { return o.max_background_jobs == 8 && o.max_subcompactions == 4; }},
+      {"unordered", [](const Options& o) { return o.unordered_write; }},
+      {"atomic", [](const Options& o) { return o.atomic_flush; }},
+      {"ttl-levels", [](const Options& o) { return o.ttl == 8 && o.periodic_compaction_seconds == 12; }},
+      {"hash", [](const Options& o) { return !o.allow_concurrent_memtable_write && o.prefix_extractor; }},
+      {"readmostly", [](const Options& o) { return o.row_cache != nullptr; }},
+      {"fast", [](const Options& o) { return !o.rate_limiter && o.max_background_jobs == 8; }},
+  };
+  for (const auto& [shape, holds] : checks) {
+    StormEngineOf engine(SmallOf(shape));
+    EXPECT_TRUE(holds(engine->db().GetOptions())) << shape;
+    std::mt19937_64 random(1);
+    rocksdb::WriteBatch batch;
+    engine->AddBulkChange(random, &batch);
+    EXPECT_TRUE(engine->Write({}, WorkClass::kBulk, batch).ok()) << shape;
+    EXPECT_TRUE(engine->Get(random).ok()) << shape;
+    EXPECT_TRUE(engine->Scan(random, 20).ok()) << shape;
+  }
+}
+
+TEST(StormEngine, WithoutAWalNothingIsLogged) {
+  for (const auto& [shape, logs] : {std::pair("recipe", true), std::pair("unordered", false)}) {
+    StormEngineOf engine(SmallOf(shape));
+    rocksdb::WriteBatch batch;
+    batch.Put("key", std::string(1000, 'x'));
+    ASSERT_TRUE(engine->Write({}, WorkClass::kBulk, batch).ok());
+    uint64_t bytes = 0;
+    for (const fs::directory_entry& file : fs::directory_iterator(engine->db().GetName()))
+      if (file.path().extension() == ".log") bytes += file.file_size();
+    EXPECT_EQ(bytes > 0, logs) << shape;
+  }
+}
+
+TEST(StormEngine, AnEngineInMemoryHasNoFiles) {
+  StormEngineOf engine(SmallOf("memory"));
+  EXPECT_TRUE(fs::is_empty(engine->db().GetName()));
+  EXPECT_GT(engine->Property(rocksdb::DB::Properties::kEstimateNumKeys), 0u);
+}
+
+TEST(StormEngine, TheLastFamilyCompactsByFifo) {
+  StormEngineOf engine(SmallOf("fifo"));
+  const auto style = [&](size_t family) {
+    return engine->db().GetOptions(engine->families()[family].get()).compaction_style;
+  };
+  EXPECT_EQ(style(0), rocksdb::kCompactionStyleLevel);
+  EXPECT_EQ(style(1), rocksdb::kCompactionStyleFIFO);
+}
+
+TEST(StormEngine, ASlowFileSystemSlowsTablesAndBlobsOnly) {
+  constexpr int64_t kFast = int64_t{1} << 40;
+  const std::shared_ptr<rocksdb::RateLimiter> disk(rocksdb::NewGenericRateLimiter(kFast));
+  const std::unique_ptr<rocksdb::Env> env = SlowEnv(disk);
+  const auto scratch = MakeScratch();
+  for (const auto& [name, bytes] :
+       {std::pair("000001.log", 0), std::pair("000002.sst", 100), std::pair("3.blob", 200)}) {
+    const std::string path = (scratch->path() / name).string();
+    ASSERT_TRUE(rocksdb::WriteStringToFile(env.get(), std::string(100, 'x'), path).ok());
+    EXPECT_EQ(disk->GetTotalBytesThrough(), bytes) << name;
+  }
+}
 
 TEST(StormEngine, ValuesAreAsLargeAsTheShapeSays) {
   EXPECT_EQ(BulkChangesOf(SmallOf("small"), 1).value_bytes, 64u);

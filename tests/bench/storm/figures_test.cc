@@ -44,6 +44,24 @@ TEST_F(Figures, RowsAreReadBackAsTheyWereWritten) {
   EXPECT_TRUE(std::isnan(read.value()[1].settle_seconds));
 }
 
+TEST(FiguresOfTwoDatabases, AreSumsOfTheWorkAndTheWorseOfAllOthers) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  PhaseRow a{.phase = "burst"}, b{.phase = "burst"};
+  for (PhaseRow* row : {&a, &b}) row->seconds = 30;
+  a.writes = 10, a.write_p999_ms = 7, a.braked_seconds = 1, a.cpu_us_per_value = 60, a.limit_spread_percent = kNan;
+  b.writes = 20, b.write_p999_ms = 5, b.braked_seconds = 2, b.cpu_us_per_value = 30, b.limit_spread_percent = 12;
+  a.adjusted_bulk_mb_per_second = 4, b.adjusted_bulk_mb_per_second = kNan;
+  const PhaseRow both = Together(a, b);
+  EXPECT_EQ(both.phase, "burst");
+  EXPECT_EQ(both.seconds, 30);
+  EXPECT_EQ(both.writes, 30);
+  EXPECT_EQ(both.write_p999_ms, 7);
+  EXPECT_EQ(both.braked_seconds, 3);
+  EXPECT_EQ(both.limit_spread_percent, 12) << "the one that has a limit";
+  EXPECT_TRUE(std::isnan(both.adjusted_bulk_mb_per_second)) << "one of them did not settle";
+  EXPECT_NEAR(both.cpu_us_per_value, 20, 1e-9) << "the same CPU time for all values";
+}
+
 TEST_F(Figures, MessageOfAnErrorStaysInItsCell) {
   ASSERT_TRUE(AppendRows(file_, {{.phase = "burst", .outcome = "IO error: a, b\n\"c\""}}).ok());
   const Result<std::vector<PhaseRow>> read = ReadRows(file_);

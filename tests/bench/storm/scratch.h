@@ -1,6 +1,7 @@
 // Fixtures for tests of the storm: a directory that is removed when the test ends, and a small engine.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -17,7 +18,9 @@ inline std::unique_ptr<TemporaryDirectory> MakeScratch() {
 
 inline StormShape Small(StormShape shape = {}) {
   shape = Scaled(shape, 0.1);
-  shape.keys = shape.preloaded_values = 500;
+  shape.keys = shape.preloaded_values = std::min<uint64_t>(500, shape.preloaded_values);
+  shape.bulk_batch = std::min(shape.bulk_batch, 200);
+  shape.bulk_rest_seconds /= 25;
   // A target far above the memory that sanitizers need for themselves.
   shape.memory_target_mib = 32 << 10;
   return shape;
