@@ -176,7 +176,8 @@ void StormLoad::WriteBulk(size_t party, uint64_t writer) {
     for (int i = 0; i < values; ++i) engine_.AddBulkChange(random, &batch);
     const WriteResult result = policy_.Write(who, batch);
     if (result.refused) {
-      ++FiguresAt(Clock::System().Now()).bulk_refused;
+      // A policy that stops refuses all that wait, without a time to try again.
+      if (result.retry_after > Duration::zero()) ++FiguresAt(Clock::System().Now()).bulk_refused;
       std::this_thread::sleep_for(std::min(result.retry_after, kLongestNap));
       continue;
     }

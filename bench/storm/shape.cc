@@ -128,7 +128,7 @@ const std::vector<StormShape>& StormShapes() {
        .value_bytes = 8,
        .interactive_value_bytes = 8,
        .bulk_batch = 200,
-       .skew = kHot,
+       .skew = 4,
        .counters = true,
        .disk_mib_per_second = 6,
        .options = "merge_operator=uint64add"},
