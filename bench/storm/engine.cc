@@ -233,22 +233,17 @@ Result<std::unique_ptr<StormEngine>> StormEngine::Open(const StormShape& shape, 
 
   rocksdb::DBOptions& db_options = options.rocksdb;
   Descriptors families = FamiliesOf(shape, options.rocksdb);
-  const auto unknown_to_weir = families.end() - shape.fifo_families;
-  const Descriptors fifo(unknown_to_weir, families.end());
-  families.erase(unknown_to_weir, families.end());
   std::optional<PreparedRocksDb> prepared;
   if (options.move_brakes) {
     Result<PreparedRocksDb> result = PrepareRocksDb(Bytes(shape.memory_target_mib), &db_options, &families);
     if (!result.ok()) return result.status();
     prepared = std::move(result).value();
   }
-  const size_t watched = families.size();
-  families.insert(families.end(), fifo.begin(), fifo.end());
   Result<StormDatabase> opened = OpenAt(path, db_options, families, shape.writes);
   if (!opened.ok()) return opened.status();
   engine->database_ = std::move(opened).value();
   Handles handles;
-  for (size_t i = 0; i < watched; ++i) handles.push_back(engine->database_.families[i].get());
+  for (const auto& family : engine->database_.families) handles.push_back(family.get());
   rocksdb::DB* db = engine->database_.db.get();
   engine->ingested_ = db->GetOptions();
   engine->monitor_ = prepared ? std::make_unique<RocksDbMonitor>(db, handles, *prepared)

@@ -190,7 +190,7 @@ const std::vector<StormShape>& StormShapes() {
        .disk_mib_per_second = kDisk,
        .options = "level_compaction_dynamic_level_bytes=true"},
       {.name = "fifo",
-       .meaning = "two column families; a quarter of the writes go to one that compacts by FIFO, unknown to weir",
+       .meaning = "two column families; a quarter of the writes go to one that compacts by FIFO",
        .families = {0.75, 0.25},
        .disk_mib_per_second = kDisk,
        .fifo_families = 1},

@@ -50,7 +50,7 @@ struct StormShape {
   double shared_buffers_mib = 0;      // limit of a WriteBufferManager for all families; 0: none
   bool shared_buffers_stall = false;  // true: it makes writers wait
   double read_caches_mib = 0;         // size of a row cache, and of a compressed cache behind the block cache; 0: none
-  int fifo_families = 0;              // the last families compact by FIFO; weir refuses such, so it is not told of them
+  int fifo_families = 0;              // the last families compact by FIFO
   int databases = 1;  // number of databases that share the disk, each with clients and a policy of its own
 
   Writes writes = Writes::kBatches;
