@@ -38,6 +38,9 @@ struct Signal {
   // react to this signal more strongly than it otherwise would, but never more strongly than it reacts above the
   // setpoint.
   bool shows_inflow_at_once = false;
+  // True if a flush of the engine's largest write buffers lowers the level (LoadProbe::FlushLargest). The throttle asks
+  // for one when the level stays high.
+  bool relieved_by_flush = false;
 
   // The kinds of work that the throttle limits because of this signal.
   bool acts_on_writes = true;
