@@ -126,8 +126,10 @@ Status LoadMonitor::SampleOnce() {
     if (sampled.ok()) sample_ = sample;
     last_error_ = sampled;
   }
-  if (flush_asked_.exchange(false)) {
-    const Status flushed = WithoutThrowing("threw", [&] { return probe_->Flush(); });
+  const bool flush_largest = flush_largest_asked_.exchange(false);
+  if (const bool flush_all = flush_asked_.exchange(false); flush_all || flush_largest) {
+    const Status flushed =
+        WithoutThrowing("threw", [&] { return flush_all ? probe_->Flush() : probe_->FlushLargest(); });
     const MutexLock lock(sample_mutex_);
     if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }

@@ -53,8 +53,8 @@ class LoadMonitor {
   void Stop();
 
   // Takes one sample now, in the calling thread, as the sampling thread does, then performs the requests of ForceFlush,
-  // SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves. Returns an error if
-  // the sample was not good. The error of a flush is only in LastError, until the next sample.
+  // FlushLargest, SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves.
+  // Returns an error if the sample was not good. The error of a flush is only in LastError, until the next sample.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
@@ -86,9 +86,11 @@ class LoadMonitor {
   Duration RecommendedWriteDelay() const;
   Duration RecommendedReadDelay() const;
 
-  // These three functions only store a request. The thread that takes the next sample carries it out after the sample,
+  // These four functions only store a request. The thread that takes the next sample carries it out after the sample,
   // so the caller does not wait for the engine. ForceFlush requests a flush of the engine.
   void ForceFlush() { flush_asked_.store(true); }
+  // FlushLargest requests a flush of the engine's largest write buffers only.
+  void FlushLargest() { flush_largest_asked_.store(true); }
   // ReleaseMemory requests that the allocator returns free memory to the system.
   void ReleaseMemory() { release_asked_.store(true); }
   // SetCacheShare requests that the engine's cache takes the share `share` (0 to 1) of its full size.
@@ -115,6 +117,7 @@ class LoadMonitor {
 
   Mutex probe_mutex_;  // held while the probe runs
   std::atomic<bool> flush_asked_{false};
+  std::atomic<bool> flush_largest_asked_{false};
   std::atomic<bool> release_asked_{false};
   std::atomic<double> cache_share_asked_{1};
   double cache_share_ WEIR_GUARDED_BY(probe_mutex_) = 1;  // the share that the probe got last

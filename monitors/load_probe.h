@@ -17,7 +17,7 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // The monitor calls at most one of the next four functions at a time.
+  // The monitor calls at most one of the next five functions at a time.
   // ProbeProcess adds the signals that are known without the engine, such as memory, to an empty sample. The monitor
   // keeps them while the engine does not answer, and passes the same sample to Probe. If nothing is known without the
   // engine, ProbeProcess adds nothing and Probe adds all signals. After an error of ProbeProcess, the monitor does not
@@ -28,6 +28,8 @@ class LoadProbe {
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
   // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
+  // FlushLargest flushes only what frees the most memory. It must not wait for writers that the engine has stopped.
+  virtual Status FlushLargest() { return Flush(); }
   // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size. The probe may
   // give the cache more, for example as much as is in use.
   virtual void SetCacheShare(double /*share*/) {}

@@ -40,12 +40,12 @@ LsmBrakes BrakesOf(const LsmGeometry& g) {
   return brakes;
 }
 
-LsmGeometry PreparedGeometry(LsmGeometry g) {
+LsmGeometry PreparedGeometry(LsmGeometry g, int most_per_flush) {
   g.brakes_moved = true;
   if (g.buffers_per_flush > 1) return g;
   const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
   // While one half of the buffers is flushed, the other half is filled.
-  const auto most = static_cast<uint64_t>(std::max(1, g.max_write_buffers / 2));
+  const auto most = static_cast<uint64_t>(std::max(1, std::min(g.max_write_buffers / 2, most_per_flush)));
   // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work rises from 4.3 to 4.7
   // MB/s.
   const uint64_t match = g.counts_runs ? most : g.l1_bytes / l0_at_trigger;

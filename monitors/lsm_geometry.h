@@ -67,7 +67,7 @@ struct LsmBrakes {
 LsmBrakes BrakesOf(const LsmGeometry& geometry);
 
 // Returns the geometry that weir gives an engine before it is opened: with its brakes moved, and with flushes that make
-// L0 match L1.
+// L0 match L1. A flush merges at most `most_per_flush` buffers, unless `given` merges more.
 //
 // L0 is compacted together with all of L1. If L0 is much smaller than L1 when its compaction begins, most of the work
 // rewrites L1. So if `given` flushes one buffer at a time, the result flushes as many together as make L0 about as
@@ -75,6 +75,6 @@ LsmBrakes BrakesOf(const LsmGeometry& geometry);
 // is always half of the buffers. The engine gets one more buffer for each that waits to be flushed with others. In the
 // storm recipe (the usual engine of bench/storm) two buffers are flushed together: bulk work rises from 5.2 to 6.7
 // MB/s, with fewer files in L0. RocksDB's defaults match already.
-LsmGeometry PreparedGeometry(LsmGeometry given);
+LsmGeometry PreparedGeometry(LsmGeometry given, int most_per_flush = std::numeric_limits<int>::max());
 
 }  // namespace weir

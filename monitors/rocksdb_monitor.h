@@ -11,6 +11,8 @@
 //   l0         how near RocksDB is to braking because of the files in level 0; falls only gradually (drain_envelope.h)
 //   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
 //   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of that
+//   buffers    memory of all memtables together, near the size of the WriteBufferManager; only if the manager stops
+//              writers when it is full (allow_stall): 1.0 shortly before it does so (shared_buffers.h)
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
 // When memtables, l0 or debt is 1.0, RocksDB begins to brake. If RocksDB never brakes for L0 or debt (automatic
@@ -91,11 +93,17 @@ struct RocksDbDetails {
   uint64_t block_cache_limit_bytes = 0;  // lower than the full size while memory is short; 0: weir knows no cache
   uint64_t pinned_bytes = 0;             // bytes of the block cache that are in use
   uint64_t memtable_bytes = 0;
+  // All memtables of the WriteBufferManager's databases, and the limit at which it stops their writers. Both are 0 if
+  // the database has no manager that stops writers.
+  uint64_t buffer_bytes = 0;
+  uint64_t buffer_limit_bytes = 0;
   uint64_t table_reader_bytes = 0;
   uint64_t own_bytes = 0;  // bytes that AddOwnBytes reported
 
   uint64_t slowdowns = 0;  // RocksDB's counters: how often it recomputed a brake, not how often one began
   uint64_t stops = 0;
+  // RocksDB's counters by cause. `write_buffer_manager` is weir's own: how often samples found that the manager had
+  // begun to stop writers.
   std::map<std::string, uint64_t> stall_causes;
 };
 

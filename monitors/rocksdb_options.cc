@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "monitors/buffer_fit.h"
+#include "monitors/rocksdb_buffers.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_mark.h"
 #include "rocksdb/table.h"
@@ -47,13 +49,39 @@ void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions*
 
 // Returns the geometry that a column family is opened with. With atomic_flush RocksDB flushes all families at once, so
 // no flushes are merged.
-LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes) {
+LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes,
+                           int most_per_flush = std::numeric_limits<int>::max()) {
   LsmGeometry given = GeometryOf(options);
   if (brakes == EngineBrakes::kAsSet) return given;
-  if (!db.atomic_flush) return PreparedGeometry(given);
+  if (!db.atomic_flush) return PreparedGeometry(given, most_per_flush);
   given.buffers_per_flush = 1;
   given.brakes_moved = true;
   return given;
+}
+
+// Returns the bytes of flushed memtables that RocksDB keeps in memory so that transactions can find conflicts.
+uint64_t HistoryBytes(const ColumnFamilyOptions& options, const LsmGeometry& geometry) {
+  const uint64_t all = geometry.write_buffer_bytes * static_cast<uint64_t>(BrakesOf(geometry).max_write_buffers);
+  const int64_t bytes = options.max_write_buffer_size_to_maintain;
+  if (bytes != 0) return bytes < 0 ? all : static_cast<uint64_t>(bytes);
+  const int buffers = options.max_write_buffer_number_to_maintain;
+  return buffers < 0 ? all : geometry.write_buffer_bytes * static_cast<uint64_t>(buffers);
+}
+
+// Returns how the memtables fit into the program's WriteBufferManager, if it stops all writers when it is full. Returns
+// an error if it may then stand for ever (buffer_fit.h).
+Result<BufferFit> FitManager(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families,
+                             EngineBrakes brakes) {
+  if (!StopsWriters(db.write_buffer_manager.get())) return BufferFit();
+  std::vector<FamilyBuffers> buffers;
+  for (const ColumnFamilyOptions* options : families) {
+    const LsmGeometry geometry = FamilyGeometry(db, *options, brakes);
+    buffers.push_back({.buffer_bytes = geometry.write_buffer_bytes,
+                       .given_per_flush = GeometryOf(*options).buffers_per_flush,
+                       .wanted_per_flush = geometry.buffers_per_flush,
+                       .history_bytes = HistoryBytes(*options, geometry)});
+  }
+  return FitBuffers(db.write_buffer_manager->buffer_size(), buffers);
 }
 
 MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families,
@@ -99,6 +127,13 @@ void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
   o->level0_stop_writes_trigger = brakes.l0_stop;
   o->soft_pending_compaction_bytes_limit = brakes.soft_pending_bytes;
   o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
+}
+
+// Makes the memtables take their memory in blocks of `block_bytes` bytes, if RocksDB's own blocks are larger: an eighth
+// of a write buffer, at most 1 MiB.
+void UseSmallBlocks(uint64_t block_bytes, ColumnFamilyOptions* o) {
+  const uint64_t own_block = std::min<uint64_t>(1 << 20, o->write_buffer_size / 8);
+  if (o->arena_block_size == 0 && block_bytes > 0 && block_bytes < own_block) o->arena_block_size = block_bytes;
 }
 
 // The options of a database and of its column families, to be changed together.
@@ -149,6 +184,8 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, const std::vector<std::st
   if (!nice.ok()) return nice.status();
   Unprepare(options);
   const std::vector<ColumnFamilyOptions*> families = PointersTo(options->families);
+  const Result<BufferFit> fit = FitManager(options->db, families, preparation.brakes);
+  if (!fit.ok()) return fit.status();
   const MemoryNeeds needs = NeedsOf(options->db, families, preparation.brakes);
   const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
   if (!budget.ok()) return budget.status();
@@ -170,9 +207,11 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, const std::vector<std::st
   prepared.listener = std::make_shared<RocksDbListener>(nice.value(), std::move(made));
   options->db.listeners.push_back(prepared.listener);
   for (size_t i = 0; i < names.size(); ++i) {
-    const LsmGeometry geometry = FamilyGeometry(options->db, *families[i], preparation.brakes);
+    const LsmGeometry geometry =
+        FamilyGeometry(options->db, *families[i], preparation.brakes, fit.value().most_per_flush);
     prepared.geometry.emplace(names[i], geometry);
     if (!geometry.brakes_moved) continue;
+    UseSmallBlocks(fit.value().block_bytes, families[i]);
     const ColumnFamilyOptions given = *families[i];
     ColumnFamilyOptions resting = given;
     Apply(Resting(geometry), &resting);

@@ -8,10 +8,12 @@
 //
 // PrepareRocksDb gives all column families one block cache and one WriteBufferManager that is charged to the cache,
 // unless the program set its own; their sizes come from the memory target. It adds a listener that counts how often
-// RocksDB brakes. With EngineBrakes::kMoved it also makes L0 match L1 in size (not with atomic_flush), and moves
-// RocksDB's own brakes to higher figures, where they stay as a safety net (lsm_geometry.h). The listener then gives
-// RocksDB's compaction threads a nice value of 5; these threads belong to the Env, so other databases of the process
-// use them, too. All other options stay as the program set them.
+// RocksDB brakes. With EngineBrakes::kMoved it also makes L0 match L1 in size, and moves RocksDB's own brakes to higher
+// figures, where they stay as a safety net (lsm_geometry.h). L0 keeps its size with atomic_flush, and if the program's
+// WriteBufferManager stops writers and has no room for memtables that wait to be flushed together; memtables then also
+// take their memory in smaller blocks (buffer_fit.h). With kMoved the listener gives RocksDB's compaction threads a
+// nice value of 5; these threads belong to the Env, so other databases of the process use them, too. All other options
+// stay as the program set them.
 //
 // Options may be prepared again: the same ones, or ones that RocksDB stored and LoadLatestOptions loaded.
 // PrepareRocksDb first takes its earlier changes back, so the result is that of the first time (rocksdb_mark.h).
@@ -67,7 +69,8 @@ struct PreparedRocksDb {
 
 // Changes the options for weir and returns the facts that the monitor must know. Returns an error if the target is too
 // small for the caches (PlanMemory), if a family has no compaction (kCompactionStyleNone), or if a nice value is out of
-// its range; the options are then unchanged.
+// its range; the options are then unchanged. Also returns an error if the program's WriteBufferManager stops all
+// writers when it is full (allow_stall), and memory that it does not flush may fill half of it (buffer_fit.h).
 //
 // A block cache of RocksDB's default size (8 MiB until 8.1, 32 MiB from 8.2 on) counts as not set by the program:
 // RocksDB makes a cache of that size if none was set, and weir cannot tell the two apart.

@@ -31,6 +31,9 @@ constexpr double kReadScoreFactor = 2.0 / 1.5;
 // A family that takes a smaller share counts as if it took this one: the reaction to its level is strong enough.
 constexpr double kLeastShare = 0.1;
 
+// FlushLargest frees about this share of all memtables. One small memtable would not end a stop of all writers.
+constexpr double kFreedShare = 0.25;
+
 // The least share of the cache's full size that blocks have beside the pinned bytes.
 constexpr double kLeastCachedBlocks = 1.0 / 8;
 
@@ -78,9 +81,10 @@ Status RocksDbProbe::ProbeLocked(TimePoint now, LoadSample* sample) {
   const Result<MemoryUse> use = memory_.ReadUse();
   if (!use.ok()) return use.status();
 
-  AddEngineSignals(now, sample);
-  AddMemorySignals(use.value(), sample);
   sample->write_burst_bytes = burst_.Bytes();
+  AddEngineSignals(now, sample);
+  AddBuffers(now, sample);
+  AddMemorySignals(use.value(), sample);
   sample->escapes = Escapes();
   TellOfEscapes(now, *sample);
   Publish(*sample, use.value());
@@ -294,16 +298,33 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
   }
 }
 
+// The burst takes at most half of the room that the manager has left when it starts a flush.
+void RocksDbProbe::AddBuffers(TimePoint now, LoadSample* sample) {
+  if (!buffers_.stops_writers()) return;
+  SharedBuffers read = buffers_.Read();
+  for (const Family& f : families_) {
+    const uint64_t full = static_cast<uint64_t>(f.facts.immutable_memtables) * f.geometry.write_buffer_bytes;
+    read.largest_bytes = std::max(read.largest_bytes, f.facts.memtable_bytes - full);
+  }
+  const double flush_bytes_per_second = sample->Find("memtables")->drain_bytes_per_second;
+  sample->Add(buffers_signal_.Update(now, read, flush_bytes_per_second, settings_.monitor.sample_interval));
+  sample->write_burst_bytes = std::min(sample->write_burst_bytes, std::max<uint64_t>(1, read.room_bytes() / 2));
+  newest_.buffer_bytes = read.used_bytes;
+  newest_.buffer_limit_bytes = read.limit_bytes;
+  newest_.writes_stopped = newest_.writes_stopped || read.stopped;
+  newest_.stall_causes["write_buffer_manager"] = buffers_.stops();
+}
+
 void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
   sample->Add(own_.Level(settings_.monitor.sample_interval));
   AddMemory(use, target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
 }
 
 // A listener counts exactly. Without one, the result is RocksDB's own count, or the number of samples that saw a brake
-// begin, whichever is higher.
+// begin, whichever is higher. Neither counts the stops of a WriteBufferManager.
 uint64_t RocksDbProbe::Escapes() const {
-  if (listener_) return listener_->slowdowns() + listener_->stops();
-  return std::max(seen_brakes_, counted_brakes_);
+  if (listener_) return listener_->slowdowns() + listener_->stops() + buffers_.stops();
+  return std::max(seen_brakes_, counted_brakes_) + buffers_.stops();
 }
 
 // The level at that moment shows the operator whether weir knew of the load.
@@ -378,17 +399,47 @@ void RocksDbProbe::FitCache() {
 Status RocksDbProbe::Flush() {
   const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return Status::Error("database closed");
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  for (const Family& f : families_) handles.push_back(f.handle);
+  return FlushAll(handles);
+}
+
+Status RocksDbProbe::FlushLargest() {
+  const MutexLock lock(db_mutex_);
+  if (db_ == nullptr) return Status::Error("database closed");
+  uint64_t unflushed_bytes = 0;
+  if (db_->GetAggregatedIntProperty(Properties::kCurSizeAllMemTables, &unflushed_bytes))
+    buffers_.MakeRoom(unflushed_bytes);
+  std::vector<std::pair<uint64_t, rocksdb::ColumnFamilyHandle*>> by_size;
+  for (const Family& f : families_) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(f.handle, Properties::kCurSizeAllMemTables, &bytes)) by_size.emplace_back(bytes, f.handle);
+  }
+  std::sort(by_size.rbegin(), by_size.rend());
+  std::vector<rocksdb::ColumnFamilyHandle*> largest;
+  double freed = 0;
+  for (const auto& [bytes, handle] : by_size) {
+    if (freed >= kFreedShare * static_cast<double>(unflushed_bytes)) break;
+    largest.push_back(handle);
+    freed += static_cast<double>(bytes);
+  }
+  return FlushAll(largest);
+}
+
+Status RocksDbProbe::FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
   // A family that refuses to flush, because its writes are stopped or it was dropped, must not keep the others from
   // flushing.
   std::string refused;
-  for (const Family& f : families_) {
-    const rocksdb::Status status = db_->Flush(options, f.handle);
-    if (!status.ok()) refused += (refused.empty() ? "" : "; ") + f.handle->GetName() + ": " + status.ToString();
-  }
-  return refused.empty() ? Status() : Status::Error(refused);
+  return buffers_.WithoutLimit([&]() WEIR_REQUIRES(db_mutex_) {
+    for (auto* handle : handles) {
+      const rocksdb::Status status = db_->Flush(options, handle);
+      if (!status.ok()) refused += (refused.empty() ? "" : "; ") + handle->GetName() + ": " + status.ToString();
+    }
+    return refused.empty() ? Status() : Status::Error(refused);
+  });
 }
 
 }  // namespace weir

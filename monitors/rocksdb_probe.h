@@ -15,6 +15,7 @@
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
+#include "monitors/rocksdb_buffers.h"
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_monitor.h"
@@ -31,6 +32,7 @@ class RocksDbProbe final : public LoadProbe {
 
   Status Probe(TimePoint now, LoadSample* sample) override;
   Status Flush() override;
+  Status FlushLargest() override;
   void SetCacheShare(double share) override;
   bool AdvisesToThrottleWrites(const LoadSample& sample) const override;
   bool AdvisesToThrottleReads(const LoadSample& sample) const override;
@@ -77,6 +79,7 @@ class RocksDbProbe final : public LoadProbe {
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
   Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);
 
+  Status FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) WEIR_REQUIRES(db_mutex_);
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);
   // Reads the cheap properties, at every sample.
@@ -88,6 +91,7 @@ class RocksDbProbe final : public LoadProbe {
   void ReadMemoryParts(TimePoint now) WEIR_REQUIRES(db_mutex_);
 
   void AddEngineSignals(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
+  void AddBuffers(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
   void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
   uint64_t Escapes() const WEIR_REQUIRES(db_mutex_);
   void TellOfEscapes(TimePoint now, const LoadSample& sample) WEIR_REQUIRES(db_mutex_);
@@ -110,6 +114,8 @@ class RocksDbProbe final : public LoadProbe {
   const std::optional<std::weak_ptr<rocksdb::Logger>> log_;
   std::vector<Family> families_ WEIR_GUARDED_BY(db_mutex_);
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
+  RocksDbBuffers buffers_ WEIR_GUARDED_BY(db_mutex_);
+  SharedBuffersSignal buffers_signal_ WEIR_GUARDED_BY(db_mutex_);
   DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
   // Sums over the families; the cumulative ones begin with the first sample.
   LsmFacts sums_ WEIR_GUARDED_BY(db_mutex_);

@@ -55,6 +55,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       default_handle_(db->DefaultColumnFamily()),
       log_(LogOf(db)),
       io_limiter_(db->GetDBOptions().rate_limiter),
+      buffers_(db->GetDBOptions().write_buffer_manager),
       disk_ratio_(0),
       burst_({}) {
   double buffers = 0;
@@ -85,6 +86,7 @@ bool RocksDbProbe::attached() const {
 void RocksDbProbe::Forget() {
   db_ = nullptr;
   families_.clear();
+  buffers_.GiveBack();
   if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
 }
 

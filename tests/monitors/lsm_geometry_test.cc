@@ -29,6 +29,17 @@ TEST(LsmGeometry, LevelOneOfL0IsBetweenTheFormerSlowdownAndStop) {
   EXPECT_EQ(PreparedGeometry(Recipe()).L0FilesAtOne(), 16);
 }
 
+TEST(PreparedGeometry, MergesNoMoreBuffersThanItMay) {
+  LsmGeometry given = Recipe();
+  const int wanted = PreparedGeometry(given).buffers_per_flush;
+  ASSERT_GT(wanted, 1);
+  EXPECT_EQ(PreparedGeometry(given, 1).buffers_per_flush, 1);
+  EXPECT_EQ(PreparedGeometry(given, 1).max_write_buffers, given.max_write_buffers);
+  EXPECT_EQ(PreparedGeometry(given, wanted + 1), PreparedGeometry(given));
+  given.buffers_per_flush = 3;
+  EXPECT_EQ(PreparedGeometry(given, 1).buffers_per_flush, 3) << "the program chose it";
+}
+
 TEST(LsmGeometry, LevelOneOfDebtIsWhereMovedBrakesBegin) {
   EXPECT_EQ(PreparedGeometry(Recipe()).DebtAtOne(), 4096.0 * kMiB);
 }

@@ -1,0 +1,322 @@
+// Memtables that together fill a WriteBufferManager, which then stops all writers.
+#include "monitors/rocksdb_buffers.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "monitors/rocksdb_monitor.h"
+#include "tests/monitors/rocksdb_fixture.h"
+
+namespace weir {
+namespace {
+
+using Manager = rocksdb::WriteBufferManager;
+
+constexpr uint64_t kManager = 12 * kMiB;
+
+std::shared_ptr<Manager> ManagerThatStops(uint64_t bytes = kManager) {
+  return std::make_shared<Manager>(bytes, nullptr, true);
+}
+
+TEST(StopsWriters, AsksTheManagerAndLeavesNoTrace) {
+  EXPECT_FALSE(StopsWriters(nullptr));
+  for (const bool stops : {false, true}) {
+    Manager unlimited(0, nullptr, stops);
+    EXPECT_FALSE(StopsWriters(&unlimited));
+    for (const uint64_t used : {0ull, 5ull, 200ull}) {
+      Manager manager(100, nullptr, stops);
+      manager.ReserveMem(used);
+      EXPECT_EQ(StopsWriters(&manager), stops);
+      EXPECT_EQ(manager.buffer_size(), 100u);
+      EXPECT_EQ(manager.memory_usage(), used);
+      EXPECT_EQ(manager.mutable_memtable_memory_usage(), used);
+      EXPECT_FALSE(manager.IsStallActive());
+    }
+  }
+}
+
+TEST(StopsWriters, DoesNotEmptyTheCacheThatTheManagerCharges) {
+  const auto cache = rocksdb::NewLRUCache(64 * kMiB);
+  Manager manager(32 * kMiB, cache, true);
+  EXPECT_TRUE(StopsWriters(&manager));
+  EXPECT_LE(cache->GetPinnedUsage(), kMiB);
+}
+
+TEST(RocksDbBuffers, AManagerThatStopsNobodyIsLeftAlone) {
+  const auto manager = std::make_shared<Manager>(100);
+  manager->ReserveMem(200);
+  RocksDbBuffers buffers(manager);
+  EXPECT_FALSE(buffers.stops_writers());
+  buffers.MakeRoom(0);
+  EXPECT_TRUE(buffers.WithoutLimit([&] { return manager->buffer_size() == 100 ? Status() : Status::Error("x"); }).ok());
+  buffers.GiveBack();
+  EXPECT_EQ(manager->buffer_size(), 100u);
+  RocksDbBuffers none(nullptr);
+  EXPECT_FALSE(none.stops_writers());
+  EXPECT_TRUE(none.WithoutLimit([] { return Status(); }).ok());
+}
+
+// A writer of a database that stands.
+class Standing final : public rocksdb::StallInterface {
+ public:
+  void Block() override {}
+  void Signal() override { goes_on = true; }
+  bool goes_on = false;
+};
+
+TEST(RocksDbBuffers, CountsEachStopOnce) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  EXPECT_FALSE(buffers.Read().stopped);
+  for (uint64_t stop = 1; stop <= 3; ++stop) {
+    manager->ReserveMem(100);
+    Standing writer;
+    manager->BeginWriteStall(&writer);
+    EXPECT_TRUE(buffers.Read().stopped);
+    EXPECT_TRUE(buffers.Read().stopped);
+    EXPECT_EQ(buffers.stops(), stop);
+    manager->ScheduleFreeMem(100);
+    manager->FreeMem(100);
+    EXPECT_TRUE(writer.goes_on);
+    EXPECT_FALSE(buffers.Read().stopped);
+  }
+}
+
+TEST(RocksDbBuffers, WritersGoOnDuringAFlushThatIsWithoutLimit) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  manager->ReserveMem(100);
+  Standing writer;
+  manager->BeginWriteStall(&writer);
+  EXPECT_EQ(buffers.WithoutLimit([&] { return Status::Error(writer.goes_on ? "goes on" : "stands"); }).message(),
+            "goes on");
+  EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+TEST(RocksDbBuffers, ARaisedLimitIsGivenBackWhenTheMemoryIsFree) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  manager->ReserveMem(120);
+  buffers.MakeRoom(70);
+  EXPECT_EQ(manager->buffer_size(), 100u) << "half can be flushed";
+  buffers.MakeRoom(40);
+  EXPECT_EQ(manager->buffer_size(), 180u);
+  EXPECT_TRUE(buffers.WithoutLimit([] { return Status(); }).ok());
+  EXPECT_EQ(buffers.Read().limit_bytes, 180u);
+  manager->ScheduleFreeMem(40);
+  manager->FreeMem(40);
+  EXPECT_EQ(buffers.Read().limit_bytes, 100u);
+  EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+TEST(RocksDbBuffers, ALimitThatTheProgramSetsIsTheProgramsOwn) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  manager->ReserveMem(200);
+  buffers.MakeRoom(0);
+  ASSERT_EQ(manager->buffer_size(), 300u);
+  manager->SetBufferSize(1000);
+  EXPECT_EQ(buffers.Read().limit_bytes, 1000u);
+  buffers.GiveBack();
+  EXPECT_EQ(manager->buffer_size(), 1000u);
+  EXPECT_TRUE(buffers
+                  .WithoutLimit([&] {
+                    manager->SetBufferSize(500);
+                    return Status();
+                  })
+                  .ok());
+  EXPECT_EQ(manager->buffer_size(), 500u);
+}
+
+TEST(RocksDbBuffers, TwoThatShareAManagerLeaveItsLimit) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers one(manager);
+  RocksDbBuffers other(manager);
+  (void)other.Read();
+  EXPECT_TRUE(one.WithoutLimit([&] {
+                   EXPECT_TRUE(StopsWriters(manager.get()));
+                   return other.WithoutLimit([] { return Status(); });
+                 })
+                  .ok());
+  EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+// Eight families share a manager of 12 MiB. A thread writes to them as fast as it can, without asking a throttle.
+class RocksDbBuffersTest : public testing::Test {
+ protected:
+  static constexpr size_t kFamilies = 8;
+
+  ~RocksDbBuffersTest() override {
+    manager_->SetBufferSize(1024 * kMiB);  // the writer must not stand for ever if a test fails
+    if (writer_.joinable()) writer_.join();
+  }
+
+  rocksdb::Options Engine() {
+    rocksdb::Options options = SmallEngine();
+    options.write_buffer_size = 4 * kMiB;
+    options.disable_auto_compactions = true;
+    options.write_buffer_manager = manager_;
+    return options;
+  }
+  void Open(const rocksdb::Options& options) {
+    std::vector<std::string> names;
+    for (size_t i = 1; i < kFamilies; ++i) names.push_back("family" + std::to_string(i));
+    test_.Open(options, names);
+  }
+  // Fills one family after another, each with this many bytes, as often as `rounds` says.
+  void WriteInAThread(uint64_t bytes_each, int rounds) {
+    writer_ = std::thread([this, bytes_each, rounds] {
+      const std::string value(16 << 10, 'v');
+      for (int round = 0; round < rounds; ++round)
+        for (auto* handle : test_.handles())
+          for (uint64_t i = 0; i < bytes_each / value.size(); ++i)
+            (void)test_.db()->Put({}, handle, std::to_string(round) + "/" + std::to_string(i), value);
+      done_ = true;
+    });
+  }
+  LoadSample Sense(LoadMonitor& monitor) {
+    clock_.Advance(std::chrono::milliseconds(100));
+    EXPECT_TRUE(monitor.SampleOnce().ok());
+    return monitor.Sample();
+  }
+  bool AwaitStop(RocksDbMonitor& monitor) {
+    return Eventually([&] { return Sense(monitor).LevelOf("buffers") >= 1 && monitor.Details().writes_stopped; });
+  }
+  // Asks for a flush at each sample that finds the manager full, as the throttle does each second.
+  bool RelieveUntilDone(RocksDbMonitor& monitor) {
+    return Eventually([&] {
+      if (Sense(monitor).LevelOf("buffers") >= 1) monitor.FlushLargest();
+      return done_.load();
+    });
+  }
+
+  const std::shared_ptr<Manager> manager_ = ManagerThatStops();
+  ManualClock clock_;
+  TestDb test_;
+  std::atomic<bool> done_{false};
+  std::thread writer_;
+};
+
+TEST_F(RocksDbBuffersTest, TheSignalRisesWithAllMemtablesTogether) {
+  Open(Engine());
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  const LoadSample before = Sense(monitor);
+  ASSERT_NE(before.Find("buffers"), nullptr);
+  EXPECT_EQ(before.LevelOf("buffers"), 0);
+  EXPECT_EQ(before.Find("buffers")->bytes_per_level, static_cast<double>(kManager / 4));
+  EXPECT_LE(before.write_burst_bytes, kManager / 16);
+  const uint64_t reserved = kManager * 7 / 8 - manager_->memory_usage();
+  manager_->ReserveMem(reserved);
+  EXPECT_GE(Sense(monitor).LevelOf("buffers"), 0.5) << "it has just come in";
+  for (int i = 0; i < 200; ++i) Sense(monitor);
+  EXPECT_LT(Sense(monitor).LevelOf("buffers"), 0.01) << "all of it is being filled, and nothing comes in";
+  manager_->ScheduleFreeMem(reserved);
+  EXPECT_GE(Sense(monitor).LevelOf("buffers"), 0.5);
+  EXPECT_LT(monitor.Sample().LevelOf("memtables"), 0.01) << "no family alone has a backlog";
+  EXPECT_EQ(monitor.Details().buffer_limit_bytes, kManager);
+}
+
+TEST_F(RocksDbBuffersTest, AManagerThatOnlyFlushesIsNoSignal) {
+  rocksdb::Options options = Engine();
+  options.write_buffer_manager = std::make_shared<Manager>(kManager);
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  EXPECT_EQ(Sense(monitor).Find("buffers"), nullptr);
+  EXPECT_GT(Sense(monitor).write_burst_bytes, kManager / 16);
+}
+
+// Full memtables that wait for another one are not flushed, and no writer comes that would fill it: RocksDB alone
+// stands for ever.
+TEST_F(RocksDbBuffersTest, AStopIsSensedAndAFlushOfTheLargestEndsIt) {
+  rocksdb::Options options = Engine();
+  options.min_write_buffer_number_to_merge = 2;
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  WriteInAThread(5 * kMiB, 1);
+  ASSERT_TRUE(AwaitStop(monitor));
+  EXPECT_EQ(monitor.Sample().escapes, 1u);
+  EXPECT_EQ(monitor.Details().stall_causes.at("write_buffer_manager"), 1u);
+  EXPECT_GE(monitor.Details().buffer_bytes, kManager);
+  EXPECT_FALSE(done_);
+  EXPECT_TRUE(RelieveUntilDone(monitor));
+  EXPECT_EQ(manager_->buffer_size(), kManager);
+}
+
+// A flush of all families, as the throttle asks for while memory is short, must not stand behind the writers.
+TEST_F(RocksDbBuffersTest, AFlushOfAllEndsAStopToo) {
+  rocksdb::Options options = Engine();
+  options.min_write_buffer_number_to_merge = 2;
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  WriteInAThread(5 * kMiB, 1);
+  ASSERT_TRUE(AwaitStop(monitor));
+  EXPECT_TRUE(Eventually([&] {
+    monitor.ForceFlush();
+    (void)Sense(monitor);
+    return done_.load();
+  }));
+}
+
+// The history that transactions keep stays in memory after a flush.
+TEST_F(RocksDbBuffersTest, HistoryThatFillsTheManagerComesOnTop) {
+  rocksdb::Options options = Engine();
+  options.max_write_buffer_size_to_maintain = 8 * kMiB;
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  WriteInAThread(5 * kMiB, 2);
+  ASSERT_TRUE(AwaitStop(monitor));
+  EXPECT_TRUE(RelieveUntilDone(monitor));
+  EXPECT_GT(monitor.Details().buffer_limit_bytes, kManager);
+  monitor.Detach();
+  EXPECT_EQ(manager_->buffer_size(), kManager);
+}
+
+Result<PreparedRocksDb> PrepareEight(rocksdb::ColumnFamilyOptions family, std::shared_ptr<Manager> manager,
+                                     std::vector<rocksdb::ColumnFamilyDescriptor>* families) {
+  rocksdb::DBOptions options;
+  options.write_buffer_manager = std::move(manager);
+  family.write_buffer_size = 4 * kMiB;
+  for (int i = 0; i < 8; ++i) families->emplace_back("family" + std::to_string(i), family);
+  return PrepareRocksDb(1400 * kMiB, &options, families);
+}
+
+TEST(PrepareRocksDbForAManager, MergesNoFlushesThatDoNotFit) {
+  rocksdb::ColumnFamilyOptions family = SmallEngine();
+  family.max_bytes_for_level_base = 32 * kMiB;
+  const std::pair<std::shared_ptr<Manager>, int> cases[] = {{nullptr, 2},
+                                                            {std::make_shared<Manager>(kManager), 2},
+                                                            {ManagerThatStops(), 1},
+                                                            {ManagerThatStops(256 * kMiB), 2}};
+  for (const auto& [manager, merged] : cases) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    const auto prepared = PrepareEight(family, manager, &families);
+    ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+    EXPECT_EQ(families[3].options.min_write_buffer_number_to_merge, merged);
+    EXPECT_EQ(prepared.value().geometry.at("family3").buffers_per_flush, merged);
+    EXPECT_EQ(families[3].options.level0_slowdown_writes_trigger, 28) << "the brakes are moved all the same";
+    EXPECT_EQ(families[3].options.arena_block_size, manager == nullptr || merged == 2 ? 0u : 96u << 10);
+  }
+}
+
+TEST(PrepareRocksDbForAManager, SaysWhichHistoryDoesNotFit) {
+  rocksdb::ColumnFamilyOptions family = SmallEngine();
+  for (const int64_t history : {int64_t{-1}, int64_t{4 * kMiB}}) {
+    family.max_write_buffer_size_to_maintain = history;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    const Status refused = PrepareEight(family, ManagerThatStops(), &families).status();
+    EXPECT_NE(refused.message().find("their WriteBufferManager of 12 MiB stops all writers"), std::string::npos)
+        << refused.message();
+    EXPECT_EQ(families[3].options.level0_slowdown_writes_trigger, 12) << "unchanged";
+    EXPECT_TRUE(PrepareEight(family, std::make_shared<Manager>(kManager), &families).ok());
+  }
+}
+
+}  // namespace
+}  // namespace weir
