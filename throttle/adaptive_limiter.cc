@@ -243,6 +243,7 @@ void AdaptiveLimiter::TickLocked(const LoadSample& sample, const LoadSample& pro
 GateLimits AdaptiveLimiter::Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now) {
   view_.sample = sample;
   UpdateEmergency(sample, now);
+  RelieveBuffers(sample, now);
   const WriteLimits writes = DecideWrites(sample, inflow, dt);
   return {.writes = writes, .scans = DecideReads(sample, dt)};
 }
@@ -301,16 +302,26 @@ void AdaptiveLimiter::EndEmergency() {
   emergency_since_.reset();
 }
 
-// Shrinks the cache only for work that is really limited by memory: the mark is the setpoint of bulk work while there
-// is bulk work, otherwise that of interactive work.
-void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
+// Returns the setpoint of bulk work while there is bulk work, otherwise that of interactive work.
+double AdaptiveLimiter::LeastWriteSetpoint() const {
   const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
-  const double setpoint = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
-  const double mark = std::max(setpoint, kLeastMemorySetpoint);
+  return laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
+}
+
+// Shrinks the cache only for work that is really limited by memory.
+void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
+  const double mark = std::max(LeastWriteSetpoint(), kLeastMemorySetpoint);
   const MemoryBuyback::Step step = buyback_.Update(now, sample.memory_pressure, mark);
   monitor_.SetCacheShare(step.cache_share);
   if (step.flush) monitor_.ForceFlush();
   if (step.purge) monitor_.ReleaseMemory();
+}
+
+void AdaptiveLimiter::RelieveBuffers(const LoadSample& sample, TimePoint now) {
+  double highest = 0;
+  for (const Signal& s : sample.signals())
+    if (s.relieved_by_flush) highest = std::max(highest, s.judged());
+  if (flush_relief_.Update(now, highest, LeastWriteSetpoint())) monitor_.FlushLargest();
 }
 
 WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {

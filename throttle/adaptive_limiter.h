@@ -24,7 +24,8 @@
 //    highest signal that acts on reads is above the setpoint of reads, and in an emergency. If that signal also acts on
 //    cheap reads, its brake limits all reads.
 //  * If memory stays above the setpoint of writes, the limiter makes the engine flush and shrink its cache
-//    (memory_buyback.h).
+//    (memory_buyback.h). If all write buffers together stay too large, it makes the engine flush the largest
+//    (flush_relief.h).
 //  * An emergency begins when the memory in use reaches LimiterSettings::emergency. It ends when the memory falls below
 //    LimiterSettings::recovery, when the monitor has no fresh sample and the memory of the process is not known either,
 //    or when Stop or SensorLoss::kOpen opens the gates. During the first ten seconds of an emergency scans are refused
@@ -51,6 +52,7 @@
 #include "config/mutex.h"
 #include "monitors/load_monitor.h"
 #include "throttle/admission.h"
+#include "throttle/flush_relief.h"
 #include "throttle/held_limits.h"
 #include "throttle/limiter_settings.h"
 #include "throttle/memory_buyback.h"
@@ -175,6 +177,8 @@ class AdaptiveLimiter {
   void UpdateEmergency(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
   void EndEmergency() WEIR_REQUIRES(control_mutex_);
   void BuyMemoryBack(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
+  void RelieveBuffers(const LoadSample& sample, TimePoint now) WEIR_REQUIRES(control_mutex_);
+  double LeastWriteSetpoint() const WEIR_REQUIRES(control_mutex_);
   GateLimits Decide(const LoadSample& sample, const Rates& inflow, Duration dt, TimePoint now)
       WEIR_REQUIRES(control_mutex_);
   WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) WEIR_REQUIRES(control_mutex_);
@@ -207,6 +211,7 @@ class AdaptiveLimiter {
   // True if a bulk write waits now or waited during the last tick.
   bool bulk_waits_ WEIR_GUARDED_BY(control_mutex_) = false;
   MemoryBuyback buyback_ WEIR_GUARDED_BY(control_mutex_);
+  FlushRelief flush_relief_ WEIR_GUARDED_BY(control_mutex_);
   // The work that the write gate had admitted by the last tick.
   ByClass<Flow> last_flow_ WEIR_GUARDED_BY(control_mutex_);
   Rates demand_ WEIR_GUARDED_BY(control_mutex_){};  // the inflow of each class, averaged over about half a second

@@ -29,9 +29,15 @@ class ScriptedProbe final : public LoadProbe {
     return Status();
   }
 
+  Status FlushLargest() override {
+    ++flushes_of_largest_;
+    return Status();
+  }
+
   void SetCacheShare(double share) override { cache_share_ = share; }
 
   int flushes() const { return flushes_; }
+  int flushes_of_largest() const { return flushes_of_largest_; }
   double cache_share() const { return cache_share_; }
 
  private:
@@ -48,6 +54,7 @@ class ScriptedProbe final : public LoadProbe {
   std::function<Status(LoadSample*)> probe_;
   std::function<Status(LoadSample*)> process_probe_;
   std::atomic<int> flushes_{0};
+  std::atomic<int> flushes_of_largest_{0};
   std::atomic<double> cache_share_{1};
 };
 
@@ -61,6 +68,7 @@ class ScriptedMonitor final : public LoadMonitor {
   // Sets the function that adds the process's own signals, even while the engine does not answer.
   void SayOfProcess(std::function<Status(LoadSample*)> probe) { scripted_.SayOfProcess(std::move(probe)); }
   int flushes() const { return scripted_.flushes(); }
+  int flushes_of_largest() const { return scripted_.flushes_of_largest(); }
   double cache_share() const { return scripted_.cache_share(); }
 
  private:

@@ -11,6 +11,7 @@
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_only_monitor.h"
 #include "monitors/own_bytes.h"
+#include "monitors/shared_buffers.h"
 #include "tests/throttle/limiter_fixture.h"
 
 namespace weir {
@@ -26,6 +27,7 @@ std::vector<Signal> AllSignals(double level = 0, double waiting = 0) {
   LsmSignals engine({}, kInterval);
   LoadSample sample;
   engine.Update(TimePoint{}, {}, &sample);
+  sample.Add(SharedBuffersSignal().Update(TimePoint{}, {.limit_bytes = kTarget}, 10e6, kInterval));
   sample.Add(OwnBytes(0, kTarget).Level(kInterval));
   sample.Add(MemorySignal(0, kTarget, kInterval));
   std::vector<Signal> signals(sample.signals().begin(), sample.signals().end());
@@ -45,6 +47,7 @@ TEST(WhatActs, IsAsTheReadmeSays) {
   const std::map<std::string_view, Acts> expected = {
       {"memtables", {true, false, false, 0}}, {"l0", {true, false, false, 0}},   {"score", {false, false, false, 0}},
       {"debt", {true, false, false, 0}},      {"own", {true, true, true, 0.70}}, {"memory", {true, true, false, 0.70}},
+      {"buffers", {true, false, false, 0}},
   };
   std::map<std::string_view, Acts> found;
   for (const Signal& s : AllSignals()) {
