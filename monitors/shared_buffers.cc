@@ -15,8 +15,9 @@ constexpr double kNoBacklog = 3.0 / 4;
 constexpr double kHoldSeconds = 2;
 
 // A flush is about as short as the time between two samples, so the room may be gone before the next one. The signal is
-// therefore the level that the next sample would find at the drain, but at most this much higher. Without it, writers
-// stood for 6 to 10 % of the time in the case above; with it, for at most 0.3 %.
+// therefore the level that the next sample would find at the drain, but at most this much higher. In the case above,
+// writers stood for 4.5, 2.0 and 0.0 % of the time with 0.2, 0.35 and 0.5, their p99.9 was 135, 102 and 11 ms, and bulk
+// work did 8.5, 8.0 and 6.0 MB/s. RocksDB alone: 91 %, 273 ms and 8.6 MB/s.
 constexpr double kMostAhead = 0.5;
 
 }  // namespace
