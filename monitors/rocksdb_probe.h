@@ -78,6 +78,7 @@ class RocksDbProbe final : public LoadProbe {
   void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
   Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);
+  Status SetBrakesOf(const Family& family, const LsmBrakes& brakes) WEIR_REQUIRES(db_mutex_);
 
   Status FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) WEIR_REQUIRES(db_mutex_);
   // Sets the cache's size to its present share, with room for its pinned bytes.

@@ -151,7 +151,7 @@ Status RocksDbProbe::RemoveFamily(rocksdb::ColumnFamilyHandle* handle) {
   Status given_back;
   if (places_brakes_ && found->moves_brakes) {
     found->geometry.brakes_moved = false;
-    given_back = SetBrakes(db_, found->handle, BrakesOf(found->geometry));
+    given_back = SetBrakesOf(*found, BrakesOf(found->geometry));
   }
   families_.erase(found);
   FamiliesChanged();
@@ -175,9 +175,14 @@ Status RocksDbProbe::PlaceBrakesOf(Family* f) {
   f->signals.SetGeometry(f->geometry);
   if (!f->moves_brakes) return {};
   const LsmBrakes brakes = BrakesOf(f->geometry);
-  Status placed = SetBrakes(db_, f->handle, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
+  Status placed = SetBrakesOf(*f, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
   f->seen = GeometryOf(db_->GetOptions(f->handle));
   return placed;
+}
+
+// RocksDB changes options in its queue of writers, who may stand because the memtables are too large.
+Status RocksDbProbe::SetBrakesOf(const Family& f, const LsmBrakes& brakes) {
+  return buffers_.WithoutLimit([&]() WEIR_REQUIRES(db_mutex_) { return SetBrakes(db_, f.handle, brakes); });
 }
 
 bool RocksDbProbe::ShouldLift(const Family& f) const {
