@@ -180,7 +180,7 @@ Status RocksDbProbe::PlaceBrakesOf(Family* f) {
   return placed;
 }
 
-// RocksDB changes options in its queue of writers, who may stand because the memtables are too large.
+// RocksDB changes options in its queue of writers, which may stand because the memtables are too large.
 Status RocksDbProbe::SetBrakesOf(const Family& f, const LsmBrakes& brakes) {
   return buffers_.WithoutLimit([&]() WEIR_REQUIRES(db_mutex_) { return SetBrakes(db_, f.handle, brakes); });
 }

@@ -15,8 +15,8 @@
 //    its handles may be destroyed first. The throttle then stops using them, and works on with what is left.
 //  * A database that was opened without PrepareRocksDb must be closed after Detach or the destructor, and a handle
 //    destroyed after RemoveFamily (rocksdb_monitor.h).
-//  * In a child process that fork() made, the throttle lets all work pass and never calls the database. A wait ends, and
-//    Stop, Detach and the destructor return. Only these, Admit, MaybeThrottle and Admissions may be used there.
+//  * In a child process that fork() made, the throttle lets all work pass and never calls the database. A wait ends,
+//    and Stop, Detach and the destructor return. Only these, Admit, MaybeThrottle and Admissions may be used there.
 //
 // Threads: every function may be called from any thread, except that Stop, Detach and the destructor must not be called
 // from a function passed to Admission::OnSettled, nor Detach and the destructor from RocksDbMonitorSettings::on_event.
