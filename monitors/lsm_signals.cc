@@ -63,6 +63,10 @@ constexpr Duration kCycleSmoothing = std::chrono::seconds(10);
 // (3 · ln 2 · 8 ^ (0.7 - 1)).
 constexpr double kDebtPerLevel = 1.1;
 
+// Files of L0 come with the cycles of compactions, and a mean over few of them jumps.
+constexpr Duration kL0ShareSmoothing = std::chrono::seconds(10);
+constexpr double kLeastL0Share = 1.0 / 64;
+
 constexpr double kLeast = 64 << 10;  // bytes/s; a speed that is a divisor is at least this
 
 // A table has 30 bytes for each value of 64 KiB if the values are in blob files.
@@ -82,6 +86,7 @@ LsmSignals::LsmSignals(const LsmGeometry& geometry, Duration sample_interval)
     : geometry_(geometry),
       sample_interval_(sample_interval),
       l0_envelope_({.gulp_bytes = GulpBytes(geometry)}),
+      l0_share_(kL0ShareSmoothing),
       l0_drain_(0),
       flush_drain_(0),
       compaction_(kAssumedDiskBytesPerSecond),
@@ -102,7 +107,8 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
   l1_size_bytes_ = facts.l1_size_bytes;
   // These hold until the first measurement.
   l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
-  flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), kAssumedFlushBytesPerSecond));
+  const double flush = facts.flush_bytes_per_second > 0 ? facts.flush_bytes_per_second : kAssumedFlushBytesPerSecond;
+  flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), flush));
   l0_envelope_.SetFirstCycle(kCompactionsPerCycle * L0DeadTime());
   const Duration step = now - last_time_;
   const bool is_long = step > std::max(kLongestStep, kLongestStepInIntervals * sample_interval_);
@@ -171,8 +177,15 @@ double LsmSignals::BackgroundBytesPerSecond() const {
                   std::min(io_limit_, highest_throughput_ > 0 ? highest_throughput_ : kAssumedDiskBytesPerSecond));
 }
 
-// Returns the size in bytes as the user wrote them: a file counts as the memtables that it was made from.
-double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_bytes) * geometry_.buffers_per_flush; }
+// Returns the size in bytes, as the user wrote them, of a file that is made from full memtables.
+double LsmSignals::FullL0FileBytes() const {
+  return AsDouble(geometry_.write_buffer_bytes) * geometry_.buffers_per_flush;
+}
+
+// Returns the bytes, as the user wrote them, that bring a file into L0: fewer than a full file has if the program
+// ingests small files, or if memtables are flushed before they are full. When ingested files of 2 MiB counted as full
+// ones of 8, the loop braked four times too hard.
+double LsmSignals::L0FileBytes() const { return FullL0FileBytes() * (l0_share_.value() > 0 ? l0_share_.value() : 1); }
 
 // Returns half the time of an L0 compaction that has half of the disk's speed, plus the wait for a sample.
 Duration LsmSignals::L0DeadTime() const {
@@ -204,7 +217,11 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
 // merged from several counts with its bytes, which are still to be compacted. Memtables count as the files that they
 // will become: otherwise each flush would be a step.
 Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
-  const double file = L0FileBytes();
+  const double file = FullL0FileBytes();
+  if (facts.l0_files > 0 && facts.l0_bytes > 0) {
+    const double mean = AsDouble(facts.l0_bytes) / table_per_user_ / AsDouble(facts.l0_files);
+    l0_share_.Update(now, std::clamp(mean / file, kLeastL0Share, 1.0));
+  }
   const double span_files = std::max(1.0, geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / table_per_user_);
   // The compaction that works off a bulk load is no part of a cycle. If its peak were held like that of a cycle, bulk
@@ -218,7 +235,7 @@ Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
   return {.name = "l0",
           .level = geometry_.compaction_brakes ? level : 0,
-          .bytes_per_level = geometry_.compaction_brakes ? span_files * file : 0,
+          .bytes_per_level = geometry_.compaction_brakes ? span_files * L0FileBytes() : 0,
           .dead_time = L0DeadTime(),
           .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_,
           .shows_inflow_at_once = true};

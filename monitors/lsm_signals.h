@@ -27,6 +27,7 @@ struct LsmFacts {
   bool flushing = false;       // true if a flush runs or will start soon
   bool compacting = false;     // true if a compaction runs or will start soon
   double background_bytes_per_second = 0;  // I/O limit of flushes and compactions; 0: as before
+  double flush_bytes_per_second = 0;       // speed of flushes as the engine itself measured it; 0: not known
 
   // These are sums since any fixed moment; only their changes matter. An engine with several column families has one
   // sum for all, because the families share the threads that flush and compact.
@@ -67,12 +68,14 @@ class LsmSignals {
   Signal L0(TimePoint now, const LsmFacts& facts);
   Signal Score(TimePoint now, const LsmFacts& facts);
   Signal Debt(TimePoint now, const LsmFacts& facts);
+  double FullL0FileBytes() const;
   double L0FileBytes() const;
   Duration L0DeadTime() const;
 
   LsmGeometry geometry_;
   Duration sample_interval_;
   DrainEnvelope l0_envelope_;      // in bytes as the program wrote them
+  Smoothed l0_share_;              // mean size of a file in L0, as a share of a full one; 0: not known
   bool after_load_ = false;        // L0 still has the backlog of a time without compactions
   DrainMeter l0_drain_;            // bytes on disk that leave L0
   double uncounted_s_ = 0;         // busy seconds not yet added to l0_drain_; below 0: it has too many

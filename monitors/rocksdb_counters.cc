@@ -67,6 +67,8 @@ RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
     return (Number(stats, "compaction.Sum." + written) - Number(stats, "compaction.L0." + written)) * kGiB;
   };
   counters.compaction_written_bytes = below_l0("WriteGB") + below_l0("WblobGB");
+  const double l0_seconds = Number(stats, "compaction.L0.CompSec");
+  if (l0_seconds > 0) counters.flush_bytes_per_second = Number(stats, "compaction.L0.WriteGB") * kGiB / l0_seconds;
   ParseLevels(stats, &counters);
   ParseStalls(stats, &counters);
   return counters;

@@ -26,6 +26,7 @@ struct RocksDbCounters {
   double flushed_table_bytes = 0;    // bytes on disk of flushed tables
   double flushed_bytes = 0;          // bytes on disk of flushed tables and blob files
   double compaction_written_bytes = 0;
+  double flush_bytes_per_second = 0;  // mean speed of flushes, and of L0's own compactions; 0: none has ended
   double l0_files = 0;
   double l0_bytes = 0;
   std::vector<RocksDbLevel> levels;  // from L0 to the last level that has files

@@ -64,6 +64,27 @@ class RocksDbListener final : public rocksdb::EventListener {
     for (const auto& [watcher, deleted] : watchers_) deleted(handle);
   }
 
+  // The bytes on disk that flushes of a column family have written. RocksDB's own counters also have files that the
+  // program ingested.
+  struct Flushed {
+    double table_bytes = 0;
+    double blob_bytes = 0;
+  };
+  Flushed FlushedOf(uint32_t family) const {
+    const MutexLock lock(flushed_mutex_);
+    const auto found = flushed_.find(family);
+    return found == flushed_.end() ? Flushed() : found->second;
+  }
+  // RocksDB calls this in the thread that flushes, without a mutex of the database.
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
+    const rocksdb::TableProperties& table = info.table_properties;
+    const MutexLock lock(flushed_mutex_);
+    Flushed& flushed = flushed_[info.cf_id];
+    flushed.table_bytes += static_cast<double>(table.data_size + table.index_size + table.filter_size);
+    for (const auto& blob : info.blob_file_addition_infos)
+      flushed.blob_bytes += static_cast<double>(blob.total_blob_bytes);
+  }
+
   // RocksDB calls this with the mutex of the database held, so it only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const rocksdb::WriteStallCondition now = info.condition.cur;
@@ -105,6 +126,8 @@ class RocksDbListener final : public rocksdb::EventListener {
   const Made made_;
   mutable Mutex braked_mutex_;  // an innermost mutex: the mutex of the database may be held
   std::string braked_family_ WEIR_GUARDED_BY(braked_mutex_);
+  mutable Mutex flushed_mutex_;
+  std::map<uint32_t, Flushed> flushed_ WEIR_GUARDED_BY(flushed_mutex_);
   Mutex watchers_mutex_;
   std::map<const void*, std::function<void(rocksdb::ColumnFamilyHandle*)>> watchers_ WEIR_GUARDED_BY(watchers_mutex_);
   std::atomic<uint64_t> slowdowns_{0};

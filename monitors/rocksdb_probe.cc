@@ -197,6 +197,11 @@ Status RocksDbProbe::ReadAllCounters() {
     Family& f = families_[i];
     Result<RocksDbCounters> read = ReadCounters(db_, f.handle);
     if (!read.ok()) return read.status();
+    if (listener_) {
+      const RocksDbListener::Flushed flushed = listener_->FlushedOf(f.handle->GetID());
+      read.value().flushed_table_bytes = flushed.table_bytes;
+      read.value().flushed_bytes = flushed.table_bytes + flushed.blob_bytes;
+    }
     const RocksDbCounters& c = read.value();
     const uint64_t memtables_before = std::exchange(f.counted_memtables, f.facts.memtable_bytes);
     if (f.counted) {
@@ -273,6 +278,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
                                      : static_cast<double>(facts.l0_files);
     facts.l1_size_bytes = static_cast<uint64_t>(f.counters.base_level_bytes);
+    facts.flush_bytes_per_second = f.counters.flush_bytes_per_second;
     // A run may hold all data, merged, so only the number of runs counts.
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;

@@ -134,6 +134,33 @@ TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
   for (const auto& c : cases) EXPECT_NEAR(Sense(Recipe(), c.facts, "l0").level, c.level, 1e-9) << c.name;
 }
 
+TEST(LsmSignals, SmallFilesRaiseL0WithFewerBytes) {
+  SampledEngine engine;
+  engine.facts = {.l0_files = 8, .l0_bytes = 8 * 4 * kMiB};
+  engine.Sample();
+  const Signal full = engine.Of("l0");
+  engine.facts.l0_bytes = 8 * kMiB;
+  for (int i = 0; i < 600; ++i) engine.Sample();
+  const Signal small = engine.Of("l0");
+  EXPECT_NEAR(small.bytes_per_level, full.bytes_per_level / 4, 0.01 * full.bytes_per_level);
+  EXPECT_LT(small.dead_time, full.dead_time);
+  EXPECT_NEAR(small.level, full.level, 0.001) << "the engine brakes by their number";
+  engine.facts.l0_files = engine.facts.l0_bytes = 0;
+  engine.Sample();
+  EXPECT_EQ(engine.Of("l0").bytes_per_level, small.bytes_per_level) << "an empty L0 says nothing";
+  engine.facts = {.l0_files = 1, .l0_bytes = 40 * kMiB};
+  for (int i = 0; i < 600; ++i) engine.Sample();
+  EXPECT_NEAR(engine.Of("l0").bytes_per_level, full.bytes_per_level, 0.01 * full.bytes_per_level)
+      << "a file that was merged from several did not come with its bytes";
+}
+
+TEST(LsmSignals, FlushesAreAsFastAsTheEngineMeasuredThemAtFirst) {
+  EXPECT_NEAR(Sense(Recipe(), {}, "memtables").drain_bytes_per_second, 32.0 * kMiB, 1);
+  EXPECT_NEAR(Sense(Recipe(), {.flush_bytes_per_second = 5e6}, "memtables").drain_bytes_per_second, 5e6, 1);
+  EXPECT_NEAR(Sense(Recipe(), {.flush_bytes_per_second = 500e6}, "memtables").drain_bytes_per_second, 32.0 * kMiB, 1)
+      << "the limit of I/O is lower";
+}
+
 TEST(LsmSignals, AFlushDoesNotMoveL0) {
   LsmSignals signals(Recipe(), kInterval);
   LoadSample before;

@@ -46,6 +46,13 @@ TEST(RocksDbCounters, TellFlushesFromCompactions) {
   EXPECT_EQ(counters.l0_bytes, 3974470);
 }
 
+TEST(RocksDbCounters, TellTheSpeedOfFlushes) {
+  EXPECT_EQ(ParseCounters(kStats, 1).flush_bytes_per_second, 0) << "none has ended";
+  std::map<std::string, std::string> stats = kStats;
+  stats["compaction.L0.CompSec"] = "4.0";
+  EXPECT_NEAR(ParseCounters(stats, 1).flush_bytes_per_second, 0.025 * kGiB, 1);
+}
+
 TEST(RocksDbCounters, BlobFilesCountAsFlushesAndCompactions) {
   std::map<std::string, std::string> stats = kStats;
   stats["compaction.L0.WblobGB"] = "0.2";

@@ -9,6 +9,8 @@
 #include "config/manual_clock.h"
 #include "config/settings.h"
 #include "monitors/rocksdb_counters.h"
+#include "monitors/rocksdb_listener.h"
+#include "rocksdb/sst_file_writer.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
@@ -323,15 +325,51 @@ TEST_F(RocksDbMonitorTest, AFamilyThatTakesAPartOfTheDataRisesByAsMuchLess) {
   test_.Open(WithoutCompactions(), {"other"});
   RocksDbMonitor monitor(test_.db(), test_.handles(), WithGeometryOf(SmallEngine(), {"default", "other"}), {}, clock_);
   const double alone = Sense(monitor).Find("l0")->bytes_per_level;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 39; ++round) {
     test_.Write(192 << 10, 0);
     test_.Write(64 << 10, 1);
-    // Flushes both, or one family's flushes might lag behind the other's.
-    for (rocksdb::ColumnFamilyHandle* family : test_.handles()) ASSERT_TRUE(test_.db()->Flush({}, family).ok());
+    ASSERT_TRUE(test_.db()->Flush({}, test_.handles()[0]).ok());
+    const bool full = round % 3 == 2;
+    ASSERT_TRUE(!full || test_.db()->Flush({}, test_.handles()[1]).ok());
     Sense(monitor, seconds(1));
   }
   // The first family has the most files in L0, so the level is that family's.
-  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 4.0 / 3, 0.05);
+  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 192.0 / 256 * 4 / 3, 0.07);
+}
+
+TEST_F(RocksDbMonitorTest, FamiliesThatAreFlushedInStepFillL0TogetherWithTheirFiles) {
+  test_.Open(WithoutCompactions(), {"other"});
+  RocksDbMonitor monitor(test_.db(), test_.handles(), WithGeometryOf(SmallEngine(), {"default", "other"}), {}, clock_);
+  const double full = Sense(monitor).Find("l0")->bytes_per_level;
+  for (int round = 0; round < 40; ++round) {
+    test_.Write(96 << 10, 0);
+    test_.Write(32 << 10, 1);
+    for (rocksdb::ColumnFamilyHandle* family : test_.handles()) ASSERT_TRUE(test_.db()->Flush({}, family).ok());
+    Sense(monitor, seconds(1));
+  }
+  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / full, 128.0 / 256, 0.05) << "of each 128 KiB comes a file";
+}
+
+TEST_F(RocksDbMonitorTest, IngestedFilesAreNotTakenForFlushes) {
+  rocksdb::Options options = WithoutCompactions();
+  options.listeners = {std::make_shared<RocksDbListener>()};
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  const double full = Sense(monitor).Find("l0")->bytes_per_level;
+  for (int round = 0; round < 30; ++round) {
+    test_.WriteFile();
+    const std::string file = test_.path() + "/ingested" + std::to_string(round);
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+    ASSERT_TRUE(writer.Open(file).ok());
+    ASSERT_TRUE(writer.Put("0", "first").ok());
+    ASSERT_TRUE(writer.Put("5", std::string(96 << 10, 'x')).ok());
+    ASSERT_TRUE(writer.Put("99", "last").ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    ASSERT_TRUE(test_.db()->IngestExternalFile({file}, {}).ok());
+    Sense(monitor, seconds(1));
+  }
+  EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
+  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / full, 64.0 / 256, 0.03) << "32 and 96 KiB come in turns";
 }
 
 // Otherwise a flush of 24 MiB/s would look only as fast as its small part in tables, and the limit would be a few

@@ -58,9 +58,9 @@ TEST_F(RocksDbVersion, HasEachCounterThatWeirReads) {
   std::map<std::string, std::string> stats;
   ASSERT_TRUE(test_.db()->GetMapProperty(Properties::kCFStats, &stats));
   for (const char* key :
-       {"compaction.L0.NumFiles", "compaction.L0.SizeBytes", "compaction.L0.Score", "compaction.L0.WnewGB",
-        "compaction.L0.WriteGB", "compaction.L0.WblobGB", "compaction.L1.RnGB", "compaction.L1.MovedGB",
-        "compaction.L1.SizeBytes", "compaction.Sum.WriteGB", "compaction.Sum.WblobGB"})
+       {"compaction.L0.CompSec", "compaction.L0.NumFiles", "compaction.L0.SizeBytes", "compaction.L0.Score",
+        "compaction.L0.WnewGB", "compaction.L0.WriteGB", "compaction.L0.WblobGB", "compaction.L1.RnGB",
+        "compaction.L1.MovedGB", "compaction.L1.SizeBytes", "compaction.Sum.WriteGB", "compaction.Sum.WblobGB"})
     EXPECT_TRUE(stats.contains(key)) << key;
   EXPECT_GT(ParseCounters(stats, 1).flushed_bytes, 0);
   EXPECT_EQ(ParseCounters(stats, 1).stall_causes.size(), std::size(kStallCounters) - 2) << "all but the two totals";
