@@ -5,82 +5,86 @@
 namespace weir {
 namespace {
 
+// Calls Record for each record of a batch that writes to a column family. Most other records end Iterate with an error.
+class Records : public rocksdb::WriteBatch::Handler {
+ protected:
+  using Slice = rocksdb::Slice;
+  using Status = rocksdb::Status;
+
+ private:
+  // `last` is the last part of the record: it ends where the record ends in WriteBatch::Data().
+  virtual void Record(uint32_t family, const Slice& last) = 0;
+
+  Status Told(uint32_t family, const Slice& last) {
+    Record(family, last);
+    return Status::OK();
+  }
+  Status PutCF(uint32_t family, const Slice&, const Slice& value) final { return Told(family, value); }
+  Status PutEntityCF(uint32_t family, const Slice&, const Slice& entity) final { return Told(family, entity); }
+  Status MergeCF(uint32_t family, const Slice&, const Slice& value) final { return Told(family, value); }
+  Status DeleteCF(uint32_t family, const Slice& key) final { return Told(family, key); }
+  Status SingleDeleteCF(uint32_t family, const Slice& key) final { return Told(family, key); }
+  Status DeleteRangeCF(uint32_t family, const Slice&, const Slice& end) final { return Told(family, end); }
+  Status MarkNoop(bool) override { return Status::OK(); }
+  void LogData(const Slice&) final {}
+};
+
 // Stops at the first record of a family that is not among the bulk ones.
-class OnlyBulkFamilies final : public rocksdb::WriteBatch::Handler {
+class OnlyBulkFamilies final : public Records {
  public:
   explicit OnlyBulkFamilies(const std::set<uint32_t>& ids) : ids_(ids) {}
   bool only() const { return only_; }
 
  private:
-  rocksdb::Status Has(uint32_t id) {
-    only_ = only_ && ids_.contains(id);
-    return rocksdb::Status::OK();
-  }
-  rocksdb::Status PutCF(uint32_t id, const rocksdb::Slice&, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status PutEntityCF(uint32_t id, const rocksdb::Slice&, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status MergeCF(uint32_t id, const rocksdb::Slice&, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status DeleteCF(uint32_t id, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status SingleDeleteCF(uint32_t id, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice&, const rocksdb::Slice&) override { return Has(id); }
-  rocksdb::Status MarkNoop(bool) override { return rocksdb::Status::OK(); }
-  void LogData(const rocksdb::Slice&) override {}
+  void Record(uint32_t family, const Slice&) override { only_ = only_ && ids_.contains(family); }
   bool Continue() override { return only_; }
 
   const std::set<uint32_t>& ids_;
   bool only_ = true;
 };
 
-// Names a family by its id, which is all that a record of a batch tells. A batch asks the handle for no more. (With a
-// comparator it would add room for a timestamp to the key, but the key of a record has its timestamp already.)
-class FamilyOfRecord final : public rocksdb::ColumnFamilyHandle {
+// Cuts a batch between its records, by copying its bytes, in which each family is an id. The functions of WriteBatch
+// would need a handle of the family: since version 10 they take only one that RocksDB made.
+class Pieces final : public Records {
  public:
-  explicit FamilyOfRecord(uint32_t id) : id_(id) {}
-  const std::string& GetName() const override { return name_; }
-  uint32_t GetID() const override { return id_; }
-  rocksdb::Status GetDescriptor(rocksdb::ColumnFamilyDescriptor*) override { return rocksdb::Status::NotSupported(); }
-  const rocksdb::Comparator* GetComparator() const override { return nullptr; }
+  // `batch` is WriteBatch::Data().
+  Pieces(const std::string& batch, uint64_t piece_bytes) : batch_(batch), piece_bytes_(piece_bytes) {}
+
+  // Returns no piece if the batch has a marker, which may belong to all of its records.
+  std::vector<rocksdb::WriteBatch> Take() {
+    if (begin_ < batch_.size()) EndPieceAt(batch_.size());
+    return has_marker_ ? std::vector<rocksdb::WriteBatch>() : std::move(pieces_);
+  }
 
  private:
-  const uint32_t id_;
-  const std::string name_;
-};
+  // A batch begins with its sequence number (8 bytes), which RocksDB sets, and with the number of its records (4 bytes,
+  // the lowest first).
+  static constexpr size_t kCountAt = 8;
+  static constexpr size_t kHeaderBytes = 12;
 
-// Copies the records of a batch into pieces, in their order. A record that is not repeated here (a marker of a
-// transaction, an entity, whose columns are encoded already) ends the copying with an error.
-class Pieces final : public rocksdb::WriteBatch::Handler {
- public:
-  explicit Pieces(uint64_t piece_bytes) : piece_bytes_(piece_bytes) {}
-  std::vector<rocksdb::WriteBatch> Take() { return std::move(pieces_); }
+  void Record(uint32_t, const Slice& last) override {
+    ++records_;
+    const auto end = static_cast<size_t>(last.data() + last.size() - batch_.data());
+    if (kHeaderBytes + end - begin_ >= piece_bytes_) EndPieceAt(end);
+  }
+  Status MarkNoop(bool) override {
+    has_marker_ = true;
+    return Status::OK();
+  }
+  void EndPieceAt(size_t end) {
+    std::string piece(batch_, 0, kHeaderBytes);
+    for (size_t i = kCountAt; i < kHeaderBytes; ++i) piece[i] = static_cast<char>(records_ >> (8 * (i - kCountAt)));
+    piece.append(batch_, begin_, end - begin_);
+    pieces_.emplace_back(std::move(piece));
+    begin_ = end;
+    records_ = 0;
+  }
 
- private:
-  // The last piece, or a new one if that is full.
-  rocksdb::WriteBatch& Piece() {
-    if (pieces_.empty() || pieces_.back().GetDataSize() >= piece_bytes_) pieces_.emplace_back();
-    return pieces_.back();
-  }
-  rocksdb::Status PutCF(uint32_t id, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
-    FamilyOfRecord family(id);
-    return Piece().Put(&family, key, value);
-  }
-  rocksdb::Status MergeCF(uint32_t id, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
-    FamilyOfRecord family(id);
-    return Piece().Merge(&family, key, value);
-  }
-  rocksdb::Status DeleteCF(uint32_t id, const rocksdb::Slice& key) override {
-    FamilyOfRecord family(id);
-    return Piece().Delete(&family, key);
-  }
-  rocksdb::Status SingleDeleteCF(uint32_t id, const rocksdb::Slice& key) override {
-    FamilyOfRecord family(id);
-    return Piece().SingleDelete(&family, key);
-  }
-  rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice& begin, const rocksdb::Slice& end) override {
-    FamilyOfRecord family(id);
-    return Piece().DeleteRange(&family, begin, end);
-  }
-  void LogData(const rocksdb::Slice& blob) override { Piece().PutLogData(blob).PermitUncheckedError(); }
-
+  const std::string& batch_;
   const uint64_t piece_bytes_;
+  size_t begin_ = kHeaderBytes;  // the next piece begins here
+  uint32_t records_ = 0;         // the next piece has so many, so far
+  bool has_marker_ = false;
   std::vector<rocksdb::WriteBatch> pieces_;
 };
 
@@ -102,7 +106,7 @@ bool WriteAsker::HasOnlyBulkFamilies(const rocksdb::WriteBatch& batch) const {
 
 rocksdb::Status WriteAsker::WriteInPieces(const rocksdb::WriteOptions& options, rocksdb::WriteBatch* batch,
                                           const Writer& write) {
-  Pieces handler(rules_.split_bulk_batches_over_bytes);
+  Pieces handler(batch->Data(), rules_.split_bulk_batches_over_bytes);
   std::vector<rocksdb::WriteBatch> pieces;
   if (batch->Iterate(&handler).ok()) pieces = handler.Take();
   const bool whole = pieces.empty();

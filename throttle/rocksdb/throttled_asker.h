@@ -29,9 +29,9 @@
 
 namespace weir {
 
-// The fate of a write that the limiter refuses. kBusy: it fails with Status::Busy and writes nothing. kPass: no
-// write fails because of the limiter; at the latest after the longest wait of its class it passes
-// (AdaptiveLimiter::ThrottleOne). Use kPass for a program that cannot try again.
+// The fate of a write that the limiter refuses. kBusy: it fails with Status::Busy and writes nothing. kPass: at the
+// latest after the longest wait of its class it passes (AdaptiveLimiter::ThrottleOne); with WriteOptions::no_slowdown
+// it still fails. Use kPass for a program that cannot try again.
 enum class RefusedWrites : uint8_t { kBusy, kPass };
 
 struct WriteRules {
@@ -39,9 +39,11 @@ struct WriteRules {
   // not exist has no effect until the family is created through the same database object.
   std::set<std::string> bulk_families;
   // A bulk WriteBatch of more than this many bytes is written in several pieces, each of about this size, so that no
-  // interactive write waits in RocksDB behind the whole batch. The batch is then NOT ATOMIC: a reader, or a restart
-  // after a crash, may find some of its pieces without the others. Each piece asks for itself; only the first can be
-  // refused, so a Busy batch has written nothing. 0: every batch stays whole. Usual sizes are 256 KiB to 1 MiB.
+  // interactive write waits in RocksDB behind the whole batch. The batch is then NOT ATOMIC: a reader may find some of
+  // its pieces without the others, as may the program after a crash or an error of RocksDB. Each piece asks for itself,
+  // but only the first can be refused, so a batch that weir refuses has written nothing. 0: every batch stays whole. A
+  // batch with WriteOptions::no_slowdown always does, because its later pieces could not wait. Usual sizes are 256 KiB
+  // to 1 MiB.
   uint64_t split_bulk_batches_over_bytes = 0;
   RefusedWrites refused = RefusedWrites::kBusy;
 };
@@ -93,7 +95,7 @@ class WriteAsker {
     if (batch == nullptr) return write(batch);  // RocksDB says what is wrong
     const WorkClass work_class = ClassOf(options, *batch);
     const uint64_t bytes = batch->GetDataSize();
-    if (IsSplit(bytes, work_class)) return WriteInPieces(options, batch, write);
+    if (IsSplit(bytes, work_class) && !options.no_slowdown) return WriteInPieces(options, batch, write);
     if (rocksdb::Status s = Ask(bytes, work_class, options); !s.ok()) return s;
     return write(batch);
   }

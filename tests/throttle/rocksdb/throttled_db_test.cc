@@ -338,12 +338,40 @@ TEST_F(SplitBatchTest, InteractiveAndSmallBatchesStayWhole) {
   ExpectAllThere();
 }
 
-TEST_F(SplitBatchTest, ABatchWithAnEntityStaysWhole) {
-  ASSERT_TRUE(batch_.PutEntity(index(), "entity", {{"column", "value"}}).ok());
-  ASSERT_TRUE(db_->Write({}, &batch_).ok());
+TEST_F(SplitBatchTest, ALargeBatchOfEntitiesIsWrittenInPieces) {
+  WriteBatch entities;
+  for (int i = 0; i < 10; ++i) {
+    const rocksdb::WideColumns columns{{rocksdb::kDefaultWideColumnName, std::string(1000, 'v')}, {"column", "value"}};
+    ASSERT_TRUE(entities.PutEntity(index(), std::to_string(i), columns).ok());
+  }
+  ASSERT_TRUE(db_->Write({}, &entities).ok());
+  EXPECT_EQ(AskedInBulk().operations, 3u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Get(std::to_string(i), index()).size(), 1000u) << i;
+}
+
+TEST_F(SplitBatchTest, APieceHasTheNumberOfItsRecords) {
+  WriteBatch small;
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(small.Put(index(), std::to_string(1000 + i), "").ok());
+  ASSERT_TRUE(db_->Write({}, &small).ok()) << "RocksDB compares the number with the records";
+  EXPECT_EQ(AskedInBulk().operations, 6u);
+  EXPECT_EQ(db_->GetLatestSequenceNumber(), 3000u);
+}
+
+TEST_F(SplitBatchTest, ABatchWithAMarkerStaysWhole) {
+  // 0x0d is the record with which RocksDB separates the parts of a transaction.
+  WriteBatch marked(batch_.Data() + '\x0d');
+  ASSERT_TRUE(db_->Write({}, &marked).ok());
   const Flow asked = AskedInBulk();
   EXPECT_EQ(asked.operations, 1u);
-  EXPECT_EQ(asked.bytes, batch_.GetDataSize());
+  EXPECT_EQ(asked.bytes, marked.GetDataSize());
+  ExpectAllThere();
+}
+
+TEST_F(SplitBatchTest, ABatchWithoutSlowdownStaysWhole) {
+  rocksdb::WriteOptions at_once;
+  at_once.no_slowdown = true;
+  ASSERT_TRUE(db_->Write(at_once, &batch_).ok());
+  EXPECT_EQ(AskedInBulk().operations, 1u);
   ExpectAllThere();
 }
 
