@@ -102,12 +102,12 @@ ThrottledTransaction::Statuses ThrottledTransaction::MultiGetForUpdate(const Rea
 }
 
 rocksdb::Status ThrottledTransaction::SetName(const rocksdb::TransactionName& name) {
-  Status named = inner_->SetName(name);
-  if (named.ok() && named_ != nullptr) {
+  // First, because another thread finds the transaction as soon as RocksDB knows its name.
+  if (named_ != nullptr) {
     named_->Add(this);
     is_named_ = true;
   }
-  return named;
+  return inner_->SetName(name);
 }
 
 uint64_t ThrottledTransaction::SizeOf(const SliceParts& parts) {

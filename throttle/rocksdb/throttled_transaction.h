@@ -331,7 +331,7 @@ class ThrottledTransaction final : public rocksdb::Transaction {
   WriteAsker& asker_;
   const AskAt ask_at_;
   NamedTransactions* const named_;
-  bool is_named_ = false;  // `named_` knows it
+  bool is_named_ = false;  // `named_` knows it; it may still lack a name
   bool has_asked_ = false;
   uint64_t asked_bytes_ = 0;
   WorkClass class_ = WorkClass::kInteractive;  // the class for which it asked

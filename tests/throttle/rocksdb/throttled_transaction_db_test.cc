@@ -240,6 +240,30 @@ TEST_F(ThrottledTransactionDbTest, ANamedTransactionIsFoundAgain) {
   EXPECT_EQ(db_->GetTransactionByName("name"), nullptr);
 }
 
+TEST_F(ThrottledTransactionDbTest, ATransactionIsFoundByAnotherThreadWhileItIsNamed) {
+  constexpr int kNames = 1000;
+  std::vector<Transactions> named;
+  for (int i = 0; i < kNames; ++i) named.push_back(Begin());
+  std::vector<Transaction*> found(kNames);
+  std::thread finder([&] {
+    for (int i = 0; i < kNames; ++i)
+      while (found[i] == nullptr) found[i] = db_->GetTransactionByName(std::to_string(i));
+  });
+  for (int i = 0; i < kNames; ++i) EXPECT_TRUE(named[i]->SetName(std::to_string(i)).ok());
+  finder.join();
+  for (int i = 0; i < kNames; ++i) ASSERT_EQ(found[i], named[i].get()) << i;
+}
+
+TEST_F(ThrottledTransactionDbTest, ARefusedNameIsThatOfNoTransaction) {
+  const Transactions txn = Begin();
+  EXPECT_FALSE(txn->SetName("").ok());
+  EXPECT_EQ(db_->GetTransactionByName(""), nullptr);
+  EXPECT_TRUE(txn->SetName("name").ok());
+  const Transactions other = Begin();
+  EXPECT_FALSE(other->SetName("name").ok());
+  EXPECT_EQ(db_->GetTransactionByName("name"), txn.get());
+}
+
 TEST_F(ThrottledTransactionDbTest, ARecoveredTransactionCommitsWithoutAsking) {
   (void)BeginPrepared().release();  // the database deletes it
   (void)Asked();
