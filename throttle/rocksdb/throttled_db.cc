@@ -37,6 +37,7 @@ rocksdb::Status ThrottledDb::Wrap(std::unique_ptr<rocksdb::DB>&& db, const Prepa
 
 rocksdb::Status Write(AdaptiveLimiter& limiter, rocksdb::DB& db, rocksdb::WriteBatch* batch, Party party,
                       const rocksdb::WriteOptions& options) {
+  if (batch == nullptr) return db.Write(options, batch);  // RocksDB says what is wrong
   if (options.low_pri) party.work_class = WorkClass::kBulk;
   const AsParty as(party.id, party.group);
   WriteAsker asker(limiter, {});

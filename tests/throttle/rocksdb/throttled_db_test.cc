@@ -288,6 +288,7 @@ TEST_F(ThrottledDbTest, WritesOfManyThreadsAreAllAskedFor) {
 
 TEST_F(ThrottledDbTest, NoBatchIsTheErrorOfRocksDb) {
   EXPECT_TRUE(db_->Write({}, nullptr).IsInvalidArgument());
+  EXPECT_TRUE(weir::Write(*limiter_, *db_->GetBaseDB(), nullptr).IsInvalidArgument());
   EXPECT_EQ(Asked().operations, 0u);
 }
 
