@@ -147,8 +147,7 @@ class ThrottledWrites : public Base {
   // monitor refuses (CheckCompaction) is not measured.
   Status CreateColumnFamily(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
                             Family** handle) override {
-    Status created = this->db_->CreateColumnFamily(options, name, handle);
-    return Learned(created.ok() ? Families{*handle} : Families(), created);
+    return Learned(handle, this->db_->CreateColumnFamily(options, name, handle));
   }
   Status CreateColumnFamilies(const rocksdb::ColumnFamilyOptions& options, const std::vector<std::string>& names,
                               Families* handles) override {
@@ -160,6 +159,20 @@ class ThrottledWrites : public Base {
     const Status created = this->db_->CreateColumnFamilies(families, handles);
     return Learned(*handles, created);
   }
+  using Base::CreateColumnFamilyWithImport;
+  Status CreateColumnFamilyWithImport(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
+                                      const rocksdb::ImportColumnFamilyOptions& import,
+                                      const rocksdb::ExportImportFilesMetaData& files, Family** handle) override {
+    return Learned(handle, this->db_->CreateColumnFamilyWithImport(options, name, import, files, handle));
+  }
+#if WEIR_ROCKSDB_FROM(8, 4)
+  Status CreateColumnFamilyWithImport(const rocksdb::ColumnFamilyOptions& options, const std::string& name,
+                                      const rocksdb::ImportColumnFamilyOptions& import,
+                                      const std::vector<const rocksdb::ExportImportFilesMetaData*>& files,
+                                      Family** handle) override {
+    return Learned(handle, this->db_->CreateColumnFamilyWithImport(options, name, import, files, handle));
+  }
+#endif
   Status DropColumnFamily(Family* family) override { return DropColumnFamilies({family}); }
   Status DropColumnFamilies(const Families& families) override {
     for (Family* family : families) Forget(family);
@@ -269,6 +282,10 @@ class ThrottledWrites : public Base {
       asker_.Learn(family);
       if (throttle_ != nullptr) (void)throttle_->AddFamily(family);
     }
+  }
+  Status Learned(Family* const* created, const Status& status) {
+    if (status.ok()) Learn({*created});
+    return status;
   }
   // Even after an error, some families may have been created.
   Status Learned(const Families& created, const Status& status) {

@@ -4,6 +4,7 @@
 
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/stats_history.h"
+#include "rocksdb/utilities/checkpoint.h"
 #include "tests/throttle/rocksdb/throttled_fixture.h"
 
 namespace weir {
@@ -188,6 +189,27 @@ TEST_F(ThrottledDbTest, FamiliesThatAreCreatedTogetherAreBulkByTheirNames) {
     EXPECT_EQ(AskedInBulk().operations, family == first[0] || family == second[1] ? 1u : 0u) << family->GetName();
     EXPECT_TRUE(db_->DestroyColumnFamilyHandle(family).ok());
   }
+}
+
+TEST_F(ThrottledDbTest, AFamilyThatIsImportedIsBulkByItsName) {
+  ASSERT_TRUE(db_->Put({}, index(), "key", "value").ok());
+  rocksdb::Checkpoint* checkpoint = nullptr;
+  ASSERT_TRUE(rocksdb::Checkpoint::Create(db_.get(), &checkpoint).ok());
+  const std::unique_ptr<rocksdb::Checkpoint> owned(checkpoint);
+  rocksdb::ExportImportFilesMetaData* exported = nullptr;
+  const rocksdb::Status s = owned->ExportColumnFamily(index(), directory_.path() + "/exported", &exported);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  const std::unique_ptr<rocksdb::ExportImportFilesMetaData> files(exported);
+  (void)AskedInBulk();
+
+  Family* later = nullptr;
+  const rocksdb::Status imported = db_->CreateColumnFamilyWithImport(MergingEngine(), "later", {}, *files, &later);
+  ASSERT_TRUE(imported.ok()) << imported.ToString();
+  EXPECT_EQ(Get("key", later), "value");
+  EXPECT_EQ(AskedInBulk().operations, 0u) << "the import does not ask";
+  ASSERT_TRUE(db_->Put({}, later, "key", "value").ok());
+  EXPECT_EQ(AskedInBulk().operations, 1u);
+  EXPECT_TRUE(db_->DestroyColumnFamilyHandle(later).ok());
 }
 
 TEST_F(ThrottledDbTest, FunctionsThatTheStackableDbLeavesOutReachRocksDb) {
