@@ -38,6 +38,8 @@ class ThrottledWrites : public Base {
  public:
   using Families = std::vector<rocksdb::ColumnFamilyHandle*>;
   using Family = rocksdb::ColumnFamilyHandle;
+  using PinnableSlice = rocksdb::PinnableSlice;
+  using ReadOptions = rocksdb::ReadOptions;
   using Slice = rocksdb::Slice;
   using Status = rocksdb::Status;
   using WriteOptions = rocksdb::WriteOptions;
@@ -196,6 +198,40 @@ class ThrottledWrites : public Base {
   void GetAllColumnFamilyMetaData(std::vector<rocksdb::ColumnFamilyMetaData>* metadata) override {
     this->db_->GetAllColumnFamilyMetaData(metadata);
   }
+#if !WEIR_ROCKSDB_FROM(9, 0)
+  using Base::Get;
+  Status Get(const ReadOptions& o, Family* f, const Slice& key, PinnableSlice* value, std::string* ts) override {
+    return this->db_->Get(o, f, key, value, ts);
+  }
+  using Base::MultiGet;
+  std::vector<Status> MultiGet(const ReadOptions& o, const Families& families, const std::vector<Slice>& keys,
+                               std::vector<std::string>* values, std::vector<std::string>* ts) override {
+    return this->db_->MultiGet(o, families, keys, values, ts);
+  }
+  void MultiGet(const ReadOptions& o, Family* f, size_t n, const Slice* keys, PinnableSlice* values, std::string* ts,
+                Status* statuses, bool sorted = false) override {
+    this->db_->MultiGet(o, f, n, keys, values, ts, statuses, sorted);
+  }
+  void MultiGet(const ReadOptions& o, size_t n, Family** families, const Slice* keys, PinnableSlice* values,
+                Status* statuses, bool sorted = false) override {
+    this->db_->MultiGet(o, n, families, keys, values, statuses, sorted);
+  }
+  void MultiGet(const ReadOptions& o, size_t n, Family** families, const Slice* keys, PinnableSlice* values,
+                std::string* ts, Status* statuses, bool sorted = false) override {
+    this->db_->MultiGet(o, n, families, keys, values, ts, statuses, sorted);
+  }
+#endif
+#if WEIR_ROCKSDB_FROM(8, 9) && !WEIR_ROCKSDB_FROM(9, 2)
+  using Base::GetEntity;
+  Status GetEntity(const ReadOptions& o, const Slice& key, rocksdb::PinnableAttributeGroups* groups) override {
+    return this->db_->GetEntity(o, key, groups);
+  }
+  using Base::MultiGetEntity;
+  void MultiGetEntity(const ReadOptions& o, size_t n, const Slice* keys,
+                      rocksdb::PinnableAttributeGroups* groups) override {
+    this->db_->MultiGetEntity(o, n, keys, groups);
+  }
+#endif
 
  protected:
   // Over a limiter that the caller owns and that must outlive this object.

@@ -219,6 +219,21 @@ TEST_F(ThrottledDbTest, FunctionsThatTheStackableDbLeavesOutReachRocksDb) {
   EXPECT_EQ(families.size(), 2u);
   std::unique_ptr<rocksdb::StatsHistoryIterator> history;
   EXPECT_FALSE(db_->GetStatsHistory(0, 1, &history).IsNotSupported());
+
+  ASSERT_TRUE(db_->Put({}, "key", "value").ok());
+  const rocksdb::Slice key("key");
+  rocksdb::PinnableSlice pinned;
+  std::vector<std::string> values;
+  std::vector<std::string> timestamps(1);
+  rocksdb::Status status;
+  EXPECT_TRUE(db_->Get({}, handles_[0], key, &pinned, timestamps.data()).ok());
+  EXPECT_TRUE(db_->MultiGet({}, {handles_[0]}, {key}, &values, &timestamps)[0].ok());
+  db_->MultiGet({}, handles_[0], 1, &key, &pinned, timestamps.data(), &status);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  db_->MultiGet({}, 1, handles_.data(), &key, &pinned, timestamps.data(), &status);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  db_->MultiGet({}, 1, handles_.data(), &key, &pinned, &status);
+  EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
 TEST_F(ThrottledDbTest, AMarkedThreadDoesBulkWorkUntilTheMarkEnds) {
