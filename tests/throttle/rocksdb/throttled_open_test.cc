@@ -87,18 +87,20 @@ TYPED_TEST(ThrottledOpenTest, AFamilyIsMeasuredFromItsCreationUntilItIsDropped) 
   EXPECT_TRUE(this->db_->DestroyColumnFamilyHandle(tenant).ok());
 }
 
-TYPED_TEST(ThrottledOpenTest, AllFamiliesAreSensedUntilAHandleEnds) {
+TYPED_TEST(ThrottledOpenTest, AllFamiliesAreSensedUntilTheirHandlesEnd) {
   Handles handles;
   const ThrottledDbOptions options{.writes = {.bulk_families = {"index"}}};
   const rocksdb::Status s =
       TypeParam::Open(SmallEngine(), this->directory_.path(), this->TwoFamilies(), &handles, &this->db_, options);
   ASSERT_TRUE(s.ok()) << s.ToString();
-  ASSERT_TRUE(this->db_->Put({}, handles[1], "key", "value").ok());
+  ASSERT_TRUE(this->db_->Put({}, handles[1], "key", std::string(20'000, 'v')).ok());
   RocksDbThrottle& throttle = *this->db_->throttle();
   EXPECT_EQ(throttle.limiter().Stats(Operation::kWrite).admitted[1].operations, 1u);
-  EXPECT_TRUE(Eventually([&] { return throttle.View().sample.time.has_value(); }));
+  const auto sensed = [&throttle] { return throttle.monitor().Details().memtable_bytes; };
+  EXPECT_TRUE(Eventually([&] { return sensed() >= 20'000; })) << "the second family's are " << sensed();
   // The usual order of a program: the handles, then the database.
   for (auto* handle : handles) EXPECT_TRUE(this->db_->DestroyColumnFamilyHandle(handle).ok());
+  EXPECT_TRUE(Eventually([&] { return sensed() < 20'000; })) << "the default family is left: " << sensed();
 }
 
 TYPED_TEST(ThrottledOpenTest, ADeletedDatabaseOpensAgain) {
