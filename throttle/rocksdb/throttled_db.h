@@ -9,7 +9,7 @@
 // has the marks of a thread. For a program that wants no wrapper there is Write, below.
 //
 // Only writes through this object ask: those through GetRootDB or GetBaseDB do not. Create and drop families through
-// it, too: the throttle then begins and ends to measure them.
+// it, too: the throttle measures them from then on, or no longer.
 #pragma once
 
 #include "throttle/rocksdb/throttled_writes.h"
@@ -36,8 +36,8 @@ class ThrottledDb final : public ThrottledWrites<rocksdb::StackableDB> {
                               const Families& handles, std::unique_ptr<ThrottledDb>* throttled,
                               const Options& options = {});
 
-  // For a limiter that the program made and runs itself, and that must outlive this object. WriteRules::bulk_families
-  // are looked for among `handles`.
+  // Asks a limiter that the program made and runs itself, and that must outlive this object. The families of
+  // WriteRules::bulk_families are looked for among `handles`.
   ThrottledDb(std::unique_ptr<rocksdb::DB> db, AdaptiveLimiter& limiter, const WriteRules& rules = {},
               const Families& handles = {})
       : ThrottledWrites(std::move(db), limiter, rules, handles) {}

@@ -32,8 +32,8 @@ enum class AskAt : uint8_t { kFirstLock, kCommit };
 
 class ThrottledTransaction;
 
-// The transactions with a name, by RocksDB's own object. RocksDB finds such a transaction again, by its name or as a
-// prepared one, and a program must then get the object that it has already. Threads: any.
+// Keeps the transactions with a name, by RocksDB's own object. RocksDB finds such a transaction again, by its name or
+// as a prepared one, and a program must then get the object that it has already. Threads: any.
 class NamedTransactions {
  public:
   explicit NamedTransactions(WriteAsker& asker) : asker_(asker) {}

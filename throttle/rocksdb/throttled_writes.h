@@ -4,8 +4,8 @@
 //
 // Every function that writes asks first (WriteAsker), then calls the same function of the database below; reads and
 // maintenance call it directly. The cost of a write is the bytes of its keys and values; of a WriteBatch, its size; of
-// an ingestion, the sizes of the files. Creating a family by import is not asked: its files keep their levels, so no
-// backlog grows.
+// an ingestion, the sizes of the files. The creation of a family by import does not ask: its files keep their levels,
+// so no backlog grows.
 //
 // Threads: as in RocksDB.
 #pragma once
@@ -44,7 +44,7 @@ class ThrottledWrites : public Base {
   using Status = rocksdb::Status;
   using WriteOptions = rocksdb::WriteOptions;
 
-  // Null if the program made the limiter itself.
+  // Returns null if the program made the limiter itself.
   RocksDbThrottle* throttle() { return throttle_.get(); }
 
   using Base::Put;
@@ -234,13 +234,13 @@ class ThrottledWrites : public Base {
 #endif
 
  protected:
-  // Over a limiter that the caller owns and that must outlive this object.
+  // Asks a limiter that the caller owns and that must outlive this object.
   ThrottledWrites(std::unique_ptr<rocksdb::DB> db, AdaptiveLimiter& limiter, const WriteRules& rules,
                   const Families& handles)
       : Base(ForBase(std::move(db))), asker_(limiter, rules) {
     for (Family* family : handles) asker_.Learn(family);
   }
-  // Over a throttle of this database, to whose monitor the handles are known.
+  // Asks the throttle of this database, whose monitor knows the handles.
   ThrottledWrites(std::unique_ptr<rocksdb::DB> db, std::unique_ptr<RocksDbThrottle> throttle, const Families& handles,
                   const WriteRules& rules)
       : Base(ForBase(std::move(db))), asker_(throttle->limiter(), rules), throttle_(std::move(throttle)) {
