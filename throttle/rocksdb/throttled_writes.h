@@ -244,6 +244,7 @@ class ThrottledWrites : public Base {
   ThrottledWrites(std::unique_ptr<rocksdb::DB> db, std::unique_ptr<RocksDbThrottle> throttle, const Families& handles,
                   const WriteRules& rules)
       : Base(ForBase(std::move(db))), asker_(throttle->limiter(), rules), throttle_(std::move(throttle)) {
+    asker_.Learn(this->DefaultColumnFamily());  // `handles` may be empty
     for (Family* family : handles) asker_.Learn(family);
   }
 

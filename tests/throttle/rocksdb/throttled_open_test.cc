@@ -103,6 +103,13 @@ TYPED_TEST(ThrottledOpenTest, AllFamiliesAreSensedUntilTheirHandlesEnd) {
   EXPECT_TRUE(Eventually([&] { return sensed() < 20'000; })) << "the default family is left: " << sensed();
 }
 
+TYPED_TEST(ThrottledOpenTest, TheDefaultFamilyAloneMayBeABulkFamily) {
+  const ThrottledDbOptions options{.writes = {.bulk_families = {"default"}}};
+  ASSERT_TRUE(TypeParam::Open(SmallEngine(), this->directory_.path(), kTarget, &this->db_, options).ok());
+  ASSERT_TRUE(this->db_->Put({}, "key", "value").ok());
+  EXPECT_EQ(this->db_->throttle()->limiter().Stats(Operation::kWrite).admitted[1].operations, 1u);
+}
+
 TYPED_TEST(ThrottledOpenTest, ADeletedDatabaseOpensAgain) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(this->Open().ok());
