@@ -185,7 +185,10 @@ class ThrottledWrites : public Base {
   // The monitor stops using a family by itself when its handle is destroyed, and the database when it is closed.
   Status Close() override {
     if (throttle_ != nullptr) throttle_->limiter().Stop();
-    return this->db_->Close();
+    Status closed = this->db_->Close();
+    // The database stays open while a snapshot is not released.
+    if (closed.IsAborted() && throttle_ != nullptr) throttle_->limiter().Start();
+    return closed;
   }
 
   // The StackableDB of some versions does not pass these on.

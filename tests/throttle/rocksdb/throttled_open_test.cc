@@ -124,6 +124,18 @@ TYPED_TEST(ThrottledOpenTest, ADatabaseMayBeClosedBeforeItIsDeleted) {
   EXPECT_TRUE(this->db_->Close().ok());
 }
 
+TYPED_TEST(ThrottledOpenTest, ADatabaseThatASnapshotKeepsOpenIsStillThrottled) {
+  ASSERT_TRUE(this->Open().ok());
+  RocksDbThrottle& throttle = *this->db_->throttle();
+  const rocksdb::Snapshot* const snapshot = this->db_->GetSnapshot();
+  EXPECT_TRUE(this->db_->Close().IsAborted());
+  EXPECT_TRUE(Eventually([&] { return throttle.View()[WorkClass::kInteractive].reason != "stopped"; }));
+  EXPECT_TRUE(this->db_->Put({}, "key", "value").ok());
+  this->db_->ReleaseSnapshot(snapshot);
+  EXPECT_TRUE(this->db_->Close().ok());
+  EXPECT_EQ(throttle.View()[WorkClass::kInteractive].reason, "stopped");
+}
+
 TYPED_TEST(ThrottledOpenTest, AMistakeIsAnInvalidArgument) {
   rocksdb::Options none = SmallEngine();
   none.compaction_style = rocksdb::kCompactionStyleNone;
