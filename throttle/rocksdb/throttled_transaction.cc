@@ -34,8 +34,10 @@ ThrottledTransaction::ThrottledTransaction(std::unique_ptr<rocksdb::Transaction>
                                            NamedTransactions* named)
     : inner_(std::move(inner)), asker_(asker), ask_at_(ask_at), named_(named) {
   CopyState();
-  // One that RocksDB recovered has a name and holds its locks.
-  is_named_ = has_asked_ = !inner_->GetName().empty();
+  if (inner_->GetName().empty()) return;
+  // RocksDB has recovered it with its locks.
+  is_named_ = has_asked_ = true;
+  class_ = ClassOfBatch();
 }
 
 ThrottledTransaction::~ThrottledTransaction() {
@@ -45,8 +47,7 @@ ThrottledTransaction::~ThrottledTransaction() {
 rocksdb::Status ThrottledTransaction::Commit() {
   const uint64_t bytes = BatchBytes();
   if (!has_asked_ && bytes > 0) {
-    const WorkClass c = asker_.ClassOf(*inner_->GetWriteOptions(), *inner_->GetWriteBatch()->GetWriteBatch());
-    if (Status s = Ask(bytes, c); !s.ok()) return s;
+    if (Status s = Ask(bytes, ClassOfBatch()); !s.ok()) return s;
   }
   const rocksdb::WriteOptions options = *inner_->GetWriteOptions();
   Status committed = Changed(inner_->Commit());
@@ -69,6 +70,10 @@ rocksdb::Status ThrottledTransaction::Ask(uint64_t bytes, WorkClass work_class) 
   asked_bytes_ = bytes;
   class_ = work_class;
   return asked;
+}
+
+WorkClass ThrottledTransaction::ClassOfBatch() const {
+  return asker_.ClassOf(*inner_->GetWriteOptions(), *inner_->GetWriteBatch()->GetWriteBatch());
 }
 
 uint64_t ThrottledTransaction::BatchBytes() const {

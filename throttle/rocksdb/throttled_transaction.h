@@ -9,8 +9,8 @@
 //    validates or locks anything.
 //
 // After a refusal the operation has done nothing and may be tried again. A transaction asks once until it commits or
-// rolls back. Its class is that of its WriteOptions, its thread, or the family of its first lock (kCommit: the families
-// of its batch).
+// rolls back. Its class is that of its WriteOptions, its thread, or the family of its first lock (kCommit, or if
+// RocksDB recovered it: the families of its batch).
 //
 // Programs need not include this file. Threads: as rocksdb::Transaction, which one thread at a time may use.
 #pragma once
@@ -309,6 +309,7 @@ class ThrottledTransaction final : public rocksdb::Transaction {
     return operation();
   }
   Status Ask(uint64_t bytes, WorkClass work_class);
+  WorkClass ClassOfBatch() const;
   // Returns the bytes that Commit will write.
   uint64_t BatchBytes() const;
   // The next operation asks again.

@@ -280,6 +280,18 @@ TEST_F(ThrottledTransactionDbTest, ARecoveredTransactionCommitsWithoutAsking) {
   EXPECT_EQ(Asked().operations, 1u) << "the payment after the commit";
 }
 
+TEST_F(ThrottledTransactionDbTest, ARecoveredTransactionHasTheClassOfItsFamilies) {
+  Transactions txn = Begin();
+  ASSERT_TRUE(txn->SetName("name").ok() && txn->Put(handles_[1], "key", "value").ok() && txn->Prepare().ok());
+  (void)txn.release();  // the database deletes it
+  (void)AskedInBulk();
+  Close();
+  Open();
+  EXPECT_TRUE(Transactions(db_->GetTransactionByName("name"))->Commit().ok());
+  EXPECT_EQ(AskedInBulk().operations, 1u);
+  EXPECT_EQ(Asked().operations, 0u);
+}
+
 class ThrottledOptimisticTest : public ThrottledTest {
  protected:
   ThrottledOptimisticTest() {
