@@ -130,10 +130,13 @@ void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
 }
 
 // Makes the memtables take their memory in blocks of `block_bytes` bytes, if RocksDB's own blocks are larger: an eighth
-// of a write buffer, at most 1 MiB.
+// of a write buffer, at most 1 MiB, in steps of 4 KiB. RocksDB stores this size with the options, so options that have
+// it count as if the program had not set it.
 void UseSmallBlocks(uint64_t block_bytes, ColumnFamilyOptions* o) {
-  const uint64_t own_block = std::min<uint64_t>(1 << 20, o->write_buffer_size / 8);
-  if (o->arena_block_size == 0 && block_bytes > 0 && block_bytes < own_block) o->arena_block_size = block_bytes;
+  constexpr uint64_t kStep = 4 << 10;
+  const uint64_t own_block = (std::min<uint64_t>(1 << 20, o->write_buffer_size / 8) + kStep - 1) / kStep * kStep;
+  const bool is_own = o->arena_block_size == 0 || o->arena_block_size == own_block;
+  if (is_own && block_bytes > 0 && block_bytes < own_block) o->arena_block_size = block_bytes;
 }
 
 // The options of a database and of its column families, to be changed together.

@@ -305,6 +305,18 @@ TEST(PrepareRocksDbForAManager, MergesNoFlushesThatDoNotFit) {
   }
 }
 
+// LoadLatestOptions loads the size that RocksDB chose by itself.
+TEST(PrepareRocksDbForAManager, MakesBlocksSmallerThatTheProgramDidNotSet) {
+  const std::pair<size_t, size_t> cases[] = {{0, 96 << 10}, {512 << 10, 96 << 10}, {256 << 10, 256 << 10}};
+  for (const auto& [given, prepared] : cases) {
+    rocksdb::ColumnFamilyOptions family = SmallEngine();
+    family.arena_block_size = given;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    ASSERT_TRUE(PrepareEight(family, ManagerThatStops(), &families).ok());
+    EXPECT_EQ(families[3].options.arena_block_size, prepared) << given;
+  }
+}
+
 TEST(PrepareRocksDbForAManager, SaysWhichHistoryDoesNotFit) {
   rocksdb::ColumnFamilyOptions family = SmallEngine();
   for (const int64_t history : {int64_t{-1}, int64_t{4 * kMiB}}) {
