@@ -166,7 +166,8 @@ Status RocksDbProbe::ReadFamily(Family* f) {
   facts.l0_files = l0_files;
   facts.immutable_memtables = static_cast<int>(immutable);
   const uint64_t buffer = f->geometry.write_buffer_bytes;
-  facts.memtable_bytes = immutable * buffer + std::min(active_bytes, buffer);
+  f->filling_bytes = std::min(active_bytes, buffer);
+  facts.memtable_bytes = immutable * buffer + f->filling_bytes;
   return Status();
 }
 
@@ -306,14 +307,12 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
 
 // The burst takes at most half of the room that the manager has left when it starts a flush.
 void RocksDbProbe::AddBuffers(TimePoint now, LoadSample* sample) {
+  const Signal* const memtables = sample->Find("memtables");
+  if (memtables == nullptr) return;  // no family is watched
   if (!buffers_.stops_writers()) return;
   SharedBuffers read = buffers_.Read();
-  for (const Family& f : families_) {
-    const uint64_t full = static_cast<uint64_t>(f.facts.immutable_memtables) * f.geometry.write_buffer_bytes;
-    read.largest_bytes = std::max(read.largest_bytes, f.facts.memtable_bytes - full);
-  }
-  const double flush_bytes_per_second = sample->Find("memtables")->drain_bytes_per_second;
-  sample->Add(buffers_signal_.Update(now, read, flush_bytes_per_second, settings_.monitor.sample_interval));
+  for (const Family& f : families_) read.largest_bytes = std::max(read.largest_bytes, f.filling_bytes);
+  sample->Add(buffers_signal_.Update(now, read, memtables->drain_bytes_per_second, settings_.monitor.sample_interval));
   sample->write_burst_bytes = std::min(sample->write_burst_bytes, std::max<uint64_t>(1, read.room_bytes() / 2));
   newest_.buffer_bytes = read.used_bytes;
   newest_.buffer_limit_bytes = read.limit_bytes;

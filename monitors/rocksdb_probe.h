@@ -54,7 +54,8 @@ class RocksDbProbe final : public LoadProbe {
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
     bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
     LsmSignals signals;
-    LsmFacts facts;  // facts of this family; AddEngineSignals adds the sums over all families to a copy
+    LsmFacts facts;              // facts of this family; AddEngineSignals adds the sums over all families to a copy
+    uint64_t filling_bytes = 0;  // bytes in the memtable that is being filled
     bool flush_pending = false;
     bool compaction_pending = false;
     bool counted = false;            // true after the first ReadAllCounters

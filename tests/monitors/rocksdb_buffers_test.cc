@@ -278,6 +278,26 @@ TEST_F(RocksDbBuffersTest, HistoryThatFillsTheManagerComesOnTop) {
   EXPECT_EQ(manager_->buffer_size(), kManager);
 }
 
+TEST_F(RocksDbBuffersTest, AMonitorWithoutFamiliesHasNoSignal) {
+  Open(Engine());
+  RocksDbMonitor monitor(test_.db(), {test_.handles()[1]}, 4096 * kMiB, {}, clock_);
+  ASSERT_TRUE(monitor.RemoveFamily(test_.handles()[1]).ok());
+  EXPECT_EQ(Sense(monitor).Find("buffers"), nullptr);
+}
+
+TEST_F(RocksDbBuffersTest, OtherBufferSizesAreNoOtherDrain) {
+  rocksdb::Options options = Engine();
+  options.min_write_buffer_number_to_merge = 2;
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  test_.Write(5 * kMiB);
+  const double drain = Sense(monitor).Find("buffers")->drain_bytes_per_second;
+  ASSERT_GT(monitor.Details().immutable_memtables, 0u);
+  ASSERT_TRUE(test_.db()->SetOptions(test_.handles()[0], {{"write_buffer_size", "67108864"}}).ok());
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_GT(Sense(monitor).Find("buffers")->drain_bytes_per_second, drain / 10);
+}
+
 Result<PreparedRocksDb> PrepareEight(rocksdb::ColumnFamilyOptions family, std::shared_ptr<Manager> manager,
                                      std::vector<rocksdb::ColumnFamilyDescriptor>* families) {
   rocksdb::DBOptions options;
