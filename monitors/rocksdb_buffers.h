@@ -5,7 +5,10 @@
 // While writers stand, a call of DB::Flush stands behind them. So a flush that is to end this takes the limit off the
 // manager until RocksDB has accepted it (WithoutLimit).
 //
-// Not thread-safe, but other threads may use the manager.
+// All RocksDbBuffers of one manager, those of other databases included, share what they know of its limit: none of them
+// takes a limit that another one has set for the program's.
+//
+// Not thread-safe, but other threads may use the manager, and other RocksDbBuffers of it.
 #pragma once
 
 #include <cstdint>
@@ -30,31 +33,38 @@ class RocksDbBuffers {
 
   // Returns true if the manager stops writers when it is full. Otherwise it only makes RocksDB flush; then there is no
   // signal, and no function here changes the manager.
-  bool stops_writers() const { return stops_writers_; }
+  bool stops_writers() const { return limit_ != nullptr; }
 
-  // Returns the manager's figures, and counts in stops() if writers stand that did not stand at the last call. Gives a
-  // raised limit back as soon as flushes would start below the limit that the program set.
+  // Returns the manager's figures, and counts in stops() if writers stand that did not stand at the last call. The
+  // limit is 0 if writers are not stopped, and after the program took the limit off.
   SharedBuffers Read();
   // Returns how often writers were found standing. A stop between two calls of Read is not counted.
   uint64_t stops() const { return stops_; }
 
-  // Raises the limit if memory that no flush frees takes too much of it (SharedBuffers::NeededLimit).
-  void MakeRoom(uint64_t unflushed_bytes);
+  // Sets the limit that the manager needs, so that flushes can end a stop. `kept_bytes` is the memory of this database
+  // that no flush frees. If all databases of the manager keep over half of the limit that the program set, what they
+  // keep comes on top. A raised limit that is no longer needed falls as the memory is freed, so that writers do not
+  // stand.
+  void MakeRoom(uint64_t kept_bytes);
+  // Returns true while the limit is raised by MakeRoom.
+  bool is_raised() const;
   // Calls `flush` while the manager has no limit, so that writers that stand go on and `flush` does not wait for them.
   Status WithoutLimit(const std::function<Status()>& flush);
-  // Gives a raised limit back. If the memory is still in use, RocksDB then stops writers.
+  // Forgets what this database keeps, and gives a raised limit back if the other databases do not need it. If the
+  // memory is still in use, RocksDB then stops writers.
   void GiveBack();
 
  private:
-  // Returns the limit that the program set. While the manager has the limit that MakeRoom set, this is the last one
-  // before that.
-  uint64_t GivenLimit();
+  struct Limit;
+  class Lift;
+
+  static std::shared_ptr<Limit> LimitOf(const rocksdb::WriteBufferManager* manager);
+  friend bool StopsWriters(rocksdb::WriteBufferManager* manager);
 
   const std::shared_ptr<rocksdb::WriteBufferManager> manager_;
-  const bool stops_writers_;
-  uint64_t given_bytes_ = 0;   // the limit that the program set, as last seen
-  uint64_t raised_bytes_ = 0;  // the limit that MakeRoom set; 0: none
-  bool stopped_ = false;       // true if writers stood at the last call of Read
+  const std::shared_ptr<Limit> limit_;  // null: the manager stops no writers
+  uint64_t kept_bytes_ = 0;             // the part of this database in Limit::kept_bytes
+  bool stopped_ = false;                // true if writers stood at the last call of Read
   uint64_t stops_ = 0;
 };
 

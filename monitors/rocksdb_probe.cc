@@ -309,8 +309,9 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
 void RocksDbProbe::AddBuffers(TimePoint now, LoadSample* sample) {
   const Signal* const memtables = sample->Find("memtables");
   if (memtables == nullptr) return;  // no family is watched
-  if (!buffers_.stops_writers()) return;
+  if (buffers_.is_raised()) buffers_.MakeRoom(KeptBytes());
   SharedBuffers read = buffers_.Read();
+  if (read.limit_bytes == 0) return;
   for (const Family& f : families_) read.largest_bytes = std::max(read.largest_bytes, f.filling_bytes);
   sample->Add(buffers_signal_.Update(now, read, memtables->drain_bytes_per_second, settings_.monitor.sample_interval));
   sample->write_burst_bytes = std::min(sample->write_burst_bytes, std::max<uint64_t>(1, read.room_bytes() / 2));
@@ -413,8 +414,8 @@ Status RocksDbProbe::FlushLargest() {
   const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return Status::Error("database closed");
   uint64_t unflushed_bytes = 0;
-  if (db_->GetAggregatedIntProperty(Properties::kCurSizeAllMemTables, &unflushed_bytes))
-    buffers_.MakeRoom(unflushed_bytes);
+  (void)db_->GetAggregatedIntProperty(Properties::kCurSizeAllMemTables, &unflushed_bytes);
+  buffers_.MakeRoom(KeptBytes());
   std::vector<std::pair<uint64_t, rocksdb::ColumnFamilyHandle*>> by_size;
   for (const Family& f : families_) {
     uint64_t bytes = 0;
@@ -445,6 +446,17 @@ Status RocksDbProbe::FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& h
     }
     return refused.empty() ? Status() : Status::Error(refused);
   });
+}
+
+// The first figure is read first, because a flush that ends in between must not count as memory that is kept.
+uint64_t RocksDbProbe::KeptBytes() const {
+  uint64_t unflushed = 0;
+  uint64_t all = 0;
+  if (!db_->GetAggregatedIntProperty(Properties::kCurSizeAllMemTables, &unflushed) ||
+      !db_->GetAggregatedIntProperty(Properties::kSizeAllMemTables, &all)) {
+    return 0;
+  }
+  return all - std::min(all, unflushed);
 }
 
 }  // namespace weir

@@ -81,6 +81,8 @@ class RocksDbProbe final : public LoadProbe {
   Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);
   Status SetBrakesOf(const Family& family, const LsmBrakes& brakes) WEIR_REQUIRES(db_mutex_);
 
+  // Returns the bytes of flushed memtables that are still in memory, as history or because a reader uses them.
+  uint64_t KeptBytes() const WEIR_REQUIRES(db_mutex_);
   Status FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) WEIR_REQUIRES(db_mutex_);
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);

@@ -30,11 +30,6 @@ double SharedBuffers::Level(uint64_t coming_bytes) const {
   return std::max(is_full ? 1.0 : 0.0, level);
 }
 
-uint64_t SharedBuffers::NeededLimit(uint64_t given_bytes, uint64_t unflushed_bytes) const {
-  const uint64_t kept = used_bytes - std::min(used_bytes, unflushed_bytes);
-  return kept > given_bytes / 2 ? given_bytes + kept : given_bytes;
-}
-
 // While the largest buffer is flushed, only as many bytes may come in as the room holds.
 Signal SharedBuffersSignal::Update(TimePoint now, const SharedBuffers& buffers, double flush_bytes_per_second,
                                    Duration sample_interval) {

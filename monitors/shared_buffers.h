@@ -28,11 +28,6 @@ struct SharedBuffers {
   // Returns the level after `coming_bytes` more have come in: 1.0 where the engine stops writers, 0 up to three
   // quarters of the limit. Below the limit it is also 0 if nothing comes in and every buffer is still being filled.
   double Level(uint64_t coming_bytes = 0) const;
-
-  // Returns the limit that the engine needs, so that flushes can end a stop: `given_bytes`, the limit that the program
-  // set, or more if the memory that no flush frees takes over half of it; that memory then comes on top.
-  // `unflushed_bytes` is the memory that flushes can free.
-  uint64_t NeededLimit(uint64_t given_bytes, uint64_t unflushed_bytes) const;
 };
 
 // SharedBuffersSignal: makes the signal `buffers` from the figures of many samples. The level rises at each flush and

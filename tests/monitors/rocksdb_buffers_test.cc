@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -49,12 +50,12 @@ TEST(StopsWriters, DoesNotEmptyTheCacheThatTheManagerCharges) {
   EXPECT_LE(cache->GetPinnedUsage(), kMiB);
 }
 
-TEST(RocksDbBuffers, AManagerThatStopsNobodyIsLeftAlone) {
+TEST(RocksDbBuffers, AManagerThatStopsNoWriterIsLeftAlone) {
   const auto manager = std::make_shared<Manager>(100);
   manager->ReserveMem(200);
   RocksDbBuffers buffers(manager);
   EXPECT_FALSE(buffers.stops_writers());
-  buffers.MakeRoom(0);
+  buffers.MakeRoom(200);
   EXPECT_TRUE(buffers.WithoutLimit([&] { return manager->buffer_size() == 100 ? Status() : Status::Error("x"); }).ok());
   buffers.GiveBack();
   EXPECT_EQ(manager->buffer_size(), 100u);
@@ -100,27 +101,51 @@ TEST(RocksDbBuffers, WritersGoOnDuringAFlushThatIsWithoutLimit) {
   EXPECT_EQ(manager->buffer_size(), 100u);
 }
 
-TEST(RocksDbBuffers, ARaisedLimitIsGivenBackWhenTheMemoryIsFree) {
+TEST(RocksDbBuffers, AFlushThatThrowsLeavesTheLimit) {
   const auto manager = ManagerThatStops(100);
   RocksDbBuffers buffers(manager);
-  manager->ReserveMem(120);
-  buffers.MakeRoom(70);
-  EXPECT_EQ(manager->buffer_size(), 100u) << "half can be flushed";
-  buffers.MakeRoom(40);
-  EXPECT_EQ(manager->buffer_size(), 180u);
-  EXPECT_TRUE(buffers.WithoutLimit([] { return Status(); }).ok());
-  EXPECT_EQ(buffers.Read().limit_bytes, 180u);
-  manager->ScheduleFreeMem(40);
-  manager->FreeMem(40);
-  EXPECT_EQ(buffers.Read().limit_bytes, 100u);
+  EXPECT_THROW((void)buffers.WithoutLimit([]() -> Status { throw std::bad_alloc(); }), std::bad_alloc);
   EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+// RocksDB itself flushes what is being filled if that is at least half of the limit.
+TEST(RocksDbBuffers, MemoryThatNoFlushFreesComesOnTopIfItTakesHalf) {
+  const std::pair<uint64_t, uint64_t> cases[] = {{0, 100}, {50, 100}, {51, 151}, {100, 200}, {300, 400}};
+  for (const auto& [kept, limit] : cases) {
+    const auto manager = ManagerThatStops(100);
+    RocksDbBuffers buffers(manager);
+    manager->ReserveMem(kept);
+    buffers.MakeRoom(kept);
+    EXPECT_EQ(manager->buffer_size(), limit) << kept;
+    EXPECT_EQ(buffers.Read().limit_bytes, limit) << kept;
+    EXPECT_EQ(buffers.is_raised(), limit > 100) << kept;
+    EXPECT_TRUE(buffers.WithoutLimit([] { return Status(); }).ok());
+    EXPECT_EQ(manager->buffer_size(), limit) << kept;
+    buffers.GiveBack();
+    EXPECT_EQ(manager->buffer_size(), 100u) << kept;
+  }
+}
+
+TEST(RocksDbBuffers, ARaisedLimitFallsAsTheMemoryIsFreed) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  manager->ReserveMem(140);
+  buffers.MakeRoom(80);
+  ASSERT_EQ(manager->buffer_size(), 180u);
+  buffers.MakeRoom(50);
+  EXPECT_EQ(manager->buffer_size(), 160u) << "writers do not stand";
+  manager->ScheduleFreeMem(56);
+  manager->FreeMem(56);
+  buffers.MakeRoom(50);
+  EXPECT_EQ(manager->buffer_size(), 100u);
+  EXPECT_FALSE(buffers.is_raised());
 }
 
 TEST(RocksDbBuffers, ALimitThatTheProgramSetsIsTheProgramsOwn) {
   const auto manager = ManagerThatStops(100);
   RocksDbBuffers buffers(manager);
   manager->ReserveMem(200);
-  buffers.MakeRoom(0);
+  buffers.MakeRoom(200);
   ASSERT_EQ(manager->buffer_size(), 300u);
   manager->SetBufferSize(1000);
   EXPECT_EQ(buffers.Read().limit_bytes, 1000u);
@@ -142,10 +167,46 @@ TEST(RocksDbBuffers, TwoThatShareAManagerLeaveItsLimit) {
   (void)other.Read();
   EXPECT_TRUE(one.WithoutLimit([&] {
                    EXPECT_TRUE(StopsWriters(manager.get()));
-                   return other.WithoutLimit([] { return Status(); });
+                   const Status flushed = other.WithoutLimit([] { return Status(); });
+                   EXPECT_GT(manager->buffer_size(), 1000u) << "the other flush still runs";
+                   EXPECT_EQ(other.Read().limit_bytes, 100u);
+                   return flushed;
                  })
                   .ok());
   EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+TEST(RocksDbBuffers, WhatTwoKeepComesOnTopOfTheLimitOfTheProgram) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers one(manager);
+  RocksDbBuffers other(manager);
+  manager->ReserveMem(100);
+  one.MakeRoom(40);
+  EXPECT_EQ(manager->buffer_size(), 100u);
+  other.MakeRoom(45);
+  EXPECT_EQ(manager->buffer_size(), 185u);
+  EXPECT_TRUE(one.is_raised());
+  one.MakeRoom(60);
+  EXPECT_EQ(manager->buffer_size(), 205u);
+  one.GiveBack();
+  other.MakeRoom(45);
+  manager->ScheduleFreeMem(55);
+  manager->FreeMem(55);
+  other.MakeRoom(45);
+  EXPECT_EQ(manager->buffer_size(), 100u);
+}
+
+// A limit of 0 is none.
+TEST(RocksDbBuffers, AProgramMayTakeTheLimitOff) {
+  const auto manager = ManagerThatStops(100);
+  RocksDbBuffers buffers(manager);
+  manager->SetBufferSize(0);
+  EXPECT_EQ(buffers.Read().limit_bytes, 0u);
+  buffers.MakeRoom(70);
+  EXPECT_TRUE(buffers.WithoutLimit([] { return Status(); }).ok());
+  EXPECT_EQ(manager->buffer_size(), 0u);
+  manager->SetBufferSize(200);
+  EXPECT_EQ(buffers.Read().limit_bytes, 200u);
 }
 
 // Eight families share a manager of 12 MiB. A thread writes to them as fast as it can, without asking a throttle.
@@ -196,7 +257,6 @@ class RocksDbBuffersTest : public testing::Test {
       return done_.load();
     });
   }
-
   const std::shared_ptr<Manager> manager_ = ManagerThatStops();
   ManualClock clock_;
   TestDb test_;
@@ -276,6 +336,31 @@ TEST_F(RocksDbBuffersTest, HistoryThatFillsTheManagerComesOnTop) {
   EXPECT_GT(monitor.Details().buffer_limit_bytes, kManager);
   monitor.Detach();
   EXPECT_EQ(manager_->buffer_size(), kManager);
+}
+
+// Only this database's own memory says what no flush frees: another database of the manager flushes its own.
+TEST_F(RocksDbBuffersTest, MemoryOfAnotherDatabaseIsNotKept) {
+  Open(Engine());
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  manager_->ReserveMem(kManager);
+  for (int i = 0; i < 3; ++i) {
+    monitor.FlushLargest();
+    Sense(monitor);
+    EXPECT_EQ(manager_->buffer_size(), kManager);
+  }
+  manager_->ScheduleFreeMem(kManager);
+  manager_->FreeMem(kManager);
+}
+
+TEST_F(RocksDbBuffersTest, AProgramThatTakesTheLimitOffIsNotLimited) {
+  Open(Engine());
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  const uint64_t burst = Sense(monitor).write_burst_bytes;
+  manager_->SetBufferSize(0);
+  EXPECT_EQ(Sense(monitor).LevelOf("buffers"), 0);
+  EXPECT_GT(Sense(monitor).write_burst_bytes, burst);
+  manager_->SetBufferSize(kManager);
+  EXPECT_NE(Sense(monitor).Find("buffers"), nullptr);
 }
 
 TEST_F(RocksDbBuffersTest, AMonitorWithoutFamiliesHasNoSignal) {

@@ -81,17 +81,5 @@ TEST(SharedBuffersSignal, RisesAtOnceAndFallsWithinSeconds) {
   EXPECT_LT(level_of(100), 1e-3);
 }
 
-// RocksDB itself flushes what is being filled if that is at least half of the limit.
-TEST(SharedBuffers, MemoryThatNoFlushFreesComesOnTopIfItTakesHalf) {
-  struct Case {
-    uint64_t used, unflushed, needed;
-  };
-  for (const Case& c : {Case{0, 0, 100}, Case{100, 100, 100}, Case{100, 50, 100}, Case{100, 49, 151}, Case{100, 0, 200},
-                        Case{100, 120, 100}, Case{300, 0, 400}}) {
-    EXPECT_EQ((SharedBuffers{.limit_bytes = 100, .used_bytes = c.used}.NeededLimit(100, c.unflushed)), c.needed)
-        << c.used << ", of which a flush frees " << c.unflushed;
-  }
-}
-
 }  // namespace
 }  // namespace weir
