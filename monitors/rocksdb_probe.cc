@@ -410,22 +410,31 @@ Status RocksDbProbe::Flush() {
   return FlushAll(handles);
 }
 
+// Each call of DB::Flush stands behind the writers that are on their way into the database, and lets them all pass.
+// While a flush runs and frees memory anyway, none is started: behind a slow disk, one a second would let ever more
+// writers pass, and the memory would grow without a limit.
 Status RocksDbProbe::FlushLargest() {
   const MutexLock lock(db_mutex_);
   if (db_ == nullptr) return Status::Error("database closed");
-  uint64_t unflushed_bytes = 0;
-  (void)db_->GetAggregatedIntProperty(Properties::kCurSizeAllMemTables, &unflushed_bytes);
   buffers_.MakeRoom(KeptBytes());
+  uint64_t running = 0;
+  if (db_->GetIntProperty(Properties::kNumRunningFlushes, &running) && running > 0) return Status();
   std::vector<std::pair<uint64_t, rocksdb::ColumnFamilyHandle*>> by_size;
+  uint64_t unflushed_bytes = 0;
   for (const Family& f : families_) {
+    // RocksDB has accepted a flush of this family. If the family was dropped, the flush never begins.
+    uint64_t pending = 0;
+    if (db_->GetIntProperty(f.handle, Properties::kMemTableFlushPending, &pending) && pending > 0) continue;
     uint64_t bytes = 0;
-    if (db_->GetIntProperty(f.handle, Properties::kCurSizeAllMemTables, &bytes)) by_size.emplace_back(bytes, f.handle);
+    if (!db_->GetIntProperty(f.handle, Properties::kCurSizeAllMemTables, &bytes)) continue;
+    by_size.emplace_back(bytes, f.handle);
+    unflushed_bytes += bytes;
   }
   std::sort(by_size.rbegin(), by_size.rend());
   std::vector<rocksdb::ColumnFamilyHandle*> largest;
   double freed = 0;
   for (const auto& [bytes, handle] : by_size) {
-    if (freed >= kFreedShare * static_cast<double>(unflushed_bytes)) break;
+    if (!flushes_together_ && freed >= kFreedShare * static_cast<double>(unflushed_bytes)) break;
     largest.push_back(handle);
     freed += static_cast<double>(bytes);
   }
@@ -433,13 +442,17 @@ Status RocksDbProbe::FlushLargest() {
 }
 
 Status RocksDbProbe::FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
+  if (handles.empty()) return Status();
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  // A family that refuses to flush, because its writes are stopped or it was dropped, must not keep the others from
-  // flushing.
-  std::string refused;
   return buffers_.WithoutLimit([&]() WEIR_REQUIRES(db_mutex_) {
+    if (flushes_together_) {
+      const rocksdb::Status status = db_->Flush(options, handles);
+      return status.ok() ? Status() : Status::Error(status.ToString());
+    }
+    // A family that refuses to flush, because its writes are stopped, must not keep the others from flushing.
+    std::string refused;
     for (auto* handle : handles) {
       const rocksdb::Status status = db_->Flush(options, handle);
       if (!status.ok()) refused += (refused.empty() ? "" : "; ") + handle->GetName() + ": " + status.ToString();

@@ -117,6 +117,8 @@ class RocksDbProbe final : public LoadProbe {
   // Usually only the database owns its log, so the log tells whether the database was deleted.
   const std::optional<std::weak_ptr<rocksdb::Logger>> log_;
   std::vector<Family> families_ WEIR_GUARDED_BY(db_mutex_);
+  // True with atomic_flush: without a log, the database after a crash has only what was flushed together.
+  const bool flushes_together_;
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   RocksDbBuffers buffers_ WEIR_GUARDED_BY(db_mutex_);
   SharedBuffersSignal buffers_signal_ WEIR_GUARDED_BY(db_mutex_);

@@ -54,6 +54,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       db_(db->GetRootDB()),
       default_handle_(db->DefaultColumnFamily()),
       log_(LogOf(db)),
+      flushes_together_(db->GetDBOptions().atomic_flush),
       io_limiter_(db->GetDBOptions().rate_limiter),
       buffers_(db->GetDBOptions().write_buffer_manager),
       disk_ratio_(0),

@@ -13,6 +13,7 @@
 
 #include "config/manual_clock.h"
 #include "monitors/rocksdb_monitor.h"
+#include "rocksdb/listener.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
 namespace weir {
@@ -257,6 +258,16 @@ class RocksDbBuffersTest : public testing::Test {
       return done_.load();
     });
   }
+  // Asks for flushes of the largest until this family has a file.
+  bool FlushedEventually(RocksDbMonitor& monitor, size_t family) {
+    return Eventually([&] {
+      monitor.FlushLargest();
+      Sense(monitor);
+      std::string files;
+      return test_.db()->GetProperty(test_.handles()[family], "rocksdb.num-files-at-level0", &files) && files == "1";
+    });
+  }
+
   const std::shared_ptr<Manager> manager_ = ManagerThatStops();
   ManualClock clock_;
   TestDb test_;
@@ -381,6 +392,66 @@ TEST_F(RocksDbBuffersTest, OtherBufferSizesAreNoOtherDrain) {
   ASSERT_TRUE(test_.db()->SetOptions(test_.handles()[0], {{"write_buffer_size", "67108864"}}).ok());
   clock_.Advance(std::chrono::seconds(1));
   EXPECT_GT(Sense(monitor).Find("buffers")->drain_bytes_per_second, drain / 10);
+}
+
+// Flushes wait until the test releases them.
+class SlowFlushes final : public rocksdb::EventListener {
+ public:
+  void OnFlushBegin(rocksdb::DB* /*db*/, const rocksdb::FlushJobInfo& /*info*/) override {
+    runs_ = true;
+    (void)Eventually([this] { return released_.load(); });
+  }
+  bool runs() const { return runs_; }
+  void Release() { released_ = true; }
+
+ private:
+  std::atomic<bool> runs_{false};
+  std::atomic<bool> released_{false};
+};
+
+// Each request would let all writers pass that stand, so a slow flush would make memory grow for as long as it runs.
+TEST_F(RocksDbBuffersTest, WhileAFlushRunsNoOtherIsStarted) {
+  const auto slow = std::make_shared<SlowFlushes>();
+  rocksdb::Options options = Engine();
+  options.listeners.push_back(slow);
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  test_.Write(kMiB, 0);
+  test_.Write(2 * kMiB, 1);
+  rocksdb::FlushOptions at_once;
+  at_once.wait = false;
+  ASSERT_TRUE(test_.db()->Flush(at_once, test_.handles()[0]).ok());
+  EXPECT_TRUE(Eventually([&] { return slow->runs(); }));
+  monitor.FlushLargest();
+  Sense(monitor);
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().immutable_memtables, 1u);
+  slow->Release();
+  test_.AwaitFileInL0(0);
+  EXPECT_TRUE(FlushedEventually(monitor, 1));
+}
+
+// RocksDB accepts the flush of a dropped family, but does not do it.
+TEST_F(RocksDbBuffersTest, ADroppedFamilyKeepsNoOtherFromBeingFlushed) {
+  Open(Engine());
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  test_.Write(kMiB, 1);
+  test_.Write(3 * kMiB, 2);
+  ASSERT_TRUE(test_.db()->DropColumnFamily(test_.handles()[2]).ok());
+  EXPECT_TRUE(FlushedEventually(monitor, 1));
+}
+
+TEST_F(RocksDbBuffersTest, FamiliesThatMustBeFlushedTogetherAre) {
+  rocksdb::Options options = Engine();
+  options.atomic_flush = true;
+  Open(options);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), 4096 * kMiB, {}, clock_);
+  test_.Write(100 << 10, 1);
+  test_.Write(3 * kMiB, 2);
+  monitor.FlushLargest();
+  Sense(monitor);
+  test_.AwaitFileInL0(1);
+  test_.AwaitFileInL0(2);
 }
 
 Result<PreparedRocksDb> PrepareEight(rocksdb::ColumnFamilyOptions family, std::shared_ptr<Manager> manager,
