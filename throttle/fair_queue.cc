@@ -48,6 +48,14 @@ void FairQueue::Remove(Waiter& waiter) {
   WaitOn(group);
 }
 
+void FairQueue::Pay(Waiter& waiter, uint64_t bytes) {
+  waiter.paid += bytes;
+  GroupLine& group = groups_.At(KeyOf(waiter.party));
+  Subtract(bytes, group, group.parties.At(waiter.party.id));
+  group.parties.turns().GoOn(bytes);
+  groups_.turns().GoOn(bytes);
+}
+
 void FairQueue::PopServed(Waiter& served) {
   GroupLine& group = groups_.At(KeyOf(served.party));
   PartyLine& line = group.parties.At(served.party.id);
@@ -55,10 +63,10 @@ void FairQueue::PopServed(Waiter& served) {
   Unlink(served, group, line);
   group.parties.turns().Begin(line, bytes);
   if (!line.waiters.empty()) WaitWith(group.parties.turns(), line, *line.waiters.front());
-  group.parties.End(line, bytes, bytes);
+  group.parties.End(line, bytes, bytes, served.paid);
   groups_.turns().Begin(group, bytes);
   WaitOn(group);
-  groups_.End(group, bytes, bytes);
+  groups_.End(group, bytes, bytes, served.paid);
 }
 
 uint64_t FairQueue::BytesAhead(const Party& party, uint64_t bytes) const {
@@ -79,10 +87,14 @@ void FairQueue::WaitOn(GroupLine& group) {
 
 void FairQueue::Unlink(Waiter& waiter, GroupLine& group, PartyLine& line) {
   line.waiters.erase(waiter.position);
-  line.bytes -= waiter.bytes;
-  group.bytes -= waiter.bytes;
-  bytes_ -= waiter.bytes;
+  Subtract(waiter.bytes - waiter.paid, group, line);
   --size_;
+}
+
+void FairQueue::Subtract(uint64_t bytes, GroupLine& group, PartyLine& line) {
+  line.bytes -= bytes;
+  group.bytes -= bytes;
+  bytes_ -= bytes;
 }
 
 }  // namespace weir

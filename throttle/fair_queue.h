@@ -5,8 +5,8 @@
 // wait.
 //
 // Turns are given by bytes (fair_turns.h): a request of 70 MB waits until each of the other parties has been served
-// about 70 MB or has no request left. Then it is Front until it is served, and the gate chooses whether smaller
-// requests (FrontSmall) pass meanwhile. If a party or a group was served less than its share, it is still owed the
+// about 70 MB or has no request left. Then it is Front, and the gate chooses whether smaller requests (FrontSmall) pass
+// before it. If a party or a group was served less than its share, it is still owed the
 // difference as long as it goes on waiting. It loses this claim if its first waiting request is removed without being
 // served, or if there is a crowd (fair_turns.h).
 //
@@ -37,7 +37,7 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
 
   Party party;
   uint64_t bytes = 0;
-  uint64_t paid = 0;      // how many of them were charged to the limits already
+  uint64_t paid = 0;      // how many of them were charged to the limits already; FairQueue::Pay adds to it
   bool is_large = false;  // the gate lets other requests pass between the pieces in which this one pays
   TimePoint since{};      // when the request began to wait
   TimePoint deadline{};   // when the request is refused if it still waits
@@ -65,13 +65,16 @@ class FairQueue {
   Waiter* FrontSmall() const {
     return groups_.turns().waiting(FairTurns::Sort::kFirst) == 0 ? nullptr : groups_.Next(/*either_sort=*/false).Head();
   }
+  // Counts `bytes` more bytes of a waiter as paid: BytesAhead leaves them out, and a later request does not come before
+  // the waiter because of them.
+  void Pay(Waiter& waiter, uint64_t bytes);
   // Removes Front() or FrontSmall(), which is served now, and counts its bytes for its party and group.
   void PopServed(Waiter& served);
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Estimates how many bytes would be served before a request of `bytes` bytes if `party` added it now. The estimate is
+  // Estimates how many bytes would be paid before a request of `bytes` bytes if `party` added it now. The estimate is
   // computed from totals: if another party has been served less than its share, the estimate may be too low by that
   // party's largest request.
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;
@@ -79,7 +82,7 @@ class FairQueue {
  private:
   struct PartyLine : FairLine {
     uint64_t key = 0;
-    uint64_t bytes = 0;  // sum over its waiters
+    uint64_t bytes = 0;  // what its waiters have still to pay
     std::list<Waiter*> waiters;
   };
   // Keeps parties without a group apart from groups, because their ids may be equal.
@@ -94,17 +97,18 @@ class FairQueue {
   struct GroupLine : FairLine {
     Waiter* Head() const { return parties.turns().empty() ? nullptr : parties.Next().waiters.front(); }
     GroupKey key;
-    uint64_t bytes = 0;  // sum over its waiters
+    uint64_t bytes = 0;  // what its waiters have still to pay
     FairLines<PartyLine> parties;
   };
 
   static GroupKey KeyOf(const Party& party) { return {GroupOf(party), party.group == 0}; }
   void WaitOn(GroupLine& group);
   void Unlink(Waiter& waiter, GroupLine& group, PartyLine& line);
+  void Subtract(uint64_t bytes, GroupLine& group, PartyLine& line);
 
   FairLines<GroupLine, GroupHash> groups_;
   size_t size_ = 0;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0;  // what all waiters have still to pay
 };
 
 }  // namespace weir

@@ -44,8 +44,8 @@ void FairTurns::Begin(FairLine& line, uint64_t asks) {
   Put(line, kServed, line.had_, line.number_);
 }
 
-void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done) {
-  GoOn(done);
+void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done, uint64_t counted) {
+  GoOn(done - counted);
   --line.served_;
   line.had_ = line.had_ - asked + done;
   if (IsWaiting(line)) {

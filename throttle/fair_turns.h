@@ -66,8 +66,11 @@ class FairTurns {
   // be called for its next request at once, so a line may have several turns at a time.
   void Begin(FairLine& line, uint64_t asks);
   // Ends a turn of the line. `asked` is the amount with which the turn began, and `done` the amount that the line was
-  // actually served.
-  void End(FairLine& line, uint64_t asked, uint64_t done);
+  // actually served, of which GoOn has counted `counted` already.
+  void End(FairLine& line, uint64_t asked, uint64_t done, uint64_t counted = 0);
+  // Counts an amount that a waiting line is served before its turn begins: advances `now`, so that a line that begins
+  // to wait now does not come before the one that is nearly done.
+  void GoOn(uint64_t done);
 
   bool empty() const { return waiting() == 0; }
   size_t waiting() const { return waiting(Sort::kFirst) + waiting(Sort::kSecond); }
@@ -97,7 +100,6 @@ class FairTurns {
   size_t known() const { return present() + places_[kAway].size(); }
   bool IsWaiting(const FairLine& line) const { return line.place_ == kWaits || line.place_ == kWaitsInSecond; }
   void Put(FairLine& line, uint8_t place, uint64_t due, uint64_t number);
-  void GoOn(uint64_t done);
 
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
@@ -138,8 +140,8 @@ class FairLines {
   }
   Line& Next(bool either_sort = true) const { return static_cast<Line&>(turns_.Next(either_sort)); }
   // End and GiveUp act as in FairTurns, then destroy the lines that need not be remembered; `line` may be one of them.
-  void End(Line& line, uint64_t asked, uint64_t done) {
-    turns_.End(line, asked, done);
+  void End(Line& line, uint64_t asked, uint64_t done, uint64_t counted = 0) {
+    turns_.End(line, asked, done, counted);
     Forget();
   }
   void GiveUp(Line& line) {

@@ -183,7 +183,7 @@ void Gate::Grant(WorkClass c, TimePoint now) {
     line.small_turn = next->is_large ? payment : line.small_turn - std::min(line.small_turn, payment);
     if (payment < next->bytes - next->paid) {
       Pay(c, payment);
-      next->paid += payment;
+      line.queue.Pay(*next, payment);
       continue;
     }
     line.queue.PopServed(*next);
@@ -265,7 +265,8 @@ void Gate::Detach(Waiter& waiter) {
   FairQueue& queue = lines_[waiter.party.work_class].queue;
   queue.Remove(waiter);
   deadlines_.erase({waiter.deadline, &waiter});
-  if (Waiter* const heir = queue.Front()) heir->paid = std::min(heir->bytes, heir->paid + waiter.paid);
+  if (waiter.paid == 0) return;
+  if (Waiter* const heir = queue.Front()) queue.Pay(*heir, std::min(waiter.paid, heir->bytes - heir->paid));
 }
 
 // Releases the place in the queue or the permit that an Admission still holds.

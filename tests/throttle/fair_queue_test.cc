@@ -274,6 +274,30 @@ TEST(FairQueue, OffersTheNextSmallOneBesideALargeFront) {
   EXPECT_EQ(owned.queue.FrontSmall(), nullptr);
 }
 
+TEST(FairQueue, CountsNothingAheadThatIsPaidAlready) {
+  Owned owned;
+  Waiter& first = owned.Push(1, 10 * kKib);
+  owned.Push(2, 30 * kKib);
+  EXPECT_EQ(owned.queue.BytesAhead({.id = 1}, 0), 20 * kKib);
+  owned.queue.Pay(first, 9 * kKib);
+  EXPECT_EQ(first.paid, 9 * kKib);
+  EXPECT_EQ(owned.queue.BytesAhead({.id = 1}, 0), 2 * kKib);
+  EXPECT_EQ(owned.queue.BytesAhead({.id = 3}, 100 * kKib), 31 * kKib);
+  owned.queue.Remove(first);
+  EXPECT_EQ(owned.queue.BytesAhead({.id = 3}, 100 * kKib), 30 * kKib);
+}
+
+TEST(FairQueue, ALargeOneThatHasNearlyPaidComesBeforeALaterOne) {
+  Owned owned;
+  Waiter& first = owned.Push(1, 100 * kKib, /*is_large=*/true);
+  owned.queue.Pay(first, 90 * kKib);
+  owned.Push(2, 50 * kKib, /*is_large=*/true);
+  EXPECT_EQ(owned.queue.Front(), &first);
+  owned.Push(3, 9 * kKib, /*is_large=*/true);
+  EXPECT_EQ(owned.Pop(), std::pair(uint64_t{3}, 9 * kKib)) << "it asks for less than the first has still to pay";
+  EXPECT_EQ(owned.Pop(), std::pair(uint64_t{1}, 100 * kKib));
+}
+
 class Grouped : public Owned {
  public:
   Waiter& PushTo(uint64_t group, uint64_t party, uint64_t bytes, bool is_large = false) {

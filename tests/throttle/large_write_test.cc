@@ -87,6 +87,23 @@ TEST_F(LargeWriteTest, WhatAnAbandonedOneHasPaidHelpsTheNext) {
   EXPECT_EQ(second.Poll(), State::kAdmitted) << "in half a second, because half was paid";
 }
 
+// Of a large one that has paid nearly all, others wait only for the rest.
+TEST_F(LargeWriteTest, AWaitIsForetoldByWhatOthersHaveStillToPay) {
+  for (const uint64_t party : {1, 2}) {
+    gate_.SetLimits({});
+    gate_.SetLimits(Limits());
+    AdmittedNow(Interactive(), 1024);
+    Admission large = gate_.Admit({13'000'000}, Interactive(1));
+    Run(milliseconds(900));
+    Admission next = gate_.Admit({7'000'000}, Interactive(party));
+    ASSERT_TRUE(next.waiting()) << party;
+    EXPECT_NEAR(ToSeconds(next.wait_until() - clock_.Now()), 0.53, 0.01);
+    Run(milliseconds(540));
+    EXPECT_EQ(large.Poll(), State::kAdmitted);
+    EXPECT_EQ(next.Poll(), State::kAdmitted);
+  }
+}
+
 TEST_F(LargeWriteTest, WhatAnExpiredOneHasPaidHelpsOneThatWouldExpireWithIt) {
   gate_.SetLimits(Limits());
   AdmittedNow(Interactive(), 1024);
