@@ -259,14 +259,17 @@ Duration Gate::EndWait(const Waiter& waiter, TimePoint now) {
   return waited;
 }
 
-// The next in turn inherits what the waiter has paid, so that a large request that ends without admission wastes none
-// of what the limits allow.
+// The next in turn inherits what the waiter has paid, and the limits get back what it does not need. So a large request
+// that ends without admission wastes little of what the limits allow.
 void Gate::Detach(Waiter& waiter) {
   FairQueue& queue = lines_[waiter.party.work_class].queue;
   queue.Remove(waiter);
   deadlines_.erase({waiter.deadline, &waiter});
   if (waiter.paid == 0) return;
-  if (Waiter* const heir = queue.Front()) queue.Pay(*heir, std::min(waiter.paid, heir->bytes - heir->paid));
+  Waiter* const heir = queue.Front();
+  const uint64_t inherited = heir == nullptr ? 0 : std::min(waiter.paid, heir->bytes - heir->paid);
+  if (heir != nullptr) queue.Pay(*heir, inherited);
+  PayBack(waiter.party.work_class, waiter.paid - inherited);
 }
 
 // Releases the place in the queue or the permit that an Admission still holds.

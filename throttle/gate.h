@@ -129,6 +129,8 @@ class Gate : private AdmissionSource {
   virtual bool MayPass(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) = 0;
   // Charges a request that MayPass to the limits. Returns true if the request gets a permit.
   virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
+  // Takes back a part of what a request has paid, which no work will use.
+  virtual void PayBack(WorkClass, uint64_t) WEIR_REQUIRES(mutex_) {}
   // Returns the most bytes that a waiting request pays at once.
   virtual uint64_t Piece(WorkClass) const WEIR_REQUIRES(mutex_) { return kAnyBytes; }
   // Returns after how many seconds MayPass is true if the limits stay as they are; at least the longest wait of the

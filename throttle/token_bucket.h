@@ -44,6 +44,9 @@ class TokenBucket {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
+  // Puts bytes back that were taken and not used. Bytes beyond the depth are lost.
+  void PutBack(double bytes) { tokens_ = std::min(depth_, tokens_ + bytes); }
+
   // Returns the seconds from the last refill until `bytes` have passed, in pieces if they are more than the depth;
   // infinity if the rate is 0 and the bucket does not have enough bytes.
   double SecondsUntil(double bytes) const {

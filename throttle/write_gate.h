@@ -53,6 +53,9 @@ class WriteGate final : public Gate {
   void Refill(TimePoint now) override WEIR_REQUIRES(mutex_);
   bool MayPass(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   bool Pay(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_);
+  void PayBack(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_) {
+    buckets_[c].PutBack(static_cast<double>(bytes));
+  }
   uint64_t Piece(WorkClass c) const override WEIR_REQUIRES(mutex_);
   double SecondsUntil(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   double Foretell(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);

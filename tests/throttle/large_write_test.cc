@@ -87,6 +87,29 @@ TEST_F(LargeWriteTest, WhatAnAbandonedOneHasPaidHelpsTheNext) {
   EXPECT_EQ(second.Poll(), State::kAdmitted) << "in half a second, because half was paid";
 }
 
+TEST_F(LargeWriteTest, WhatAnAbandonedOneHasPaidGoesBackIntoTheBucketIfNobodyNeedsIt) {
+  gate_.SetLimits(Limits());
+  AdmittedNow(Interactive(), 1024);
+  auto large = std::make_unique<Admission>(gate_.Admit({14'000'000}, Interactive(1)));
+  Run(milliseconds(100));
+  Admission small = gate_.Admit({1024}, Interactive(2));
+  ASSERT_TRUE(small.waiting());
+  large.reset();
+  EXPECT_EQ(small.Poll(), State::kAdmitted) << "from what the large one has paid";
+  const int more = AdmittedNow(Interactive(3), 1024);
+  EXPECT_NEAR(more * 1024, 1'400'000, 2100) << "what the limit has admitted in 100 ms";
+  EXPECT_LE(Passed(WorkClass::kInteractive), 2 * kMiB + 1'400'000);
+}
+
+TEST_F(LargeWriteTest, ABulkOneAlsoGetsBackAtMostABurst) {
+  gate_.SetLimits(Limits());
+  AdmittedNow(Bulk(), 1024);
+  auto large = std::make_unique<Admission>(gate_.Admit({140'000'000}, Bulk()));
+  Run(seconds(1));
+  large.reset();
+  EXPECT_NEAR(AdmittedNow(Bulk(), 1024), 2048, 2);
+}
+
 // Of a large one that has paid nearly all, others wait only for the rest.
 TEST_F(LargeWriteTest, AWaitIsForetoldByWhatOthersHaveStillToPay) {
   for (const uint64_t party : {1, 2}) {
