@@ -350,6 +350,7 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     if (!in_emergency) limit.mean_bytes_per_second = drain > 0 ? drain : std::numeric_limits<double>::infinity();
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
+    limit.emergency = in_emergency;
     limit.reason = in_emergency ? kEmergency : decision.reason;
     limit.idle = decision.open && !in_emergency;
     limits.open = limits.open && decision.open;

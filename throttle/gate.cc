@@ -102,11 +102,11 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   return Admission(waiter->answer, this, waiter);
 }
 
-// Tells a request that cannot be admitted in time whether it is itself too large for that.
+// Refuses a request that cannot be admitted in time. The reason says whether the request itself is too large for that.
 Admission Gate::RefuseAsTooLong(Party party, uint64_t bytes, double seconds) {
   const WorkClass c = party.work_class;
   const Line& line = lines_[c];
-  if (bytes > Piece(c) && Foretell(c, bytes) > ToSeconds(line.longest_wait))
+  if (line.blames_size && bytes > Piece(c) && Foretell(c, bytes) > ToSeconds(line.longest_wait))
     return Refuse(c, "too large", seconds, TooLarge(c, bytes));
   return Refuse(c, line.reason, seconds);
 }

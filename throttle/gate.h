@@ -110,7 +110,7 @@ class Gate : private AdmissionSource {
 
  protected:
   static constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
-  // The largest cost: the sum over all requests that may wait does not overflow. A larger one is a mistake, such as
+  // The largest cost. The sum over all requests that may wait does not overflow. A larger cost is a mistake, such as
   // size_t(-1).
   static constexpr uint64_t kLargestCost = uint64_t{1} << 40;
 
@@ -119,6 +119,7 @@ class Gate : private AdmissionSource {
     uint64_t small_turn = 0;  // bytes that small requests may still take before the large one in turn pays a piece
     Duration longest_wait = std::chrono::seconds(1);
     std::string_view reason;  // the reason of a wait or a refusal
+    bool blames_size = true;  // a request that is too large to be admitted in time is told so, instead of `reason`
     bool pressed = false;     // the value that TakePressed returns next
   };
 
@@ -127,7 +128,8 @@ class Gate : private AdmissionSource {
   virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_) = 0;
   // Returns true if the limits let a request of this class and size pass now.
   virtual bool MayPass(WorkClass c, uint64_t bytes) const WEIR_REQUIRES(mutex_) = 0;
-  // Charges a request that MayPass to the limits. Returns true if the request gets a permit.
+  // Charges to the limits what MayPass has allowed: a request or a piece of it. Returns true if the request gets a
+  // permit.
   virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
   // Takes back a part of what a request has paid, which no work will use.
   virtual void PayBack(WorkClass, uint64_t) WEIR_REQUIRES(mutex_) {}

@@ -8,7 +8,7 @@ void HeldLimits::Save(const GateLimits& last, const ByClass<double>& rates) {
   held_ = last;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     WriteLimit& limit = held_.writes[c];
-    limit.hold = false;
+    limit.hold = limit.emergency = false;
     limit.reason = kReason;
     limit.mean_bytes_per_second = 0;
     limit.bytes_per_second = rates[c] > 0 ? rates[c] : WriteLimit().bytes_per_second;

@@ -11,7 +11,8 @@ constexpr double kBulkFloor = 0.05;         // share of the bulk rate that inter
 constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class may write while open
 
 // The piece in which a waiting request pays, by class, as the time in which the limit admits as much. It is the longest
-// time for which a large request delays a small one. Each piece wakes the limiter's thread once.
+// time for which a large request delays a small one; twenty times as long while bulk work passes by the floor. Each
+// piece wakes the limiter's thread once.
 constexpr std::array<double, kWorkClasses> kPieceSeconds{0.005, 0.05};
 constexpr double kLeastPiece = 4 << 10;
 constexpr double kLeastBurst = 1 << 10;
@@ -30,6 +31,7 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     lines_[c].longest_wait = limits[c].longest_wait;
     lines_[c].reason = limits[c].reason;
+    lines_[c].blames_size = !limits[c].emergency;
     buckets_[c].SetRate(now, limits[c].bytes_per_second, limits_.burst_bytes);
   }
   const double bulk_rate = limits[WorkClass::kBulk].bytes_per_second;

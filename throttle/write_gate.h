@@ -11,8 +11,8 @@
 //  * An open gate only counts the writes. But 20 MB can arrive within one tick of 100 ms. So if the writes of a class
 //    since the last SetLimits exceed a quarter of burst_bytes, the gate closes by itself and applies the limits of that
 //    SetLimits. It stays open if these limits are infinite for the class or for bulk work. The interactive write that
-//    closes it passes at once, whatever its size, because the engine was idle; it takes at most a burst from the
-//    buckets.
+//    closes it passes at once, whatever its size, because the engine's load is low. It takes at most a burst from the
+//    interactive bucket, and leaves bulk work at most the debt of a second.
 //  * A wait is foretold by the rate that can be expected in the mean (WriteLimit::mean_bytes_per_second), because the
 //    limit of one tick may be its lowest.
 //  * A cost of more than 1 TiB is refused and not counted as admitted: it is a mistake, such as size_t(-1).
@@ -30,13 +30,14 @@ struct WriteLimit {
   double mean_bytes_per_second = 0;
   Duration longest_wait = std::chrono::seconds(1);
   bool hold = false;             // no write of the class passes; requests wait
+  bool emergency = false;        // every refusal names `reason`, even that of a write which is too large for this limit
   bool idle = false;             // true if work of the class is far from this limit; only LimiterView uses it
   std::string_view reason = "";  // reason of waits and refusals; points to storage that outlives the gate
 };
 
 struct WriteLimits : ByClass<WriteLimit> {
   bool open = true;              // writes pass and are only counted, until a burst closes the gate
-  double burst_bytes = 1 << 20;  // how many bytes may pass at once: the depth of the buckets; at least 1 KiB counts
+  double burst_bytes = 1 << 20;  // how many bytes may pass at once: the depth of the buckets; at least 1 KiB is used
 };
 
 class WriteGate final : public Gate {

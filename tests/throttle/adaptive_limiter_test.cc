@@ -111,7 +111,10 @@ TEST_F(LimiterTest, ABulkBatchIsForetoldTheLimitOfAnEmergency) {
   Say(0.1, 2.0);
   TicksWithBulkWork(110);
   ASSERT_FALSE(limiter.View().emergency_holds);
-  EXPECT_TRUE(Write(100'000'000, WorkClass::kBulk).refused());
+  const Admission refused = Write(100'000'000, WorkClass::kBulk);
+  ASSERT_TRUE(refused.refused());
+  EXPECT_EQ(refused.reason(), "emergency") << "the size is not to blame";
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).refused.at("emergency"), 1U);
 }
 
 TEST_F(LimiterTest, ABatchOfCheapReadsIsNoScan) {
