@@ -107,7 +107,8 @@ void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, Metri
     // Adds a 0 for each reason: if a counter appeared with its first refusal, Prometheus' rate() would miss that
     // refusal.
     for (const Signal& s : sample.signals()) gates[i].second.refused.try_emplace(s.name, 0);
-    for (const char* const reason : {"emergency", "queue full"}) gates[i].second.refused.try_emplace(reason, 0);
+    for (const char* const reason : {"emergency", "queue full", "too large"})
+      gates[i].second.refused.try_emplace(reason, 0);
   }
 
   families.Counter("weir_throttle_admitted_total", "Operations that the gate let through");

@@ -123,8 +123,10 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
         "weir_bulk_commits_failed_total 2", "weir_bulk_commits_waiting 1", "weir_rocksdb_writes_stopped 0",
         "weir_throttle_admitted_total{operation=\"write\",class=\"interactive\"} 1",
         "weir_throttle_admitted_bytes_total{operation=\"write\",class=\"interactive\"} 1000",
-        "weir_throttle_refused_total{operation=\"write\",reason=\"l0\"} 0", "weir_throttle_open{class=\"bulk\"} 1",
-        "weir_trace_spans_total{result=\"rejected\"} 0", "weir_trace_spans_waiting 0"}) {
+        "weir_throttle_refused_total{operation=\"write\",reason=\"l0\"} 0",
+        "weir_throttle_refused_total{operation=\"write\",reason=\"too large\"} 0",
+        "weir_throttle_open{class=\"bulk\"} 1", "weir_trace_spans_total{result=\"rejected\"} 0",
+        "weir_trace_spans_waiting 0"}) {
     EXPECT_TRUE(HasLine(text, line)) << line << "\n" << text;
   }
   for (const char* part : {"weir_throttle_term{controller=\"write\",term=\"i\"}", "weir_throttle_process_variable{",
