@@ -197,9 +197,10 @@ bool MayWithhold(std::span<const Filter> filters, const Identity& identity) {
   });
 }
 
+// Leaves out what a reason says after a colon, because that is advice for programs that embed the throttle.
 std::string RateLimited(const Admission& admission) {
   const auto seconds = static_cast<int64_t>(std::ceil(ToSeconds(admission.retry_after())));
-  return "rate-limited: " + std::string(admission.reason()) + "; try again in " +
+  return "rate-limited: " + std::string(PrefixOf(admission.reason())) + "; try again in " +
          std::to_string(std::max<int64_t>(1, seconds)) + " s";
 }
 

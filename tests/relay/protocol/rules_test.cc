@@ -50,6 +50,16 @@ TEST_F(PolicyTest, ExpiredEventsAndAuthEventsAreRefused) {
   EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, 22242))), "invalid");
 }
 
+TEST(RateLimited, TellsAClientTheReasonAndWhenToTryAgain) {
+  const auto told = [](std::string_view reason, Duration after) {
+    return RateLimited(Admission({.state = Admission::State::kRefused, .reason = reason, .retry_after = after}));
+  };
+  EXPECT_EQ(told("l0", std::chrono::milliseconds(1100)), "rate-limited: l0; try again in 2 s");
+  EXPECT_EQ(told("a write of at least 1 MiB takes too long: split it", Duration()),
+            "rate-limited: a write of at least 1 MiB takes too long; try again in 1 s")
+      << "without the advice for programs";
+}
+
 TEST_F(PolicyTest, WorkMustBeDoneAndCommittedTo) {
   settings_.min_pow_difficulty = 6;
   const auto mined = [&](const std::string& commitment) {
