@@ -10,6 +10,10 @@ namespace {
 constexpr Duration kShortestPause = std::chrono::milliseconds(10);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 
+// The gate never admits a write that its limit does not admit within the longest wait of bulk work, so after each
+// refusal BulkGate asks for half as much, but not less than this: what the lowest limit admits in 16 s.
+constexpr uint64_t kLeastPart = 256 << 10;
+
 }  // namespace
 
 bool BulkGate::Enter(uint64_t bytes, std::optional<Admission>* permit) {
@@ -28,14 +32,19 @@ bool BulkGate::Enter(uint64_t bytes, std::optional<Admission>* permit) {
 
 bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
   const TimePoint since = clock_.Now();
+  uint64_t part = bytes;
   while (Pause({})) {
-    Admission admission = limiter_->Admit(Operation::kWrite, Cost{bytes}, party_);
+    Admission admission = limiter_->Admit(Operation::kWrite, Cost{part}, party_);
     if (!admission.admitted()) BeginWait(since);
     if (admission.waiting() && !WaitFor(&admission)) return false;
     if (admission.admitted()) {
       permit->emplace(std::move(admission));
-      return true;
+      bytes -= part;
+      if (bytes == 0) return true;
+      part = std::min(part, bytes);
+      continue;
     }
+    part = std::max(part / 2, std::min(part, kLeastPart));
     if (!Pause(std::clamp(admission.retry_after(), kShortestPause, kLongestPause))) return false;
   }
   return false;

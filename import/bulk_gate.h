@@ -19,8 +19,9 @@ class BulkGate {
   BulkGate(AdaptiveLimiter* limiter, Party party, const Clock& clock)
       : limiter_(limiter), party_(party), clock_(clock) {}
 
-  // Blocks until the limiter permits a write of `bytes` bytes, then sets `*permit` and returns true. The caller must
-  // keep `*permit` until the write is done. Returns false after Stop.
+  // Blocks until the limiter permits a write of `bytes` bytes, then sets `*permit` and returns true. After a refusal,
+  // asks for the bytes in smaller parts, one after another. The caller must keep `*permit` until the write is done.
+  // Returns false after Stop.
   bool Enter(uint64_t bytes, std::optional<Admission>* permit);
   // Waits for `pause`, or until Stop is called. Returns false after Stop.
   bool Pause(Duration pause);
