@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,6 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kMemory = "memory";
-
-constexpr NumberRange kSampleIntervalMs{.min = 10, .max = 10'000, .unit = "ms"};
 
 // Rejects the whole sample if any number is not finite, because a stale half would look fresh.
 Status CheckSample(const LoadSample& sample) {
@@ -93,10 +92,9 @@ void LoadMonitor::Stop() {
   thread_ = std::jthread();
 }
 
-// In a forked child the thread cannot be joined. No lock is taken, because a thread of the parent may have held it.
-void LoadMonitor::LetGoOfParent() {
-  if (thread_.joinable()) thread_.detach();
-}
+// In a forked child the thread cannot be joined, nor detached: a thread of the child may have its identity. So it is
+// forgotten, without a call of its destructor. No lock is taken, because a thread of the parent may have held it.
+void LoadMonitor::LetGoOfParent() { new (&thread_) std::jthread; }
 
 // The interval follows the machine's clock, whichever clock stamps the samples: a manual clock that stands still must
 // not stop the sampling.

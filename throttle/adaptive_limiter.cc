@@ -104,10 +104,11 @@ void AdaptiveLimiter::Stop() {
   TellSettled();
 }
 
-// In a forked child, the thread cannot be joined, and glibc's destructor of a condition would wait for the parent's
-// threads that waited for it. No lock is taken, because a thread of the parent may have held it.
+// In a forked child, the thread cannot be joined, nor detached: a thread of the child may have its identity. And
+// glibc's destructor of a condition would wait for the parent's threads that waited for it. So all three begin anew,
+// without a call of their destructors. No lock is taken, because a thread of the parent may have held it.
 void AdaptiveLimiter::LetGoOfParent() {
-  if (thread_.joinable()) thread_.detach();
+  new (&thread_) std::thread;
   new (&wake_up_) Condition;
   new (&let_go_) Condition;
 }

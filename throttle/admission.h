@@ -11,7 +11,7 @@
 // Admission is destroyed, so keep the Admission until the scan is done. Destroying an Admission that waits cancels the
 // wait.
 //
-// In a child process that fork() made, a request that waited is admitted as soon as a function of its Admission is
+// In a child process that fork() made, a request that waited is admitted as soon as Poll, Wait, Cancel or OnSettled is
 // called, because the limiter's thread does not exist there.
 #pragma once
 

@@ -1,6 +1,8 @@
 // A limiter in a child process that fork() made, where its thread does not exist.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -58,6 +60,21 @@ TEST(LimiterForkTest, AChildPassesAllWorkAndItsWaitsEnd) {
             0);
   EXPECT_TRUE(waited.waiting()) << "the parent's requests still wait";
   EXPECT_TRUE(throttled->Write().waiting());
+}
+
+// glibc gives the stacks of the parent's threads, and with them their identities, to threads of the child.
+TEST(LimiterForkTest, TheThreadsOfAChildAreItsOwn) {
+  auto throttled = std::make_unique<Throttled>();
+  EXPECT_EQ(CodeOfForkedChild([&throttled] {
+              std::array<std::thread, 8> threads;
+              std::atomic<bool> done = false;
+              for (std::thread& thread : threads) thread = std::thread([&done] { done.wait(false); });
+              throttled.reset();
+              done = true;
+              done.notify_all();
+              for (std::thread& thread : threads) thread.join();
+            }),
+            0);
 }
 
 TEST(LimiterForkTest, AChildEndsWhileOtherThreadsOfTheParentWait) {
