@@ -224,7 +224,59 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, const std::vector<std::st
   return prepared;
 }
 
-// RocksDB's own corrections (SanitizeOptions in column_family.cc) of options that have no mark.
+}  // namespace
+
+Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
+  if (options.compaction_style != rocksdb::kCompactionStyleNone) return {};
+  return Status::Error("column family " + family +
+                       " has no compaction (kCompactionStyleNone), so how fast files leave L0 is not known: set "
+                       "compaction_style to kCompactionStyleLevel, kCompactionStyleUniversal or kCompactionStyleFIFO, "
+                       "or leave the family out of PrepareRocksDb and of the handles");
+}
+
+bool HasDefaultCache(const ColumnFamilyOptions& options) {
+  const BlockBasedTableOptions* table = BlockBased(options);
+  if (table == nullptr || table->no_block_cache) return false;
+  return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
+}
+
+LsmBrakes BrakesIn(const ColumnFamilyOptions& o) {
+  return {.max_write_buffers = o.max_write_buffer_number,
+          .l0_slowdown = o.level0_slowdown_writes_trigger,
+          .l0_stop = o.level0_stop_writes_trigger,
+          .soft_pending_bytes = o.soft_pending_compaction_bytes_limit,
+          .hard_pending_bytes = o.hard_pending_compaction_bytes_limit};
+}
+
+bool HasBrakesOf(const LsmGeometry& geometry, const ColumnFamilyOptions& o) {
+  return o.min_write_buffer_number_to_merge == geometry.buffers_per_flush && BrakesIn(o) == BrakesOf(geometry);
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
+                                       const RocksDbPreparation& preparation) {
+  AllOptions all{*options, {*options}};
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, {rocksdb::kDefaultColumnFamilyName}, &all, preparation);
+  if (prepared.ok()) *options = rocksdb::Options(all.db, all.families.front());
+  return prepared;
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
+                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
+                                       const RocksDbPreparation& preparation) {
+  AllOptions all{*db_options, {}};
+  std::vector<std::string> names;
+  for (const rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    all.families.push_back(family.options);
+    names.push_back(family.name);
+  }
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, names, &all, preparation);
+  if (!prepared.ok()) return prepared;
+  *db_options = std::move(all.db);
+  for (size_t i = 0; i < names.size(); ++i) (*column_families)[i].options = std::move(all.families[i]);
+  return prepared;
+}
+
+// The corrections are RocksDB's own (SanitizeOptions in column_family.cc).
 LsmGeometry GeometryAsSet(const ColumnFamilyOptions& o) {
   constexpr int kNever = std::numeric_limits<int>::max();
   LsmGeometry g;
@@ -250,57 +302,6 @@ LsmGeometry GeometryAsSet(const ColumnFamilyOptions& o) {
     g.compaction_brakes = false;
   }
   return g;
-}
-
-}  // namespace
-
-Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
-  if (options.compaction_style != rocksdb::kCompactionStyleNone) return {};
-  return Status::Error("column family " + family +
-                       " has no compaction (kCompactionStyleNone), so how fast files leave L0 is not known: set "
-                       "compaction_style to kCompactionStyleLevel, kCompactionStyleUniversal or kCompactionStyleFIFO, "
-                       "or leave the family out of PrepareRocksDb and of the handles");
-}
-
-bool HasDefaultCache(const ColumnFamilyOptions& options) {
-  const BlockBasedTableOptions* table = BlockBased(options);
-  if (table == nullptr || table->no_block_cache) return false;
-  return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
-}
-
-bool HasBrakesOf(const LsmGeometry& geometry, const ColumnFamilyOptions& o) {
-  ColumnFamilyOptions expected;
-  Apply(geometry, &expected);
-  return o.min_write_buffer_number_to_merge == expected.min_write_buffer_number_to_merge &&
-         o.max_write_buffer_number == expected.max_write_buffer_number &&
-         o.level0_slowdown_writes_trigger == expected.level0_slowdown_writes_trigger &&
-         o.level0_stop_writes_trigger == expected.level0_stop_writes_trigger &&
-         o.soft_pending_compaction_bytes_limit == expected.soft_pending_compaction_bytes_limit &&
-         o.hard_pending_compaction_bytes_limit == expected.hard_pending_compaction_bytes_limit;
-}
-
-Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
-                                       const RocksDbPreparation& preparation) {
-  AllOptions all{*options, {*options}};
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, {rocksdb::kDefaultColumnFamilyName}, &all, preparation);
-  if (prepared.ok()) *options = rocksdb::Options(all.db, all.families.front());
-  return prepared;
-}
-
-Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
-                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
-                                       const RocksDbPreparation& preparation) {
-  AllOptions all{*db_options, {}};
-  std::vector<std::string> names;
-  for (const rocksdb::ColumnFamilyDescriptor& family : *column_families) {
-    all.families.push_back(family.options);
-    names.push_back(family.name);
-  }
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, names, &all, preparation);
-  if (!prepared.ok()) return prepared;
-  *db_options = std::move(all.db);
-  for (size_t i = 0; i < names.size(); ++i) (*column_families)[i].options = std::move(all.families[i]);
-  return prepared;
 }
 
 LsmGeometry GeometryOf(const ColumnFamilyOptions& options) {

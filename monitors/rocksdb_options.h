@@ -88,11 +88,16 @@ Status CheckCompaction(const rocksdb::ColumnFamilyOptions& options, const std::s
 // Returns true if the table of these options has the block cache that RocksDB makes if the program set none.
 bool HasDefaultCache(const rocksdb::ColumnFamilyOptions& options);
 
+// Returns the brakes as these options have them, without RocksDB's corrections.
+LsmBrakes BrakesIn(const rocksdb::ColumnFamilyOptions& options);
+
 // Returns true if the buffers and brakes of these options are those of the geometry.
 bool HasBrakesOf(const LsmGeometry& geometry, const rocksdb::ColumnFamilyOptions& options);
 
 // Returns the geometry that RocksDB has with these options: its sizes, and the points at which it brakes. For prepared
 // options whose brakes are where weir moved them, this is the geometry that they were prepared with.
 LsmGeometry GeometryOf(const rocksdb::ColumnFamilyOptions& options);
+// Returns the geometry of the same figures as if the program had set them all, whatever PrepareRocksDb moved.
+LsmGeometry GeometryAsSet(const rocksdb::ColumnFamilyOptions& options);
 
 }  // namespace weir

@@ -50,7 +50,9 @@ class RocksDbProbe final : public LoadProbe {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle;
     LsmGeometry geometry;
+    LsmBrakes prepared_brakes;   // where PrepareRocksDb put the brakes
     LsmGeometry seen;            // that of RocksDB's options when they were last read
+    LsmBrakes seen_brakes;       // the brakes in them
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
     bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
     LsmSignals signals;
@@ -75,7 +77,9 @@ class RocksDbProbe final : public LoadProbe {
   std::vector<Family>::iterator Find(uint32_t id) WEIR_REQUIRES(db_mutex_);
   // Must be called after a family was added, removed or changed.
   void FamiliesChanged() WEIR_REQUIRES(db_mutex_);
-  // Follows what the program changed by SetOptions.
+  // Notices what the program changed by SetOptions.
+  void NoticeOptions(Family* family) WEIR_REQUIRES(db_mutex_);
+  // Does that, and moves the brakes if they must follow.
   void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
   Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);

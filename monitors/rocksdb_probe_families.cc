@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "monitors/rocksdb_brakes.h"
+#include "monitors/rocksdb_mark.h"
+#include "monitors/rocksdb_opened.h"
 #include "monitors/rocksdb_probe.h"
 #include "rocksdb/rate_limiter.h"
 
@@ -30,12 +32,11 @@ void TakeSizes(const LsmGeometry& opened, LsmGeometry* geometry) {
 }
 
 void TakeBrakes(const LsmGeometry& opened, LsmGeometry* geometry) {
-  const LsmBrakes brakes = BrakesOf(opened);
-  geometry->max_write_buffers = brakes.max_write_buffers;
-  geometry->l0_slowdown = brakes.l0_slowdown;
-  geometry->l0_stop = brakes.l0_stop;
-  geometry->soft_pending_bytes = brakes.soft_pending_bytes;
-  geometry->hard_pending_bytes = brakes.hard_pending_bytes;
+  geometry->max_write_buffers = opened.max_write_buffers;
+  geometry->l0_slowdown = opened.l0_slowdown;
+  geometry->l0_stop = opened.l0_stop;
+  geometry->soft_pending_bytes = opened.soft_pending_bytes;
+  geometry->hard_pending_bytes = opened.hard_pending_bytes;
   geometry->brakes_moved = false;
 }
 
@@ -117,25 +118,31 @@ void RocksDbProbe::FamiliesChanged() {
 Status RocksDbProbe::AddFamily(rocksdb::ColumnFamilyHandle* handle) {
   const MutexLock lock(db_mutex_);
   if (IsClosed()) return Status::Error("database closed");
-  if (const Status added = AddFamilyLocked(handle); !added.ok()) return added;
+  // The same checks as those of the constructor.
+  if (Status good = CheckOpened(db_, {handle}, nullptr, target_bytes_); !good.ok()) return good;
+  if (Status added = AddFamilyLocked(handle); !added.ok()) return added;
   return places_brakes_ ? PlaceBrakesOf(&families_.back()) : Status();
 }
 
 // The program may destroy its own handle of the default family early; the database keeps one until it is closed.
+//
+// A family whose options have no mark was not opened with prepared options, even if it has the name of a prepared
+// family that was dropped. To move its brakes would leave moved brakes that a later PrepareRocksDb takes for the
+// program's.
 Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
-  if (handle == nullptr) return Status::Error("the handle of a column family to watch is a null pointer");
   if (Find(handle->GetID()) != families_.end())
     return Status::Error("column family " + handle->GetName() + " is watched already: give its handle only once");
   if (handle->GetID() == 0) handle = db_->DefaultColumnFamily();
   const rocksdb::ColumnFamilyOptions options = db_->GetOptions(handle);
-  if (Status good = CheckCompaction(options, handle->GetName()); !good.ok()) return good;
-  const LsmGeometry opened = GeometryOf(options);
   const auto known = prepared_.find(handle->GetName());
-  LsmGeometry geometry = known != prepared_.end() ? known->second : opened;
+  const bool as_prepared = known != prepared_.end() && (IsMarked(options) || !known->second.brakes_moved);
+  LsmGeometry geometry = as_prepared ? known->second : GeometryOf(options);
   geometry.score_threshold = settings_.score_threshold;
   families_.push_back({.handle = handle,
                        .geometry = geometry,
-                       .seen = opened,
+                       .prepared_brakes = BrakesOf(geometry),
+                       .seen = GeometryAsSet(options),
+                       .seen_brakes = BrakesIn(options),
                        .moves_brakes = geometry.brakes_moved,
                        .signals = LsmSignals(geometry, settings_.monitor.sample_interval),
                        .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
@@ -150,7 +157,7 @@ Status RocksDbProbe::RemoveFamily(rocksdb::ColumnFamilyHandle* handle) {
   const auto found = Find(handle->GetID());
   if (found == families_.end()) return Status::Error("column family " + handle->GetName() + " is not watched");
   Status given_back;
-  if (places_brakes_ && found->moves_brakes) {
+  if (found->moves_brakes) {
     found->geometry.brakes_moved = false;
     given_back = SetBrakesOf(*found, BrakesOf(found->geometry));
   }
@@ -169,15 +176,20 @@ Status RocksDbProbe::PlaceBrakes(bool moved) {
   return placed;
 }
 
+// The brakes go to exactly where PrepareRocksDb put them, even if the program has changed the trigger since, because a
+// later PrepareRocksDb knows only those (rocksdb_mark.h).
 Status RocksDbProbe::PlaceBrakesOf(Family* f) {
+  NoticeOptions(f);
   TakeSizes(f->seen, &f->geometry);  // the program may have changed them since PrepareRocksDb
   f->geometry.brakes_moved = f->moves_brakes && places_brakes_;
   f->lifted_brakes = f->geometry.brakes_moved && ShouldLift(*f);
   f->signals.SetGeometry(f->geometry);
   if (!f->moves_brakes) return {};
-  const LsmBrakes brakes = BrakesOf(f->geometry);
+  const LsmBrakes brakes = f->geometry.brakes_moved ? f->prepared_brakes : BrakesOf(f->geometry);
   Status placed = SetBrakesOf(*f, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
-  f->seen = GeometryOf(db_->GetOptions(f->handle));
+  const rocksdb::ColumnFamilyOptions options = db_->GetOptions(f->handle);
+  f->seen = GeometryAsSet(options);
+  f->seen_brakes = BrakesIn(options);
   return placed;
 }
 
@@ -188,25 +200,31 @@ Status RocksDbProbe::SetBrakesOf(const Family& f, const LsmBrakes& brakes) {
 
 bool RocksDbProbe::ShouldLift(const Family& f) const {
   if (!f.geometry.compaction_brakes) return true;
-  const LsmBrakes brakes = BrakesOf(f.geometry);
+  const LsmBrakes& brakes = f.prepared_brakes;
   return f.lifted_brakes &&
          (f.facts.l0_files >= static_cast<uint64_t>(brakes.l0_slowdown) ||
           (brakes.soft_pending_bytes > 0 && f.facts.pending_compaction_bytes >= brakes.soft_pending_bytes));
 }
 
-void RocksDbProbe::FollowOptions(Family* f) {
-  const LsmGeometry now = GeometryOf(db_->GetOptions(f->handle));
-  if (now != f->seen) {
-    if (BrakesOf(now) != BrakesOf(f->seen)) {
-      TakeBrakes(now, &f->geometry);
-      f->moves_brakes = f->lifted_brakes = false;
-    }
-    const bool other_buffers = now.write_buffer_bytes != f->seen.write_buffer_bytes;
-    TakeSizes(now, &f->geometry);
-    f->signals.SetGeometry(f->geometry);
-    f->seen = now;
-    if (other_buffers) FamiliesChanged();
+void RocksDbProbe::NoticeOptions(Family* f) {
+  const rocksdb::ColumnFamilyOptions options = db_->GetOptions(f->handle);
+  const LsmGeometry now = GeometryAsSet(options);
+  const LsmBrakes brakes = BrakesIn(options);
+  if (now == f->seen && brakes == f->seen_brakes) return;
+  if (brakes != f->seen_brakes) {
+    TakeBrakes(now, &f->geometry);
+    f->moves_brakes = f->lifted_brakes = false;
   }
+  const bool other_buffers = now.write_buffer_bytes != f->seen.write_buffer_bytes;
+  TakeSizes(now, &f->geometry);
+  f->signals.SetGeometry(f->geometry);
+  f->seen = now;
+  f->seen_brakes = brakes;
+  if (other_buffers) FamiliesChanged();
+}
+
+void RocksDbProbe::FollowOptions(Family* f) {
+  NoticeOptions(f);
   if (!places_brakes_ || !f->moves_brakes || f->lifted_brakes == ShouldLift(*f)) return;
   if (const Status placed = PlaceBrakesOf(f); !placed.ok()) events_.push_back(placed.message());
 }

@@ -123,6 +123,46 @@ TEST_F(RocksDbFamilies, AFamilyThatIsCreatedLaterIsSensed) {
   ASSERT_TRUE(test_.db()->DestroyColumnFamilyHandle(tenant).ok());
 }
 
+// The brakes of its new options are the program's: they have no mark by which a later PrepareRocksDb could know them.
+TEST_F(RocksDbFamilies, AFamilyThatIsCreatedAgainWithOtherOptionsKeepsItsBrakes) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, SmallEngine()},
+                                                        {"tenant", SmallEngine()}};
+  rocksdb::DBOptions db_options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(kTarget, &db_options, &families);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(db_options, families);
+  RocksDbMonitor monitor(test_.db(), test_.handles(), prepared.value(), {}, clock_);
+  ASSERT_TRUE(monitor.MoveBrakes().ok());
+  ASSERT_TRUE(monitor.RemoveFamily(test_.handles()[1]).ok());
+  ASSERT_TRUE(test_.db()->DropColumnFamily(test_.handles()[1]).ok());
+  rocksdb::ColumnFamilyHandle* tenant = nullptr;
+  ASSERT_TRUE(test_.db()->CreateColumnFamily(SmallEngine(), "tenant", &tenant).ok());
+  ASSERT_TRUE(monitor.AddFamily(tenant).ok());
+  Sense(monitor, seconds(1));
+  EXPECT_EQ(test_.db()->GetOptions(tenant).level0_slowdown_writes_trigger, 12);
+  ASSERT_TRUE(test_.db()->DestroyColumnFamilyHandle(tenant).ok());
+}
+
+TEST_F(RocksDbFamilies, AFamilyOfAMonitorThatNeverMovedBrakesGetsThemBack) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(kTarget, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  ASSERT_EQ(test_.db()->GetOptions().level0_slowdown_writes_trigger, 28);
+  ASSERT_TRUE(monitor.RemoveFamily(test_.handles()[0]).ok());
+  EXPECT_EQ(test_.db()->GetOptions().level0_slowdown_writes_trigger, 12);
+}
+
+TEST_F(RocksDbFamilies, AHandleOfAnotherDatabaseCannotBeAdded) {
+  test_.Open(SmallEngine());
+  TestDb other;
+  other.Open(SmallEngine(), {"elsewhere"});
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  EXPECT_NE(monitor.AddFamily(other.handles()[1]).message().find("does not belong to the database"), std::string::npos);
+  EXPECT_NE(monitor.AddFamily(nullptr).message().find("null pointer"), std::string::npos);
+}
+
 TEST_F(RocksDbFamilies, AFamilyThatIsDroppedIsForgotten) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);

@@ -105,6 +105,47 @@ TEST_F(RocksDbLife, BrakesThatTheProgramSetsAreItsOwn) {
   EXPECT_EQ(Now().level0_slowdown_writes_trigger, 10);
 }
 
+// A program may set a brake and end its throttle before the next sample.
+TEST_F(RocksDbLife, ABrakeThatTheProgramHasJustSetStays) {
+  const PreparedRocksDb prepared = Open();
+  RocksDbMonitor monitor(test_.db(), {}, prepared, {}, clock_);
+  ASSERT_TRUE(monitor.MoveBrakes().ok());
+  Set("level0_slowdown_writes_trigger", "10");
+  ASSERT_TRUE(monitor.GiveBrakesBack().ok());
+  EXPECT_EQ(Now().level0_slowdown_writes_trigger, 10);
+}
+
+// A later PrepareRocksDb knows only the brakes that the first one set.
+TEST_F(RocksDbLife, AnotherTriggerMovesTheBrakesNoFurther) {
+  const PreparedRocksDb prepared = Open();
+  const std::array moved = BrakesIn(Now());
+  for (const char* trigger : {"2", "6"}) {
+    RocksDbMonitor monitor(test_.db(), {}, prepared, {}, clock_);
+    ASSERT_TRUE(monitor.MoveBrakes().ok());
+    Set("level0_file_num_compaction_trigger", trigger);
+    Sense(monitor);
+    ASSERT_TRUE(monitor.GiveBrakesBack().ok());
+    EXPECT_EQ(BrakesIn(Now()), BrakesIn(given_)) << trigger;
+    ASSERT_TRUE(monitor.MoveBrakes().ok());
+    EXPECT_EQ(BrakesIn(Now()), moved) << trigger;
+    Set("level0_file_num_compaction_trigger", "4");
+  }
+}
+
+// RocksDB would fail an assertion with a brake below the trigger.
+TEST_F(RocksDbLife, NoBrakeIsGivenBackBelowTheTrigger) {
+  const PreparedRocksDb prepared = Open();
+  const std::array moved = BrakesIn(Now());
+  RocksDbMonitor monitor(test_.db(), {}, prepared, {}, clock_);
+  Set("level0_file_num_compaction_trigger", "24");
+  ASSERT_TRUE(monitor.GiveBrakesBack().ok());
+  EXPECT_EQ(Now().level0_slowdown_writes_trigger, 24);
+  EXPECT_EQ(Now().level0_stop_writes_trigger, 24);
+  test_.WriteFile();
+  ASSERT_TRUE(monitor.MoveBrakes().ok());
+  EXPECT_EQ(BrakesIn(Now()), moved);
+}
+
 TEST_F(RocksDbLife, BuffersThatTheProgramChangesAreNoticed) {
   const PreparedRocksDb prepared = Open();
   RocksDbMonitor monitor(test_.db(), {}, prepared, {}, clock_);
