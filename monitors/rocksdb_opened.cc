@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "monitors/rocksdb_brakes.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_mark.h"
 #include "rocksdb/env.h"
@@ -25,13 +26,15 @@ std::optional<Names> FamiliesOnDisk(rocksdb::DB* db) {
 }
 
 // RocksDB does not say to which database a handle belongs. But the files of a family are in the directory of its
-// database, unless the program chose another one, in which there is then no database.
+// database, unless the program chose another one. The program may have written the path of the database in another way.
 bool IsInAnotherDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle) {
   const rocksdb::Options options = db->GetOptions(handle);
   if (options.cf_paths.empty() || options.db_paths.empty()) return false;
   const std::string& path = options.cf_paths.front().path;
-  return path != options.db_paths.front().path && path != db->GetName() &&
-         options.env->FileExists(path + "/CURRENT").ok();
+  std::string own;
+  std::string other;
+  return path != options.db_paths.front().path && db->GetDbIdentity(own).ok() &&
+         rocksdb::ReadFileToString(options.env, path + "/IDENTITY", &other).ok() && other != own;
 }
 
 Status CheckHandles(rocksdb::DB* db, const Handles& handles, const std::optional<Names>& on_disk) {
@@ -91,7 +94,9 @@ Status CheckFamily(const rocksdb::ColumnFamilyOptions& opened, const std::string
 
 // Returns the names of the families that were opened with prepared options, as RocksDB stored them; none if it
 // stored no options that can be read. A program may have opened more families with prepared options than it prepared.
+// A database that is read-only may have opened fewer families than those whose options its writer stored.
 Names MarkedFamilies(rocksdb::DB* db) {
+  if (IsReadOnly(db->GetRootDB())) return {};
   rocksdb::ConfigOptions config;
   config.env = db->GetEnv();
   config.ignore_unknown_options = true;

@@ -115,6 +115,24 @@ TEST_F(CheckOpenedTest, AFamilyMayHaveADirectoryOfItsOwn) {
   EXPECT_EQ(Opened(db_options_, families_, Prepare()), "");
 }
 
+TEST_F(CheckOpenedTest, AFamilyMayNameTheDirectoryOfItsDatabaseInAnotherWay) {
+  families_[1].options.cf_paths = {{test_.path() + "/./", UINT64_MAX}};
+  EXPECT_EQ(Opened(db_options_, families_, Prepare()), "");
+}
+
+// The stored options are those of the process that writes.
+TEST_F(CheckOpenedTest, AReaderMayOpenFewerFamiliesThanTheWriter) {
+  const PreparedRocksDb prepared = Prepare();
+  test_.Open(db_options_, families_);
+  test_.Close();
+  rocksdb::Options options = SmallEngine();
+  const PreparedRocksDb reader = PrepareRocksDb(kTarget, &options).value();
+  OpenedRocksDb opened{};
+  ASSERT_TRUE(rocksdb::DB::OpenForReadOnly(options, test_.path(), &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db = OwnerOf(&opened);
+  EXPECT_EQ(CheckOpened(db.get(), {db->DefaultColumnFamily()}, &reader, kTarget).message(), "");
+}
+
 TEST_F(CheckOpenedTest, NoDatabaseAndNoTarget) {
   EXPECT_NE(CheckOpened(nullptr, {}, nullptr, kTarget).message().find("database is a null pointer"), std::string::npos);
   test_.Open(SmallEngine());
