@@ -58,7 +58,6 @@ RocksDbThrottle::~RocksDbThrottle() {
 template <typename Opened>
 Result<std::unique_ptr<RocksDbThrottle>> RocksDbThrottle::AttachTo(rocksdb::DB* db, const Opened& opened,
                                                                    const Options& options) {
-  if (Status good = Check(options.monitor.monitor); !good.ok()) return good;
   try {
     RocksDbMonitorSettings settings = options.monitor;
     if (!settings.on_event) settings.on_event = TellOnStderr;
@@ -93,6 +92,7 @@ Result<std::unique_ptr<RocksDbThrottle>> RocksDbThrottle::Attach(rocksdb::DB* db
 Status RocksDbThrottle::Start() {
   if (birth_.IsForked()) return Status::Error("this throttle belongs to the parent process: attach a new one");
   const MutexLock lifecycle(lifecycle_mutex_);
+  if (!monitor_->attached()) return Status::Error("database closed");
   if (limits_) {
     if (Status moved = monitor_->MoveBrakes(); !moved.ok()) return moved;
   }
@@ -101,21 +101,35 @@ Status RocksDbThrottle::Start() {
   return {};
 }
 
-// The limiter stops first: if the brakes moved first, RocksDB could brake the work that the limiter still delays.
 Status RocksDbThrottle::Stop() {
   if (birth_.IsForked()) {
     limiter_.Stop();
     return {};
   }
   const MutexLock lifecycle(lifecycle_mutex_);
+  return StopLocked();
+}
+
+// The limiter stops first: if the brakes moved first, RocksDB could brake the work that the limiter still delays.
+Status RocksDbThrottle::StopLocked() {
   limiter_.Stop();
   return monitor_->GiveBrakesBack();
 }
 
+// The thread of the monitor ends when no lock is held, because on_event may call Stop.
 Status RocksDbThrottle::Detach() {
-  Status stopped = Stop();
+  if (birth_.IsForked()) {
+    Status stopped = Stop();
+    monitor_->Stop();
+    return stopped;
+  }
+  Status stopped;
+  {
+    const MutexLock lifecycle(lifecycle_mutex_);  // no Start may move the brakes again
+    stopped = StopLocked();
+    monitor_->Detach();
+  }
   monitor_->Stop();
-  monitor_->Detach();
   return stopped;
 }
 

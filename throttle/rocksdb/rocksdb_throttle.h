@@ -92,6 +92,7 @@ class RocksDbThrottle {
   template <typename Opened>
   static Result<std::unique_ptr<RocksDbThrottle>> AttachTo(rocksdb::DB* db, const Opened& opened,
                                                            const Options& options);
+  Status StopLocked() WEIR_REQUIRES(lifecycle_mutex_);
 
   const BirthProcess birth_;
   const bool limits_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -159,6 +160,32 @@ TEST(ThrottleLife, DetachGivesTheBrakesBackAndLetsAllPass) {
   EXPECT_EQ(Admission(running.throttle->Admit(Operation::kWrite, {1 << 30}, kBulk)).state(),
             Admission::State::kAdmitted);
   EXPECT_EQ(running.throttle->Start().message(), "database closed");
+}
+
+TEST(ThrottleLife, ADetachedOneCannotBeStartedWhateverItLimits) {
+  TestDb test;
+  test.Open(SmallEngine());
+  RocksDbThrottleOptions options;
+  options.limiter.enabled = false;
+  const auto throttle = RocksDbThrottle::Attach(test.db(), kTarget, options);
+  ASSERT_TRUE(throttle.ok()) << throttle.status().message();
+  ASSERT_TRUE(throttle.value()->Detach().ok());
+  EXPECT_EQ(throttle.value()->Start().message(), "database closed");
+}
+
+// Whichever comes last, the brakes must be back.
+TEST(ThrottleLife, AStartBesideDetachMovesNoBrakes) {
+  for (int round = 0; round < 20; ++round) {
+    Running running;
+    std::thread starts([&running] {
+      while (running.throttle->Start().ok()) {
+      }
+    });
+    EXPECT_TRUE(running.throttle->Detach().ok());
+    starts.join();
+    EXPECT_EQ(running.Slowdown(), 12);
+    EXPECT_TRUE(running.throttle->Admit(Operation::kWrite, {1000}, kBulk).admitted());
+  }
 }
 
 TEST(ThrottleLife, StopGivesTheBrakesBackAndStartMovesThem) {
