@@ -23,7 +23,7 @@ struct RocksDbBuffers::Limit {
   Mutex mutex;
   uint64_t given_bytes WEIR_GUARDED_BY(mutex) = 0;   // the limit that the program set, as last seen
   uint64_t raised_bytes WEIR_GUARDED_BY(mutex) = 0;  // the limit that MakeRoom set; 0: none
-  uint64_t kept_bytes WEIR_GUARDED_BY(mutex) = 0;    // what all databases keep
+  uint64_t kept_bytes WEIR_GUARDED_BY(mutex) = 0;    // the bytes that all databases keep
   int lifts WEIR_GUARDED_BY(mutex) = 0;              // how many calls of WithoutLimit run
 
   uint64_t wanted_bytes() const WEIR_REQUIRES(mutex) { return raised_bytes != 0 ? raised_bytes : given_bytes; }

@@ -50,7 +50,7 @@ class RocksDbProbe final : public LoadProbe {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle;
     LsmGeometry geometry;
-    LsmBrakes prepared_brakes;   // where PrepareRocksDb put the brakes
+    LsmBrakes prepared_brakes;   // the brakes as PrepareRocksDb put them
     LsmGeometry seen;            // that of RocksDB's options when they were last read
     LsmBrakes seen_brakes;       // the brakes in them
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since

@@ -82,7 +82,7 @@ class FairQueue {
  private:
   struct PartyLine : FairLine {
     uint64_t key = 0;
-    uint64_t bytes = 0;  // what its waiters have still to pay
+    uint64_t bytes = 0;  // the bytes that its waiters have still to pay
     std::list<Waiter*> waiters;
   };
   // Keeps parties without a group apart from groups, because their ids may be equal.
@@ -97,7 +97,7 @@ class FairQueue {
   struct GroupLine : FairLine {
     Waiter* Head() const { return parties.turns().empty() ? nullptr : parties.Next().waiters.front(); }
     GroupKey key;
-    uint64_t bytes = 0;  // what its waiters have still to pay
+    uint64_t bytes = 0;  // the bytes that its waiters have still to pay
     FairLines<PartyLine> parties;
   };
 
@@ -108,7 +108,7 @@ class FairQueue {
 
   FairLines<GroupLine, GroupHash> groups_;
   size_t size_ = 0;
-  uint64_t bytes_ = 0;  // what all waiters have still to pay
+  uint64_t bytes_ = 0;  // the bytes that all waiters have still to pay
 };
 
 }  // namespace weir

@@ -110,7 +110,7 @@ TEST_F(LargeWriteTest, ABulkOneAlsoGetsBackAtMostABurst) {
   EXPECT_NEAR(AdmittedNow(Bulk(), 1024), 2048, 2);
 }
 
-// Of a large one that has paid nearly all, others wait only for the rest.
+// Others wait for the rest of a large write that has paid nearly all, not for its size.
 TEST_F(LargeWriteTest, AWaitIsForetoldByWhatOthersHaveStillToPay) {
   for (const uint64_t party : {1, 2}) {
     gate_.SetLimits({});
