@@ -15,8 +15,8 @@ namespace {
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 constexpr PidGains kNoGains{.kp = 0, .ki = 0, .kd = 0};
 
-// The derivative time as a share of the integral time. Without D the level rises to 9 % above the setpoint after a
-// simulated step, instead of 3 %; with ten times as much D it rises to 1 %, and settles 40 s later (TUNING.md).
+// The derivative time as a share of the integral time. Without D the level rises to 11 % above the setpoint after a
+// simulated step, instead of 4 %; with ten times as much D it rises to 1 %, and settles 40 s later (TUNING.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
 // How much stronger P and D are while the loop brakes. The inflow acts at once and only the drain has dead time, so the
