@@ -228,7 +228,8 @@ void Gate::Expire(TimePoint now) {
     const WorkClass c = waiter.party.work_class;
     Refuse(waiter, lines_[c].reason, 0, now);
     const uint64_t ahead = lines_[c].queue.BytesAhead(waiter.party, waiter.bytes);
-    waiter.answer.retry_after = Foretold(Foretell(c, ahead + waiter.bytes));
+    // Never 0: the bucket may lack less than a nanosecond's bytes.
+    waiter.answer.retry_after = Foretold(Foretell(c, ahead + waiter.bytes)) + std::chrono::microseconds(1);
     if (waiter.paid > 0) Grant(c, now);  // its payments may suffice for a request with the same deadline
   }
 }
