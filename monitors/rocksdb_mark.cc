@@ -74,7 +74,7 @@ struct Found {
 std::optional<Found> FindMark(const ColumnFamilyOptions& options) {
   constexpr size_t kElementsOfValues = 2 * std::tuple_size_v<Values>;
   const std::vector<int>& list = options.max_bytes_for_level_multiplier_additional;
-  const auto begin = std::ranges::search(list, kBegin).begin();
+  const auto begin = std::search(list.begin(), list.end(), kBegin.begin(), kBegin.end());
   if (static_cast<size_t>(list.end() - begin) < kBegin.size() + 1 + 3 * kElementsOfValues) return std::nullopt;
   const int* const own = &*begin + kBegin.size();
   const int* const values = own + 1;
