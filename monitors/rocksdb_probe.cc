@@ -279,7 +279,9 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
                                      : static_cast<double>(facts.l0_files);
     facts.l1_size_bytes = static_cast<uint64_t>(f.counters.base_level_bytes);
-    facts.flush_bytes_per_second = f.counters.flush_bytes_per_second;
+    // The flush of a few bytes takes as long as syncing a file does, and says nothing about the speed.
+    const bool flushed_much = f.counters.flushed_bytes >= static_cast<double>(f.geometry.write_buffer_bytes);
+    facts.flush_bytes_per_second = flushed_much ? f.counters.flush_bytes_per_second : 0;
     // A run may hold all data, merged, so only the number of runs counts.
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;

@@ -125,14 +125,14 @@ rocksdb::Status OpenAs(StormShape::Writes writes, const std::string& path, const
                        const Descriptors& families, Handles* handles, StormDatabase* opened) {
   if (writes == StormShape::Writes::kOptimistic) {
     rocksdb::OptimisticTransactionDB* db = nullptr;
-    const rocksdb::Status status = rocksdb::OptimisticTransactionDB::Open(options, path, families, handles, &db);
+    rocksdb::Status status = rocksdb::OptimisticTransactionDB::Open(options, path, families, handles, &db);
     opened->db.reset(db);
     opened->begin_transaction = [db](const rocksdb::WriteOptions& o) { return db->BeginTransaction(o); };
     return status;
   }
   if (writes == StormShape::Writes::kPessimistic) {
     rocksdb::TransactionDB* db = nullptr;
-    const rocksdb::Status status = rocksdb::TransactionDB::Open(options, {}, path, families, handles, &db);
+    rocksdb::Status status = rocksdb::TransactionDB::Open(options, {}, path, families, handles, &db);
     opened->db.reset(db);
     rocksdb::TransactionOptions ends_deadlocks;
     ends_deadlocks.deadlock_detect = true;
@@ -142,7 +142,7 @@ rocksdb::Status OpenAs(StormShape::Writes writes, const std::string& path, const
     return status;
   }
   OpenedRocksDb db{};
-  const rocksdb::Status status = rocksdb::DB::Open(options, path, families, handles, &db);
+  rocksdb::Status status = rocksdb::DB::Open(options, path, families, handles, &db);
   opened->db = OwnerOf(&db);
   return status;
 }

@@ -48,7 +48,7 @@ class SlowFileSystem final : public rocksdb::FileSystemWrapper {
 
   IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                            std::unique_ptr<FSWritableFile>* file, IODebugContext* debug) override {
-    const IOStatus status = FileSystemWrapper::NewWritableFile(name, options, file, debug);
+    IOStatus status = FileSystemWrapper::NewWritableFile(name, options, file, debug);
     const std::string_view view = name;
     if (status.ok() && (view.ends_with(".sst") || view.ends_with(".blob")))
       *file = std::make_unique<SlowFile>(std::move(*file), disk_);

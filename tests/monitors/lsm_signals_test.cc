@@ -136,7 +136,7 @@ TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
 
 TEST(LsmSignals, SmallFilesRaiseL0WithFewerBytes) {
   SampledEngine engine;
-  engine.facts = {.l0_files = 8, .l0_bytes = 8 * 4 * kMiB};
+  engine.facts = {.l0_files = 8, .l0_bytes = 32 * kMiB};
   engine.Sample();
   const Signal full = engine.Of("l0");
   engine.facts.l0_bytes = 8 * kMiB;

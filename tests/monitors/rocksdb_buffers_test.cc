@@ -168,7 +168,7 @@ TEST(RocksDbBuffers, TwoThatShareAManagerLeaveItsLimit) {
   (void)other.Read();
   EXPECT_TRUE(one.WithoutLimit([&] {
                    EXPECT_TRUE(StopsWriters(manager.get()));
-                   const Status flushed = other.WithoutLimit([] { return Status(); });
+                   Status flushed = other.WithoutLimit([] { return Status(); });
                    EXPECT_GT(manager->buffer_size(), 1000u) << "the other flush still runs";
                    EXPECT_EQ(other.Read().limit_bytes, 100u);
                    return flushed;
@@ -281,7 +281,7 @@ TEST_F(RocksDbBuffersTest, TheSignalRisesWithAllMemtablesTogether) {
   const LoadSample before = Sense(monitor);
   ASSERT_NE(before.Find("buffers"), nullptr);
   EXPECT_EQ(before.LevelOf("buffers"), 0);
-  EXPECT_EQ(before.Find("buffers")->bytes_per_level, static_cast<double>(kManager / 4));
+  EXPECT_EQ(before.Find("buffers")->bytes_per_level, static_cast<double>(kManager) / 4);
   EXPECT_LE(before.write_burst_bytes, kManager / 16);
   const uint64_t reserved = kManager * 7 / 8 - manager_->memory_usage();
   manager_->ReserveMem(reserved);

@@ -350,6 +350,19 @@ TEST_F(RocksDbMonitorTest, FamiliesThatAreFlushedInStepFillL0TogetherWithTheirFi
   EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / full, 128.0 / 256, 0.05) << "of each 128 KiB comes a file";
 }
 
+TEST_F(RocksDbMonitorTest, TheFlushOfAFewBytesSaysNothingAboutTheSpeed) {
+  test_.Open(WithoutCompactions());
+  test_.WriteFile();
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  Sense(monitor);
+  const double assumed = monitor.Details().flush_bytes_per_second;
+  for (int files = 0; files < 10; ++files) test_.WriteFile();
+  RocksDbMonitor later(test_.db(), {}, kTarget, {}, clock_);
+  Sense(later);
+  EXPECT_EQ(assumed, 48e6);
+  EXPECT_NE(later.Details().flush_bytes_per_second, assumed) << "more than a write buffer was flushed";
+}
+
 TEST_F(RocksDbMonitorTest, IngestedFilesAreNotTakenForFlushes) {
   rocksdb::Options options = WithoutCompactions();
   options.listeners = {std::make_shared<RocksDbListener>()};
