@@ -378,10 +378,9 @@ TEST_F(SplitBatchTest, InteractiveAndSmallBatchesStayWhole) {
 
 TEST_F(SplitBatchTest, ALargeBatchOfEntitiesIsWrittenInPieces) {
   WriteBatch entities;
-  for (int i = 0; i < 10; ++i) {
-    const rocksdb::WideColumns columns{{rocksdb::kDefaultWideColumnName, std::string(1000, 'v')}, {"column", "value"}};
-    ASSERT_TRUE(entities.PutEntity(index(), std::to_string(i), columns).ok());
-  }
+  const std::string value(1000, 'v');
+  const rocksdb::WideColumns columns{{rocksdb::kDefaultWideColumnName, value}, {"column", "value"}};
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(entities.PutEntity(index(), std::to_string(i), columns).ok());
   ASSERT_TRUE(db_->Write({}, &entities).ok());
   EXPECT_EQ(AskedInBulk().operations, 3u);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Get(std::to_string(i), index()).size(), 1000u) << i;
