@@ -64,6 +64,7 @@ TEST(LimiterForkTest, AChildPassesAllWorkAndItsWaitsEnd) {
 
 // glibc gives the stacks of the parent's threads, and with them their identities, to threads of the child.
 TEST(LimiterForkTest, TheThreadsOfAChildAreItsOwn) {
+  if (__tsan_init != nullptr) GTEST_SKIP() << "the thread sanitizer starts no threads in a child of many";
   auto throttled = std::make_unique<Throttled>();
   EXPECT_EQ(CodeOfForkedChild([&throttled] {
               std::array<std::thread, 8> threads;
