@@ -35,7 +35,7 @@ set(headers
     throttle/rocksdb/throttled_transaction_db
       # with
       throttle/rocksdb/throttled_asker throttle/rocksdb/throttled_transaction throttle/rocksdb/throttled_writes
-      throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/flush_relief throttle/gate throttle/held_limits throttle/memory_buyback throttle/rate_law
+      throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/flush_relief throttle/gate throttle/held_limits throttle/lasting throttle/memory_buyback throttle/rate_law
       throttle/scan_gate throttle/thread_batches throttle/thread_slot throttle/token_bucket throttle/write_gate)
 if(WEIR_PROGRAM)
   list(APPEND headers

@@ -14,9 +14,7 @@ constexpr Duration kHighInterval = std::chrono::seconds(5);
 
 bool FlushRelief::Update(TimePoint now, double level, double mark) {
   const bool stopped = level >= 1;
-  if (!stopped && level <= mark) high_since_.reset();
-  if ((stopped || level > mark) && !high_since_) high_since_ = now;
-  const bool asks = stopped || (high_since_ && now - *high_since_ >= kReliefPatience);
+  const bool asks = high_.For(kReliefPatience, now, stopped || level > mark) || stopped;
   if (!asks || (last_flush_ && now - *last_flush_ < (stopped ? kStoppedInterval : kHighInterval))) return false;
   last_flush_ = now;
   return true;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "config/clock.h"
+#include "throttle/lasting.h"
 
 namespace weir {
 
@@ -20,7 +21,7 @@ class FlushRelief {
   bool Update(TimePoint now, double level, double mark);
 
  private:
-  std::optional<TimePoint> high_since_;
+  Lasting high_;
   std::optional<TimePoint> last_flush_;
 };
 

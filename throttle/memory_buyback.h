@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "config/clock.h"
+#include "throttle/lasting.h"
 
 namespace weir {
 
@@ -31,20 +32,6 @@ class MemoryBuyback {
   Step Update(TimePoint now, double level, double mark);
 
  private:
-  // Measures how long a condition has been true without a break.
-  class Lasting {
-   public:
-    // Returns true if the condition is true now (`holds`) and has been for at least `time`.
-    bool For(Duration time, TimePoint now, bool holds) {
-      if (!holds) since_.reset();
-      if (holds && !since_) since_ = now;
-      return since_ && now - *since_ >= time;
-    }
-
-   private:
-    std::optional<TimePoint> since_;
-  };
-
   Lasting high_;
   Lasting low_;
   std::optional<TimePoint> last_flush_;
