@@ -16,27 +16,23 @@ uint64_t Times8(uint64_t limit) {
 }  // namespace
 
 double LsmGeometry::L0FilesAtOne() const {
-  if (!brakes_moved) return l0_slowdown;
-  const double slowdown = l0_slowdown;
-  return std::min((slowdown + std::max(l0_slowdown, l0_stop)) / 2.0, slowdown + (slowdown - l0_trigger));
+  const double slowdown = brakes.l0_slowdown;
+  if (!brakes_moved) return slowdown;
+  return std::min((slowdown + std::max(brakes.l0_slowdown, brakes.l0_stop)) / 2.0, slowdown + (slowdown - l0_trigger));
 }
 
 double LsmGeometry::DebtAtOne() const { return static_cast<double>(BrakesOf(*this).soft_pending_bytes); }
 
 LsmBrakes BrakesOf(const LsmGeometry& g) {
-  LsmBrakes brakes{.max_write_buffers = g.max_write_buffers,
-                   .l0_slowdown = g.l0_slowdown,
-                   .l0_stop = g.l0_stop,
-                   .soft_pending_bytes = g.soft_pending_bytes,
-                   .hard_pending_bytes = g.hard_pending_bytes};
+  LsmBrakes brakes = g.brakes;
   if (!g.brakes_moved) return brakes;
   // The program may raise the trigger beyond the old slowdown while the engine runs.
-  const int64_t moved_by = 2 * std::max<int64_t>(0, static_cast<int64_t>(g.l0_slowdown) - g.l0_trigger);
-  brakes.max_write_buffers = Sum(g.max_write_buffers, 2);
-  brakes.l0_slowdown = Sum(g.l0_slowdown, moved_by);
-  brakes.l0_stop = Sum(std::max(g.l0_stop, g.l0_slowdown), moved_by);
-  brakes.soft_pending_bytes = Times8(g.soft_pending_bytes);
-  brakes.hard_pending_bytes = Times8(g.hard_pending_bytes);
+  const int64_t moved_by = 2 * std::max<int64_t>(0, static_cast<int64_t>(brakes.l0_slowdown) - g.l0_trigger);
+  brakes.max_write_buffers = Sum(brakes.max_write_buffers, 2);
+  brakes.l0_stop = Sum(std::max(brakes.l0_stop, brakes.l0_slowdown), moved_by);
+  brakes.l0_slowdown = Sum(brakes.l0_slowdown, moved_by);
+  brakes.soft_pending_bytes = Times8(brakes.soft_pending_bytes);
+  brakes.hard_pending_bytes = Times8(brakes.hard_pending_bytes);
   return brakes;
 }
 
@@ -45,12 +41,12 @@ LsmGeometry PreparedGeometry(LsmGeometry g, int most_per_flush) {
   if (g.buffers_per_flush > 1) return g;
   const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
   // While one half of the buffers is flushed, the other half is filled.
-  const auto most = static_cast<uint64_t>(std::max(1, std::min(g.max_write_buffers / 2, most_per_flush)));
+  const auto most = static_cast<uint64_t>(std::max(1, std::min(g.brakes.max_write_buffers / 2, most_per_flush)));
   // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work rises from 4.3 to 4.7
   // MB/s.
   const uint64_t match = g.counts_runs ? most : g.l1_bytes / l0_at_trigger;
   g.buffers_per_flush = static_cast<int>(std::clamp<uint64_t>(match, 1, most));
-  g.max_write_buffers += g.buffers_per_flush - 1;
+  g.brakes.max_write_buffers += g.buffers_per_flush - 1;
   return g;
 }
 

@@ -11,23 +11,29 @@
 
 namespace weir {
 
+// The figures at which an engine brakes.
+struct LsmBrakes {
+  int max_write_buffers = 2;
+  int l0_slowdown = 20;                        // files in L0 at which the engine slows writes down
+  int l0_stop = 36;                            // files in L0 at which the engine stops writes
+  uint64_t soft_pending_bytes = 64ull << 30;   // debt at which writes slow down; 0: the engine does not brake for debt
+  uint64_t hard_pending_bytes = 256ull << 30;  // debt at which writes stop
+
+  bool operator==(const LsmBrakes&) const = default;
+};
+
 struct LsmGeometry {
   uint64_t write_buffer_bytes = 64 << 20;
-  int max_write_buffers = 2;
   int buffers_per_flush = 1;         // full memtables that a flush merges into one file
   int l0_trigger = 4;                // files in L0 at which the engine compacts it
-  int l0_slowdown = 20;              // files in L0 at which the engine slows writes down
-  int l0_stop = 36;                  // files in L0 at which the engine stops writes
   uint64_t l1_bytes = 256ull << 20;  // size of the level that a compaction of L0 rewrites; 0: none
   // True if that level may be smaller, because its size follows from the data below it (dynamic level sizes).
   bool l1_size_varies = false;
   // True with universal compaction: trigger and brakes then count sorted runs, which are the files of L0 and each lower
   // level that is not empty.
   bool counts_runs = false;
-  uint64_t soft_pending_bytes = 64ull << 30;   // debt at which writes slow down; 0: the engine does not brake for debt
-  uint64_t hard_pending_bytes = 256ull << 30;  // debt at which writes stop
-  // True if the engine brakes at higher figures (BrakesOf) than those above, which are the figures in the program's
-  // options.
+  LsmBrakes brakes;  // as the program's options have them
+  // True if the engine brakes at higher figures (BrakesOf) than `brakes`.
   bool brakes_moved = false;
   bool compaction_brakes = true;           // false: the engine neither compacts by itself nor brakes for L0 or debt
   double background_bytes_per_second = 0;  // I/O limit of flushes and compactions; 0: none, the speed is measured
@@ -36,7 +42,7 @@ struct LsmGeometry {
   bool operator==(const LsmGeometry&) const = default;
 
   // Returns false if no number of files in L0 makes the engine brake: with FIFO compaction, L0 is the whole tree.
-  bool BrakesForL0Files() const { return l0_slowdown < std::numeric_limits<int>::max(); }
+  bool BrakesForL0Files() const { return brakes.l0_slowdown < std::numeric_limits<int>::max(); }
 
   // Returns the number of files in L0 at which the signal `l0` is 1.0: l0_slowdown, or, if the brakes were moved, the
   // middle between l0_slowdown and l0_stop, but at most as far beyond l0_slowdown as l0_slowdown is beyond l0_trigger.
@@ -51,19 +57,10 @@ struct LsmGeometry {
   double DebtAtOne() const;
 };
 
-// The figures at which an engine really brakes. If brakes_moved is true, l0_slowdown and l0_stop are higher by twice
-// the distance from l0_trigger to l0_slowdown (with trigger 4, 12 and 20 become 28 and 36), the limits of debt are
-// eight times as high, and there are two more write buffers. With the brakes left in place, writes still stalled for 23
-// s of 60 under the same controller.
-struct LsmBrakes {
-  int max_write_buffers;
-  int l0_slowdown;
-  int l0_stop;
-  uint64_t soft_pending_bytes;
-  uint64_t hard_pending_bytes;
-
-  bool operator==(const LsmBrakes&) const = default;
-};
+// Returns the figures at which an engine really brakes. If brakes_moved is true, l0_slowdown and l0_stop are higher by
+// twice the distance from l0_trigger to l0_slowdown (with trigger 4, 12 and 20 become 28 and 36), the limits of debt
+// are eight times as high, and there are two more write buffers. With the brakes left in place, writes still stalled
+// for 23 s of 60 under the same controller.
 LsmBrakes BrakesOf(const LsmGeometry& geometry);
 
 // Returns the geometry that weir gives an engine before it is opened: with its brakes moved, and with flushes that make

@@ -200,7 +200,7 @@ Duration LsmSignals::L0DeadTime() const {
 // when the other memtables reach the last buffer but one, if there are more than three buffers, or else when they reach
 // the last. (If the active one counted, RocksDB's default of two buffers would be at 1.0 each time one is full.)
 Signal LsmSignals::Memtables(const LsmFacts& facts) const {
-  const int buffers = geometry_.max_write_buffers;
+  const int buffers = geometry_.brakes.max_write_buffers;
   const double buffer = AsDouble(geometry_.write_buffer_bytes);
   const double no_backlog = geometry_.buffers_per_flush * buffer;
   const double span = std::max(1, (buffers > 3 ? buffers - 1 : buffers) - geometry_.buffers_per_flush) * buffer;
@@ -255,7 +255,7 @@ Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
 // leaves L0.
 Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   // RocksDB computes no debt with universal compaction.
-  const bool brakes = geometry_.compaction_brakes && !geometry_.counts_runs && geometry_.soft_pending_bytes > 0;
+  const bool brakes = geometry_.compaction_brakes && !geometry_.counts_runs && geometry_.brakes.soft_pending_bytes > 0;
   const double at_one = std::max(1.0, geometry_.DebtAtOne());
   const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (at_one / 8));
   const double drain = l0_drain_.BytesPerSecond() / table_per_user_;

@@ -18,6 +18,10 @@ namespace {
 using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 using Names = std::set<std::string>;
 
+// The remedy for a database that was opened with other options than those prepared.
+constexpr const char* kPassPrepared =
+    ". Pass to DB::Open the options that PrepareRocksDb changed, not an earlier copy of them";
+
 // Returns the names of the column families on disk; nullopt if they cannot be read.
 std::optional<Names> FamiliesOnDisk(rocksdb::DB* db) {
   std::vector<std::string> names;
@@ -61,12 +65,13 @@ Status CheckDatabase(const rocksdb::DBOptions& opened, const PreparedRocksDb& pr
   if (has_listener && has_manager) return {};
   return Status::Error(std::string("the database was not opened with the options that were prepared: ") +
                        (has_listener ? "its WriteBufferManager is another one" : "weir's listener is missing") +
-                       ". Pass to DB::Open the options that PrepareRocksDb changed, not an earlier copy of them");
+                       kPassPrepared);
 }
 
-std::string Brakes(int slowdown, int stop, int buffers, int merged) {
-  return "brakes at " + std::to_string(slowdown) + " and " + std::to_string(stop) + " files in L0 and " +
-         std::to_string(buffers) + " write buffers, of which a flush merges " + std::to_string(merged);
+std::string InWords(const LsmBrakes& brakes, int buffers_per_flush) {
+  return "brakes at " + std::to_string(brakes.l0_slowdown) + " and " + std::to_string(brakes.l0_stop) +
+         " files in L0 and " + std::to_string(brakes.max_write_buffers) + " write buffers, of which a flush merges " +
+         std::to_string(buffers_per_flush);
 }
 
 Status CheckFamily(const rocksdb::ColumnFamilyOptions& opened, const std::string& name,
@@ -76,20 +81,15 @@ Status CheckFamily(const rocksdb::ColumnFamilyOptions& opened, const std::string
   const LsmGeometry& geometry = known->second;
   // The brakes of marked options were changed while the database was open.
   if (geometry.brakes_moved && !HasBrakesOf(geometry, opened) && !IsMarked(opened)) {
-    const LsmBrakes moved = BrakesOf(geometry);
     return Status::Error("column family " + name + " was opened with " +
-                         Brakes(opened.level0_slowdown_writes_trigger, opened.level0_stop_writes_trigger,
-                                opened.max_write_buffer_number, opened.min_write_buffer_number_to_merge) +
-                         ", but prepared with " +
-                         Brakes(moved.l0_slowdown, moved.l0_stop, moved.max_write_buffers, geometry.buffers_per_flush) +
-                         ". Pass to DB::Open the options that PrepareRocksDb changed, not an earlier copy of them");
+                         InWords(BrakesIn(opened), opened.min_write_buffer_number_to_merge) + ", but prepared with " +
+                         InWords(BrakesOf(geometry), geometry.buffers_per_flush) + kPassPrepared);
   }
   if (!prepared.block_cache || !HasDefaultCache(opened)) return {};
   const auto* table = opened.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   if (table->block_cache == prepared.block_cache) return {};
-  return Status::Error("column family " + name +
-                       " has RocksDB's own block cache, not the prepared one. Pass to DB::Open the options that "
-                       "PrepareRocksDb changed, not an earlier copy of them");
+  return Status::Error("column family " + name + " has RocksDB's own block cache, not the prepared one" +
+                       kPassPrepared);
 }
 
 // Returns the names of the families that were opened with prepared options, as RocksDB stored them; none if it

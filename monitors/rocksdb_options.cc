@@ -93,7 +93,8 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
     const LsmGeometry geometry = FamilyGeometry(db, *options, brakes);
     const auto flushed_together = static_cast<uint64_t>(geometry.buffers_per_flush);
     largest = std::max(largest, flushed_together * geometry.write_buffer_bytes);
-    needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
+    needs.most_write_buffer_bytes +=
+        geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.brakes.max_write_buffers);
     wants_cache = wants_cache || HasDefaultCache(*options);
   }
   // The largest column family needs room for bytes that are being written and bytes that are being flushed.
@@ -281,24 +282,25 @@ LsmGeometry GeometryAsSet(const ColumnFamilyOptions& o) {
   constexpr int kNever = std::numeric_limits<int>::max();
   LsmGeometry g;
   g.write_buffer_bytes = std::max<uint64_t>(o.write_buffer_size, 64 << 10);
-  g.max_write_buffers = std::max(o.max_write_buffer_number, 2);
-  g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.max_write_buffers - 1);
+  g.brakes.max_write_buffers = std::max(o.max_write_buffer_number, 2);
+  g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.brakes.max_write_buffers - 1);
   g.l0_trigger = std::clamp(o.level0_file_num_compaction_trigger, 1, kNever - 1);
   // A negative slowdown trigger means no slowdown; then the first brake is the stop.
   const int first_brake =
       o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
-  g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
-  g.l0_stop = std::max(o.level0_stop_writes_trigger, g.l0_slowdown);
+  g.brakes.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
+  g.brakes.l0_stop = std::max(o.level0_stop_writes_trigger, g.brakes.l0_slowdown);
   g.counts_runs = o.compaction_style == rocksdb::kCompactionStyleUniversal;
   g.l1_bytes = o.compaction_style == rocksdb::kCompactionStyleLevel ? o.max_bytes_for_level_base : 0;
   g.l1_size_varies = g.l1_bytes > 0 && o.level_compaction_dynamic_level_bytes;
-  g.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;
-  g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit;
-  if (g.soft_pending_bytes == 0 || (g.hard_pending_bytes > 0 && g.soft_pending_bytes > g.hard_pending_bytes))
-    g.soft_pending_bytes = g.hard_pending_bytes;
+  g.brakes.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;
+  g.brakes.soft_pending_bytes = o.soft_pending_compaction_bytes_limit;
+  if (g.brakes.soft_pending_bytes == 0 ||
+      (g.brakes.hard_pending_bytes > 0 && g.brakes.soft_pending_bytes > g.brakes.hard_pending_bytes))
+    g.brakes.soft_pending_bytes = g.brakes.hard_pending_bytes;
   g.compaction_brakes = !o.disable_auto_compactions;
   if (o.compaction_style == rocksdb::kCompactionStyleFIFO) {
-    g.l0_slowdown = g.l0_stop = kNever;
+    g.brakes.l0_slowdown = g.brakes.l0_stop = kNever;
     g.compaction_brakes = false;
   }
   return g;
@@ -310,7 +312,7 @@ LsmGeometry GeometryOf(const ColumnFamilyOptions& options) {
     LsmGeometry prepared = GeometryAsSet(given);
     prepared.brakes_moved = true;
     prepared.buffers_per_flush = options.min_write_buffer_number_to_merge;
-    prepared.max_write_buffers += options.max_write_buffer_number - BrakesOf(prepared).max_write_buffers;
+    prepared.brakes.max_write_buffers += options.max_write_buffer_number - BrakesOf(prepared).max_write_buffers;
     if (HasBrakesOf(prepared, options)) return prepared;
   }
   return GeometryAsSet(options);

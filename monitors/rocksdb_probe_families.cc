@@ -32,11 +32,7 @@ void TakeSizes(const LsmGeometry& opened, LsmGeometry* geometry) {
 }
 
 void TakeBrakes(const LsmGeometry& opened, LsmGeometry* geometry) {
-  geometry->max_write_buffers = opened.max_write_buffers;
-  geometry->l0_slowdown = opened.l0_slowdown;
-  geometry->l0_stop = opened.l0_stop;
-  geometry->soft_pending_bytes = opened.soft_pending_bytes;
-  geometry->hard_pending_bytes = opened.hard_pending_bytes;
+  geometry->brakes = opened.brakes;
   geometry->brakes_moved = false;
 }
 

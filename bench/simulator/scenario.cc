@@ -8,13 +8,13 @@ using Kind = Disturbance::Kind;
 LsmPlantOptions Recipe(double scale) {
   LsmPlantOptions o;
   o.geometry = {.write_buffer_bytes = static_cast<uint64_t>(scale * (4 << 20)),
-                .max_write_buffers = 4,
                 .l0_trigger = 4,
-                .l0_slowdown = 12,
-                .l0_stop = 20,
                 .l1_bytes = static_cast<uint64_t>(scale * (32 << 20)),
-                .soft_pending_bytes = static_cast<uint64_t>(scale * (512 << 20)),
-                .hard_pending_bytes = static_cast<uint64_t>(scale * (2048.0 * (1 << 20))),
+                .brakes = {.max_write_buffers = 4,
+                           .l0_slowdown = 12,
+                           .l0_stop = 20,
+                           .soft_pending_bytes = static_cast<uint64_t>(scale * (512 << 20)),
+                           .hard_pending_bytes = static_cast<uint64_t>(scale * (2048.0 * (1 << 20)))},
                 .background_bytes_per_second = scale * (32 << 20)};
   o.lower_bytes = {scale * 70e6};
   o.distinct_bytes = scale * 70e6;
@@ -33,13 +33,13 @@ LsmPlantOptions Growing() {
 LsmPlantOptions RocksDbDefault() {
   LsmPlantOptions o;
   o.geometry = {.write_buffer_bytes = 64 << 20,
-                .max_write_buffers = 2,
                 .l0_trigger = 4,
-                .l0_slowdown = 20,
-                .l0_stop = 36,
                 .l1_bytes = 256 << 20,
-                .soft_pending_bytes = 64ull << 30,
-                .hard_pending_bytes = 256ull << 30,
+                .brakes = {.max_write_buffers = 2,
+                           .l0_slowdown = 20,
+                           .l0_stop = 36,
+                           .soft_pending_bytes = 64ull << 30,
+                           .hard_pending_bytes = 256ull << 30},
                 .background_bytes_per_second = 128 << 20};
   o.lower_bytes = {560e6};
   o.distinct_bytes = 560e6;

@@ -71,7 +71,7 @@ void MoveBrakes(StormEngine::Options& options) { options.move_brakes = true; }
 void MergeFlushes(StormEngine::Options& options) {
   const LsmGeometry prepared = PreparedGeometry(GeometryOf(options.rocksdb));
   options.rocksdb.min_write_buffer_number_to_merge = prepared.buffers_per_flush;
-  options.rocksdb.max_write_buffer_number = prepared.max_write_buffers;
+  options.rocksdb.max_write_buffer_number = prepared.brakes.max_write_buffers;
 }
 
 // The RateLimiter chooses the rate of flushes and compactions itself, up to the rate of the disk.

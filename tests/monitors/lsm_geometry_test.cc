@@ -11,13 +11,13 @@ constexpr uint64_t kMiB = 1 << 20;
 
 LsmGeometry Recipe() {
   return {.write_buffer_bytes = 4 * kMiB,
-          .max_write_buffers = 4,
           .l0_trigger = 4,
-          .l0_slowdown = 12,
-          .l0_stop = 20,
           .l1_bytes = 32 * kMiB,
-          .soft_pending_bytes = 512 * kMiB,
-          .hard_pending_bytes = 2048 * kMiB};
+          .brakes = {.max_write_buffers = 4,
+                     .l0_slowdown = 12,
+                     .l0_stop = 20,
+                     .soft_pending_bytes = 512 * kMiB,
+                     .hard_pending_bytes = 2048 * kMiB}};
 }
 
 TEST(LsmGeometry, LevelOneIsWhereTheEngineBeginsToBrake) {
@@ -34,7 +34,7 @@ TEST(PreparedGeometry, MergesNoMoreBuffersThanItMay) {
   const int wanted = PreparedGeometry(given).buffers_per_flush;
   ASSERT_GT(wanted, 1);
   EXPECT_EQ(PreparedGeometry(given, 1).buffers_per_flush, 1);
-  EXPECT_EQ(PreparedGeometry(given, 1).max_write_buffers, given.max_write_buffers);
+  EXPECT_EQ(PreparedGeometry(given, 1).brakes.max_write_buffers, given.brakes.max_write_buffers);
   EXPECT_EQ(PreparedGeometry(given, wanted + 1), PreparedGeometry(given));
   given.buffers_per_flush = 3;
   EXPECT_EQ(PreparedGeometry(given, 1).buffers_per_flush, 3) << "the program chose it";
@@ -48,9 +48,9 @@ TEST(LsmGeometry, LevelOneOfDebtIsWhereMovedBrakesBegin) {
 TEST(LsmGeometry, LevelOneOfL0IsAlwaysBelowTheMovedBrakes) {
   for (const int stop : {12, 20, 100, 1 << 30}) {
     LsmGeometry given = Recipe();
-    given.l0_stop = stop;
+    given.brakes.l0_stop = stop;
     const LsmGeometry prepared = PreparedGeometry(given);
-    EXPECT_GE(prepared.L0FilesAtOne(), given.l0_slowdown);
+    EXPECT_GE(prepared.L0FilesAtOne(), given.brakes.l0_slowdown);
     EXPECT_LT(prepared.L0FilesAtOne(), BrakesOf(prepared).l0_slowdown) << stop;
   }
 }
@@ -59,7 +59,7 @@ TEST(LsmGeometry, LevelOneOfL0IsAlwaysBelowTheMovedBrakes) {
 TEST(LsmGeometry, TriggersOutOfReachStayOutOfReach) {
   for (const int slowdown : {1 << 20, 1 << 30, std::numeric_limits<int>::max()}) {
     LsmGeometry given = Recipe();
-    given.l0_slowdown = given.l0_stop = slowdown;
+    given.brakes.l0_slowdown = given.brakes.l0_stop = slowdown;
     const LsmGeometry prepared = PreparedGeometry(given);
     EXPECT_GE(prepared.L0FilesAtOne(), slowdown);
     EXPECT_GE(BrakesOf(prepared).l0_slowdown, slowdown);
@@ -90,11 +90,11 @@ TEST(PreparedGeometry, FlushesAsManyBuffersAsMakeL0AsLargeAsL1) {
     LsmGeometry given = Recipe();
     given.write_buffer_bytes = c.buffer_mib * kMiB;
     given.l1_bytes = c.l1_mib * kMiB;
-    given.max_write_buffers = c.buffers;
+    given.brakes.max_write_buffers = c.buffers;
     given.buffers_per_flush = c.set;
     const LsmGeometry prepared = PreparedGeometry(given);
     EXPECT_EQ(prepared.buffers_per_flush, c.merged) << c.buffer_mib << " " << c.l1_mib;
-    EXPECT_EQ(prepared.max_write_buffers, c.set > 1 ? c.buffers : c.buffers + c.merged - 1);
+    EXPECT_EQ(prepared.brakes.max_write_buffers, c.set > 1 ? c.buffers : c.buffers + c.merged - 1);
   }
 }
 

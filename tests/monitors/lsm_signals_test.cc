@@ -17,11 +17,9 @@ constexpr Duration kInterval = milliseconds(100);
 // The storm recipe.
 LsmGeometry Recipe() {
   return {.write_buffer_bytes = 4 * kMiB,
-          .max_write_buffers = 4,
           .l0_trigger = 4,
-          .l0_slowdown = 12,
           .l1_bytes = 32 * kMiB,
-          .soft_pending_bytes = 512 * kMiB,
+          .brakes = {.max_write_buffers = 4, .l0_slowdown = 12, .soft_pending_bytes = 512 * kMiB},
           .background_bytes_per_second = 32.0 * kMiB};
 }
 
@@ -85,7 +83,8 @@ TEST(LsmSignals, TheDeadTimeCountsTheBytesThatL1HasIfItsSizeVaries) {
 
 // Eight times the dead time, the integral time of a loop, was longer than a Duration can be.
 TEST(LsmSignals, ADisabledTriggerOfL0LeavesADeadTimeOfAnHourAtMost) {
-  const LsmGeometry geometry{.l0_slowdown = 1 << 30, .l0_stop = 1 << 30, .background_bytes_per_second = 32.0 * kMiB};
+  const LsmGeometry geometry{.brakes = {.l0_slowdown = 1 << 30, .l0_stop = 1 << 30},
+                             .background_bytes_per_second = 32.0 * kMiB};
   EXPECT_LE(Sense(geometry, {}, "l0").dead_time, std::chrono::hours(1) + kInterval);
 }
 
@@ -195,7 +194,7 @@ TEST(LsmSignals, DebtIsLogarithmicFromAnEighthOfTheSoftLimit) {
 // When it still had bytes per level, its limit was the bare drain at any load, so L0 never filled up to its setpoint.
 TEST(LsmSignals, DebtForWhichTheEngineNeverBrakesLimitsNothing) {
   LsmGeometry unlimited = Recipe();
-  unlimited.soft_pending_bytes = 0;
+  unlimited.brakes.soft_pending_bytes = 0;
   LsmGeometry universal = Recipe();
   universal.counts_runs = true;
   for (const LsmGeometry& geometry : {unlimited, universal}) {
@@ -241,7 +240,7 @@ TEST(LsmSignals, MemtablesAreOneWhereTheEngineBrakes) {
   for (const Case& c : {Case{4, 0, 0}, Case{4, 4 * kMiB, 0}, Case{4, 8 * kMiB, 0.5}, Case{4, 12 * kMiB, 1},
                         Case{2, 4 * kMiB, 0}, Case{2, 8 * kMiB, 1}, Case{3, 12 * kMiB, 1}}) {
     LsmGeometry geometry = Recipe();
-    geometry.max_write_buffers = c.buffers;
+    geometry.brakes.max_write_buffers = c.buffers;
     EXPECT_NEAR(Sense(geometry, {.memtable_bytes = c.memtable_bytes}, "memtables").level, c.level, 1e-9)
         << c.buffers << " buffers, " << c.memtable_bytes;
   }
@@ -250,7 +249,7 @@ TEST(LsmSignals, MemtablesAreOneWhereTheEngineBrakes) {
 TEST(LsmSignals, MemtablesThatWaitToBeFlushedTogetherAreNoBacklog) {
   LsmGeometry geometry = Recipe();
   geometry.buffers_per_flush = 2;
-  geometry.max_write_buffers = 5;
+  geometry.brakes.max_write_buffers = 5;
   EXPECT_NEAR(Sense(geometry, {.memtable_bytes = 8 * kMiB}, "memtables").level, 0, 1e-9);
   EXPECT_NEAR(Sense(geometry, {.memtable_bytes = 16 * kMiB}, "memtables").level, 1, 1e-9);  // four of five
 }

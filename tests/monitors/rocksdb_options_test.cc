@@ -163,9 +163,9 @@ TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {
   options.level0_slowdown_writes_trigger = 5;
   options.disable_auto_compactions = true;
   const LsmGeometry g = GeometryOf(options);
-  EXPECT_EQ(g.max_write_buffers, 2);
+  EXPECT_EQ(g.brakes.max_write_buffers, 2);
   EXPECT_EQ(g.buffers_per_flush, 1);
-  EXPECT_EQ(g.l0_slowdown, 11);
+  EXPECT_EQ(g.brakes.l0_slowdown, 11);
   EXPECT_FALSE(g.compaction_brakes);
 }
 
@@ -259,8 +259,8 @@ TEST(PrepareRocksDb, AllColumnFamiliesShareOneCache) {
   for (const auto& family : families) EXPECT_EQ(CacheOf(family.options), prepared.value().block_cache);
   EXPECT_EQ(families[1].options.level0_slowdown_writes_trigger, 28);
   EXPECT_EQ(families[2].options.level0_slowdown_writes_trigger, 16);
-  EXPECT_EQ(prepared.value().geometry.at("events").l0_slowdown, 12);
-  EXPECT_EQ(prepared.value().geometry.at("index").l0_slowdown, 8);
+  EXPECT_EQ(prepared.value().geometry.at("events").brakes.l0_slowdown, 12);
+  EXPECT_EQ(prepared.value().geometry.at("index").brakes.l0_slowdown, 8);
   EXPECT_TRUE(prepared.value().geometry.at("index").brakes_moved);
 }
 

@@ -130,9 +130,9 @@ TEST(PrepareAgain, AnOptionThatWasChangedSinceThenIsTakenAsItIs) {
   ASSERT_NO_FATAL_FAILURE(options.SaveAndLoad(test));
   options.family().level0_slowdown_writes_trigger = 15;
   const LsmGeometry geometry = options.Geometry();
-  EXPECT_EQ(geometry.l0_slowdown, 15);
-  EXPECT_EQ(geometry.l0_stop, 20);
-  EXPECT_EQ(geometry.max_write_buffers, 5);
+  EXPECT_EQ(geometry.brakes.l0_slowdown, 15);
+  EXPECT_EQ(geometry.brakes.l0_stop, 20);
+  EXPECT_EQ(geometry.brakes.max_write_buffers, 5);
 }
 
 // The brakes of an open database are given back when its throttle ends; RocksDB then stores those.
