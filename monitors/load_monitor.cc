@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
 #include <exception>
 #include <new>
 #include <string>
@@ -83,35 +82,64 @@ LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings
 void LoadMonitor::Start() {
   if (birth_.IsForked()) return;
   const MutexLock lifecycle(lifecycle_mutex_);
-  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  if (sampling_.joinable()) return;
+  changes_ = std::jthread([this](const std::stop_token& stop) { RunChanges(stop); });
+  sampling_ = std::jthread([this](const std::stop_token& stop) { RunSampling(stop); });
 }
 
 void LoadMonitor::Stop() {
   if (birth_.IsForked()) return LetGoOfParent();
   const MutexLock lifecycle(lifecycle_mutex_);
-  thread_ = std::jthread();
+  sampling_ = std::jthread();
+  changes_ = std::jthread();
 }
 
-// In a forked child the thread cannot be joined, nor detached: a thread of the child may have its identity. So it is
-// forgotten, without a call of its destructor. No lock is taken, because a thread of the parent may have held it.
-void LoadMonitor::LetGoOfParent() { new (&thread_) std::jthread; }
+// In a forked child the threads cannot be joined, nor detached: a thread of the child may have the same identity. So
+// they are forgotten, without a call of the destructor. No lock is taken, because a thread of the parent may have held
+// it. The condition that the parent's thread waits for is made anew, because its destructor would wait for that thread.
+void LoadMonitor::LetGoOfParent() {
+  new (&sampling_) std::jthread;
+  new (&changes_) std::jthread;
+  new (&due_) std::condition_variable_any;
+}
 
 // The interval follows the machine's clock, whichever clock stamps the samples: a manual clock that stands still must
 // not stop the sampling.
-void LoadMonitor::Run(const std::stop_token& stop) {
+void LoadMonitor::RunSampling(const std::stop_token& stop) {
   Mutex mutex;
   std::condition_variable_any stopped;
   MutexLock lock(mutex);
   auto next = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
-    (void)SampleOnce();  // LastError keeps the result
+    (void)TakeSample();  // LastError keeps the result
+    if (MustChange()) {
+      const MutexLock due(due_mutex_);
+      change_is_due_ = true;
+      due_.notify_one();
+    }
     // A late sample must not cause a burst of samples.
     next = std::max(next + settings_.sample_interval, std::chrono::steady_clock::now());
     stopped.wait_until(lock, stop, next, [] { return false; });
   }
 }
 
+void LoadMonitor::RunChanges(const std::stop_token& stop) {
+  MutexLock lock(due_mutex_);
+  while (due_.wait(lock, stop, [this]() WEIR_REQUIRES(due_mutex_) { return change_is_due_; })) {
+    change_is_due_ = false;
+    lock.unlock();
+    ChangeEngine();
+    lock.lock();
+  }
+}
+
 Status LoadMonitor::SampleOnce() {
+  const Status sampled = TakeSample();
+  ChangeEngine();
+  return sampled;
+}
+
+Status LoadMonitor::TakeSample() {
   const MutexLock probing(probe_mutex_);
   LoadSample sample;
   Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
@@ -124,13 +152,6 @@ Status LoadMonitor::SampleOnce() {
     if (sampled.ok()) sample_ = sample;
     last_error_ = sampled;
   }
-  const bool flush_largest = flush_largest_asked_.exchange(false);
-  if (const bool flush_all = flush_asked_.exchange(false); flush_all || flush_largest) {
-    const Status flushed =
-        WithoutThrowing("threw", [&] { return flush_all ? probe_->Flush() : probe_->FlushLargest(); });
-    const MutexLock lock(sample_mutex_);
-    if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
-  }
   // This comes before the purge, because the pages of a shrunk cache stay with the allocator until then.
   if (const double share = cache_share_asked_.load(); share != cache_share_) {
     cache_share_ = share;
@@ -141,6 +162,25 @@ Status LoadMonitor::SampleOnce() {
   }
   if (release_asked_.exchange(false)) PurgeAllocator();
   return sampled;
+}
+
+bool LoadMonitor::MustChange() const { return flush_asked_ || flush_largest_asked_ || probe_->MustAdjust(); }
+
+void LoadMonitor::ChangeEngine() {
+  if (!MustChange()) return;
+  const MutexLock changing(change_mutex_);
+  if (probe_->MustAdjust()) {
+    (void)WithoutThrowing("threw", [&] {
+      probe_->Adjust();
+      return Status();
+    });
+  }
+  const bool flush_largest = flush_largest_asked_.exchange(false);
+  const bool flush_all = flush_asked_.exchange(false);
+  if (!flush_all && !flush_largest) return;
+  const Status flushed = WithoutThrowing("threw", [&] { return flush_all ? probe_->Flush() : probe_->FlushLargest(); });
+  const MutexLock lock(sample_mutex_);
+  if (!flushed.ok() && last_error_.ok()) last_error_ = Status::Error("flush: " + flushed.message());
 }
 
 // Publishes the process's sample at once, because the engine may take long to answer.

@@ -4,13 +4,15 @@
 //
 // Threads: every function may be called from any thread. One thread at a time calls the probe's sampling functions: the
 // sampling thread, or the caller of SampleOnce. If the probe fails, throws or hangs, Sample continues to return the
-// last good sample, whose time shows its age.
+// last good sample, whose time shows its age. A second thread makes the probe change the engine (flushes), because such
+// a change may have to wait for writers that the engine delays; samples are taken meanwhile.
 //
-// Fork: in a child process that fork() made, the sampling thread does not exist. There Start and Stop start and end
+// Fork: in a child process that fork() made, these threads do not exist. There Start and Stop start and end
 // nothing, and the destructor returns.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <thread>
 
@@ -46,15 +48,15 @@ class LoadMonitor {
   LoadMonitor(const LoadMonitor&) = delete;
   LoadMonitor& operator=(const LoadMonitor&) = delete;
 
-  // Start takes samples in a thread of its own: the first at once, then one each interval. Stop ends that thread; if a
-  // probe is running, Stop waits until it returns. Both functions may be called again and in any order; a stopped
-  // monitor can be started again.
+  // Start takes samples in a thread of its own: the first at once, then one each interval. Stop ends the threads; if a
+  // probe or a change of the engine is running, Stop waits until it returns. Both functions may be called again and in
+  // any order; a stopped monitor can be started again.
   void Start();
   void Stop();
 
-  // Takes one sample now, in the calling thread, as the sampling thread does, then performs the requests of ForceFlush,
-  // FlushLargest, SetCacheShare and ReleaseMemory. It is for programs and tests that choose the times themselves.
-  // Returns an error if the sample was not good. The error of a flush is only in LastError, until the next sample.
+  // Takes one sample now, then performs the requests of ForceFlush, FlushLargest, SetCacheShare and ReleaseMemory, all
+  // in the calling thread. It is for programs and tests that choose the times themselves. Returns an error if the
+  // sample was not good. The error of a flush is only in LastError, until the next sample.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
@@ -86,8 +88,8 @@ class LoadMonitor {
   Duration RecommendedWriteDelay() const;
   Duration RecommendedReadDelay() const;
 
-  // These four functions only store a request. The thread that takes the next sample carries it out after the sample,
-  // so the caller does not wait for the engine. ForceFlush requests a flush of the engine.
+  // These four functions only store a request. It is carried out after the next sample, so the caller does not wait for
+  // the engine. ForceFlush requests a flush of the engine.
   void ForceFlush() { flush_asked_.store(true); }
   // FlushLargest requests a flush of the engine's largest write buffers only.
   void FlushLargest() { flush_largest_asked_.store(true); }
@@ -100,7 +102,11 @@ class LoadMonitor {
   LoadProbe& probe() { return *probe_; }
 
  private:
-  void Run(const std::stop_token& stop);
+  void RunSampling(const std::stop_token& stop);
+  void RunChanges(const std::stop_token& stop);
+  Status TakeSample();
+  bool MustChange() const;
+  void ChangeEngine();
   void LetGoOfParent() WEIR_UNCHECKED_LOCKS;
   Status SampleProcess(LoadSample* sample);
 
@@ -115,7 +121,8 @@ class LoadMonitor {
   LoadSample process_sample_ WEIR_GUARDED_BY(sample_mutex_);
   Status last_error_ WEIR_GUARDED_BY(sample_mutex_);
 
-  Mutex probe_mutex_;  // held while the probe runs
+  Mutex probe_mutex_;   // held while the probe takes a sample
+  Mutex change_mutex_;  // held while the probe changes the engine
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> flush_largest_asked_{false};
   std::atomic<bool> release_asked_{false};
@@ -123,8 +130,13 @@ class LoadMonitor {
   double cache_share_ WEIR_GUARDED_BY(probe_mutex_) = 1;  // the share that the probe got last
 
   const BirthProcess birth_;
+  Mutex due_mutex_;
+  std::condition_variable_any due_;
+  bool change_is_due_ WEIR_GUARDED_BY(due_mutex_) = false;
+
   Mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::jthread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
+  std::jthread sampling_ WEIR_GUARDED_BY(lifecycle_mutex_);
+  std::jthread changes_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };
 
 }  // namespace weir

@@ -17,7 +17,7 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // The monitor calls at most one of the next five functions at a time.
+  // The monitor calls at most one of the next three functions at a time.
   // ProbeProcess adds the signals that are known without the engine, such as memory, to an empty sample. The monitor
   // keeps them while the engine does not answer, and passes the same sample to Probe. If nothing is known without the
   // engine, ProbeProcess adds nothing and Probe adds all signals. After an error of ProbeProcess, the monitor does not
@@ -26,13 +26,20 @@ class LoadProbe {
   // Probe adds the engine's signals and figures; the monitor sets the sample's time. After an error of Probe, the
   // previous sample stays the last good one; only the signals of ProbeProcess are new.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
+  // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size. The probe may
+  // give the cache more, for example as much as is in use.
+  virtual void SetCacheShare(double /*share*/) {}
+
+  // The next three change the engine, and so may have to wait for its writers. The monitor calls at most one of them at
+  // a time, and takes samples meanwhile, so they must hold no lock that Probe needs while they wait.
   // Flush starts a flush, if the engine has something to flush, and does not wait for its end.
   virtual Status Flush() { return Status(); }
   // FlushLargest flushes only what frees the most memory. It must not wait for writers that the engine has stopped.
   virtual Status FlushLargest() { return Flush(); }
-  // SetCacheShare gives the engine's cache, if it has one, the share `share` (0 to 1) of its full size. The probe may
-  // give the cache more, for example as much as is in use.
-  virtual void SetCacheShare(double /*share*/) {}
+  // Adjust changes the engine as the last sample demands. The monitor calls it only if MustAdjust returns true after a
+  // sample. Any thread may call MustAdjust.
+  virtual void Adjust() {}
+  virtual bool MustAdjust() const { return false; }
 
   // These two return true if, according to the last good sample, writes or reads should be throttled because of the
   // engine's state. LoadMonitor also advises throttling if memory or latency exceeds thresholds of its own. By default

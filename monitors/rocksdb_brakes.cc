@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <unordered_map>
 
 #include "rocksdb/options.h"
 
 namespace weir {
+namespace {
+
+// Makes all changes with one call, and so with one file of options, if RocksDB has such a call.
+template <typename Db>
+bool ChangeAtOnce(Db* db, const FamilyChanges& changes) {
+  if constexpr (requires { db->SetOptions(changes); }) return db->SetOptions(changes).ok();
+  return false;
+}
+
+}  // namespace
 
 // Without a file to ingest this call does nothing, and only such a database answers that it does not support it.
 bool IsReadOnly(rocksdb::DB* db) { return db->IngestExternalFile(db->DefaultColumnFamily(), {}, {}).IsNotSupported(); }
@@ -18,9 +26,8 @@ LsmBrakes LiftedBrakes(LsmBrakes brakes) {
   return brakes;
 }
 
-Status SetBrakes(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const LsmBrakes& brakes) {
-  const rocksdb::ColumnFamilyOptions now = db->GetOptions(family);
-  std::unordered_map<std::string, std::string> changes;
+OptionChanges ChangesTo(const LsmBrakes& brakes, const rocksdb::ColumnFamilyOptions& now) {
+  OptionChanges changes;
   const auto set = [&changes](const char* name, auto present, auto wanted) {
     if (present != wanted) changes.emplace(name, std::to_string(wanted));
   };
@@ -36,11 +43,19 @@ Status SetBrakes(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const Lsm
   set("level0_stop_writes_trigger", now.level0_stop_writes_trigger, std::max(brakes.l0_stop, slowdown));
   limit("soft_pending_compaction_bytes_limit", now.soft_pending_compaction_bytes_limit, brakes.soft_pending_bytes);
   limit("hard_pending_compaction_bytes_limit", now.hard_pending_compaction_bytes_limit, brakes.hard_pending_bytes);
-  if (changes.empty() || IsReadOnly(db)) return {};
-  const rocksdb::Status set_options = db->SetOptions(family, changes);
-  if (set_options.ok() || set_options.IsColumnFamilyDropped()) return {};
-  return Status::Error("RocksDB did not take the brakes of column family " + family->GetName() + ": " +
-                       set_options.ToString());
+  return changes;
+}
+
+Status ChangeOptions(rocksdb::DB* db, const FamilyChanges& changes) {
+  if (changes.empty() || IsReadOnly(db) || ChangeAtOnce(db, changes)) return {};
+  Status changed;
+  for (const auto& [family, options] : changes) {
+    const rocksdb::Status set = db->SetOptions(family, options);
+    if (set.ok() || set.IsColumnFamilyDropped()) continue;
+    changed =
+        Status::Error("RocksDB did not take the brakes of column family " + family->GetName() + ": " + set.ToString());
+  }
+  return changed;
 }
 
 }  // namespace weir

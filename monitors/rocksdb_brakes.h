@@ -1,5 +1,9 @@
-// SetBrakes: moves the brakes of an open column family (lsm_geometry.h), by DB::SetOptions.
+// The brakes of an open database (lsm_geometry.h), and how to move them, by DB::SetOptions.
 #pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "config/status.h"
 #include "monitors/lsm_geometry.h"
@@ -14,11 +18,18 @@ bool IsReadOnly(rocksdb::DB* db);
 // The brakes for L0 and debt at figures that are never reached. The memtables' brake stays at that of `brakes`.
 LsmBrakes LiftedBrakes(LsmBrakes brakes);
 
-// Puts the brakes of the column family where `brakes` has them, but those for L0 never below the compaction trigger. A
-// limit of the debt that is disabled stays disabled.
-// Calls RocksDB only if a figure differs: RocksDB then writes a file of options, which takes some milliseconds. Does
-// nothing for a database that is read-only and for a family that was dropped. Returns RocksDB's error, with the name of
-// the family.
-Status SetBrakes(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const LsmBrakes& brakes);
+// Options to be changed, by their names.
+using OptionChanges = std::unordered_map<std::string, std::string>;
+using FamilyChanges = std::unordered_map<rocksdb::ColumnFamilyHandle*, OptionChanges>;
+
+// Returns the changes that put the brakes of a column family with these options where `brakes` has them, but those for
+// L0 never below the compaction trigger; none if they are there. A limit of the debt that is disabled stays disabled.
+OptionChanges ChangesTo(const LsmBrakes& brakes, const rocksdb::ColumnFamilyOptions& now);
+
+// Makes these changes of the options of an open database; each family must have some. RocksDB makes them in its queue
+// of writers, and then writes a file of options, which takes some milliseconds: one for all families if it has a call
+// for that, as 11.8 has, otherwise one for each. Does nothing for a database that is read-only and for a family that
+// was dropped. Returns RocksDB's last error, with the name of the family; the other families are changed even then.
+Status ChangeOptions(rocksdb::DB* db, const FamilyChanges& changes);
 
 }  // namespace weir

@@ -104,6 +104,12 @@ SharedBuffers RocksDbBuffers::Read() {
           .stopped = stopped};
 }
 
+uint64_t RocksDbBuffers::stops() const {
+  if (!limit_) return 0;
+  const MutexLock lock(limit_->mutex);
+  return stops_;
+}
+
 // A raised limit that is no longer needed falls to eight sevenths of the present use. There RocksDB soon begins a
 // flush, because it does so at seven eighths of a limit; a lower limit would stop writers at once.
 void RocksDbBuffers::MakeRoom(uint64_t kept_bytes) {

@@ -8,7 +8,7 @@
 // All RocksDbBuffers of one manager, those of other databases included, share what they know of its limit: none of them
 // takes a limit that another one has set for the program's.
 //
-// Not thread-safe, but other threads may use the manager, and other RocksDbBuffers of it.
+// Threads: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class RocksDbBuffers {
   // limit is 0 if writers are not stopped, and after the program took the limit off.
   SharedBuffers Read();
   // Returns how often writers were found standing. A stop between two calls of Read is not counted.
-  uint64_t stops() const { return stops_; }
+  uint64_t stops() const;
 
   // Sets the limit that the manager needs, so that flushes can end a stop. `kept_bytes` is the memory of this database
   // that no flush frees. If all databases of the manager keep over half of the limit that the program set, what they
@@ -63,8 +63,9 @@ class RocksDbBuffers {
 
   const std::shared_ptr<rocksdb::WriteBufferManager> manager_;
   const std::shared_ptr<Limit> limit_;  // null: the manager stops no writers
-  uint64_t kept_bytes_ = 0;             // the part of this database in Limit::kept_bytes
-  bool stopped_ = false;                // true if writers stood at the last call of Read
+  // The mutex of the limit guards these.
+  uint64_t kept_bytes_ = 0;  // the part of this database in Limit::kept_bytes
+  bool stopped_ = false;     // true if writers stood at the last call of Read
   uint64_t stops_ = 0;
 };
 

@@ -1,5 +1,9 @@
 // RocksDbProbe: the LoadProbe of RocksDbMonitor, which owns it. It reads the properties and counters of the database
 // and makes signals from them.
+//
+// Two mutexes. A sample holds db_mutex_ and calls only functions of RocksDB that return at once. Functions that may
+// stand behind delayed writers (DB::Flush, DB::SetOptions) or wait for the disk are called with change_mutex_ alone, so
+// samples go on meanwhile. Detach and the end of a handle take both: the database must not go while it is called.
 #pragma once
 
 #include <atomic>
@@ -15,6 +19,7 @@
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
+#include "monitors/rocksdb_brakes.h"
 #include "monitors/rocksdb_buffers.h"
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_listener.h"
@@ -33,13 +38,15 @@ class RocksDbProbe final : public LoadProbe {
   Status Probe(TimePoint now, LoadSample* sample) override;
   Status Flush() override;
   Status FlushLargest() override;
+  void Adjust() override;
+  bool MustAdjust() const override { return must_adjust_; }
   void SetCacheShare(double share) override;
   bool AdvisesToThrottleWrites(const LoadSample& sample) const override;
   bool AdvisesToThrottleReads(const LoadSample& sample) const override;
 
   // These act as in RocksDbMonitor; PlaceBrakes is MoveBrakes or GiveBrakesBack.
   void Detach();
-  bool attached() const;
+  bool attached() const { return !forgotten_ && !IsLogGone(); }
   Status AddFamily(rocksdb::ColumnFamilyHandle* handle);
   Status RemoveFamily(rocksdb::ColumnFamilyHandle* handle);
   Status PlaceBrakes(bool moved);
@@ -55,6 +62,7 @@ class RocksDbProbe final : public LoadProbe {
     LsmBrakes seen_brakes;       // the brakes in them
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
     bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
+    bool in_change = false;      // the probe changes the brakes at this moment
     LsmSignals signals;
     LsmFacts facts;              // facts of this family; AddEngineSignals adds the sums over all families to a copy
     uint64_t filling_bytes = 0;  // bytes in the memtable that is being filled
@@ -71,6 +79,8 @@ class RocksDbProbe final : public LoadProbe {
   void Forget() WEIR_REQUIRES(db_mutex_);
   // Returns true if the database is known to be closed.
   bool IsClosed() const WEIR_REQUIRES(db_mutex_);
+  bool IsLogGone() const { return log_ && log_->expired(); }
+  static Status Closed() { return Status::Error("database closed"); }
   void HandleDeleted(const rocksdb::ColumnFamilyHandle* handle);
 
   Status AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) WEIR_REQUIRES(db_mutex_);
@@ -79,15 +89,20 @@ class RocksDbProbe final : public LoadProbe {
   void FamiliesChanged() WEIR_REQUIRES(db_mutex_);
   // Notices what the program changed by SetOptions.
   void NoticeOptions(Family* family) WEIR_REQUIRES(db_mutex_);
-  // Does that, and moves the brakes if they must follow.
+  // Does that, and asks for a call of Adjust if the brakes must follow.
   void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
-  Status PlaceBrakesOf(Family* family) WEIR_REQUIRES(db_mutex_);
-  Status SetBrakesOf(const Family& family, const LsmBrakes& brakes) WEIR_REQUIRES(db_mutex_);
+  // Decides where the brakes of the family belong, and returns the changes that put them there.
+  OptionChanges DecideBrakes(Family* family) WEIR_REQUIRES(db_mutex_);
+  // Puts the brakes of all families where they belong.
+  Status PlaceAllBrakes() WEIR_REQUIRES(change_mutex_);
+  Status Change(rocksdb::DB* db, const FamilyChanges& changes) WEIR_REQUIRES(change_mutex_);
 
   // Returns the bytes of flushed memtables that are still in memory, as history or because a reader uses them.
   uint64_t KeptBytes() const WEIR_REQUIRES(db_mutex_);
-  Status FlushAll(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) WEIR_REQUIRES(db_mutex_);
+  std::vector<rocksdb::ColumnFamilyHandle*> LargestFamilies() WEIR_REQUIRES(db_mutex_);
+  Status FlushAll(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles)
+      WEIR_REQUIRES(change_mutex_);
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);
   // Reads the cheap properties, at every sample.
@@ -114,7 +129,10 @@ class RocksDbProbe final : public LoadProbe {
   const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: there is none, or the database was not prepared
   const size_t full_cache_bytes_;
 
-  mutable Mutex db_mutex_;  // held while the database answers
+  Mutex change_mutex_;      // lock it before db_mutex_
+  mutable Mutex db_mutex_;  // never held during a call that may wait
+  std::atomic<bool> must_adjust_{false};
+  std::atomic<bool> forgotten_{false};
   double cache_share_ WEIR_GUARDED_BY(db_mutex_) = 1;
   rocksdb::DB* db_ WEIR_GUARDED_BY(db_mutex_);               // null: closed or detached
   const rocksdb::ColumnFamilyHandle* const default_handle_;  // RocksDB deletes it when the database is closed
@@ -124,7 +142,7 @@ class RocksDbProbe final : public LoadProbe {
   // True with atomic_flush: without a log, the database after a crash has only what was flushed together.
   const bool flushes_together_;
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
-  RocksDbBuffers buffers_ WEIR_GUARDED_BY(db_mutex_);
+  RocksDbBuffers buffers_;
   SharedBuffersSignal buffers_signal_ WEIR_GUARDED_BY(db_mutex_);
   DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
   // Sums over the families; the cumulative ones begin with the first sample.

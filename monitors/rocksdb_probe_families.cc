@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "monitors/rocksdb_brakes.h"
 #include "monitors/rocksdb_mark.h"
 #include "monitors/rocksdb_opened.h"
 #include "monitors/rocksdb_probe.h"
@@ -68,32 +67,28 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
   if (listener_) listener_->AddWatcher(this, [this](const auto* handle) { HandleDeleted(handle); });
 }
 
-// The watcher is removed while db_mutex_ is free, because a call of it that runs waits for that mutex.
+// The watcher is removed while no mutex is held, because a call of it that runs waits for the mutexes.
 void RocksDbProbe::Detach() {
   if (birth_.IsForked()) return;
   if (listener_) listener_->RemoveWatcher(this);
+  const MutexLock change(change_mutex_);
   const MutexLock lock(db_mutex_);
   Forget();
 }
 
-bool RocksDbProbe::attached() const {
-  const MutexLock lock(db_mutex_);
-  return !IsClosed();
-}
-
 void RocksDbProbe::Forget() {
   db_ = nullptr;
+  forgotten_ = true;
   families_.clear();
   buffers_.GiveBack();
   if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
 }
 
 // DB::Close deletes the default handle and leaves the DB object.
-bool RocksDbProbe::IsClosed() const {
-  return db_ == nullptr || (log_ && log_->expired()) || db_->DefaultColumnFamily() == nullptr;
-}
+bool RocksDbProbe::IsClosed() const { return db_ == nullptr || IsLogGone() || db_->DefaultColumnFamily() == nullptr; }
 
 void RocksDbProbe::HandleDeleted(const rocksdb::ColumnFamilyHandle* handle) {
+  const MutexLock change(change_mutex_);
   const MutexLock lock(db_mutex_);
   if (handle == default_handle_) return Forget();
   if (std::erase_if(families_, [handle](const Family& f) { return f.handle == handle; }) > 0) FamiliesChanged();
@@ -112,12 +107,22 @@ void RocksDbProbe::FamiliesChanged() {
 }
 
 Status RocksDbProbe::AddFamily(rocksdb::ColumnFamilyHandle* handle) {
-  const MutexLock lock(db_mutex_);
-  if (IsClosed()) return Status::Error("database closed");
+  const MutexLock change(change_mutex_);
+  rocksdb::DB* db = nullptr;
+  {
+    const MutexLock lock(db_mutex_);
+    if (IsClosed()) return Closed();
+    db = db_;
+  }
   // The same checks as those of the constructor.
-  if (Status good = CheckOpened(db_, {handle}, nullptr, target_bytes_); !good.ok()) return good;
-  if (Status added = AddFamilyLocked(handle); !added.ok()) return added;
-  return places_brakes_ ? PlaceBrakesOf(&families_.back()) : Status();
+  if (Status good = CheckOpened(db, {handle}, nullptr, target_bytes_); !good.ok()) return good;
+  {
+    const MutexLock lock(db_mutex_);
+    if (IsClosed()) return Closed();
+    if (Status added = AddFamilyLocked(handle); !added.ok()) return added;
+    if (!places_brakes_) return {};
+  }
+  return PlaceAllBrakes();
 }
 
 // The program may destroy its own handle of the default family early; the database keeps one until it is closed.
@@ -147,51 +152,87 @@ Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
 }
 
 Status RocksDbProbe::RemoveFamily(rocksdb::ColumnFamilyHandle* handle) {
-  const MutexLock lock(db_mutex_);
-  if (IsClosed()) return {};
-  if (handle == nullptr) return Status::Error("the handle of a column family to remove is a null pointer");
-  const auto found = Find(handle->GetID());
-  if (found == families_.end()) return Status::Error("column family " + handle->GetName() + " is not watched");
-  Status given_back;
-  if (found->moves_brakes) {
-    found->geometry.brakes_moved = false;
-    given_back = SetBrakesOf(*found, BrakesOf(found->geometry));
+  const MutexLock change(change_mutex_);
+  rocksdb::DB* db = nullptr;
+  FamilyChanges changes;
+  {
+    const MutexLock lock(db_mutex_);
+    if (IsClosed()) return {};
+    if (handle == nullptr) return Status::Error("the handle of a column family to remove is a null pointer");
+    db = db_;
+    const auto found = Find(handle->GetID());
+    if (found == families_.end()) return Status::Error("column family " + handle->GetName() + " is not watched");
+    NoticeOptions(&*found);
+    if (found->moves_brakes) {
+      if (OptionChanges back = ChangesTo(found->geometry.brakes, db->GetOptions(found->handle)); !back.empty())
+        changes.emplace(found->handle, std::move(back));
+    }
+    families_.erase(found);
+    FamiliesChanged();
   }
-  families_.erase(found);
-  FamiliesChanged();
-  return given_back;
+  return Change(db, changes);
 }
 
 Status RocksDbProbe::PlaceBrakes(bool moved) {
+  const MutexLock change(change_mutex_);
+  {
+    const MutexLock lock(db_mutex_);
+    if (IsClosed()) return moved ? Closed() : Status();
+    places_brakes_ = moved;
+  }
+  return PlaceAllBrakes();
+}
+
+void RocksDbProbe::Adjust() {
+  const MutexLock change(change_mutex_);
+  must_adjust_ = false;
+  const Status placed = PlaceAllBrakes();
   const MutexLock lock(db_mutex_);
-  if (IsClosed()) return moved ? Status::Error("database closed") : Status();
-  places_brakes_ = moved;
-  Status placed;
-  for (Family& f : families_)
-    if (Status status = PlaceBrakesOf(&f); !status.ok()) placed = status;
+  if (!placed.ok()) events_.push_back(placed.message());
+}
+
+Status RocksDbProbe::PlaceAllBrakes() {
+  rocksdb::DB* db = nullptr;
+  FamilyChanges changes;
+  {
+    const MutexLock lock(db_mutex_);
+    if (IsClosed()) return {};
+    db = db_;
+    for (Family& f : families_) {
+      if (OptionChanges places = DecideBrakes(&f); !places.empty()) {
+        f.in_change = true;
+        changes.emplace(f.handle, std::move(places));
+      }
+    }
+  }
+  Status placed = Change(db, changes);
+  const MutexLock lock(db_mutex_);
+  for (Family& f : families_) {
+    if (!std::exchange(f.in_change, false)) continue;
+    const rocksdb::ColumnFamilyOptions options = db->GetOptions(f.handle);
+    f.seen = GeometryAsSet(options);
+    f.seen_brakes = BrakesIn(options);
+  }
   return placed;
 }
 
 // The brakes go to exactly where PrepareRocksDb put them, even if the program has changed the trigger since, because a
 // later PrepareRocksDb knows only those (rocksdb_mark.h).
-Status RocksDbProbe::PlaceBrakesOf(Family* f) {
+OptionChanges RocksDbProbe::DecideBrakes(Family* f) {
   NoticeOptions(f);
   TakeSizes(f->seen, &f->geometry);  // the program may have changed them since PrepareRocksDb
   f->geometry.brakes_moved = f->moves_brakes && places_brakes_;
   f->lifted_brakes = f->geometry.brakes_moved && ShouldLift(*f);
   f->signals.SetGeometry(f->geometry);
   if (!f->moves_brakes) return {};
-  const LsmBrakes brakes = f->geometry.brakes_moved ? f->prepared_brakes : BrakesOf(f->geometry);
-  Status placed = SetBrakesOf(*f, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
-  const rocksdb::ColumnFamilyOptions options = db_->GetOptions(f->handle);
-  f->seen = GeometryAsSet(options);
-  f->seen_brakes = BrakesIn(options);
-  return placed;
+  const LsmBrakes& brakes = f->geometry.brakes_moved ? f->prepared_brakes : f->geometry.brakes;
+  return ChangesTo(f->lifted_brakes ? LiftedBrakes(brakes) : brakes, db_->GetOptions(f->handle));
 }
 
 // RocksDB changes options in its queue of writers, which may stand because the memtables are too large.
-Status RocksDbProbe::SetBrakesOf(const Family& f, const LsmBrakes& brakes) {
-  return buffers_.WithoutLimit([&]() WEIR_REQUIRES(db_mutex_) { return SetBrakes(db_, f.handle, brakes); });
+Status RocksDbProbe::Change(rocksdb::DB* db, const FamilyChanges& changes) {
+  if (changes.empty()) return {};
+  return buffers_.WithoutLimit([&] { return ChangeOptions(db, changes); });
 }
 
 bool RocksDbProbe::ShouldLift(const Family& f) const {
@@ -203,6 +244,7 @@ bool RocksDbProbe::ShouldLift(const Family& f) const {
 }
 
 void RocksDbProbe::NoticeOptions(Family* f) {
+  if (f->in_change) return;
   const rocksdb::ColumnFamilyOptions options = db_->GetOptions(f->handle);
   const LsmGeometry now = GeometryAsSet(options);
   const LsmBrakes brakes = BrakesIn(options);
@@ -221,8 +263,7 @@ void RocksDbProbe::NoticeOptions(Family* f) {
 
 void RocksDbProbe::FollowOptions(Family* f) {
   NoticeOptions(f);
-  if (!places_brakes_ || !f->moves_brakes || f->lifted_brakes == ShouldLift(*f)) return;
-  if (const Status placed = PlaceBrakesOf(f); !placed.ok()) events_.push_back(placed.message());
+  if (places_brakes_ && f->moves_brakes && f->lifted_brakes != ShouldLift(*f)) must_adjust_ = true;
 }
 
 }  // namespace weir
