@@ -164,14 +164,19 @@ Duration AdaptiveLimiter::ThrottleOne(Operation operation, Cost cost, Party part
   const uint64_t stops = Stops();
   Admission admission = gate.Admit(cost, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
-  // The work is never refused: sleep until max_delay or retry_after is over, whichever is earlier, then count it.
+  // The work is never refused: sleep until max_delay or retry_after is over, whichever is earlier, then charge it.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
   const Duration rest = std::min(longest - admission.waited(), admission.retry_after());
   if (rest > Duration::zero()) Sleep(rest, stops);
-  gate.CountAdmitted(cost, party.work_class);
+  gate.AdmitAnyway(cost, party.work_class);
   return admission.waited() + std::max(rest, Duration::zero());
+}
+
+void AdaptiveLimiter::Charge(Operation operation, Cost cost, WorkClass work_class) {
+  Gate& gate = GateOf(operation);
+  if (!gate.PassOpen(cost, work_class) && !gate.IsForked()) gate.AdmitAnyway(cost, work_class);
 }
 
 uint64_t AdaptiveLimiter::Stops() const {

@@ -127,11 +127,13 @@ class AdaptiveLimiter {
   // whole batch is admitted. (The cost of a batch of reads is that of its last read, so that many cheap reads do not
   // count as a scan.) Returns how long the call waited: 0 for every call except the last of a batch. MaybeThrottle
   // never refuses work: at the latest after the longest wait of the class, or when the limiter stops, it returns as if
-  // the work were admitted. The caller holds no permit after it returns: a scan waits for its turn, but only Admit
-  // bounds how many scans run at once.
+  // the work were admitted. Such work is charged, too, and others wait for it (write_gate.h). The caller holds no
+  // permit after it returns: a scan waits for its turn, but only Admit bounds how many scans run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
   // Does the same for one operation at once, without collecting a batch.
   Duration ThrottleOne(Operation operation, Cost cost, Party party = {});
+  // Charges an operation that can neither wait nor be refused, because it is done already. Never blocks.
+  void Charge(Operation operation, Cost cost, WorkClass work_class = WorkClass::kInteractive);
 
   // Reports to the monitor how long an operation of the program took.
   void RecordLatency(Operation operation, Duration latency);

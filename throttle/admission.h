@@ -76,6 +76,7 @@ class [[nodiscard]] Admission {
     TimePoint wait_until{};
     Duration retry_after{};
     Duration waited{};
+    bool too_large = false;
   };
 
   Admission() = default;  // admitted, and holds no permit
@@ -102,6 +103,9 @@ class [[nodiscard]] Admission {
   // class if that cannot be predicted or the queue was full; 0 if the reason is "stopped" or "cancelled", or if the
   // cost is a mistake.
   Duration retry_after() const { return answer_.retry_after; }
+  // Returns true if the request was refused for its own size, because it could not be paid within the longest wait even
+  // if no other request waited, or because the cost is a mistake. Do not try again with the same size: split it.
+  bool too_large() const { return answer_.too_large; }
   // Returns why the request waits, waited or was refused: the name of the signal that limits this work, "cores" (for a
   // bulk scan), "emergency", "sensor lost", "queue full", "stopped" or "cancelled". For a write that is too large to be
   // admitted within the longest wait, or whose cost is a mistake, the reason is a sentence that says so. Empty if the

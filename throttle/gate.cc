@@ -107,14 +107,31 @@ Admission Gate::RefuseAsTooLong(Party party, uint64_t bytes, double seconds) {
   const WorkClass c = party.work_class;
   const Line& line = lines_[c];
   if (line.blames_size && bytes > Piece(c) && Foretell(c, bytes) > ToSeconds(line.longest_wait))
-    return Refuse(c, "too large", seconds, TooLarge(c, bytes));
+    return RefuseSize(c, "too large", seconds, TooLarge(c, bytes));
   return Refuse(c, line.reason, seconds);
 }
 
-Admission Gate::Refuse(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason) {
-  ++stats_.refused[key];
+Admission Gate::Refuse(WorkClass c, std::string_view reason, double retry_after_s) {
+  ++stats_.refused[reason];
   ++stats_.waits[c].refused;
   return Admission({.state = Admission::State::kRefused, .reason = reason, .retry_after = Foretold(retry_after_s)});
+}
+
+Admission Gate::RefuseSize(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason) {
+  ++stats_.refused[key];
+  ++stats_.waits[c].refused;
+  return Admission({.state = Admission::State::kRefused,
+                    .reason = reason,
+                    .retry_after = Foretold(retry_after_s),
+                    .too_large = true});
+}
+
+void Gate::AdmitAnyway(Cost cost, WorkClass work_class) {
+  if (cost.bytes > kLargestCost) return;
+  CountAdmitted(work_class, cost.bytes);
+  const MutexLock lock(mutex_);
+  Refill(clock_.Now());
+  Owe(work_class, cost.bytes);
 }
 
 void Gate::SetOpen(bool open, uint64_t allowance) {

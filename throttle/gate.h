@@ -84,10 +84,9 @@ class Gate : private AdmissionSource {
   // Admits or refuses a request that PassOpen did not admit, or makes it wait. Does not block.
   Admission Admit(Cost cost, Party party);
 
-  // Counts work as admitted without checking any limit.
-  void CountAdmitted(Cost cost, WorkClass work_class) {
-    if (cost.bytes <= kLargestCost) admitted_[work_class].Add(cost.bytes);
-  }
+  // Admits work that goes on although it was refused, or did not ask: counts it, and charges it to the limits, so that
+  // other work waits for it. Ignores a cost that is a mistake.
+  void AdmitAnyway(Cost cost, WorkClass work_class);
 
   // Calls the OnSettled functions of the requests that SetLimits admitted or refused, unless another call has done so
   // already. SetLimits does not call them itself, because its caller may hold locks.
@@ -131,6 +130,8 @@ class Gate : private AdmissionSource {
   // Charges to the limits what MayPass has allowed: a request or a piece of it. Returns true if the request gets a
   // permit.
   virtual bool Pay(WorkClass c, uint64_t bytes) WEIR_REQUIRES(mutex_) = 0;
+  // Charges to the limits what AdmitAnyway admits.
+  virtual void Owe(WorkClass, uint64_t) WEIR_REQUIRES(mutex_) {}
   // Takes back a part of what a request has paid, which no work will use.
   virtual void PayBack(WorkClass, uint64_t) WEIR_REQUIRES(mutex_) {}
   // Returns the most bytes that a waiting request pays at once.
@@ -144,6 +145,8 @@ class Gate : private AdmissionSource {
   // Brings the limits up to date, to the given time. The gate calls it before it admits waiting requests.
   virtual void Refill(TimePoint) WEIR_REQUIRES(mutex_) {}
 
+  // Counts work as admitted.
+  void CountAdmitted(WorkClass c, uint64_t bytes) { admitted_[c].Add(bytes); }
   // Opens or closes the gate. While it is open, PassOpen admits at most `allowance` bytes of each class until the next
   // call of SetOpen.
   void SetOpen(bool open, uint64_t allowance = kAnyBytes) WEIR_REQUIRES(mutex_);
@@ -152,13 +155,12 @@ class Gate : private AdmissionSource {
   // Admits a request if no other request of its class waits and MayPass returns true. Otherwise refuses it if 10,000
   // requests of the class already wait, or if Foretell exceeds the longest wait of the class. Otherwise makes it wait.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now) WEIR_REQUIRES(mutex_);
-  // Refuses a new request (first form) or a waiting one (second form). `key` is the reason under which GateStats counts
-  // the refusal, `reason` the one that the caller is told.
-  Admission Refuse(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason)
+  // Refuses a new request, for the state of the engine or for its own size. `key` is the reason under which GateStats
+  // counts the refusal, `reason` the one that the caller is told.
+  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s) WEIR_REQUIRES(mutex_);
+  Admission RefuseSize(WorkClass c, std::string_view key, double retry_after_s, std::string_view reason)
       WEIR_REQUIRES(mutex_);
-  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s) WEIR_REQUIRES(mutex_) {
-    return Refuse(c, reason, retry_after_s, reason);
-  }
+  // Refuses a waiting request.
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now) WEIR_REQUIRES(mutex_);
   // Admits a waiting request to which no limit applies any more, wherever it is in the queue.
   void PassOutOfTurn(Waiter& waiter, TimePoint now) WEIR_REQUIRES(mutex_);

@@ -35,7 +35,7 @@ Admission ScanGate::Decide(Party party, uint64_t bytes, TimePoint now) {
   bytes = std::min(bytes, kLargestCost);
   const ScanLimit& limit = limits_[party.work_class];
   if (AtOnce(party.work_class) == ScanLimits::kAnyNumber || !IsScan(bytes)) {
-    CountAdmitted({bytes}, party.work_class);
+    CountAdmitted(party.work_class, bytes);
     return Admission();
   }
   if (limit.refuse) return Refuse(party.work_class, limit.reason, ToSeconds(limit.longest_wait));

@@ -17,6 +17,10 @@ constexpr std::array<double, kWorkClasses> kPieceSeconds{0.005, 0.05};
 constexpr double kLeastPiece = 4 << 10;
 constexpr double kLeastBurst = 1 << 10;
 
+// The longest debt that work leaves which goes on although it was refused, as a share of the longest wait of its class.
+// So the debt alone makes no other request wait for too long.
+constexpr double kLongestDebt = 0.5;
+
 }  // namespace
 
 WriteGate::WriteGate(const Clock& clock, std::function<void(TimePoint)> wake) : Gate(clock, std::move(wake)) {
@@ -52,13 +56,14 @@ void WriteGate::Close(TimePoint now) {
 
 Admission WriteGate::Decide(Party party, uint64_t bytes, TimePoint now) {
   const WorkClass c = party.work_class;
-  if (bytes > kLargestCost) return Refuse(c, "not a size", 0, "a cost of more than 1 TiB is not the size of a write");
+  if (bytes > kLargestCost)
+    return RefuseSize(c, "not a size", 0, "a cost of more than 1 TiB is not the size of a write");
   if (open() && std::isinf(limits_[WorkClass::kBulk].bytes_per_second)) {
     SetOpen(true, kLargestCost);  // a new allowance
   } else if (open() && std::isfinite(limits_[c].bytes_per_second)) {
     Close(now);
     if (c == WorkClass::kInteractive) {
-      CountAdmitted({bytes}, c);
+      CountAdmitted(c, bytes);
       Pay(c, bytes);
       return Admission();
     }
@@ -119,6 +124,18 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   bulk_floor_.Take(cost, by_floor ? -std::numeric_limits<double>::infinity() : 0);
   bulk.Take(cost);
   return false;
+}
+
+// An open gate owes nothing: its buckets begin anew when it closes.
+void WriteGate::Owe(WorkClass c, uint64_t bytes) {
+  if (open()) return;
+  const auto owe = [cost = static_cast<double>(bytes)](TokenBucket& bucket, double seconds) {
+    bucket.Take(cost, -seconds * bucket.bytes_per_second());
+  };
+  const double longest_s = kLongestDebt * ToSeconds(limits_[c].longest_wait);
+  owe(buckets_[c], longest_s);
+  if (c == WorkClass::kBulk) owe(bulk_floor_, longest_s);
+  if (c == WorkClass::kInteractive) owe(buckets_[WorkClass::kBulk], 1);  // as in Pay
 }
 
 }  // namespace weir

@@ -15,6 +15,8 @@
 //    interactive bucket, and leaves bulk work at most the debt of a second.
 //  * A wait is foretold by the rate that can be expected in the mean (WriteLimit::mean_bytes_per_second), because the
 //    limit of one tick may be its lowest.
+//  * Work that goes on although it was refused (AdaptiveLimiter::MaybeThrottle) is charged all the same. It leaves at
+//    most the debt that its class pays in half of the longest wait.
 //  * A cost of more than 1 TiB is refused and not counted as admitted: it is a mistake, such as size_t(-1).
 #pragma once
 
@@ -57,6 +59,7 @@ class WriteGate final : public Gate {
   void PayBack(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_) {
     buckets_[c].PutBack(static_cast<double>(bytes));
   }
+  void Owe(WorkClass c, uint64_t bytes) override WEIR_REQUIRES(mutex_);
   uint64_t Piece(WorkClass c) const override WEIR_REQUIRES(mutex_);
   double SecondsUntil(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   double Foretell(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);

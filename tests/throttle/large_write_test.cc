@@ -165,6 +165,7 @@ TEST_F(LargeWriteTest, OneThatCannotBePaidInTimeIsToldSoWithItsSize) {
   ASSERT_TRUE(large.refused());
   EXPECT_EQ(large.reason(),
             "a write of at least 64 MiB takes longer than the longest wait: split it, or declare it as bulk work");
+  EXPECT_TRUE(large.too_large());
   EXPECT_NEAR(ToSeconds(large.retry_after()), 98.0 * kMiB / kRate, 0.001);
   const Admission bulk = gate_.Admit({2 * kGiB}, Bulk());
   ASSERT_TRUE(bulk.refused());
@@ -188,6 +189,7 @@ TEST_F(LargeWriteTest, OneThatOnlyOthersDelayIsToldWhatLimits) {
   const Admission late = gate_.Admit({2 * kMiB}, Interactive(1));
   ASSERT_TRUE(late.refused());
   EXPECT_EQ(late.reason(), "l0");
+  EXPECT_FALSE(late.too_large()) << "it may try again";
 }
 
 TEST_F(LargeWriteTest, ACostThatIsNoSizeIsRefusedAndCountsNothing) {
@@ -202,7 +204,8 @@ TEST_F(LargeWriteTest, ACostThatIsNoSizeIsRefusedAndCountsNothing) {
         ASSERT_TRUE(admission.refused());
         EXPECT_TRUE(Says(admission, "more than 1 TiB"));
         EXPECT_EQ(admission.retry_after(), Duration::zero());
-        gate_.CountAdmitted({bytes}, party.work_class);
+        EXPECT_TRUE(admission.too_large());
+        gate_.AdmitAnyway({bytes}, party.work_class);
       }
     }
     EXPECT_TRUE(gate_.Admit({1024}, Interactive()).admitted()) << "the class is not shut";

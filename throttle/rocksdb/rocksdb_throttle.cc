@@ -17,7 +17,7 @@ bool HasMovedBrakes(const PreparedRocksDb& prepared) {
 void TellOnStderr(const std::string& event) { std::fprintf(stderr, "weir: %s\n", event.c_str()); }
 
 // The databases of this process that have a throttle. Two throttles on one database would each admit all that it can
-// carry.
+// carry. All databases share its mutex, so no call that may wait is made while it is held.
 class Throttled {
  public:
   // Returns false if another throttle is attached to the database.

@@ -121,15 +121,15 @@ rocksdb::Status WriteAsker::WriteInPieces(const rocksdb::WriteOptions& options, 
 }
 
 void WriteAsker::Pay(uint64_t bytes, WorkClass work_class, const rocksdb::WriteOptions& options) {
-  const Party party = PartyOfThread(work_class);
   if (options.no_slowdown) {
-    (void)limiter_.Admit(Operation::kWrite, {bytes}, party);
+    limiter_.Charge(Operation::kWrite, {bytes}, work_class);
   } else {
-    limiter_.ThrottleOne(Operation::kWrite, {bytes}, party);
+    limiter_.ThrottleOne(Operation::kWrite, {bytes}, PartyOfThread(work_class));
   }
 }
 
 rocksdb::Status WriteAsker::Settle(Admission admission, const rocksdb::WriteOptions& options) {
+  if (admission.too_large()) return rocksdb::Status::InvalidArgument("weir refused the write", admission.reason());
   if (options.no_slowdown) return rocksdb::Status::Incomplete("weir: the write would have to wait", admission.reason());
   if (admission.Wait() == Admission::State::kAdmitted) return rocksdb::Status::OK();
   const auto retry_ms = std::chrono::ceil<std::chrono::milliseconds>(admission.retry_after()).count();

@@ -7,8 +7,10 @@
 //    interactive.
 //  * Wait. A write that may not pass yet waits in its thread, at most for the longest wait of its class. With
 //    WriteOptions::no_slowdown it does not wait: it fails with Status::Incomplete, as it does in RocksDB.
-//  * Refusal. A refused write fails with Status::Busy, which names the reason and the time after which to try again;
-//    RefusedWrites::kPass makes it wait and pass instead.
+//  * Refusal. A refused write fails with Status::Busy, which names the reason and the time after which to try again.
+//  One
+//    that is too large to be admitted within the longest wait fails with Status::InvalidArgument: split it.
+//    RefusedWrites::kPass makes both wait and pass instead; other writes then wait for what they wrote.
 //
 // Threads: every function may be called from any thread. The limiter must outlive the asker.
 #pragma once
@@ -29,9 +31,9 @@
 
 namespace weir {
 
-// The fate of a write that the limiter refuses. kBusy: it fails with Status::Busy and writes nothing. kPass: at the
-// latest after the longest wait of its class it passes (AdaptiveLimiter::ThrottleOne); with WriteOptions::no_slowdown
-// it still fails. Use kPass for a program that cannot try again.
+// The fate of a write that the limiter refuses. kBusy: it fails (see above) and writes nothing. kPass: at the latest
+// after the longest wait of its class it passes, and is charged (AdaptiveLimiter::ThrottleOne); with
+// WriteOptions::no_slowdown it still fails. Use kPass for a program that cannot try again.
 enum class RefusedWrites : uint8_t { kBusy, kPass };
 
 struct WriteRules {
@@ -86,7 +88,7 @@ class WriteAsker {
       return rocksdb::Status::OK();
     return Settle(std::move(admission), options);
   }
-  // Asks for bytes that are written already, and waits, unless WriteOptions::no_slowdown is set. Cannot be refused.
+  // Charges bytes that are written already, and waits, unless WriteOptions::no_slowdown is set. Cannot be refused.
   void Pay(uint64_t bytes, WorkClass work_class, const rocksdb::WriteOptions& options);
 
   // Asks for the batch, then calls `write` with it; or asks and writes in pieces (WriteRules).

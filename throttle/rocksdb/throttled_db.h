@@ -48,8 +48,8 @@ class ThrottledDb final : public ThrottledWrites<rocksdb::StackableDB> {
 };
 
 // Asks for the batch, waits if it must, and writes it: the throttle without a wrapper. The write is bulk work if the
-// party or the options (low_pri) say so. A refusal is Status::Busy, and a wait that no_slowdown forbids is
-// Status::Incomplete; both write nothing.
+// party or the options (low_pri) say so. A refusal is Status::Busy, one for the size of the batch is
+// Status::InvalidArgument, and a wait that no_slowdown forbids is Status::Incomplete; all three write nothing.
 rocksdb::Status Write(AdaptiveLimiter& limiter, rocksdb::DB& db, rocksdb::WriteBatch* batch, Party party = {},
                       const rocksdb::WriteOptions& options = {});
 inline rocksdb::Status Write(RocksDbThrottle& throttle, rocksdb::DB& db, rocksdb::WriteBatch* batch, Party party = {},
