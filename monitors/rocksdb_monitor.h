@@ -126,8 +126,8 @@ class RocksDbMonitor final : public LoadMonitor {
   // Makes the monitor stop using the database (see above), and restores a shrunk cache to its full size. A second call
   // does nothing.
   void Detach();
-  // Returns false after Detach, and after the database was closed; if it has no listener and was not deleted, only after
-  // the next sample. Never waits.
+  // Returns false after Detach, and after the database was closed; if it has no listener and was not deleted, only
+  // after the next sample. Never waits.
   bool attached() const;
 
   // Begins to watch a column family, such as one that was just created. If it has the options of a prepared family, its

@@ -8,6 +8,7 @@
 #include "monitors/rocksdb_buffers.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_mark.h"
+#include "monitors/rocksdb_unmarked.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -148,7 +149,8 @@ struct AllOptions {
 
 // Takes the changes of an earlier call back.
 void Unprepare(AllOptions* options) {
-  for (ColumnFamilyOptions& family : options->families) TakeBack(&family);
+  for (ColumnFamilyOptions& family : options->families)
+    if (!TakeBack(&family)) TakeBackUnmarked(&family);
   auto& listeners = options->db.listeners;
   for (auto listener = listeners.begin(); listener != listeners.end();) {
     const auto ours = std::dynamic_pointer_cast<RocksDbListener>(*listener);
@@ -192,7 +194,10 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, const std::vector<std::st
   if (!fit.ok()) return fit.status();
   const MemoryNeeds needs = NeedsOf(options->db, families, preparation.brakes);
   const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
-  if (!budget.ok()) return budget.status();
+  if (!budget.ok()) {
+    const std::string& setting = preparation.target_setting;
+    return Status::Error((setting.empty() ? "" : setting + " does not fit: ") + budget.status().message());
+  }
 
   PreparedRocksDb prepared;
   prepared.target_bytes = target_bytes;

@@ -51,6 +51,9 @@ struct RocksDbPreparation {
   // with moved brakes, and otherwise 0: compactions may yield only if a limiter keeps writes at their pace. A program
   // that raises the nice value of its own threads chooses a higher one, so that they still go first.
   std::optional<int> compaction_nice;
+  // The setting by which an operator chooses the memory target, for the error that the target is too small. Empty: the
+  // error names none.
+  std::string target_setting;
 };
 
 class RocksDbListener;

@@ -222,11 +222,13 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   db_options.info_log = log;
   const uint64_t log_bytes = LogBytes(options.path);
   std::vector<ColumnFamilyDescriptor> families = Families(options);
-  RocksDbPreparation preparation{.brakes = EngineBrakes::kAsSet};
-  if (options.move_brakes) preparation = {.brakes = EngineBrakes::kMoved, .compaction_nice = kCompactionNice};
+  RocksDbPreparation preparation{.brakes = EngineBrakes::kAsSet, .target_setting = "WEIR_RATE_LIMIT_TARGET_MEMORY_MB"};
+  if (options.move_brakes) {
+    preparation.brakes = EngineBrakes::kMoved;
+    preparation.compaction_nice = kCompactionNice;
+  }
   Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families, preparation);
-  if (!prepared.ok())
-    return Status::Error("WEIR_RATE_LIMIT_TARGET_MEMORY_MB does not fit: " + prepared.status().message());
+  if (!prepared.ok()) return prepared.status();
   database->prepared_ = std::move(prepared).value();
   database->record_cache_ = RecordCache(database->prepared_.block_cache);
 
