@@ -1,3 +1,4 @@
+// The signals and figures of a monitor of RocksDB.
 #include "monitors/rocksdb_monitor.h"
 
 #include <gtest/gtest.h>
@@ -6,59 +7,15 @@
 #include <cmath>
 #include <thread>
 
-#include "config/manual_clock.h"
 #include "config/settings.h"
-#include "monitors/rocksdb_counters.h"
-#include "monitors/rocksdb_listener.h"
-#include "rocksdb/sst_file_writer.h"
 #include "tests/fixtures/eventually.h"
-#include "tests/monitors/rocksdb_fixture.h"
+#include "tests/monitors/rocksdb_monitor_fixture.h"
 
 namespace weir {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr uint64_t kTarget = 4096 * kMiB;
-
-class RocksDbMonitorTest : public testing::Test {
- protected:
-  LoadSample Sense(LoadMonitor& monitor, Duration later = milliseconds(100)) {
-    clock_.Advance(later);
-    const Status status = monitor.SampleOnce();
-    EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_TRUE(monitor.LastError().ok()) << monitor.LastError().message();
-    return monitor.Sample();
-  }
-
-  // With compactions switched off, L0 stays where the test puts it; `prepared` tells the monitor otherwise.
-  static rocksdb::Options WithoutCompactions() {
-    rocksdb::Options options = SmallEngine();
-    options.disable_auto_compactions = true;
-    return options;
-  }
-  static PreparedRocksDb WithGeometryOf(const rocksdb::Options& options, const std::vector<std::string>& names) {
-    PreparedRocksDb prepared;
-    prepared.target_bytes = kTarget;
-    for (const std::string& name : names) prepared.geometry[name] = GeometryOf(options);
-    return prepared;
-  }
-
-  // Leaves the background work paused. One more buffer would stop the writer, so it writes little at a time.
-  void WriteUntilRocksDbBrakes() {
-    ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
-    uint64_t delayed_rate = 0;
-    for (int i = 0; i < 200 && delayed_rate == 0; ++i) {
-      test_.Write(8 << 10);
-      ASSERT_TRUE(test_.db()->GetIntProperty("rocksdb.actual-delayed-write-rate", &delayed_rate));
-    }
-    ASSERT_GT(delayed_rate, 0u);
-  }
-
-  ManualClock clock_{TimePoint{} + seconds(1000)};
-  TestDb test_;
-};
 
 TEST_F(RocksDbMonitorTest, UniversalCompactionIsSensedByItsSortedRuns) {
   rocksdb::Options options = SmallEngine();
@@ -139,23 +96,6 @@ TEST_F(RocksDbMonitorTest, L0RisesByOneOverTheSpanForEachFile) {
     EXPECT_NEAR(Sense(monitor).Find("l0")->level, std::max(0.0, (files - 4) / 8.0), 0.02) << files;
     EXPECT_EQ(monitor.Details().l0_files, static_cast<uint64_t>(files));
   }
-}
-
-// RocksDB does so by itself if several compactions may run and the level below is busy.
-TEST_F(RocksDbMonitorTest, FilesThatAreMergedWithinL0AreNoDrain) {
-  test_.Open(WithoutCompactions());
-  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
-  for (int files = 0; files < 8; ++files) {
-    test_.Write(180 << 10);
-    ASSERT_TRUE(test_.db()->Flush({}).ok());
-    Sense(monitor, seconds(1));
-  }
-  const double before = Sense(monitor).Find("l0")->level;
-  ASSERT_TRUE(test_.db()->CompactFiles({}, test_.Tables(), 0).ok());
-  for (int samples = 0; samples < 20; ++samples) EXPECT_LE(Sense(monitor).Find("l0")->level, before) << samples;
-  EXPECT_EQ(monitor.Details().l0_files, 1u);
-  const double full_files = 8 * 180.0 / 256;
-  EXPECT_NEAR(monitor.Sample().Find("l0")->level, (full_files - 4) / 8, 0.1);
 }
 
 TEST_F(RocksDbMonitorTest, DataInMemtablesCountsToo) {
@@ -275,130 +215,6 @@ TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
   test_.Open(SmallEngine());
   RocksDbMonitor monitor(test_.db(), {}, 80 * kMiB, {}, clock_);
   EXPECT_EQ(Sense(monitor).Find("own")->bytes_per_level, static_cast<double>(10 * kMiB));
-}
-
-// The meter is fed from RocksDB's counters, so its entries must match what really left L0. RocksDB may size its levels
-// either way. Bytes that a compaction leaves in the level below L0 are owed twice. Bytes that moved on to a lower level
-// in the same time, for example from a full base level, are not owed.
-TEST_F(RocksDbMonitorTest, TheDrainIsBytesCompactedFromL0PerBusySecond) {
-  for (const bool dynamic_levels : {false, true}) {
-    rocksdb::Options options = WithoutCompactions();
-    options.level_compaction_dynamic_level_bytes = dynamic_levels;
-    TestDb test;
-    test.Open(options);
-    RocksDbMonitor monitor(test.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
-    Sense(monitor);
-    double drained_bytes = 0;
-    for (int round = 0; round < 6; ++round) {
-      for (int files = 0; files < 8; ++files) test.Write(250 << 10);
-      ASSERT_TRUE(test.db()->Flush({}).ok());
-      drained_bytes = ReadCounters(test.db(), test.handles()[0]).value().l0_bytes;
-      // For the monitor eight or more files wait for 4 s; then all are compacted at once.
-      for (int i = 0; i < 40; ++i) Sense(monitor);
-      ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok());
-    }
-    Sense(monitor);
-    const double drain = Sense(monitor).Find("l0")->drain_bytes_per_second;
-    const double left_bytes = dynamic_levels ? 0 : drained_bytes;
-    const double owed_s = 2 * left_bytes / monitor.Details().background_bytes_per_second;
-    EXPECT_NEAR(drain / (drained_bytes / (4 + owed_s)), 1.0, 0.15) << (dynamic_levels ? "dynamic" : "static");
-    EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
-  }
-}
-
-TEST_F(RocksDbMonitorTest, CompressionIsSeenInTheRatio) {
-  rocksdb::Options options = SmallEngine();
-  options.compression = rocksdb::kSnappyCompression;
-  test_.Open(options);
-  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
-  Sense(monitor);
-  const std::string value(1000, 'x');
-  for (int round = 0; round < 40; ++round) {
-    for (int i = 0; i < 250; ++i) ASSERT_TRUE(test_.db()->Put({}, std::to_string(round * 1000 + i), value).ok());
-    ASSERT_TRUE(test_.db()->Flush({}).ok());
-    Sense(monitor, seconds(1));
-  }
-  EXPECT_LT(monitor.Details().disk_per_user_byte, 0.3);
-}
-
-TEST_F(RocksDbMonitorTest, AFamilyThatTakesAPartOfTheDataRisesByAsMuchLess) {
-  test_.Open(WithoutCompactions(), {"other"});
-  RocksDbMonitor monitor(test_.db(), test_.handles(), WithGeometryOf(SmallEngine(), {"default", "other"}), {}, clock_);
-  const double alone = Sense(monitor).Find("l0")->bytes_per_level;
-  for (int round = 0; round < 39; ++round) {
-    test_.Write(192 << 10, 0);
-    test_.Write(64 << 10, 1);
-    ASSERT_TRUE(test_.db()->Flush({}, test_.handles()[0]).ok());
-    const bool full = round % 3 == 2;
-    ASSERT_TRUE(!full || test_.db()->Flush({}, test_.handles()[1]).ok());
-    Sense(monitor, seconds(1));
-  }
-  // The first family has the most files in L0, so the level is that family's.
-  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 192.0 / 256 * 4 / 3, 0.07);
-}
-
-TEST_F(RocksDbMonitorTest, FamiliesThatAreFlushedInStepFillL0TogetherWithTheirFiles) {
-  test_.Open(WithoutCompactions(), {"other"});
-  RocksDbMonitor monitor(test_.db(), test_.handles(), WithGeometryOf(SmallEngine(), {"default", "other"}), {}, clock_);
-  const double full = Sense(monitor).Find("l0")->bytes_per_level;
-  for (int round = 0; round < 40; ++round) {
-    test_.Write(96 << 10, 0);
-    test_.Write(32 << 10, 1);
-    for (rocksdb::ColumnFamilyHandle* family : test_.handles()) ASSERT_TRUE(test_.db()->Flush({}, family).ok());
-    Sense(monitor, seconds(1));
-  }
-  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / full, 128.0 / 256, 0.05) << "of each 128 KiB comes a file";
-}
-
-TEST_F(RocksDbMonitorTest, TheFlushOfAFewBytesSaysNothingAboutTheSpeed) {
-  test_.Open(WithoutCompactions());
-  test_.WriteFile();
-  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
-  Sense(monitor);
-  const double assumed = monitor.Details().flush_bytes_per_second;
-  for (int files = 0; files < 10; ++files) test_.WriteFile();
-  RocksDbMonitor later(test_.db(), {}, kTarget, {}, clock_);
-  Sense(later);
-  EXPECT_EQ(assumed, 48e6);
-  EXPECT_NE(later.Details().flush_bytes_per_second, assumed) << "more than a write buffer was flushed";
-}
-
-TEST_F(RocksDbMonitorTest, IngestedFilesAreNotTakenForFlushes) {
-  rocksdb::Options options = WithoutCompactions();
-  options.listeners = {std::make_shared<RocksDbListener>()};
-  test_.Open(options);
-  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
-  const double full = Sense(monitor).Find("l0")->bytes_per_level;
-  for (int round = 0; round < 30; ++round) {
-    test_.WriteFile();
-    const std::string file = test_.path() + "/ingested" + std::to_string(round);
-    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
-    ASSERT_TRUE(writer.Open(file).ok());
-    ASSERT_TRUE(writer.Put("0", "first").ok());
-    ASSERT_TRUE(writer.Put("5", std::string(96 << 10, 'x')).ok());
-    ASSERT_TRUE(writer.Put("99", "last").ok());
-    ASSERT_TRUE(writer.Finish().ok());
-    ASSERT_TRUE(test_.db()->IngestExternalFile({file}, {}).ok());
-    Sense(monitor, seconds(1));
-  }
-  EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
-  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / full, 64.0 / 256, 0.03) << "32 and 96 KiB come in turns";
-}
-
-// Otherwise a flush of 24 MiB/s would look only as fast as its small part in tables, and the limit would be a few
-// hundred KB/s.
-TEST_F(RocksDbMonitorTest, ValuesInBlobFilesAreFlushedToo) {
-  rocksdb::Options options = SmallEngine();
-  options.enable_blob_files = true;
-  test_.Open(options);
-  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
-  Sense(monitor);
-  for (int round = 0; round < 40; ++round) {
-    test_.Write(250 << 10);
-    ASSERT_TRUE(test_.db()->Flush({}).ok());
-    Sense(monitor, seconds(1));
-  }
-  EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
 }
 
 TEST_F(RocksDbMonitorTest, StallsAreCountedByTheListener) {
