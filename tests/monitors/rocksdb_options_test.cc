@@ -249,6 +249,17 @@ TEST(PrepareRocksDb, ATargetTooSmallForTheCachesChangesNoOption) {
   EXPECT_EQ(prepared.status().message().find("WEIR_"), std::string::npos) << "a program passed the target";
 }
 
+TEST(PrepareRocksDb, OnlyTheErrorOfTheTargetNamesItsSetting) {
+  rocksdb::Options options;
+  RocksDbPreparation preparation{.target_setting = "MEMORY_MB"};
+  EXPECT_TRUE(PrepareRocksDb(100 * kMiB, &options, preparation)
+                  .status()
+                  .message()
+                  .starts_with("MEMORY_MB does not fit: a memory target of 100 MiB cannot hold"));
+  preparation.compaction_nice = 20;
+  EXPECT_EQ(PrepareRocksDb(100 * kMiB, &options, preparation).status().message().find("MEMORY_MB"), std::string::npos);
+}
+
 TEST(PrepareRocksDb, AllColumnFamiliesShareOneCache) {
   rocksdb::DBOptions db_options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;

@@ -1,6 +1,7 @@
 // A throttle at the end of its life and of its database's, in every order.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/own_process.h"
+#include "tests/fixtures/sanitizers.h"
+#include "tests/monitors/blocking_db.h"
 #include "tests/monitors/rocksdb_fixture.h"
 #include "throttle/rocksdb/rocksdb_throttle.h"
 
@@ -135,6 +138,41 @@ TEST(ThrottleLifeDeathTest, AForkedChildMayDestroyItWithoutStop) {
     Running running;
     EXPECT_EQ(CodeOfForkedChild([&running] { running.throttle.reset(); }), 0);
   });
+}
+
+TEST(ThrottleLifeDeathTest, AForkedChildMayExitWithAStaticThrottle) {
+  if (Sanitized()) GTEST_SKIP() << "in a child that exits, what the parent's threads own counts as leaked";
+  ExpectReturnsInOwnProcess([] {
+    static std::unique_ptr<RocksDbThrottle> throttle;
+    Running running;
+    throttle = std::move(running.throttle);
+    EXPECT_EQ(CodeOfForkedChild([] { std::exit(0); }), 0);
+  });
+}
+
+// Many a service has a database for each tenant.
+TEST(ThrottleLife, DatabasesAreAttachedAtTheSameTime) {
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 4; ++n) {
+    threads.emplace_back([] {
+      Running running;
+      EXPECT_TRUE(running.throttle->Detach().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ThrottleLife, AnAttachWaitsForNoSampleOfAThrottle) {
+  TestDb test;
+  test.Open(SmallEngine());
+  BlockingDb db(test.db());
+  const auto first = RocksDbThrottle::Attach(&db, kTarget);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  db.Block(BlockingDb::Call::kSample);
+  ASSERT_TRUE(db.AwaitBlocked());
+  EXPECT_NE(RocksDbThrottle::Attach(&db, kTarget).status().message().find("has a throttle already"), std::string::npos);
+  EXPECT_EQ(db.ended(), 0) << "the sample still waits";
+  db.LetGo();
 }
 
 TEST(ThrottleLife, ASecondThrottleOnTheDatabaseIsAnError) {

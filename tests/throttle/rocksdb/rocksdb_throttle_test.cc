@@ -69,6 +69,19 @@ TEST_F(RocksDbThrottleTest, CompactionThatCannotBeSensedIsAnError) {
   EXPECT_NE(throttle.status().message().find("column family default has no compaction"), std::string::npos);
 }
 
+TEST_F(RocksDbThrottleTest, AFamilyThatCannotBeSensedMayBeLeftOut) {
+  rocksdb::DBOptions db_options = SmallEngine();
+  std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, SmallEngine()}};
+  const PreparedRocksDb prepared = PrepareRocksDb(kTarget, &db_options, &families).value();
+  rocksdb::ColumnFamilyOptions none = SmallEngine();
+  none.compaction_style = rocksdb::kCompactionStyleNone;
+  families.emplace_back("none", none);
+  test_.Open(db_options, families);
+  const auto throttle = RocksDbThrottle::Attach(test_.db(), prepared, {.handles = {test_.handles()[0]}});
+  ASSERT_TRUE(throttle.ok()) << throttle.status().message();
+  EXPECT_NE(throttle.value()->AddFamily(test_.handles()[1]).message().find("has no compaction"), std::string::npos);
+}
+
 TEST_F(RocksDbThrottleTest, ANullDatabaseAndAnIntervalOfZeroAreErrors) {
   const PreparedRocksDb prepared = Open();
   EXPECT_NE(RocksDbThrottle::Attach(nullptr, prepared).status().message().find("null pointer"), std::string::npos);

@@ -287,6 +287,26 @@ TEST_F(ThrottledDbTest, ARefusalIsBusyWithTheReason) {
   EXPECT_EQ(Get("key", index()), "NotFound: ");
 }
 
+// After Busy a program tries again, and this write would be refused each time.
+TEST_F(ThrottledDbTest, AWriteThatIsTooLargeIsAnInvalidArgument) {
+  Say(0.85);
+  Tick();
+  const std::string value(20'000'000, 'v');  // two seconds at the drain, and the longest wait is one
+  WriteBatch batch;
+  ASSERT_TRUE(batch.Put("key", value).ok());
+  rocksdb::WriteOptions at_once;
+  at_once.no_slowdown = true;
+  for (const rocksdb::Status& s : {db_->Put({}, "key", value), db_->Write({}, &batch), db_->Put(at_once, "key", value),
+                                   weir::Write(*limiter_, *db_->GetBaseDB(), &batch)}) {
+    EXPECT_TRUE(s.IsInvalidArgument());
+    EXPECT_NE(s.ToString().find("weir refused the write: a write of at least 16 MiB takes longer than the longest"),
+              std::string::npos)
+        << s.ToString();
+    EXPECT_EQ(s.ToString().find("try again"), std::string::npos) << s.ToString();
+  }
+  EXPECT_EQ(db_->GetLatestSequenceNumber(), 0u);
+}
+
 TEST_F(ThrottledDbTest, AWriteThatMayNotBeRefusedPasses) {
   Open({.bulk_families = {"index"}, .refused = RefusedWrites::kPass});
   HoldBulkWork();

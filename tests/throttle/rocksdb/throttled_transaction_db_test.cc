@@ -192,8 +192,10 @@ TEST_F(ThrottledTransactionDbTest, ATransactionWithoutSlowdownWaitsNeitherBefore
   ASSERT_TRUE(txn->Put("key", "value").ok());
   HoldBulkWork();
   EXPECT_TRUE(Begin(at_once)->Put("other", "value").IsIncomplete());
+  (void)AskedInBulk();
   EXPECT_TRUE(txn->Commit().ok());
   EXPECT_EQ(limiter_->Stats(Operation::kWrite).waiting, 0u);
+  EXPECT_GT(AskedInBulk().bytes, 0u) << "the rest of it is charged";
 }
 
 TEST_F(ThrottledTransactionDbTest, TheFamilyOfTheFirstLockGivesTheClass) {
