@@ -32,7 +32,7 @@ struct LsmGeometry {
   // True with universal compaction: trigger and brakes then count sorted runs, which are the files of L0 and each lower
   // level that is not empty.
   bool counts_runs = false;
-  LsmBrakes brakes;  // as the program's options have them
+  LsmBrakes brakes;  // the figures in the program's options
   // True if the engine brakes at higher figures (BrakesOf) than `brakes`.
   bool brakes_moved = false;
   bool compaction_brakes = true;           // false: the engine neither compacts by itself nor brakes for L0 or debt

@@ -126,7 +126,8 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   return false;
 }
 
-// An open gate owes nothing: its buckets begin anew when it closes.
+// An open gate owes nothing: its buckets begin anew when it closes. Interactive work leaves bulk work the debt of a
+// second, as in Pay.
 void WriteGate::Owe(WorkClass c, uint64_t bytes) {
   if (open()) return;
   const auto owe = [cost = static_cast<double>(bytes)](TokenBucket& bucket, double seconds) {
@@ -135,7 +136,7 @@ void WriteGate::Owe(WorkClass c, uint64_t bytes) {
   const double longest_s = kLongestDebt * ToSeconds(limits_[c].longest_wait);
   owe(buckets_[c], longest_s);
   if (c == WorkClass::kBulk) owe(bulk_floor_, longest_s);
-  if (c == WorkClass::kInteractive) owe(buckets_[WorkClass::kBulk], 1);  // as in Pay
+  if (c == WorkClass::kInteractive) owe(buckets_[WorkClass::kBulk], 1);
 }
 
 }  // namespace weir
