@@ -6,6 +6,7 @@
 #include "monitors/rocksdb_mark.h"
 #include "monitors/rocksdb_opened.h"
 #include "monitors/rocksdb_probe.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/rate_limiter.h"
 
 namespace weir {

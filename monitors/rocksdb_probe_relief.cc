@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "monitors/rocksdb_probe.h"
+#include "monitors/rocksdb_version.h"
 
 namespace weir {
 namespace {
