@@ -9,6 +9,7 @@
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_mark.h"
 #include "monitors/rocksdb_unmarked.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -65,7 +66,7 @@ uint64_t HistoryBytes(const ColumnFamilyOptions& options, const LsmGeometry& geo
   const uint64_t all = geometry.write_buffer_bytes * static_cast<uint64_t>(BrakesOf(geometry).max_write_buffers);
   const int64_t bytes = options.max_write_buffer_size_to_maintain;
   if (bytes != 0) return bytes < 0 ? all : static_cast<uint64_t>(bytes);
-  const int buffers = options.max_write_buffer_number_to_maintain;
+  const int buffers = BuffersToMaintain(options);
   return buffers < 0 ? all : geometry.write_buffer_bytes * static_cast<uint64_t>(buffers);
 }
 

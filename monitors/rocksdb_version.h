@@ -31,6 +31,16 @@ using OpenedRocksDb = rocksdb::DB*;
 inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::unique_ptr<rocksdb::DB>(*opened); }
 #endif
 
+// Returns max_write_buffer_number_to_maintain; 0 if RocksDB has this option no more.
+template <typename Options>
+int BuffersToMaintain(const Options& options) {
+  if constexpr (requires { options.max_write_buffer_number_to_maintain; }) {
+    return options.max_write_buffer_number_to_maintain;
+  } else {
+    return 0;
+  }
+}
+
 // Inserts `bytes`, an array of `charge` chars made by new[], into the cache. The cache owns the array and deletes it
 // when it evicts the entry.
 inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* bytes, size_t charge) {
