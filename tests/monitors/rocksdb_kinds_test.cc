@@ -33,7 +33,7 @@ TEST(RocksDbKinds, TablesAndMemtablesOfAnyKindAreSensed) {
   plain.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
   plain.allow_mmap_reads = true;
   rocksdb::Options hash = SmallEngine();
-  hash.memtable_factory.reset(rocksdb::NewHashSkipListRepFactory());
+  hash.memtable_factory.reset(rocksdb::NewHashSkipListRepFactory(16));
   hash.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
   hash.allow_concurrent_memtable_write = false;
   rocksdb::Options one_level = SmallEngine();

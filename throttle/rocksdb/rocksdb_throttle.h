@@ -16,7 +16,8 @@
 //  * A database that was opened without PrepareRocksDb must be closed after Detach or the destructor, and a handle
 //    destroyed after RemoveFamily (rocksdb_monitor.h).
 //  * In a child process that fork() made, the throttle lets all work pass and never calls the database. A wait ends,
-//    and Stop, Detach and the destructor return. Only these, Admit, MaybeThrottle and Admissions may be used there.
+//    and Stop, Detach and the destructor return. Only these, Admit, MaybeThrottle and Admissions may be used there. End
+//    the child by _exit or exec: in exit, RocksDB itself waits for threads of the parent.
 //
 // Threads: every function may be called from any thread, except that Stop, Detach and the destructor must not be called
 // from a function passed to Admission::OnSettled, nor Detach and the destructor from RocksDbMonitorSettings::on_event.

@@ -1,7 +1,6 @@
 // A throttle at the end of its life and of its database's, in every order.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/own_process.h"
-#include "tests/fixtures/sanitizers.h"
 #include "tests/monitors/blocking_db.h"
 #include "tests/monitors/rocksdb_fixture.h"
 #include "throttle/rocksdb/rocksdb_throttle.h"
@@ -137,16 +135,6 @@ TEST(ThrottleLifeDeathTest, AForkedChildMayDestroyItWithoutStop) {
   ExpectReturnsInOwnProcess([] {
     Running running;
     EXPECT_EQ(CodeOfForkedChild([&running] { running.throttle.reset(); }), 0);
-  });
-}
-
-TEST(ThrottleLifeDeathTest, AForkedChildMayExitWithAStaticThrottle) {
-  if (Sanitized()) GTEST_SKIP() << "in a child that exits, what the parent's threads own counts as leaked";
-  ExpectReturnsInOwnProcess([] {
-    static std::unique_ptr<RocksDbThrottle> throttle;
-    Running running;
-    throttle = std::move(running.throttle);
-    EXPECT_EQ(CodeOfForkedChild([] { std::exit(0); }), 0);
   });
 }
 
