@@ -1,4 +1,4 @@
-# make run | build | library | install-library | test | overload | bench | demo | storm | storm-plots | torture | hostile | fuzz |
+# make run | build | library | install-library | test | overload | bench | demo | storm | storm-plots | storm-versions | torture | hostile | fuzz |
 # fresh | deb | release | deploy-test | readme | live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
 # those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
@@ -12,7 +12,7 @@ ROOM ?=
 
 export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build library install-library test overload bench demo storm storm-plots torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build library install-library test overload bench demo storm storm-plots storm-versions torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -151,6 +151,11 @@ STORM_SETPOINT ?= 0.70
 storm-plots:
 	@.ci/install-deps plots
 	@bench/storm/plots/storm-plots --setpoint $(STORM_SETPOINT) $(STORM_RESULTS)
+
+# The storm's burst on the RocksDB of each of the systems of `make fresh`, in one table: FRESH="trixie" for some of them.
+# STORM_ARGS=--build only builds.
+storm-versions:
+	@bench/storm/storm-versions $(STORM_ARGS) $(FRESH)
 
 clean:
 	rm -rf build
