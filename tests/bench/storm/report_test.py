@@ -1,10 +1,13 @@
 """report_test.py <storm-report>: medians, goals and the verdict of the short form."""
 
+import csv
 import importlib.machinery
 import importlib.util
 import math
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 loader = importlib.machinery.SourceFileLoader("storm_report", sys.argv.pop(1))
 report = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
@@ -13,7 +16,7 @@ loader.exec_module(report)
 
 
 def row(scenario, policy, repetition, p999_ms, adjusted, scale=1, shape="recipe", **others):
-    figures = dict.fromkeys([c[1] for c in report.COLUMNS] + ["escapes"], 0.0)
+    figures = dict.fromkeys([c[1] for c in report.COLUMNS] + ["escapes", "mean_level"], 0.0)
     return {"shape": shape, "scale": str(scale), "scenario": scenario, "policy": policy, "repetition": str(repetition), "label": "",
             "phase": scenario, "outcome": "ok", **figures, "write_p999_ms": p999_ms, "peak_memory_mb": 90 * scale,
             "adjusted_bulk_mb_per_second": adjusted, "seconds": 60, "writes": 12000, **others}
@@ -136,6 +139,27 @@ class Matrix(unittest.TestCase):
     def test_says_where_weir_does_not_hold(self):
         for weir in ({"braked_seconds": 0.1}, {"refused": 1}, {"write_p999_ms": 10.1}):
             self.assertTrue(report.matrix(self.rows(**weir)).endswith("**no** |"), weir)
+
+
+class Versions(unittest.TestCase):
+    def test_has_a_row_for_each_policy_of_each_version_the_oldest_first(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for version, ms in (("9.10.0", 3), ("7.8.3", 4)):
+                results = Path(directory, version)
+                results.mkdir()
+                (results / "machine.txt").write_text(f"cores: 2\ncompiler: 12.2.0 (Debian)\nRocksDB: {version}\n")
+                rows = [row("burst", "weir", n, ms + n, 5, escapes=n - 1, highest_level=n) for n in (1, 2)]
+                rows.append(row("burst", "alone", 1, 999, 6, escapes=7.0, braked_seconds=59.0))
+                with open(results / "results.csv", "w", newline="") as file:
+                    out = csv.DictWriter(file, rows[0])
+                    out.writeheader()
+                    out.writerows(rows)
+            cells = [line.strip("| ").split(" | ") for line in report.versions(Path(directory)).splitlines()[2:]]
+        self.assertEqual([row[:3] for row in cells], [[version, "12.2.0", policy] for version in ("7.8.3", "9.10.0")
+                                                      for policy in ("alone", "weir")])
+        self.assertEqual(cells[0][5:9], ["999.0", "6.00", "7", "59.0"])
+        self.assertEqual(cells[3][3:9], ["2", "0.00", "4.5 (4.0–5.0)", "5.00 (5.00–5.00)", "1", "0.0"])
+        self.assertEqual(cells[3][10], "2.00")
 
 
 unittest.main()
