@@ -133,10 +133,10 @@ void AdaptiveLimiter::Run() {
 
     MutexLock lock(thread_mutex_);
     if (stopping_) return;
-    const Duration pause = std::min(next, next_wake_) - clock_.Now();
-    if (pause > Duration::zero()) {
-      wake_up_.wait_for(lock, pause, [&]() WEIR_REQUIRES(thread_mutex_) { return stopping_ || next_wake_ < next; });
-    }
+    // From here on only an earlier time wakes the thread.
+    const TimePoint until = next_wake_ = std::min(next, next_wake_);
+    wake_up_.wait_for(lock, until - clock_.Now(),
+                      [&]() WEIR_REQUIRES(thread_mutex_) { return stopping_ || next_wake_ < until; });
   }
 }
 

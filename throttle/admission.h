@@ -119,8 +119,9 @@ class [[nodiscard]] Admission {
   State Poll();
 
   // Blocks until the state is no longer kWaiting, and returns the state. The wait lasts at most as long as the longest
-  // wait of its class, because the limiter's thread then refuses the request. If that thread was not started
-  // (AdaptiveLimiter::Start), another thread must call Pump.
+  // wait of its class. The calling thread sleeps until the turn or the deadline of the request, and then lets the gate
+  // admit or refuse all of its requests whose turn or deadline has come; their OnSettled functions do not run in this
+  // thread. It needs no call of Pump by another thread, if the limiter's clock runs.
   State Wait();
 
   // If the request waits, ends the wait and returns true: the state becomes kRefused with the reason "cancelled", and

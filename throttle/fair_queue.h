@@ -19,6 +19,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "config/mutex.h"
@@ -41,10 +42,14 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
   bool is_large = false;  // the gate lets other requests pass between the pieces in which this one pays
   TimePoint since{};      // when the request began to wait
   TimePoint deadline{};   // when the request is refused if it still waits
+  TimePoint turn_at{};    // when its turn comes if the limits stay as they were when it began to wait
+  // While a thread sleeps in Admission::Wait: when this thread wakes up by itself and pumps the gate.
+  std::optional<TimePoint> looks_at;
   Admission::Answer answer{Admission::State::kWaiting};
   bool has_permit = false;  // the request was admitted with a permit that has to end
 
-  Condition changed;                 // notified when the request is settled, and when on_settled has returned
+  // Notified when the request is settled, when looks_at was moved, and when on_settled has returned.
+  Condition changed;
   std::function<void()> on_settled;  // the function given to Admission::OnSettled; empty once a thread has taken it
   std::thread::id teller;            // the thread that runs the function now; the default id if none does
   std::list<Waiter*>::iterator position;  // the request's place in the list of its party

@@ -47,7 +47,14 @@ bool CallsWithoutThrowing(std::function<void()> settled) {
 // The longest wait that a prediction returns; at a rate of 0, where the wait would be infinite, it returns this.
 constexpr double kLongestForetoldSeconds = 3600;
 
+// Every time of a turn is rounded up: a Pump that runs a nanosecond too early would find too few bytes in the bucket,
+// and would be repeated at once.
+constexpr Duration kRoundUp = std::chrono::microseconds(1);
+
 Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLongestForetoldSeconds)); }
+
+// A thread that sleeps in Wait is woken if its turn comes earlier than it expects by more than this.
+constexpr Duration kLatestLook = std::chrono::milliseconds(1);
 
 // Returns the reason of a refusal of a write of `bytes` bytes, at most 1 TiB, that is too large to be admitted in time.
 // The text names the size only as a power of two, so that a few texts suffice, which live as long as the program.
@@ -84,7 +91,8 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   if (line.queue.empty() && MayPass(c, bytes)) return Admission({}, Charge(c, bytes, bytes) ? this : nullptr);
   if (line.queue.size() >= kMaxWaiting) return Refuse(c, "queue full", ToSeconds(line.longest_wait));
   line.pressed = true;
-  const double until_turn_s = Foretell(c, line.queue.BytesAhead(party, bytes) + bytes);
+  const uint64_t ahead = line.queue.BytesAhead(party, bytes) + bytes;
+  const double until_turn_s = Foretell(c, ahead);
   if (until_turn_s > ToSeconds(line.longest_wait)) return RefuseAsTooLong(party, bytes, until_turn_s);
 
   auto waiter = std::make_shared<Waiter>();
@@ -95,10 +103,12 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   waiter->deadline = now + line.longest_wait;
   waiter->answer.reason = line.reason;
   waiter->answer.wait_until = now + Foretold(until_turn_s);
+  waiter->turn_at = now + Foretold(SecondsUntil(c, ahead)) + kRoundUp;
   line.queue.Push(*waiter);
   deadlines_.emplace(waiter->deadline, waiter.get());
   ++stats_.delayed;
-  WakeAt(std::min(NextInTurn(c) == waiter.get() ? TimeOfPayment(*waiter, now) : TimePoint::max(), waiter->deadline));
+  // The caller usually waits next (Wait, SetOnSettled, Poll), and says thereby which thread is to see to the turn.
+  WakeAt(waiter->deadline);
   return Admission(waiter->answer, this, waiter);
 }
 
@@ -183,13 +193,7 @@ TimePoint Gate::PumpLocked(TimePoint now) {
   Grant(WorkClass::kInteractive, now);
   Grant(WorkClass::kBulk, now);
   Expire(now);
-  if (deadlines_.empty()) return TimePoint::max();
-
-  TimePoint next = deadlines_.begin()->first;
-  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    if (const Waiter* in_turn = NextInTurn(c)) next = std::min(next, TimeOfPayment(*in_turn, now));
-  }
-  return next;
+  return NextPump(now);
 }
 
 void Gate::Grant(WorkClass c, TimePoint now) {
@@ -222,10 +226,36 @@ uint64_t Gate::NextPayment(const Waiter& waiter) const {
   return std::min(waiter.bytes - waiter.paid, Piece(waiter.party.work_class));
 }
 
-// Rounds up: a Pump that runs a nanosecond too early would find too few bytes in the bucket, and would be repeated at
-// once.
 TimePoint Gate::TimeOfPayment(const Waiter& waiter, TimePoint now) const {
-  return now + Foretold(SecondsUntil(waiter.party.work_class, NextPayment(waiter))) + std::chrono::microseconds(1);
+  return now + Foretold(SecondsUntil(waiter.party.work_class, NextPayment(waiter))) + kRoundUp;
+}
+
+// Returns when Pump must be called next. If a thread sleeps in Wait for the next in turn, Pump need not be called for
+// it: that thread looks by itself, and is told here if it would look too late.
+TimePoint Gate::NextPump(TimePoint now) {
+  if (deadlines_.empty()) return TimePoint::max();
+  TimePoint next = deadlines_.begin()->first;
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    Waiter* const in_turn = NextInTurn(c);
+    if (in_turn == nullptr) continue;
+    const TimePoint due = TimeOfPayment(*in_turn, now);
+    if (!in_turn->looks_at) {
+      next = std::min(next, due);
+    } else if (due + kLatestLook < *in_turn->looks_at) {
+      in_turn->looks_at = due;
+      in_turn->changed.notify_all();
+    }
+  }
+  return next;
+}
+
+// Returns when the turn of a waiting request will probably come. Never before the next payment: until then, nothing
+// changes.
+TimePoint Gate::NextLook(const Waiter& waiter, TimePoint now) const {
+  const WorkClass c = waiter.party.work_class;
+  const TimePoint payment = TimeOfPayment(*NextInTurn(c), now);
+  const TimePoint turn = now + Foretold(SecondsUntil(c, lines_[c].queue.BytesAhead(waiter.party, 0)));
+  return std::min(NextInTurn(c) == &waiter ? payment : std::max(payment, turn), waiter.deadline);
 }
 
 void Gate::PassOutOfTurn(Waiter& waiter, TimePoint now) {
@@ -358,9 +388,26 @@ Admission::State Gate::Poll(Admission& admission, Waiter& waiter) {
   return GiveAnswer(admission, waiter);
 }
 
+// The OnSettled functions of other requests are left to the limiter's thread: this thread may hold a lock that they
+// need.
 Admission::State Gate::Wait(Admission& admission, Waiter& waiter) {
   MutexLock lock(mutex_);
-  waiter.changed.wait(lock, [&waiter] { return !waiter.waits(); });
+  if (waiter.waits()) {
+    const bool is_next = NextInTurn(waiter.party.work_class) == &waiter;
+    waiter.looks_at = is_next ? NextLook(waiter, clock_.Now()) : std::min(waiter.turn_at, waiter.deadline);
+  }
+  while (waiter.waits()) {
+    const TimePoint now = clock_.Now();
+    const TimePoint look = *waiter.looks_at;
+    if (now < look) {
+      waiter.changed.wait_for(lock, look - now, [&] { return !waiter.waits() || waiter.looks_at != look; });
+      continue;
+    }
+    WakeAt(PumpLocked(now));
+    if (!to_tell_.empty()) WakeAt(now);
+    if (waiter.waits()) waiter.looks_at = NextLook(waiter, now);
+  }
+  waiter.looks_at.reset();
   return GiveAnswer(admission, waiter);
 }
 
@@ -368,6 +415,7 @@ bool Gate::SetOnSettled(Waiter& waiter, std::function<void()>* settled) {
   const MutexLock lock(mutex_);
   if (!waiter.waits()) return false;
   waiter.on_settled.swap(*settled);
+  WakeAt(NextPump(clock_.Now()));
   return true;
 }
 

@@ -14,9 +14,11 @@
 //    wait longer by the limits that can be expected in the mean (Foretell) is refused at once.
 //
 // Threads: every function may be called from any thread. A gate has no thread of its own. It admits or refuses waiting
-// requests in the threads that call Pump, RefuseAll or SetLimits (of the derived class), or that poll, cancel, destroy
-// or overwrite an Admission of the gate. The limiter's thread calls Pump at the times that the gate announces through
-// `wake`. Functions passed to Admission::OnSettled run while the gate's lock is not held.
+// requests in the threads that call Pump, RefuseAll or SetLimits (of the derived class), or that poll, wait for,
+// cancel, destroy or overwrite an Admission of the gate. A thread that sleeps in Admission::Wait wakes up by itself
+// when its turn comes, which costs one switch of threads for each turn; to be woken by another thread would cost two
+// and the call that wakes. For the other requests, the limiter's thread calls Pump at the times that the gate announces
+// through `wake`. Functions passed to Admission::OnSettled run while the gate's lock is not held.
 #pragma once
 
 #include <atomic>
@@ -57,8 +59,10 @@ struct GateStats {
 class Gate : private AdmissionSource {
  public:
   // The gate is open at first. It calls `wake(t)` to ask for a call of Pump at the time `t`, unless it has already
-  // asked for that time or an earlier one, by `wake` or by the value that Pump returned. `wake` runs in whichever
-  // thread calls the gate, with the gate's lock held, so it must not call the gate. The clock must outlive the gate.
+  // asked for that time or an earlier one, by `wake` or by the value that Pump returned. It does not ask for the turn
+  // of a new request before OnSettled or a later Pump or SetLimits shows that no thread sees to it in Wait. `wake` runs
+  // in whichever thread calls the gate, with the gate's lock held, so it must not call the gate. The clock must outlive
+  // the gate.
   Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
   virtual ~Gate();  // no Admission of the gate may be left
   Gate(const Gate&) = delete;
@@ -197,6 +201,8 @@ class Gate : private AdmissionSource {
   Waiter* NextInTurn(WorkClass c) const WEIR_REQUIRES(mutex_);
   uint64_t NextPayment(const Waiter& waiter) const WEIR_REQUIRES(mutex_);
   TimePoint TimeOfPayment(const Waiter& waiter, TimePoint now) const WEIR_REQUIRES(mutex_);
+  TimePoint NextPump(TimePoint now) WEIR_REQUIRES(mutex_);
+  TimePoint NextLook(const Waiter& waiter, TimePoint now) const WEIR_REQUIRES(mutex_);
   Admission RefuseAsTooLong(Party party, uint64_t bytes, double seconds) WEIR_REQUIRES(mutex_);
   TimePoint PumpLocked(TimePoint now) WEIR_REQUIRES(mutex_);
   void Grant(WorkClass c, TimePoint now) WEIR_REQUIRES(mutex_);

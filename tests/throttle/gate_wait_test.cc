@@ -80,6 +80,78 @@ TEST_F(GateWaitTest, CancelEndsTheWaitAndSaysSo) {
   EXPECT_FALSE(admission.Cancel());
 }
 
+// The clock is the machine's, and no thread calls Pump.
+class UnpumpedGateTest : public testing::Test {
+ protected:
+  UnpumpedGateTest() { gate_.SetLimits(Pacing()); }
+
+  TimePoint pump_at_ = TimePoint::max();  // the gate's lock guards it
+  WriteGate gate_{Clock::System(), [this](TimePoint when) { pump_at_ = when; }};
+};
+
+TEST_F(UnpumpedGateTest, ThreadsThatWaitTakeTheirTurnsByThemselves) {
+  std::vector<std::thread> threads;
+  for (uint64_t id = 1; id <= 8; ++id) {
+    threads.emplace_back([this, id] {
+      for (int n = 0; n < 5; ++n) EXPECT_EQ(gate_.Admit({1000 * id}, Bulk(id)).Wait(), State::kAdmitted);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(gate_.Admitted(WorkClass::kBulk).bytes, 5U * 36'000);
+}
+
+TEST_F(UnpumpedGateTest, ALargeRequestPaysItsPiecesByItself) {
+  EXPECT_EQ(gate_.Admit({300'000}, Bulk()).Wait(), State::kAdmitted) << "three bursts";
+}
+
+TEST_F(UnpumpedGateTest, AWaitEndsAtItsDeadline) {
+  WriteLimits limits = Pacing();
+  limits[WorkClass::kBulk].hold = true;
+  limits[WorkClass::kBulk].longest_wait = milliseconds(2);
+  gate_.SetLimits(limits);
+  Admission admission = gate_.Admit({1000}, Bulk());
+  ASSERT_TRUE(admission.waiting());
+  EXPECT_EQ(admission.Wait(), State::kRefused);
+}
+
+TEST_F(UnpumpedGateTest, AHigherRateShortensAWait) {
+  gate_.SetLimits(Pacing(kMillion, 1000));
+  Admission slow = gate_.Admit({50'000}, Bulk(1));  // would take 50 s
+  ASSERT_TRUE(slow.waiting());
+  std::thread thread([&] { EXPECT_EQ(slow.Wait(), State::kAdmitted); });
+  gate_.SetLimits(Pacing());
+  thread.join();
+  EXPECT_LT(slow.waited(), seconds(40));
+}
+
+// The thread may hold a lock that the functions need.
+TEST_F(UnpumpedGateTest, WaitCallsNoFunctionsOfOtherRequests) {
+  Admission first = gate_.Admit({2000}, Bulk(1));
+  ASSERT_TRUE(first.waiting());
+  bool called = false;
+  first.OnSettled([&] { called = true; });
+  Admission second = gate_.Admit({2001}, Bulk(2));
+  ASSERT_TRUE(second.waiting());
+  EXPECT_EQ(second.Wait(), State::kAdmitted);
+  EXPECT_FALSE(called);
+  EXPECT_LE(pump_at_, Clock::System().Now()) << "asks for the call of Pump that calls it";
+  gate_.Pump();
+  EXPECT_TRUE(called);
+}
+
+TEST_F(GateWaitTest, NeedsNoPumpForARequestWhoseThreadWaits) {
+  Exhaust();
+  Admission admission = gate_.Admit({100'000}, Bulk());
+  ASSERT_TRUE(admission.waiting());
+  const TimePoint deadline = clock_.Now() + seconds(60);
+  EXPECT_LT(gate_.Pump(), deadline);
+  std::thread thread([&] { EXPECT_EQ(admission.Wait(), State::kAdmitted); });
+  while (gate_.Pump() != deadline) std::this_thread::yield();
+  clock_.Advance(seconds(1));
+  gate_.Pump();
+  thread.join();
+}
+
 TEST_F(GateWaitTest, MovingAWaiterMovesItsPlace) {
   Exhaust();
   Admission first = gate_.Admit({1000}, Interactive());
