@@ -107,8 +107,12 @@ void LoadMonitor::LetGoOfParent() {
 // not stop the sampling.
 void LoadMonitor::RunSampling(const std::stop_token& stop) {
   Mutex mutex;
-  std::condition_variable_any stopped;
-  MutexLock lock(mutex);
+  Condition stopped;
+  // One for all waits: a std::condition_variable_any would make and destroy one for each.
+  const std::stop_callback wakes(stop, [&] {
+    const MutexLock lock(mutex);
+    stopped.notify_one();
+  });
   auto next = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     (void)TakeSample();  // LastError keeps the result
@@ -119,7 +123,8 @@ void LoadMonitor::RunSampling(const std::stop_token& stop) {
     }
     // A late sample must not cause a burst of samples.
     next = std::max(next + settings_.sample_interval, std::chrono::steady_clock::now());
-    stopped.wait_until(lock, stop, next, [] { return false; });
+    MutexLock lock(mutex);
+    stopped.wait_until(lock, next, [&] { return stop.stop_requested(); });
   }
 }
 

@@ -26,6 +26,9 @@ namespace {
 // kNoLimit and more mean no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 
+// jemalloc's counters are read again at the latest in this call of ReadUse after the last one that read them.
+constexpr int kExactEveryCalls = 10;
+
 std::optional<std::string> ReadText(const std::string& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -41,6 +44,16 @@ std::optional<uint64_t> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data() + start, text.data() + text.size(), number);
   if (error != std::errc()) return std::nullopt;
   return number;
+}
+
+// Returns the number after the first `skipped` words, each of which ends with a space.
+std::optional<uint64_t> NumberAfter(int skipped, std::string_view text) {
+  for (; skipped > 0; --skipped) {
+    const size_t space = text.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(space + 1);
+  }
+  return ParseNumber(text);
 }
 
 std::optional<uint64_t> ReadNumber(const std::string& path) {
@@ -122,7 +135,8 @@ uint64_t MemoryRoom::free_bytes() const {
   return std::min(host_available_bytes, *cgroup_limit_bytes - used);
 }
 
-MemoryProbe::MemoryProbe(MemoryFiles files) : files_(std::move(files)) {
+MemoryProbe::MemoryProbe(MemoryFiles files, uint64_t exact_from_bytes)
+    : files_(std::move(files)), exact_from_bytes_(exact_from_bytes) {
   statm_ = open((files_.proc + "/self/statm").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
@@ -135,15 +149,18 @@ Result<MemoryUse> MemoryProbe::ReadUse() {
   const ssize_t length = statm_ < 0 ? -1 : pread(statm_, text, sizeof text - 1, 0);
   if (length <= 0) return Status::Error("cannot read " + files_.proc + "/self/statm");
   text[length] = '\0';
-  std::istringstream fields(text);
-  uint64_t total = 0;
-  uint64_t resident = 0;
-  uint64_t shared = 0;  // pages of files and shared memory
-  if (!(fields >> total >> resident >> shared) || shared > resident) {
+  const auto resident = NumberAfter(1, text);
+  const auto shared = NumberAfter(2, text);  // pages of files and shared memory
+  if (!resident || !shared || *shared > *resident) {
     return Status::Error(files_.proc + "/self/statm is not as expected: " + text);
   }
   static const auto kPage = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return MemoryUse{.jemalloc_bytes = JemallocAllocated(), .anonymous_bytes = (resident - shared) * kPage};
+  const uint64_t anonymous_bytes = (*resident - *shared) * kPage;
+  if (--calls_until_read_ <= 0 || anonymous_bytes >= exact_from_bytes_) {
+    jemalloc_bytes_ = JemallocAllocated();
+    calls_until_read_ = kExactEveryCalls;
+  }
+  return MemoryUse{.jemalloc_bytes = jemalloc_bytes_, .anonymous_bytes = anonymous_bytes};
 }
 
 Result<MemoryRoom> MemoryProbe::ReadRoom() const {

@@ -67,7 +67,10 @@ Status RocksDbProbe::ProbeLocked(TimePoint now, LoadSample* sample) {
   if (Status status = ReadDatabase(); !status.ok()) return status;
   const Duration age = last_counters_ ? now - *last_counters_ : kCountersInterval;
   if (age < Duration::zero() || age >= kCountersInterval || (l0_changed_ && age >= kLeastCountersInterval)) {
-    if (Status status = ReadAllCounters(); !status.ok()) return status;
+    if (!seen_version_ || seen_version_ != counted_version_) {
+      if (Status status = ReadAllCounters(); !status.ok()) return status;
+      counted_version_ = seen_version_;
+    }
     last_counters_ = now;
     ReadMemoryParts(now);
   }
@@ -90,14 +93,32 @@ Status RocksDbProbe::ReadDatabase() {
   uint64_t flushes = 0;
   uint64_t delayed = 0;
   uint64_t stopped = 0;
-  if (!db_->GetIntProperty(Properties::kNumRunningCompactions, &compactions) ||
+  // Read before the figures, so that a change in between shows at the next sample.
+  Version version{.sequence_number = db_->GetLatestSequenceNumber()};
+  if (!db_->GetAggregatedIntProperty(Properties::kCurrentSuperVersionNumber, &version.super_versions) ||
+      !db_->GetIntProperty(Properties::kNumRunningCompactions, &compactions) ||
       !db_->GetIntProperty(Properties::kNumRunningFlushes, &flushes) ||
       !db_->GetIntProperty(Properties::kActualDelayedWriteRate, &delayed) ||
       !db_->GetIntProperty(Properties::kIsWriteStopped, &stopped)) {
     return DoesNotAnswer("what is running");
   }
+  const bool braking = delayed > 0 || stopped > 0;
+  if (braking && !braking_) ++seen_brakes_;
+  braking_ = braking;
+  newest_.delayed_bytes_per_second = static_cast<double>(delayed);
+  newest_.writes_stopped = stopped > 0;
+  const bool works = compactions > 0 || flushes > 0 || braking;
+  if (!works && seen_version_ == version) return Status();
+
   sums_.compacting = compactions > 0;
   sums_.flushing = flushes > 0;
+  if (Status status = ReadFamilies(); !status.ok()) return status;
+  const bool rests = !works && !sums_.compacting && !sums_.flushing;
+  seen_version_ = rests ? std::optional(version) : std::nullopt;
+  return Status();
+}
+
+Status RocksDbProbe::ReadFamilies() {
   newest_.l0_files = newest_.immutable_memtables = newest_.debt_bytes = 0;
   for (Family& f : families_) {
     if (Status status = ReadFamily(&f); !status.ok()) return status;
@@ -110,11 +131,6 @@ Status RocksDbProbe::ReadDatabase() {
     newest_.immutable_memtables += static_cast<uint64_t>(f.facts.immutable_memtables);
     newest_.debt_bytes += f.facts.pending_compaction_bytes;
   }
-  const bool braking = delayed > 0 || stopped > 0;
-  if (braking && !braking_) ++seen_brakes_;
-  braking_ = braking;
-  newest_.delayed_bytes_per_second = static_cast<double>(delayed);
-  newest_.writes_stopped = stopped > 0;
   return Status();
 }
 
@@ -246,10 +262,7 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
     db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
     db_->GetIntProperty(families_.front().handle, Properties::kBlockCachePinnedUsage, &newest_.pinned_bytes);
   }
-  for (const Family& f : families_) {
-    uint64_t bytes = 0;
-    if (db_->GetIntProperty(f.handle, Properties::kSizeAllMemTables, &bytes)) newest_.memtable_bytes += bytes;
-  }
+  db_->GetAggregatedIntProperty(Properties::kSizeAllMemTables, &newest_.memtable_bytes);
   if (last_table_readers_ && now - *last_table_readers_ < kTableReadersInterval) return;
   last_table_readers_ = now;
   newest_.table_reader_bytes = 0;
@@ -264,6 +277,13 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
 // from its own facts. A family receives only a share of the bytes that are written, so more bytes are needed to raise
 // its level.
 void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
+  double background_bytes_per_second = 0;
+  uint64_t total_background_bytes = 0;
+  if (io_limiter_) {
+    background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+    total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
+                                                   io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
+  }
   for (size_t i = 0; i < families_.size(); ++i) {
     Family& f = families_[i];
     LsmFacts facts = f.facts;
@@ -280,11 +300,8 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
-    if (io_limiter_) {
-      facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
-      facts.total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
-                                                           io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
-    }
+    facts.background_bytes_per_second = background_bytes_per_second;
+    facts.total_background_bytes = total_background_bytes;
     facts.total_flushed_bytes = sums_.total_flushed_bytes;
     facts.total_drained_bytes = sums_.total_drained_bytes;
     facts.total_compacted_bytes = sums_.total_compacted_bytes;

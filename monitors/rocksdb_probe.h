@@ -105,11 +105,21 @@ class RocksDbProbe final : public LoadProbe {
       WEIR_REQUIRES(change_mutex_);
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);
-  // Reads the cheap properties, at every sample.
+  // Changes whenever a figure of a family may have changed: with each write, and with each flush, compaction, ingestion
+  // and change of options, all of which make a new super version of the family.
+  struct Version {
+    uint64_t sequence_number = 0;
+    uint64_t super_versions = 0;  // sum over all families
+    bool operator==(const Version&) const = default;
+  };
+
+  // Reads the cheap properties, at every sample. Leaves out those of the families if the database rests.
   Status ReadDatabase() WEIR_REQUIRES(db_mutex_);
+  Status ReadFamilies() WEIR_REQUIRES(db_mutex_);
   Status ReadFamily(Family* family) WEIR_REQUIRES(db_mutex_);
   Status CountRunsBelowL0(const Family& family, uint64_t* runs) const WEIR_REQUIRES(db_mutex_);
-  // Reads the expensive counters. Probe calls it once a second, or after 300 ms if L0 has changed.
+  // Reads the expensive counters. Probe calls it once a second, or after 300 ms if L0 has changed, but not again while
+  // the database rests.
   Status ReadAllCounters() WEIR_REQUIRES(db_mutex_);
   void ReadMemoryParts(TimePoint now) WEIR_REQUIRES(db_mutex_);
 
@@ -153,6 +163,10 @@ class RocksDbProbe final : public LoadProbe {
   MemoryProbe memory_ WEIR_GUARDED_BY(db_mutex_);
   WriteBurst burst_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_counters_ WEIR_GUARDED_BY(db_mutex_);
+  // The version when the families and when the counters were read. Null if the database did not rest then (it flushed,
+  // compacted or braked), or if they must be read again.
+  std::optional<Version> seen_version_ WEIR_GUARDED_BY(db_mutex_);
+  std::optional<Version> counted_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);
   // True if L0 lost files or got several flushes since the counters were read.
   bool l0_changed_ WEIR_GUARDED_BY(db_mutex_) = false;

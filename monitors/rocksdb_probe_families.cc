@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "monitors/memory_target.h"
 #include "monitors/rocksdb_mark.h"
 #include "monitors/rocksdb_opened.h"
 #include "monitors/rocksdb_probe.h"
@@ -11,6 +12,10 @@
 
 namespace weir {
 namespace {
+
+// Below this share of the target the memory limits nothing.
+constexpr double kExactMemoryShare = 0.6;
+static_assert(kExactMemoryShare < kLeastMemorySetpoint);
 
 std::shared_ptr<RocksDbListener> ListenerOf(rocksdb::DB* db) {
   for (const auto& listener : db->GetDBOptions().listeners)
@@ -55,6 +60,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       io_limiter_(db->GetDBOptions().rate_limiter),
       buffers_(db->GetDBOptions().write_buffer_manager),
       disk_ratio_(0),
+      memory_({}, static_cast<uint64_t>(kExactMemoryShare * static_cast<double>(target_bytes))),
       burst_({}) {
   double buffers = 0;
   {
@@ -105,6 +111,7 @@ void RocksDbProbe::FamiliesChanged() {
   for (const Family& f : families_) buffers.push_back(static_cast<double>(f.geometry.write_buffer_bytes));
   burst_ = WriteBurst(buffers);
   last_counters_.reset();
+  seen_version_.reset();
 }
 
 Status RocksDbProbe::AddFamily(rocksdb::ColumnFamilyHandle* handle) {

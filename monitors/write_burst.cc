@@ -28,12 +28,12 @@ void WriteBurst::Took(size_t family, double bytes) {
   for (Family& f : families_) f.taken_bytes *= keep;
   Family& f = families_[family];
   f.taken_bytes = std::max(0.0, f.taken_bytes + bytes);
+  taken_bytes_ = 0;
+  for (const Family& each : families_) taken_bytes_ += each.taken_bytes;
 }
 
 double WriteBurst::ShareOf(size_t family) const {
-  double total = kUnknownBytes;
-  for (const Family& f : families_) total += f.taken_bytes;
-  return (families_[family].taken_bytes + kUnknownBytes) / total;
+  return (families_[family].taken_bytes + kUnknownBytes) / (taken_bytes_ + kUnknownBytes);
 }
 
 uint64_t WriteBurst::Bytes() const {

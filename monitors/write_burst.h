@@ -35,6 +35,7 @@ class WriteBurst {
     double taken_bytes = 0;
   };
   std::vector<Family> families_;
+  double taken_bytes_ = 0;  // the sum over all families
   double memory_bytes_;
 };
 

@@ -13,6 +13,24 @@
 #include "monitors/memory_only_monitor.h"
 #include "tests/fixtures/system_files.h"
 
+namespace {
+
+// Stands in for jemalloc: says that nothing is allocated, and counts how often it was asked. Null: there is no
+// jemalloc.
+int* asked_of_jemalloc = nullptr;
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): jemalloc's name
+extern "C" int mallctl(const char* name, void* old_value, size_t*, void*, size_t) {
+  if (asked_of_jemalloc == nullptr) return 1;
+  if (std::strcmp(name, "stats.allocated") == 0) {
+    ++*asked_of_jemalloc;
+    std::memset(old_value, 0, sizeof(size_t));
+  }
+  return 0;
+}
+
 namespace weir {
 namespace {
 
@@ -45,6 +63,30 @@ TEST(MemoryProbe, SeesNewFiguresInAFileThatItKeepsOpen) {
   ASSERT_TRUE(probe.ReadUse().ok());
   fake.Put("proc/self/statm", "10000 600 500 1 0 900 0\n");
   EXPECT_EQ(probe.ReadUse().value().anonymous_bytes, 100u * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+TEST(MemoryProbe, AsksJemallocSeldomWhileLittleIsResident) {
+  int asked = 0;
+  asked_of_jemalloc = &asked;
+  const FakeFiles fake;  // 2000 pages are anonymous
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  MemoryProbe probe(fake.files(), 2001 * page);
+  for (int call = 0; call < 10; ++call) EXPECT_EQ(probe.ReadUse().value().jemalloc_bytes, 0U);
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(probe.ReadUse().ok());
+  EXPECT_EQ(asked, 2);
+  fake.Put("proc/self/statm", "10000 2501 500 1 0 900 0\n");
+  for (int call = 0; call < 10; ++call) EXPECT_TRUE(probe.ReadUse().ok());
+  EXPECT_EQ(asked, 12);
+  asked_of_jemalloc = nullptr;
+}
+
+TEST(MemoryProbe, RejectsAFileThatLacksAField) {
+  for (const char* text : {"", "10000", "10000 2500", "10000 2500 x", "a b c", "10000 500 2500"}) {
+    const FakeFiles fake;
+    fake.Put("proc/self/statm", text);
+    EXPECT_FALSE(MemoryProbe(fake.files()).ReadUse().ok()) << text;
+  }
 }
 
 TEST(MemoryUse, TheAllocatorKeepsResidentMemoryThatIsNotInUse) {

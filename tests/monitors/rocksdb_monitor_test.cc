@@ -256,6 +256,34 @@ TEST_F(RocksDbMonitorTest, ResetStatisticsMoveNeitherEscapesNorTheRatio) {
   ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
 }
 
+// While the database rests, the monitor reads only figures that show whether it still does.
+TEST_F(RocksDbMonitorTest, NoticesEachChangeAfterARest) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  const auto rest = [&] {
+    for (int n = 0; n < 25; ++n) Sense(monitor);
+  };
+  rest();
+  EXPECT_EQ(monitor.Details().l0_files, 0U);
+  ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
+  test_.Write(300 << 10);
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().immutable_memtables, 1U);
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+  ASSERT_TRUE(test_.db()->Flush({}).ok());
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().immutable_memtables, 0U);
+  const uint64_t flushed = monitor.Details().l0_files;
+  EXPECT_GE(flushed, 1U);
+  rest();
+  EXPECT_EQ(monitor.Details().levels.front().files, flushed) << "the counters were read after the flush";
+  ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().l0_files, 0U);
+  rest();
+  EXPECT_EQ(monitor.Details().levels.front().files, 0);
+}
+
 TEST_F(RocksDbMonitorTest, ReportsTheEnginesPartsOfMemory) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);

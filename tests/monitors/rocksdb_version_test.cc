@@ -49,6 +49,10 @@ TEST_F(RocksDbVersion, AnswersEachPropertyThatWeirReads) {
     uint64_t value = 0;
     EXPECT_TRUE(test_.db()->GetIntProperty(name, &value)) << name;
   }
+  for (const std::string& name : {Properties::kCurrentSuperVersionNumber, Properties::kCurSizeAllMemTables}) {
+    uint64_t sum = 0;
+    EXPECT_TRUE(test_.db()->GetAggregatedIntProperty(name, &sum)) << name;
+  }
   std::string files;
   ASSERT_TRUE(test_.db()->GetProperty(Properties::kNumFilesAtLevelPrefix + "0", &files));
   EXPECT_EQ(files, "2");
