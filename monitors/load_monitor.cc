@@ -157,6 +157,7 @@ Status LoadMonitor::TakeSample() {
     if (sampled.ok()) sample_ = sample;
     last_error_ = sampled;
   }
+  if (sampled.ok() && sample.flush_due) flush_largest_asked_ = true;
   // This comes before the purge, because the pages of a shrunk cache stay with the allocator until then.
   if (const double share = cache_share_asked_.load(); share != cache_share_) {
     cache_share_ = share;

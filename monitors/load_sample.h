@@ -64,6 +64,7 @@ struct LoadSample {
   double memory_pressure = 0;      // used memory / memory target
   uint64_t memory_bytes = 0;       // bytes that count against the target
   uint64_t write_burst_bytes = 0;  // bytes that may be admitted at once without a visible step of a level; 0: not known
+  bool flush_due = false;          // the monitor flushes the engine's largest write buffers after this sample
   uint64_t escapes = 0;            // how often the engine braked by itself since it was opened or first watched
 
   std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }

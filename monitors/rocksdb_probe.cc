@@ -31,6 +31,9 @@ constexpr double kReadScoreFactor = 2.0 / 1.5;
 // A family that takes a smaller share counts as if it took this one: the reaction to its level is strong enough.
 constexpr double kLeastShare = 0.1;
 
+// The burst takes at most this part of the manager: half of the room that is left when RocksDB starts a flush.
+constexpr uint64_t kBurstPart = 16;
+
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
 void AddTo(const std::vector<RocksDbLevel>& levels, std::vector<RocksDbLevel>* sums) {
@@ -318,16 +321,21 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
   }
 }
 
-// The burst takes at most half of the room that the manager has left when it starts a flush.
 void RocksDbProbe::AddBuffers(TimePoint now, LoadSample* sample) {
   const Signal* const memtables = sample->Find("memtables");
   if (memtables == nullptr) return;  // no family is watched
   if (buffers_.is_raised()) buffers_.MakeRoom(KeptBytes());
   SharedBuffers read = buffers_.Read();
   if (read.limit_bytes == 0) return;
-  for (const Family& f : families_) read.largest_bytes = std::max(read.largest_bytes, f.filling_bytes);
+  for (const Family& f : families_) {
+    read.own_bytes += f.filling_bytes;
+    read.largest_bytes = std::max(read.largest_bytes, f.filling_bytes);
+    read.flushes_early = read.flushes_early || f.geometry.brakes_moved;
+  }
+  if (flushes_together_) read.largest_bytes = read.own_bytes;
   sample->Add(buffers_signal_.Update(now, read, memtables->drain_bytes_per_second, settings_.monitor.sample_interval));
-  sample->write_burst_bytes = std::min(sample->write_burst_bytes, std::max<uint64_t>(1, read.room_bytes() / 2));
+  sample->flush_due = buffers_signal_.flush_due();
+  sample->write_burst_bytes = std::min(sample->write_burst_bytes, std::max<uint64_t>(1, read.limit_bytes / kBurstPart));
   newest_.buffer_bytes = read.used_bytes;
   newest_.buffer_limit_bytes = read.limit_bytes;
   newest_.writes_stopped = newest_.writes_stopped || read.stopped;

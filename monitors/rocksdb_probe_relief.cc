@@ -8,8 +8,9 @@
 namespace weir {
 namespace {
 
-// FlushLargest frees about this share of all memtables. One small memtable would not end a stop of all writers.
-constexpr double kFreedShare = 0.25;
+// FlushLargest frees about this share of all memtables: of eight that are filled in turns, the largest. One of many
+// small ones would not end a stop of all writers.
+constexpr double kFreedShare = 1.0 / 6;
 
 // The least share of the cache's full size that blocks have beside the pinned bytes.
 constexpr double kLeastCachedBlocks = 1.0 / 8;

@@ -7,43 +7,57 @@
 namespace weir {
 namespace {
 
-// The share of the limit up to which the level is 0; RocksDB flushes at seven eighths.
+// Shares of the limit: weir starts a flush at the first, up to which the level is 0, and the engine at the second.
 constexpr double kNoBacklog = 3.0 / 4;
+constexpr double kEngineFlushes = 7.0 / 8;
+constexpr double kLeastOwnShare = 1.0 / 8;
 
-// The level falls to 37 % within this time, which spans several flushes. Without it, the limit jumped between 5 and 20
-// MB/s, and writers stood for 22 % of the time instead of 10 (12 MiB, eight families, 11 MB/s).
+// The level falls to 37 % within this time, which spans several flushes.
 constexpr double kHoldSeconds = 2;
 
-// A flush is about as short as the time between two samples, so the room may be gone before the next one. The signal is
-// therefore the level that the next sample would find at the drain, but at most this much higher. In the case above,
-// writers stood for 4.5, 2.0 and 0.0 % of the time with 0.2, 0.35 and 0.5, their p99.9 was 135, 102 and 11 ms, and bulk
-// work did 8.5, 8.0 and 6.0 MB/s. RocksDB alone: 91 %, 273 ms and 8.6 MB/s.
-constexpr double kMostAhead = 0.5;
+// The throttle acts on a sample before the next one, which shows the effect.
+constexpr double kSamplesUntilActed = 2;
+
+double ShareOf(double bytes, uint64_t limit_bytes) {
+  return bytes / static_cast<double>(std::max<uint64_t>(1, limit_bytes));
+}
 
 }  // namespace
 
-double SharedBuffers::Level(uint64_t coming_bytes) const {
-  const bool is_full = stopped || used_bytes >= limit_bytes;
-  if (!is_full && coming_bytes == 0 && used_bytes <= filling_bytes) return 0;
-  const auto limit = static_cast<double>(std::max<uint64_t>(1, limit_bytes));
-  const double level = (static_cast<double>(used_bytes + coming_bytes) / limit - kNoBacklog) / (1 - kNoBacklog);
-  return std::max(is_full ? 1.0 : 0.0, level);
+double SharedBuffers::room_bytes() const {
+  return (1 - (flushes_early ? kNoBacklog : kEngineFlushes)) * static_cast<double>(limit_bytes);
 }
 
-// While the largest buffer is flushed, only as many bytes may come in as the room holds.
+double SharedBuffers::Level(double coming_bytes) const {
+  const bool is_full = stopped || used_bytes >= limit_bytes;
+  if (!is_full && used_bytes <= filling_bytes) return 0;
+  const double used = ShareOf(static_cast<double>(used_bytes) + coming_bytes, limit_bytes);
+  return std::max(is_full ? 1.0 : 0.0, (used - kNoBacklog) / (1 - kNoBacklog));
+}
+
+bool SharedBuffers::IsFlushDue(double coming_bytes) const {
+  return flushes_early && ShareOf(static_cast<double>(filling_bytes) + coming_bytes, limit_bytes) >= kNoBacklog &&
+         ShareOf(static_cast<double>(own_bytes), limit_bytes) >= kLeastOwnShare;
+}
+
 Signal SharedBuffersSignal::Update(TimePoint now, const SharedBuffers& buffers, double flush_bytes_per_second,
                                    Duration sample_interval) {
   const double passed_s = last_time_ ? std::max(0.0, ToSeconds(now - *last_time_)) : 0;
   last_time_ = now;
-  const auto largest = static_cast<double>(std::max<uint64_t>(1, buffers.largest_bytes));
-  const double drain = flush_bytes_per_second * std::min(1.0, static_cast<double>(buffers.room_bytes()) / largest);
-  const double span = std::max(1.0, (1 - kNoBacklog) * static_cast<double>(buffers.limit_bytes));
-  const double ahead = std::min(kMostAhead * span, drain * ToSeconds(sample_interval));
-  const bool is_busy =
-      buffers.used_bytes > std::min(buffers.filling_bytes, std::exchange(last_used_bytes_, buffers.used_bytes));
-  const double level = buffers.Level(is_busy ? static_cast<uint64_t>(ahead) : 0);
+  const uint64_t last_used_bytes = std::exchange(last_used_bytes_, buffers.used_bytes);
+  // If a flush has ended meanwhile, what came in is not known.
+  if (passed_s > 0 && buffers.used_bytes >= last_used_bytes)
+    inflow_bytes_per_second_ = static_cast<double>(buffers.used_bytes - last_used_bytes) / passed_s;
+  const double interval_s = ToSeconds(sample_interval);
+  const double coming = inflow_bytes_per_second_ * interval_s;
+  flush_due_ = buffers.IsFlushDue(coming);
   // A stop that has ended must not look like one that lasts.
-  held_ = std::max(level, std::min(1.0, held_) * std::exp(-passed_s / kHoldSeconds));
+  held_ = std::max(buffers.Level(coming), std::min(1.0, held_) * std::exp(-passed_s / kHoldSeconds));
+
+  const double span = std::max(1.0, (1 - kNoBacklog) * static_cast<double>(buffers.limit_bytes));
+  const double flush_s = static_cast<double>(buffers.largest_bytes) / std::max(1.0, flush_bytes_per_second);
+  const double drain =
+      std::min(flush_bytes_per_second, buffers.room_bytes() / (kSamplesUntilActed * interval_s + flush_s));
   return {.name = "buffers",
           .level = held_,
           .bytes_per_level = span,

@@ -292,6 +292,25 @@ TEST(LoadMonitor, AFlushThatWasAskedForIsPerformedOnce) {
   EXPECT_EQ(monitor.flushes, 1);
 }
 
+// The next sample shows what the flush has changed, so it must not ask once more for the same flush.
+TEST(LoadMonitor, AFlushThatIsDueIsPerformedRightAfterItsSample) {
+  bool due = true;
+  bool good = true;
+  ScriptedMonitor monitor([&](LoadSample* sample) {
+    sample->flush_due = due;
+    return good ? Status() : Status::Error("no answer");
+  });
+  (void)monitor.SampleOnce();
+  EXPECT_EQ(monitor.flushes, 1);
+  good = false;
+  (void)monitor.SampleOnce();
+  EXPECT_EQ(monitor.flushes, 1) << "the sample is not good";
+  due = false;
+  good = true;
+  (void)monitor.SampleOnce();
+  EXPECT_EQ(monitor.flushes, 1);
+}
+
 TEST(LoadMonitor, TheSamplingThreadPerformsTheFlush) {
   ScriptedMonitor monitor(Idle, {.sample_interval = milliseconds(1)});
   monitor.Start();

@@ -26,40 +26,89 @@ TEST(SharedBuffers, TheLevelIsTheShareOfTheLastQuarter) {
   }
 }
 
+// The room is the last eighth, or the last quarter where weir flushes early.
+TEST(SharedBuffers, AFlushIsDueWhenThreeQuartersAreBeingFilled) {
+  struct Case {
+    uint64_t filling_bytes;
+    double coming_bytes;
+    uint64_t own_bytes;
+    bool due;
+  };
+  for (const Case& c : {Case{299, 0, 299, false}, Case{300, 0, 300, true}, Case{200, 99, 200, false},
+                        Case{200, 100, 200, true}, Case{300, 0, 50, true}, Case{300, 0, 49, false}}) {
+    SharedBuffers buffers{.limit_bytes = 400,
+                          .used_bytes = 399,
+                          .filling_bytes = c.filling_bytes,
+                          .own_bytes = c.own_bytes,
+                          .flushes_early = true};
+    EXPECT_EQ(buffers.IsFlushDue(c.coming_bytes), c.due) << c.filling_bytes << " + " << c.coming_bytes;
+    EXPECT_EQ(buffers.room_bytes(), 100);
+    buffers.flushes_early = false;
+    EXPECT_FALSE(buffers.IsFlushDue(c.coming_bytes));
+    EXPECT_EQ(buffers.room_bytes(), 50);
+  }
+}
+
 TEST(SharedBuffersSignal, HasTheGeometryOfTheLastQuarter) {
   const SharedBuffers buffers{.limit_bytes = 80 * kMebibyte, .largest_bytes = 20 * kMebibyte};
-  const Signal signal = SharedBuffersSignal().Update(TimePoint{}, buffers, 20.0 * kMebibyte, kInterval);
+  const Signal signal = SharedBuffersSignal().Update(TimePoint{}, buffers, 25.0 * kMebibyte, kInterval);
   EXPECT_EQ(signal.name, "buffers");
   EXPECT_EQ(signal.bytes_per_level, 20.0 * kMebibyte);
-  EXPECT_EQ(signal.drain_bytes_per_second, 10.0 * kMebibyte) << "10 MiB of room for a flush that takes 1 s";
-  EXPECT_EQ(signal.dead_time, std::chrono::seconds(2) + kInterval);
+  EXPECT_NEAR(signal.drain_bytes_per_second, 10.0 * kMebibyte, 1) << "10 MiB of room for two samples and 0.8 s";
+  EXPECT_NEAR(ToSeconds(signal.dead_time), 2.1, 1e-6);
   EXPECT_TRUE(signal.shows_inflow_at_once);
   EXPECT_TRUE(signal.relieved_by_flush);
   EXPECT_EQ(signal.waiting, 0) << "work that waits is in no memtable";
 }
 
-TEST(SharedBuffersSignal, SmallBuffersDrainAsFastAsTheyAreFlushed) {
+TEST(SharedBuffersSignal, DrainsAtMostAsFastAsFlushesAre) {
   for (const uint64_t largest : {0ull, 1ull, 10ull}) {
-    const SharedBuffers buffers{.limit_bytes = 80, .largest_bytes = largest};
+    const SharedBuffers buffers{.limit_bytes = 800, .largest_bytes = largest};
     EXPECT_EQ(SharedBuffersSignal().Update(TimePoint{}, buffers, 5, kInterval).drain_bytes_per_second, 5);
   }
 }
 
-TEST(SharedBuffersSignal, IsTheLevelThatTheNextSampleMayFind) {
-  const SharedBuffers waiting{.limit_bytes = 400, .used_bytes = 320, .filling_bytes = 10};
-  const auto level_of = [](const SharedBuffers& b, double drain) {
-    return SharedBuffersSignal().Update(TimePoint{}, b, drain, kInterval).level;
+TEST(SharedBuffersSignal, ForetellsAFlushByWhatCameIn) {
+  SharedBuffersSignal signal;
+  TimePoint now{std::chrono::hours(1)};
+  const auto is_due_at = [&](uint64_t used_bytes, uint64_t filling_bytes) {
+    (void)signal.Update(now += kInterval,
+                        {.limit_bytes = 400,
+                         .used_bytes = used_bytes,
+                         .filling_bytes = filling_bytes,
+                         .own_bytes = filling_bytes,
+                         .flushes_early = true},
+                        1e9, kInterval);
+    return signal.flush_due();
   };
-  EXPECT_NEAR(level_of(waiting, 200), 0.4, 1e-9);
-  EXPECT_NEAR(level_of(waiting, 1e9), 0.7, 1e-9) << "at most half of a level more";
+  EXPECT_FALSE(is_due_at(250, 250)) << "how fast these bytes came is not known";
+  EXPECT_FALSE(is_due_at(274, 274));
+  EXPECT_TRUE(is_due_at(287, 287)) << "13 more would be 300";
+  EXPECT_FALSE(is_due_at(297, 240)) << "being flushed";
+  EXPECT_FALSE(is_due_at(250, 250)) << "the flush has ended";
+  EXPECT_FALSE(is_due_at(270, 270));
+  EXPECT_TRUE(is_due_at(290, 290));
+}
+
+TEST(SharedBuffersSignal, IsTheLevelThatTheNextSampleMayFind) {
+  SharedBuffersSignal signal;
+  TimePoint now{std::chrono::hours(1)};
+  const auto level_at = [&](uint64_t used_bytes, uint64_t filling_bytes) {
+    const SharedBuffers buffers{.limit_bytes = 400, .used_bytes = used_bytes, .filling_bytes = filling_bytes};
+    return signal.Update(now += kInterval, buffers, 1e9, kInterval).level;
+  };
+  EXPECT_EQ(level_at(280, 280), 0);
+  EXPECT_EQ(level_at(310, 310), 0) << "nothing is flushed yet";
+  EXPECT_NEAR(level_at(330, 280), 0.5, 1e-9) << "20 more would be 350";
 }
 
 // A database without load may have memtables of nearly the whole limit for hours.
-TEST(SharedBuffersSignal, FallsToZeroWhenNothingComesInAndNothingWaits) {
+TEST(SharedBuffersSignal, FallsToZeroWhenEveryBufferIsBeingFilled) {
   SharedBuffersSignal signal;
   TimePoint now{std::chrono::hours(1)};
-  const SharedBuffers filling{.limit_bytes = 400, .used_bytes = 340, .filling_bytes = 340};
-  EXPECT_NEAR(signal.Update(now, filling, 200, kInterval).level, 0.6, 1e-9) << "it has come in";
+  const SharedBuffers flushed{.limit_bytes = 400, .used_bytes = 360, .filling_bytes = 300};
+  EXPECT_NEAR(signal.Update(now, flushed, 200, kInterval).level, 0.6, 1e-9);
+  const SharedBuffers filling{.limit_bytes = 400, .used_bytes = 360, .filling_bytes = 360};
   for (int i = 0; i < 200; ++i) (void)signal.Update(now += kInterval, filling, 200, kInterval);
   EXPECT_LT(signal.Update(now, filling, 200, kInterval).level, 1e-3);
 }
