@@ -15,6 +15,9 @@ constexpr double kLeastOwnShare = 1.0 / 8;
 // The level falls to 37 % within this time, which spans several flushes.
 constexpr double kHoldSeconds = 2;
 
+// The signal is at most this much above the level that a sample finds, so that one large batch looks like no stop.
+constexpr double kMostAhead = 0.5;
+
 // The throttle acts on a sample before the next one, which shows the effect.
 constexpr double kSamplesUntilActed = 2;
 
@@ -47,14 +50,14 @@ Signal SharedBuffersSignal::Update(TimePoint now, const SharedBuffers& buffers, 
   const uint64_t last_used_bytes = std::exchange(last_used_bytes_, buffers.used_bytes);
   // If a flush has ended meanwhile, what came in is not known.
   if (passed_s > 0 && buffers.used_bytes >= last_used_bytes)
-    inflow_bytes_per_second_ = static_cast<double>(buffers.used_bytes - last_used_bytes) / passed_s;
+    inflow_bytes_per_second_.Update(now, static_cast<double>(buffers.used_bytes - last_used_bytes) / passed_s);
   const double interval_s = ToSeconds(sample_interval);
-  const double coming = inflow_bytes_per_second_ * interval_s;
+  const double span = std::max(1.0, (1 - kNoBacklog) * static_cast<double>(buffers.limit_bytes));
+  const double coming = std::min(kMostAhead * span, inflow_bytes_per_second_.value() * interval_s);
   flush_due_ = buffers.IsFlushDue(coming);
   // A stop that has ended must not look like one that lasts.
   held_ = std::max(buffers.Level(coming), std::min(1.0, held_) * std::exp(-passed_s / kHoldSeconds));
 
-  const double span = std::max(1.0, (1 - kNoBacklog) * static_cast<double>(buffers.limit_bytes));
   const double flush_s = static_cast<double>(buffers.largest_bytes) / std::max(1.0, flush_bytes_per_second);
   const double drain =
       std::min(flush_bytes_per_second, buffers.room_bytes() / (kSamplesUntilActed * interval_s + flush_s));

@@ -13,6 +13,7 @@
 
 #include "config/clock.h"
 #include "monitors/load_sample.h"
+#include "monitors/smoothed.h"
 
 namespace weir {
 
@@ -20,8 +21,8 @@ struct SharedBuffers {
   uint64_t limit_bytes = 0;    // the engine stops writers while used_bytes is not below this
   uint64_t used_bytes = 0;     // all write buffers: those being filled, those not flushed yet, those kept after a flush
   uint64_t filling_bytes = 0;  // the buffers that are being filled
-  uint64_t own_bytes = 0;      // those of them that belong to the watched families
-  uint64_t largest_bytes = 0;  // the largest of these
+  uint64_t own_bytes = 0;      // the part of filling_bytes that is in the watched families
+  uint64_t largest_bytes = 0;  // the largest buffer in this part
   bool flushes_early = false;  // true if weir starts a flush when IsFlushDue says so
   bool stopped = false;        // true if the engine stops writers because of the limit
 
@@ -55,7 +56,7 @@ class SharedBuffersSignal {
  private:
   double held_ = 0;
   bool flush_due_ = false;
-  double inflow_bytes_per_second_ = 0;
+  Smoothed inflow_bytes_per_second_{std::chrono::milliseconds(300)};
   std::optional<TimePoint> last_time_;
   uint64_t last_used_bytes_ = 0;
 };

@@ -97,7 +97,7 @@ TEST(SharedBuffersSignal, IsTheLevelThatTheNextSampleMayFind) {
     const SharedBuffers buffers{.limit_bytes = 400, .used_bytes = used_bytes, .filling_bytes = filling_bytes};
     return signal.Update(now += kInterval, buffers, 1e9, kInterval).level;
   };
-  EXPECT_EQ(level_at(280, 280), 0);
+  EXPECT_EQ(level_at(290, 290), 0);
   EXPECT_EQ(level_at(310, 310), 0) << "nothing is flushed yet";
   EXPECT_NEAR(level_at(330, 280), 0.5, 1e-9) << "20 more would be 350";
 }
@@ -121,10 +121,9 @@ TEST(SharedBuffersSignal, RisesAtOnceAndFallsWithinSeconds) {
     const SharedBuffers buffers{.limit_bytes = 400, .used_bytes = used_bytes, .stopped = stopped};
     return signal.Update(now, buffers, 0, kInterval).level;
   };
-  EXPECT_EQ(level_of(0), 0);
   EXPECT_NEAR(level_of(360), 0.6, 1e-9);
   EXPECT_NEAR(level_of(100), 0.6 * std::exp(-0.05), 1e-9);
-  EXPECT_EQ(level_of(600, true), 3);
+  EXPECT_NEAR(level_of(600, true), 3 + 0.5, 1e-9) << "at most half a level more, however much came in";
   EXPECT_LT(level_of(100), 1) << "a stop that has ended";
   for (int i = 0; i < 200; ++i) (void)level_of(100);
   EXPECT_LT(level_of(100), 1e-3);
