@@ -12,8 +12,8 @@
 //   score      how far the levels below 0 exceed their size, averaged over about 10 s; shown, limits nothing
 //   debt       bytes that wait for compaction: 1.0 at the limit where RocksDB brakes, 0 up to an eighth of that
 //   buffers    memory of all memtables together, near the size of the WriteBufferManager; only if the manager stops
-//              writers when it is full (allow_stall): 1.0 shortly before it does so (shared_buffers.h). While a brake is
-//              moved, the monitor flushes the largest memtables when all have three quarters of the manager
+//              writers when it is full (allow_stall): 1.0 shortly before it does so (shared_buffers.h). While brakes
+//              are moved, the monitor flushes the largest memtables when all have three quarters of the manager
 //   own        bytes that the program reported by AddOwnBytes / their budget
 //   memory     memory of the whole process / the memory target
 // When memtables, l0 or debt is 1.0, RocksDB begins to brake. If RocksDB never brakes for L0 or debt (automatic
