@@ -11,12 +11,14 @@ struct LimitAt {
   double limit = 0;
 };
 
-// Both figures are about the final median, the median of the last third of the trace; NaN if the trace is empty or
+// All figures are about the final median, the median of the last third of the trace; NaN if the trace is empty or
 // there was no limit in most of that third.
 struct SettledLimit {
   // The largest deviation from the final median in the last third, in percent of it. A moment without a limit counts as
   // 100 %.
   double spread_percent = 0;
+  // The share of the last third within 20 % of the final median, in percent.
+  double within_percent = 0;
   // The seconds from the begin of the trace until the limit stays within 20 % of the final median; NaN if it still
   // leaves this range in the last third.
   double seconds = 0;

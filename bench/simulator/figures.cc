@@ -48,6 +48,7 @@ void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures*
     limits.push_back({row->time_s, row->open ? std::numeric_limits<double>::infinity() : row->limit});
   const SettledLimit limit = JudgeLimit(limits);
   figures->limit_spread_percent = limit.spread_percent;
+  figures->limit_within_percent = limit.within_percent;
   figures->limit_settled_seconds = limit.seconds;
   if (seen.empty()) return;
 
@@ -92,6 +93,7 @@ std::vector<std::pair<std::string, double>> Named(const Figures& f) {
           {"steady_error", f.steady_error},
           {"highest_level", f.highest_level},
           {"limit_spread_percent", f.limit_spread_percent},
+          {"limit_within_percent", f.limit_within_percent},
           {"limit_settled_seconds", f.limit_settled_seconds},
           {"brake_delay_seconds", f.brake_delay_seconds},
           {"aggregate_bytes_per_second", f.aggregate_bytes_per_second},

@@ -42,6 +42,7 @@ struct Figures {
   double steady_error = 0;
   double highest_level = 0;
   double limit_spread_percent = 0;
+  double limit_within_percent = 0;
   double limit_settled_seconds = 0;
   double brake_delay_seconds = 0;
   double aggregate_bytes_per_second = 0;

@@ -151,6 +151,8 @@ void LsmPlant::StartCompaction() {
     const double below = levels_[level + 1];
     job_written_ = below > 0 ? job_bytes_ * (1 + options_.overlap_share * below / levels_[level]) : 0;
   }
+  chance_ = chance_ * 1664525 + 1013904223;
+  job_written_ *= 1 + options_.unevenness * (2.0 * chance_ / 4294967296.0 - 1);
   job_left_ = job_written_;
 }
 

@@ -39,6 +39,9 @@ struct LsmPlantOptions {
   double distinct_bytes = 70e6;
   // The measured cost of a compaction relative to one with mean overlap. RocksDB picks the files that overlap least.
   double overlap_share = 0.7;
+  // Each compaction writes its bytes times a number between 1 - unevenness and 1 + unevenness, by chance, but the same
+  // in each run.
+  double unevenness = 0;
   uint64_t l0_files_at_start = 0;
   double l1_at_start_bytes = 0;
 
@@ -108,6 +111,7 @@ class LsmPlant final : public Plant {
   double job_left_ = 0;
   double job_written_ = 0;
   uint64_t job_files_ = 0;
+  uint32_t chance_ = 1;
   double job_bytes_ = 0;  // bytes that the compaction takes out of the upper level
 
   Brake brake_ = Brake::kNone;

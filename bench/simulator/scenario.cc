@@ -30,6 +30,12 @@ LsmPlantOptions Growing() {
   return o;
 }
 
+LsmPlantOptions Uneven() {
+  LsmPlantOptions o = Recipe(1);
+  o.unevenness = 0.5;
+  return o;
+}
+
 LsmPlantOptions RocksDbDefault() {
   LsmPlantOptions o;
   o.geometry = {.write_buffer_bytes = 64 << 20,
@@ -55,6 +61,7 @@ const std::vector<Geometry>& Geometries() {
   static const std::vector<Geometry> kGeometries = {
       {"recipe", "the storm experiment's: 4 MiB x 4 buffers, L0 4/12/20, 32 MiB/s", Recipe(1), {}, 5.9e6},
       {"growing", "the recipe while its tree grows to 20 GB", Growing(), {}, 3.9e6},
+      {"uneven", "the recipe with compactions that write half as much, up to half as much again", Uneven(), {}, 5.9e6},
       {"recipe-x4",
        "all of it times four: 16 MiB x 4 buffers, 128 MiB/s",
        Recipe(4),

@@ -44,6 +44,7 @@ constexpr NumberColumn kNumbers[] = {
     {"load_average", &PhaseRow::load_average},
     {"bulk_refused", &PhaseRow::bulk_refused},
     {"limit_spread_percent", &PhaseRow::limit_spread_percent},
+    {"limit_within_percent", &PhaseRow::limit_within_percent},
     {"limit_settled_seconds", &PhaseRow::limit_settled_seconds},
     {"control_cpu_ms_per_second", &PhaseRow::control_cpu_ms_per_second},
     {"noise_p999_ms", &PhaseRow::noise_p999_ms},
@@ -100,6 +101,7 @@ PhaseRow Together(const PhaseRow& a, const PhaseRow& b) {
         &PhaseRow::bulk_mb_per_second, &PhaseRow::adjusted_bulk_mb_per_second, &PhaseRow::braked_seconds,
         &PhaseRow::escapes, &PhaseRow::debt_mb_at_end, &PhaseRow::control_cpu_ms_per_second})
     both.*sum = a.*sum + b.*sum;
+  both.limit_within_percent = std::fmin(a.limit_within_percent, b.limit_within_percent);
   both.cpu_us_per_value = 1 / (1 / a.cpu_us_per_value + 1 / b.cpu_us_per_value);  // the CPU time is that of the process
   return both;
 }

@@ -52,7 +52,7 @@ struct PhaseRow {
   double load_average = 0;
   double bulk_refused = 0;  // number of refused bulk writes; each was tried again
   // How steady the limit of bulk work was in the phase (bench/measure/settled_limit.h).
-  double limit_spread_percent = 0, limit_settled_seconds = 0;
+  double limit_spread_percent = 0, limit_within_percent = 0, limit_settled_seconds = 0;
   // CPU time of the threads that measure the engine and control the load; without weir these only measure.
   double control_cpu_ms_per_second = 0;
   double noise_p999_ms = 0;  // p99.9 of how late threads wake up that only sleep: the machine's share of the latencies

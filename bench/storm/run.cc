@@ -140,6 +140,7 @@ class Runner {
     row.control_cpu_ms_per_second = (control_->CpuSeconds() - control_before) * 1e3 / std::max(1e-3, row.seconds);
     const SettledLimit limit = JudgeLimit(limits_);
     row.limit_spread_percent = limit.spread_percent;
+    row.limit_within_percent = limit.within_percent;
     row.limit_settled_seconds = limit.seconds;
     row.peak_memory_mb = PeakMemoryMb();
     row.load_average = LoadAverage();

@@ -21,6 +21,7 @@ SettledLimit Judge(const std::function<double(int)>& limit, double from_second =
 TEST(SettledLimit, ASteadyLimitHasNoSpreadAndIsSettledAtOnce) {
   const SettledLimit judged = Judge([](int) { return 5.0; }, 100);
   EXPECT_EQ(judged.spread_percent, 0);
+  EXPECT_EQ(judged.within_percent, 100);
   EXPECT_EQ(judged.seconds, 0);
 }
 
@@ -38,6 +39,7 @@ TEST(SettledLimit, AReturnOutOfTheRangeCountsAndOneInsideDoesNot) {
 TEST(SettledLimit, ASawNeverSettlesAndShowsItsTeeth) {
   const SettledLimit judged = Judge([](int second) { return second % 2 == 0 ? 1.0 : 4.0; });
   EXPECT_EQ(judged.spread_percent, 75) << "the median is the upper one of two";
+  EXPECT_EQ(judged.within_percent, 50);
   EXPECT_TRUE(std::isnan(judged.seconds));
 }
 

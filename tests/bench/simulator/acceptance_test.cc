@@ -27,6 +27,15 @@ TEST(Acceptance, StepToThreeTimesTheSustainable) {
   }
 }
 
+// A compaction that comes late lets L0 rise by what came in meanwhile, and the limit falls until it ends.
+TEST(Acceptance, CompactionsThatComeUnevenlyKeepTheLevelAndMostlyTheLimit) {
+  const Figures f = FiguresOf("sustained-3x", "weir", "uneven");
+  EXPECT_LE(f.overshoot_percent, 15);
+  EXPECT_GE(f.limit_within_percent, 60);
+  EXPECT_EQ(f.escapes, 0);
+  EXPECT_EQ(f.stalled_seconds, 0);
+}
+
 // The setpoint is for the engine: its base of memory stands at 0.18 and more, and waiting work does not free it.
 TEST(Acceptance, ABulkSetpointBelowTheMemoryBaseDoesNotStopBulkWork) {
   for (const double setpoint : {0.2, 0.17, 0.05}) {

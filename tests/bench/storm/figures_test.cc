@@ -50,6 +50,7 @@ TEST(FiguresOfTwoDatabases, AreSumsOfTheWorkAndTheWorseOfAllOthers) {
   for (PhaseRow* row : {&a, &b}) row->seconds = 30;
   a.writes = 10, a.write_p999_ms = 7, a.braked_seconds = 1, a.cpu_us_per_value = 60, a.limit_spread_percent = kNan;
   b.writes = 20, b.write_p999_ms = 5, b.braked_seconds = 2, b.cpu_us_per_value = 30, b.limit_spread_percent = 12;
+  a.limit_within_percent = 90, b.limit_within_percent = 70;
   a.adjusted_bulk_mb_per_second = 4, b.adjusted_bulk_mb_per_second = kNan;
   const PhaseRow both = Together(a, b);
   EXPECT_EQ(both.phase, "burst");
@@ -58,6 +59,7 @@ TEST(FiguresOfTwoDatabases, AreSumsOfTheWorkAndTheWorseOfAllOthers) {
   EXPECT_EQ(both.write_p999_ms, 7);
   EXPECT_EQ(both.braked_seconds, 3);
   EXPECT_EQ(both.limit_spread_percent, 12) << "the one that has a limit";
+  EXPECT_EQ(both.limit_within_percent, 70);
   EXPECT_TRUE(std::isnan(both.adjusted_bulk_mb_per_second)) << "one of them did not settle";
   EXPECT_NEAR(both.cpu_us_per_value, 20, 1e-9) << "the same CPU time for all values";
 }

@@ -125,16 +125,16 @@ class Matrix(unittest.TestCase):
         return report.matrix(self.rows(**weir)).splitlines()[-1].strip("| ").split(" | ")
 
     def test_has_a_row_for_each_shape_that_was_run(self):
-        cells = self.cells(bulk_refused=3, limit_spread_percent=12, limit_settled_seconds=7, control_cpu_ms_per_second=8.5,
+        cells = self.cells(bulk_refused=3, limit_spread_percent=12, limit_within_percent=100, limit_settled_seconds=7, control_cpu_ms_per_second=8.5,
                            noise_p999_ms=2.1)
         self.assertEqual(cells, ["blobs", "400.0", "", "5.0", "9.0", "10.00", "", "8.00", "9.00", "−10 %", "+12 %", "0.0", "0",
-                                 "3", "12", "7", "8.5", "2.1", "yes"])
+                                 "3", "12", "100", "7", "8.5", "2.1", "yes"])
         self.assertEqual(report.matrix([]), "")
 
     def test_one_run_whose_limit_does_not_settle_is_told(self):
-        rows = self.rows(limit_spread_percent=12, limit_settled_seconds=7)
-        rows.append({**rows[-1], "repetition": "2", "limit_spread_percent": 45.0, "limit_settled_seconds": math.nan})
-        self.assertIn("| 45 | never |", report.matrix(rows))
+        rows = self.rows(limit_spread_percent=12, limit_within_percent=100, limit_settled_seconds=7)
+        rows.append({**rows[-1], "repetition": "2", "limit_spread_percent": 45.0, "limit_within_percent": 80.0, "limit_settled_seconds": math.nan})
+        self.assertIn("| 45 | 80 | never |", report.matrix(rows))
 
     def test_says_where_weir_does_not_hold(self):
         for weir in ({"braked_seconds": 0.1}, {"refused": 1}, {"write_p999_ms": 10.1}):
