@@ -23,6 +23,7 @@
 #include "relay/commands/check_command.h"
 #include "relay/commands/health_command.h"
 #include "relay/commands/relay_command.h"
+#include "relay/commands/rules_command.h"
 #include "relay/commands/scan_command.h"
 #include "relay/doctor/doctor_command.h"
 #include "relay/limiters/gate_command.h"
@@ -31,6 +32,7 @@
 #include "relay/limiters_plugin.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
+#include "relay/rules_plugin.h"
 #include "relay/watch/live/live_plugin.h"
 #include "relay/watch/top/top_command.h"
 
@@ -54,8 +56,9 @@ int Config(int argc, char** argv) {
 int RunRelay(int argc, char** argv) {
   ImportService import_service;
   LimitersPlugin limiters;
+  RulesPlugin rules([&limiters] { return limiters.config_file(); });
   LivePlugin live;
-  return RelayCommand(argc, argv, {&import_service, &limiters, &live});
+  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -77,6 +80,7 @@ constexpr Command kCommands[] = {
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
+    {"rules", RulesCommand, "check the rules about who may write and read, and say what they do to an event"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},

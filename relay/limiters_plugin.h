@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "relay/limiters/served_limiters.h"
 #include "relay/relay_plugin.h"
@@ -17,6 +18,8 @@ class LimitersPlugin final : public RelayPlugin {
   // Also declares the settings that only `weir gate` and `weir quota` use, because these commands and the relay may
   // share one environment.
   void Declare(SettingTable& table) override;
+  // Returns the path of weir.yaml (WEIR_CONFIG), once the settings are loaded.
+  const std::string& config_file() const { return settings_.limiters.quota.config_file; }
   void AddRoutes(HttpRouter& router) override;
   // Opens the limiters. Returns an error if a configuration file is wrong or the store of the quotas cannot be used. A
   // Redis that does not answer is not an error.

@@ -77,13 +77,14 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPlugin*> 
     : configuration_(configuration),
       plugins_(std::move(plugins)),
       metrics_(std::make_unique<RelayMetrics>()),
+      rules_(std::make_shared<RulesInForce>()),
       ledger_(std::make_shared<Ledger>(LedgerBoundsOf(configuration.server),
                                        [this](int64_t bytes, OwnUse use) {
                                          if (storage_ != nullptr) storage_->AddOwnBytes(bytes, use);
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
-          WithPlugins(RelayRoutes(configuration, *metrics_, [this](std::string* note) { return ReadyBut(note); }),
+          WithPlugins(RelayRoutes(configuration, *metrics_, *rules_, [this](std::string* note) { return ReadyBut(note); }),
                       plugins_),
           [this](Connection& connection) { return std::make_shared<Client>(*context_, *pipeline_, connection); },
           ledger_)) {}
@@ -164,6 +165,7 @@ Status Relay::Assemble() {
                                                          .delivery = *delivery_,
                                                          .budget = *budget_,
                                                          .max_pending_bytes = configuration_.server.max_pending_bytes,
+                                                         .rules = rules_,
                                                          .count_own_bytes = count_own_bytes,
                                                          .tracer = Traces::TracerOf(traces_)});
   pipeline_ = std::make_unique<EventPipeline>(*context_);

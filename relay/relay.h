@@ -31,6 +31,7 @@ class Ledger;
 class MemoryRelief;
 class RelayMetrics;
 class RelayPlugin;
+class RulesInForce;
 class Server;
 class Traces;
 class WorkPool;
@@ -91,6 +92,7 @@ class Relay {
   const std::vector<RelayPlugin*> plugins_;
   std::unique_ptr<Traces> traces_;  // null if traces are off
   const std::unique_ptr<RelayMetrics> metrics_;
+  const std::shared_ptr<RulesInForce> rules_;
   const std::shared_ptr<Ledger> ledger_;
   std::unique_ptr<Storage> storage_;
   std::string admin_token_;  // empty if no token could be written

@@ -19,6 +19,7 @@
 #include "relay/net/host_names.h"
 #include "relay/net/tls_certificate.h"
 #include "relay/process/lock_file.h"
+#include "relay/rules/rules_reader.h"
 
 namespace weir {
 namespace {
@@ -55,6 +56,8 @@ SettingsFacts LookAtSettings(const GatherOptions& options, std::vector<std::stri
   for (std::string* file : {&readable.quota.config_file, &readable.envoy.rules_directory})
     if (!MayRead(*file, unseen)) file->clear();
   for (const Status& wrong : Check(readable)) AddOnce(wrong, &facts.wrong);
+  std::vector<std::string> rule_files;
+  AddOnce(ReadRules(readable.quota.config_file, &rule_files).status(), &facts.wrong);
   const TlsFiles& files = facts.relay.server.tls;
   if (!files.empty() && MayRead(files.certificate, unseen) && MayRead(files.key, unseen)) {
     const auto certificate = TlsCertificate::Load(files);

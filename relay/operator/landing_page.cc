@@ -121,8 +121,10 @@ bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);
 }
 
-std::string AuthNote(const RelaySettings& settings) {
+std::string AuthNote(const RelaySettings& settings, const RuleLimits& rules) {
   if (settings.auth_required) return "Clients have to authenticate (NIP-42). ";
+  if (rules.restricts_writes || rules.readers_need_auth)
+    return rules.readers_need_auth ? "Readers have to authenticate (NIP-42). " : "Not everybody may write. ";
   if (settings.auth) return "Anybody may read and write; direct messages only their parties, after AUTH (NIP-42). ";
   return "Anybody may read and write. ";
 }
@@ -135,14 +137,15 @@ std::string Listed(const std::vector<int>& nips) {
 
 }  // namespace
 
-HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request) {
+HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request,
+                         const RuleLimits& rules) {
   const RelaySettings& s = configuration.relay;
   const std::string url = WebSocketUrl(s, request);
   HtmlWords words = {{"name", s.name},
                      {"description", s.description},
                      {"url", url},
                      {"http", "http" + url.substr(2) + (url.ends_with('/') ? "" : "/")},
-                     {"auth", AuthNote(s)},
+                     {"auth", AuthNote(s, rules)},
                      {"contact", s.contact.empty() ? "" : "Run by: " + s.contact},
                      {"version", std::string(Version())},
                      {"nips", Listed(SupportedNips(s))}};

@@ -1,5 +1,7 @@
 #include "relay/operator/nip11.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -17,7 +19,7 @@ void AppendIdentity(const RelaySettings& s, JsonWriter& json) {
   if (!s.contact.empty()) json.Member("contact").String(s.contact);
 }
 
-void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json) {
+void AppendLimitation(const RelayConfiguration& configuration, const RuleLimits& rules, JsonWriter& json) {
   const RelaySettings& s = configuration.relay;
   json.Member("limitation").Open('{');
   json.Member("max_message_length").Number(configuration.server.max_message_bytes);
@@ -30,12 +32,14 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
   // case.
   json.Member("max_content_length").Number(s.max_content_bytes);
   json.Member("max_event_tags").Number(s.max_event_tags);
-  json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);
-  json.Member("auth_required").Bool(s.auth_required);
+  json.Member("min_pow_difficulty").Number(std::max(s.min_pow_difficulty, rules.least_work_bits));
+  json.Member("auth_required").Bool(s.auth_required || rules.readers_need_auth);
   json.Member("payment_required").Bool(false);
-  json.Member("restricted_writes").Bool(s.auth_required);
-  if (s.created_at_past_s > 0) json.Member("created_at_lower_limit").Number(s.created_at_past_s);
-  json.Member("created_at_upper_limit").Number(s.created_at_future_s);
+  json.Member("restricted_writes").Bool(s.auth_required || s.min_pow_difficulty > 0 || rules.restricts_writes);
+  const uint64_t any_age = UINT64_MAX;
+  const uint64_t oldest = std::min(s.created_at_past_s > 0 ? s.created_at_past_s : any_age, rules.oldest_s.value_or(any_age));
+  if (oldest != any_age) json.Member("created_at_lower_limit").Number(oldest);
+  json.Member("created_at_upper_limit").Number(std::min(s.created_at_future_s, rules.newest_s.value_or(any_age)));
   json.Close('}');
 }
 
@@ -49,7 +53,7 @@ std::vector<int> SupportedNips(const RelaySettings& settings) {
   return nips;
 }
 
-HttpResponse Nip11Document(const RelayConfiguration& configuration) {
+HttpResponse Nip11Document(const RelayConfiguration& configuration, const RuleLimits& rules) {
   JsonWriter json;
   json.Open('{');
   AppendIdentity(configuration.relay, json);
@@ -58,7 +62,7 @@ HttpResponse Nip11Document(const RelayConfiguration& configuration) {
   json.Close(']');
   json.Member("software").String("weir");
   json.Member("version").String(Version());
-  AppendLimitation(configuration, json);
+  AppendLimitation(configuration, rules, json);
   json.Close('}');
   return {.content_type = "application/nostr+json",
           .body = std::move(json).Text(),

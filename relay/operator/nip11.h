@@ -5,6 +5,7 @@
 
 #include "relay/net/http.h"
 #include "relay/operator/relay_configuration.h"
+#include "relay/rules/rules.h"
 
 namespace weir {
 
@@ -13,8 +14,8 @@ namespace weir {
 // (request to vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
-// Returns the document of a relay with this configuration, as application/nostr+json. Its CORS headers allow pages of
-// any website to read it.
-HttpResponse Nip11Document(const RelayConfiguration& configuration);
+// Returns the document of a relay with this configuration and these rules, as application/nostr+json. Its CORS headers
+// allow pages of any website to read it.
+HttpResponse Nip11Document(const RelayConfiguration& configuration, const RuleLimits& rules = {});
 
 }  // namespace weir

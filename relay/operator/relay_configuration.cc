@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "relay/nostr/npub.h"
+
 namespace weir {
 namespace {
 
@@ -16,10 +18,6 @@ Status NoSmaller(std::string_view larger_name, uint64_t larger, std::string_view
                        std::string(smaller_name) + "=" + std::to_string(smaller) + ": " + std::string(why));
 }
 
-bool IsHex64(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 bool StartsWithAny(std::string_view text, const std::vector<std::string_view>& starts) {
   for (const std::string_view start : starts)
     if (text.starts_with(start)) return true;
@@ -27,10 +25,8 @@ bool StartsWithAny(std::string_view text, const std::vector<std::string_view>& s
 }
 
 Status CheckIdentity(const RelaySettings& s) {
-  if (!s.admin_pubkey.empty() && !IsHex64(s.admin_pubkey)) {
-    return Status::Error("WEIR_RELAY_ADMIN_PUBKEY=" + Printable(s.admin_pubkey) + ": not 64 lower-case hex digits" +
-                         (s.admin_pubkey.starts_with("npub") ? "; an npub has to be converted to hex" : ""));
-  }
+  if (const Result<PublicKey> key = ParsePublicKey(s.admin_pubkey); !s.admin_pubkey.empty() && !key.ok())
+    return Status::Error("WEIR_RELAY_ADMIN_PUBKEY=" + Printable(s.admin_pubkey) + " " + key.status().message());
   if (!s.url.empty() && !StartsWithAny(s.url, {"ws://", "wss://"})) {
     return Status::Error("WEIR_RELAY_URL=" + Printable(s.url) + ": not an address that begins with wss:// or ws://");
   }
@@ -81,7 +77,9 @@ Status LoadRelayConfiguration(SettingTable& table, const Environment& environmen
                               const std::vector<SettingFlag>& flags, RelayConfiguration* c) {
   Declare(table, *c);
   if (Status status = table.Load(environment, flags); !status.ok()) return status;
-  return Check(*c);
+  if (Status status = Check(*c); !status.ok()) return status;
+  if (!c->relay.admin_pubkey.empty()) c->relay.admin_pubkey = ToHex(ParsePublicKey(c->relay.admin_pubkey).value());
+  return Status();
 }
 
 }  // namespace weir

@@ -8,12 +8,15 @@
 
 namespace weir {
 
-HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
+HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics, const RulesInForce& rules,
                        std::function<Status(std::string* note)> ready) {
   HttpRouter router;
-  router.AddForAccept("application/nostr+json",
-                      [document = Nip11Document(configuration)](const HttpRequest&) { return document; });
-  router.Add("GET", "/", [configuration](const HttpRequest& request) { return LandingPage(configuration, request); });
+  router.AddForAccept("application/nostr+json", [configuration, &rules](const HttpRequest&) {
+    return Nip11Document(configuration, rules.Now()->limits());
+  });
+  router.Add("GET", "/", [configuration, &rules](const HttpRequest& request) {
+    return LandingPage(configuration, request, rules.Now()->limits());
+  });
   router.Add("GET", "/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.Prometheus()};
   });

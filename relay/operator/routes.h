@@ -15,12 +15,13 @@
 #include "relay/net/http.h"
 #include "relay/observe/relay/relay_metrics.h"
 #include "relay/operator/relay_configuration.h"
+#include "relay/rules/rules_in_force.h"
 
 namespace weir {
 
-// Returns a router with all of these routes. The metrics must outlive it. `ready`: see AddHealthRoutes
+// Returns a router with all of these routes. The metrics and the rules must outlive it. `ready`: see AddHealthRoutes
 // (relay/net/health_routes.h).
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
-                       std::function<Status(std::string* note)> ready);
+                       const RulesInForce& rules, std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

@@ -118,7 +118,8 @@ void EventPipeline::DeliverShared(std::vector<LiveEvent> events, std::function<v
 
 void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
   const Party party = batch->party;
-  const Work work = batch->count * kSignatureWork + batch->texts.size() * kParsedByteWork;
+  const Work byte_work = kParsedByteWork + (context_.rules->searches_content() ? kSearchedByteWork : 0);
+  const Work work = batch->count * kSignatureWork + batch->texts.size() * byte_work;
   context_.pool.Submit(Urgency::kFair, party, work, [this, batch = std::move(batch)] { JudgeAll(*batch); });
 }
 
@@ -128,7 +129,7 @@ void EventPipeline::JudgeAll(const EventBatch& batch) {
   std::vector<std::shared_ptr<Flight>> flights;
   for (size_t i = 0; i < batch.count; ++i) Read(batch, batch.text(i), &parser, &judged, &flights);
   if (parser != nullptr) PutBack(std::move(parser));
-  JudgeNew(flights, &judged);
+  JudgeNew(batch, flights, &judged);
   Finish(&judged);
 }
 
@@ -150,8 +151,9 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
     if (*parser == nullptr) *parser = TakeParser();
     const Result<Event> parsed = (*parser)->Parse(text);
     if (!parsed.ok()) return refuse("invalid: " + parsed.status().message());
-    std::string refusal =
-        RefusalOfEvent(parsed.value().view(), context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
+    const uint64_t now = context_.wall_clock.NowSeconds();
+    std::string refusal = RefusalOfEvent(parsed.value().view(), context_.settings, *batch.identity, now);
+    if (refusal.empty()) refusal = context_.rules->JudgeEvent(parsed.value().view(), batch.rule_client(), now).reason;
     if (!refusal.empty()) return refuse(std::move(refusal));
     flights->reserve(batch.count);  // so that push_back cannot fail once the flight exists
     flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget, span));
@@ -165,7 +167,8 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
 //  * it is a request to vanish, because the store may not have carried it out (save_plan.h),
 //  * requests to vanish are not fully carried out, because only the commit thread knows if they remove it, or
 //  * the store is in doubt, because only a further write makes it durable.
-void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
+void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights,
+                             Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
     std::vector<EventId> ids;
@@ -181,6 +184,10 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);
+      } else if (Ruling rates = context_.rules->TakeRates(flights[i]->event.view(), batch.rule_client(),
+                                                          context_.clock.Now());
+                 rates.refused()) {
+        Settle(*flights[i], {false, std::move(rates.reason)}, judged);
       } else {
         AskGate(flights[i], judged);
       }

@@ -1,8 +1,8 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
-// A worker parses the event and checks its id, applies the rules of policy.h, checks whether the event is stored
-// already, and verifies the signature last, because that costs most. A new and valid event then needs the admission of
-// the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate
+// A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
+// checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event is
+// counted against the operator's rates. A new and valid event then needs the admission of the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate
 // admits it at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit
 // thread saves every other admitted event, together with events of other clients, in one write
 // (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to Delivery.
@@ -29,6 +29,7 @@
 #include "relay/protocol/relay_context.h"
 #include "relay/protocol/removal_debts.h"
 #include "relay/protocol/write_health.h"
+#include "relay/rules/rules.h"
 #include "relay/store/group_commit.h"
 
 namespace weir {
@@ -41,12 +42,14 @@ struct EventBatch {
 
   std::shared_ptr<EventSender> sender;
   Party party;
+  std::optional<AddressBytes> address;  // the sender's, for the rules
   std::shared_ptr<const Identity> identity = Identity::Nobody();  // the keys that the sender proved before the events
   TimePoint received;
   std::string texts;                   // the JSON of all events, without separators
   std::array<uint32_t, kMost> ends{};  // the end of each event in `texts`
   size_t count = 0;
 
+  RuleClient rule_client() const { return {.proved = identity->keys(), .address = address}; }
   // Appends the JSON of an event. `count` must be below kMost.
   void Add(std::string_view text) {
     texts.append(text);
@@ -103,7 +106,7 @@ class EventPipeline {
   void JudgeAll(const EventBatch& batch);
   void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
             std::vector<std::shared_ptr<Flight>>* flights);
-  void JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
+  void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   void AskGate(const std::shared_ptr<Flight>& flight, Judged* judged);
   Work GateWorkOf(EventView event) const;
   void AfterWait(const std::shared_ptr<Flight>& flight);

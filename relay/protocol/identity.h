@@ -26,6 +26,7 @@ class Identity {
   static std::shared_ptr<const Identity> With(const Identity& identity, const PublicKey& key);
 
   bool empty() const { return keys_.empty(); }
+  const std::vector<PublicKey>& keys() const { return keys_; }
   size_t size() const { return keys_.size(); }
   bool Has(const PublicKey& key) const;
   // Does the same as Has, for a key in lower-case hexadecimal.

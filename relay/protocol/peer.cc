@@ -33,6 +33,7 @@ Peer::Peer(Connection& connection, RelayCounters& counters)
       executor_(connection.executor()),
       host_(connection.host()),
       address_(connection.address()),
+      address_bytes_(ParseAddressBytes(address_)),
       account_(connection.account()) {}
 
 void Peer::Say(RelayVerb verb, std::string message) {

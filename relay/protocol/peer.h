@@ -2,13 +2,14 @@
 // one Peer for each connection and send their messages through it; Peer counts the messages. A Peer may outlive the
 // connection; sending then does nothing. It also has the keys that the client has proved (identity.h).
 //
-// Threads: the functions run on the connection's I/O thread, except party, io_thread, executor, host and account, which
+// Threads: the functions run on the connection's I/O thread, except party, io_thread, executor, host, address and account, which
 // may be called from any thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@
 #include "relay/nostr/messages.h"
 #include "relay/observe/relay/relay_counters.h"
 #include "relay/protocol/identity.h"
+#include "relay/rules/address_set.h"
 #include "throttle/admission.h"
 
 namespace weir {
@@ -25,12 +27,14 @@ class Peer {
   // Uses `connection` until End. `counters` must outlive the peer.
   Peer(Connection& connection, RelayCounters& counters);
 
-  // The five functions below may be called from any thread, also after the connection's end. party() identifies the
+  // The six functions below may be called from any thread, also after the connection's end. party() identifies the
   // client for the gates and queues (throttle/admission.h); its group stands for the client's address and is never 0.
   Party party() const { return party_; }
   size_t io_thread() const { return io_thread_; }
   const boost::asio::any_io_executor& executor() const { return executor_; }
   const std::string& host() const { return host_; }
+  // Returns the client's address for the rules; nullopt if the connection has none.
+  const std::optional<AddressBytes>& address() const { return address_bytes_; }
   const std::shared_ptr<Account>& account() const { return account_; }
 
   // Returns true once the connection has ended.
@@ -72,6 +76,7 @@ class Peer {
   const boost::asio::any_io_executor executor_;
   const std::string host_;
   const std::string address_;
+  const std::optional<AddressBytes> address_bytes_;
   const std::shared_ptr<Account> account_;
   std::shared_ptr<const Identity> identity_ = Identity::Nobody();
   std::string challenge_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -11,6 +9,7 @@
 #include "config/text/json_unescape.h"
 #include "relay/nostr/expiration.h"
 #include "relay/nostr/vanish.h"
+#include "relay/rules/proof_of_work.h"
 
 namespace weir {
 namespace {
@@ -19,36 +18,6 @@ constexpr uint16_t kRepost = 6;
 constexpr uint16_t kGenericRepost = 16;
 constexpr uint16_t kAuth = 22242;
 constexpr std::array<uint16_t, 3> kPrivateKinds = {4, 1059, 21059};
-
-uint64_t LeadingZeroBits(const EventId& id) {
-  uint64_t bits = 0;
-  for (const uint8_t byte : id) {
-    bits += static_cast<uint64_t>(std::countl_zero(byte));
-    if (byte != 0) break;
-  }
-  return bits;
-}
-
-// Returns the target difficulty in the nonce tag (NIP-13); `bits` if the tag has no target, 0 if there is no such tag.
-uint64_t CommittedDifficulty(EventView event, uint64_t bits) {
-  for (const std::vector<std::string>& tag : TagsNamed(event, "nonce")) {
-    if (tag.size() <= 2 || tag[2].empty()) return bits;
-    uint64_t target = 0;
-    std::from_chars(tag[2].data(), tag[2].data() + tag[2].size(), target);
-    return target;
-  }
-  return 0;
-}
-
-std::string RefusalOfWork(EventView event, uint64_t least) {
-  if (least == 0) return "";
-  const uint64_t bits = LeadingZeroBits(event.id());
-  if (bits < least) return "pow: difficulty " + std::to_string(bits) + " is less than " + std::to_string(least);
-  const uint64_t committed = CommittedDifficulty(event, bits);
-  if (committed >= least) return "";
-  return "pow: the nonce tag must commit to a difficulty of at least " + std::to_string(least) + ", not " +
-         std::to_string(committed);
-}
 
 std::string RefusalOfTime(EventView event, const RelaySettings& settings, uint64_t now) {
   const uint64_t created_at = event.created_at();
@@ -68,19 +37,6 @@ std::string Meaning(const JsonString& string) {
   std::string text;
   AppendUnescaped(string.raw, &text);
   return text;
-}
-
-// Moves the scanner to the value of the field `name` of the object at its position.
-bool FindField(JsonScanner* in, std::string_view name) {
-  bool first = true;
-  if (!in->Take('{')) return false;
-  while (in->NextItem('}', &first) == JsonScanner::Step::kItem) {
-    JsonString found;
-    if (!in->ReadName(&found)) return false;
-    if (Meaning(found) == name) return true;
-    if (!in->SkipValue()) return false;
-  }
-  return false;
 }
 
 // Reads past the value at the scanner's position, which should be an event's tags. Returns false if it is not JSON.
@@ -120,10 +76,7 @@ bool PassEvent(JsonScanner* in, bool* is_protected) {
 // Refuses a repost whose content is a protected event. Content that begins like an event but is not valid JSON is also
 // refused, because it could still reveal a protected event.
 std::string RefusalOfRepost(EventView repost) {
-  JsonScanner outer(repost.json());
-  JsonString content;
-  if (!FindField(&outer, "content") || !outer.ReadString(&content)) return "";
-  const std::string embedded = Meaning(content);
+  const std::string embedded = ContentOf(repost);
   JsonScanner inner(embedded);
   if (inner.Peek() != '{') return "";
   bool is_protected = false;

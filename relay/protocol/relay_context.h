@@ -15,6 +15,7 @@
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/protocol/scan_turns.h"
+#include "relay/rules/rules_in_force.h"
 #include "relay/store/event_store.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -29,6 +30,8 @@ struct RelayContext {
   Delivery& delivery;
   ByteBudget& budget;              // the bytes of all events that are in flight
   uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
+  // The operator's rules. The default has none.
+  std::shared_ptr<RulesInForce> rules = std::make_shared<RulesInForce>();
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
   // Sends an ephemeral event to the other relays that share the store (relay/store/siblings/siblings.h). Called on

@@ -18,7 +18,7 @@ struct RelaySettings {
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;  // the operator's public key in hexadecimal; empty if there is none
+  std::string admin_pubkey;  // the operator's public key, hexadecimal once it is loaded; empty if there is none
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
   std::string icon;  // URL of a square picture
   std::string url;   // the public URL, wss://relay.example; requests to vanish and AUTH under a public name need it

@@ -83,7 +83,8 @@ void Request::Start() {
   const size_t all = filters_.size();
   std::erase_if(filters_, [](const Filter& filter) { return filter.limit == 0; });
   const bool live_only = filters_.size() < all;
-  may_withhold_ = live_only || (context_.settings.auth && MayWithhold(filters_, *peer_->identity()));
+  may_withhold_ = live_only || context_.rules->MayHide(filters_) ||
+                  (context_.settings.auth && MayWithhold(filters_, *peer_->identity()));
   std::erase_if(filters_, [](const Filter& filter) { return filter.MatchesNothing(); });
   if (filters_.empty()) return Finish({}, Completeness::kFinish);
   PlanQuery();
@@ -121,11 +122,12 @@ void Request::PlanQuery() {
     options_.default_limit = settings.default_limit;
     options_.max_limit = settings.max_limit;
   }
-  if (settings.auth) {
-    options_.visible = [identity = peer_->identity()](EventView event) {
-      return !IsPrivate(event.kind()) || IsPartyTo(event, *identity);
-    };
-  }
+  options_.visible = [this, identity = peer_->identity()](EventView event) { return MaySee(event, *identity); };
+}
+
+bool Request::MaySee(EventView event, const Identity& identity) const {
+  if (context_.settings.auth && IsPrivate(event.kind()) && !IsPartyTo(event, identity)) return false;
+  return context_.rules->MaySee(event);
 }
 
 void Request::AskGate() {
@@ -325,7 +327,7 @@ void Request::OnTooCostly() {
 void Request::SayLive(const LiveEvent& event, bool by_query) {
   if (by_query && event.serial.number != 0 && moment_.Has(event.serial)) return;
   const EventView view = event.event.view();
-  if (context_.settings.auth && IsPrivate(view.kind()) && !IsPartyTo(view, *peer_->identity())) return;
+  if (!MaySee(view, *peer_->identity())) return;
   peer_->SayEvent(
       {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }

@@ -100,6 +100,8 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   void EnterLive();
   void PlanQuery();
+  // Returns true if a client with these keys may see the event. May be called from any thread.
+  bool MaySee(EventView event, const Identity& identity) const;
   void AskGate();
   void AfterGate();
   bool TakeTurn();

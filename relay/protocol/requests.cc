@@ -62,6 +62,8 @@ std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
     return "auth-required: this relay answers only authenticated clients";
   }
   if (settings.auth && peer_->identity()->empty() && AsksOnlyForPrivate(filters)) return std::string(kPrivateNeedsAuth);
+  const RuleClient reader{.proved = peer_->identity()->keys(), .address = peer_->address()};
+  if (Ruling ruling = context_.rules->JudgeRead(filters, reader); ruling.refused()) return std::move(ruling.reason);
   if (requests_.size() >= settings.max_subscriptions) {
     return "error: too many subscriptions, at most " + std::to_string(settings.max_subscriptions) +
            " at once; CLOSE some first";

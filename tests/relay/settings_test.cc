@@ -90,7 +90,7 @@ TEST(RelayConfiguration, RefusesWhatSingleRangesAllow) {
       {{{"WEIR_MAX_EVENT_BYTES", "300000"}}, "WEIR_MAX_MESSAGE_BYTES=262144 must be at least"},
       {{{"WEIR_MAX_CONTENT_BYTES", "200000"}}, "WEIR_MAX_EVENT_BYTES=131072 must be at least WEIR_MAX_CONTENT_BYTES"},
       {{{"WEIR_MAX_LIMIT", "100"}}, "WEIR_MAX_LIMIT=100 must be at least WEIR_DEFAULT_LIMIT=500"},
-      {{{"WEIR_RELAY_ADMIN_PUBKEY", "npub1xyz"}}, "an npub has to be converted to hex"},
+      {{{"WEIR_RELAY_ADMIN_PUBKEY", "npub1xyz"}}, "an npub has 63 characters, not 8"},
       {{{"WEIR_RELAY_URL", "https://relay.example"}}, "not an address that begins with wss://"},
       {{{"WEIR_RELAY_ICON", "icon.png"}}, "not an address that begins with https://"},
       {{{"WEIR_RATE_LIMIT_RECOVERY", "2"}}, "must be below WEIR_RATE_LIMIT_EMERGENCY"},

@@ -134,7 +134,8 @@ HttpResponse Get(const HttpRouter& router, const std::string& path, const std::s
 TEST(Routes, AnswerWhatOperatorsAsk) {
   RelayMetrics metrics;
   Status state;
-  const HttpRouter router = RelayRoutes({}, metrics, [&](std::string*) { return state; });
+  const RulesInForce rules;
+  const HttpRouter router = RelayRoutes({}, metrics, rules, [&](std::string*) { return state; });
   EXPECT_EQ(Get(router, "/healthz").status, 200);
   EXPECT_EQ(Get(router, "/readyz").status, 200);
   EXPECT_TRUE(Has(Get(router, "/metrics").body, "weir_build_info"));

@@ -1,0 +1,57 @@
+// KindSet: a set of event kinds.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+class KindSet {
+ public:
+  static constexpr size_t kKinds = 65536;
+
+  KindSet() = default;
+  static KindSet All() {
+    KindSet all;
+    all.bits_.set();
+    return all;
+  }
+
+  // Adds the kinds from `first` to `last`, both included.
+  void Add(uint16_t first, uint16_t last) {
+    for (size_t kind = first; kind <= last; ++kind) bits_.set(kind);
+  }
+  bool Has(uint16_t kind) const { return bits_[kind]; }
+  bool empty() const { return bits_.none(); }
+  bool Contains(const KindSet& other) const { return (other.bits_ & ~bits_).none(); }
+  KindSet operator&(const KindSet& other) const { return KindSet(bits_ & other.bits_); }
+  KindSet operator|(const KindSet& other) const { return KindSet(bits_ | other.bits_); }
+  KindSet operator-(const KindSet& other) const { return KindSet(bits_ & ~other.bits_); }
+  bool operator==(const KindSet&) const = default;
+
+  // Returns "all kinds", or the kinds as "0-3, 7"; at most ten numbers and ranges, then "…".
+  std::string InWords() const {
+    if (bits_.all()) return "all kinds";
+    std::string words;
+    size_t items = 0;
+    for (size_t first = 0; first < kKinds; ++first) {
+      if (!bits_[first]) continue;
+      size_t last = first;
+      while (last + 1 < kKinds && bits_[last + 1]) ++last;
+      if (++items > kMostItems) return words + ", …";
+      words += (words.empty() ? "" : ", ") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+      first = last;
+    }
+    return words;
+  }
+
+ private:
+  static constexpr size_t kMostItems = 10;
+
+  explicit KindSet(const std::bitset<kKinds>& bits) : bits_(bits) {}
+
+  std::bitset<kKinds> bits_;
+};
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+// RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a file
+// of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
+//
+// The decisions are those of Rules (rules.h); this object also counts the refusals for the metrics, and keeps the counts
+// of the rates while rules are exchanged.
+//
+// Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the rules
+// under a lock that nobody holds for longer than that; files are read, and old rules destroyed, without it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/mutex.h"
+#include "config/status.h"
+#include "relay/limiters/config_reads.h"
+#include "relay/limiters/followed_rules.h"
+#include "relay/observe/metrics/metric_families.h"
+#include "relay/rules/rules.h"
+#include "relay/rules/rules_reader.h"
+
+namespace weir {
+
+class RulesInForce {
+ public:
+  // Until Open or Use is called there are no rules.
+  RulesInForce() = default;
+  ~RulesInForce();
+
+  // Reads the rules in the file at `path`, and follows it from now on, with a look at it every `interval`. An empty path
+  // means that there is no file, and no rules. Returns an error if the file is wrong. Call it once.
+  Status Open(const std::string& path, std::chrono::milliseconds interval = std::chrono::milliseconds(900));
+  // Asks another thread to read the file again, and returns at once. Does nothing before Open has succeeded.
+  void ReadSoon();
+  // Ends the following of the file. Waits until a reading that has begun is finished.
+  void Stop();
+  // Replaces the rules.
+  void Use(std::shared_ptr<const Rules> rules);
+
+  // Returns the rules; never null.
+  std::shared_ptr<const Rules> Now() const;
+
+  // These functions decide as the functions of Rules with the same names.
+  Ruling JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds);
+  Ruling TakeRates(EventView event, const RuleClient& sender, TimePoint now);
+  Ruling JudgeRead(std::span<const Filter> filters, const RuleClient& reader);
+  bool MaySee(EventView event) const { return !hides_.load(std::memory_order_relaxed) || Now()->MaySee(event); }
+  bool MayHide(std::span<const Filter> filters) const {
+    return hides_.load(std::memory_order_relaxed) && Now()->MayHide(filters);
+  }
+  // Returns true if JudgeEvent searches the content of events, which costs time for each byte.
+  bool searches_content() const { return searches_content_.load(std::memory_order_relaxed); }
+
+  // Adds the refusals by kind of rule, and the readings of the file.
+  void AppendMetrics(MetricFamilies& families) const;
+
+ private:
+  using Counts = std::array<std::atomic<uint64_t>, std::size(kRuleKindNames)>;
+
+  static Ruling Counted(Ruling ruling, Counts* counts);
+  std::vector<std::string> Files() const;
+  Result<RulesRead> Read(const std::string& path, const RulesRead* running);
+
+  RateCounts rates_;
+  Counts refused_events_{};
+  Counts refused_reads_{};
+  ConfigReads reads_;
+
+  std::atomic<bool> judges_writes_{false};
+  std::atomic<bool> judges_reads_{false};
+  std::atomic<bool> hides_{false};
+  std::atomic<bool> searches_content_{false};
+  mutable Mutex mutex_;
+  std::shared_ptr<const Rules> rules_ WEIR_GUARDED_BY(mutex_) = std::make_shared<Rules>();
+  std::vector<std::string> files_ WEIR_GUARDED_BY(mutex_);  // that the newest reading asked for
+
+  std::unique_ptr<FollowedRules<RulesRead>> followed_;  // null before Open; destroyed first
+};
+
+}  // namespace weir

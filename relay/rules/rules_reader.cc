@@ -1,0 +1,359 @@
+#include "relay/rules/rules_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/text/parse.h"
+#include "config/yaml_reader.h"
+#include "relay/limiters/config_file.h"
+#include "relay/nostr/npub.h"
+#include "relay/rules/describe_rules.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kMostKindNumber = 65535;
+constexpr size_t kMostKeyFileBytes = size_t{80} << 20;  // a million keys as npub
+
+std::string NotExpected(std::string_view found, std::string_view why) {
+  return "found \"" + Printable(found) + "\", which " + std::string(why);
+}
+
+// Calls `read` with the text of each item of a list. An empty list is an error.
+template <typename Read>
+void ReadTexts(const YamlValue& list, Read read) {
+  size_t items = 0;
+  list.List([&](const YamlValue& item) {
+    ++items;
+    std::string text;
+    item.Read(&text);
+    if (!text.empty()) read(item, text);
+  });
+  if (list.is_list() && items == 0) list.Error("found an empty list, expected at least one item");
+}
+
+Result<PublicKey> ReadKey(std::string_view text) {
+  Result<PublicKey> key = ParsePublicKey(text);
+  return key.ok() ? key : Result<PublicKey>(Status::Error(NotExpected(text, key.status().message())));
+}
+
+Status ReadWholeFile(const std::string& path, std::string* text) {
+  const auto failed = [&] { return Status::Error(path + ": cannot be read: " + std::strerror(errno)); };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) return failed();
+  std::array<char, 1 << 16> buffer;
+  for (size_t got = 1; got > 0 && text->size() <= kMostKeyFileBytes;) {
+    got = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    text->append(buffer.data(), got);
+  }
+  if (std::ferror(file.get()) != 0) return failed();
+  if (text->size() <= kMostKeyFileBytes) return Status();
+  return Status::Error(path + ": found more than " + std::to_string(kMostKeyFileBytes) + " bytes, expected fewer");
+}
+
+// Reads a file with one key a line. The error names the first wrong line.
+Status ReadKeyFile(const std::string& path, std::vector<PublicKey>* keys) {
+  std::string text;
+  if (Status status = ReadWholeFile(path, &text); !status.ok()) return status;
+  const size_t before = keys->size();
+  std::string_view rest = text;
+  for (size_t line = 1; !rest.empty(); ++line) {
+    const std::string_view whole = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), whole.size() + 1));
+    const std::string_view word = TrimBlanks(whole.substr(0, whole.find('#')));
+    if (word.empty()) continue;
+    const Result<PublicKey> key = ReadKey(word);
+    if (!key.ok())
+      return Status::Error(path + ":" + std::to_string(line) + ":" + std::to_string(word.data() - whole.data() + 1) +
+                           ": " + key.status().message());
+    keys->push_back(key.value());
+  }
+  return keys->size() > before ? Status() : Status::Error(path + ": found no key, expected one a line");
+}
+
+// Reads "7" or "30000-39999".
+bool ReadKindRange(std::string_view text, uint16_t* first, uint16_t* last) {
+  const NumberRange range{.min = 0, .max = kMostKindNumber};
+  const size_t dash = text.find('-');
+  const Result<uint64_t> from = ParseUnsigned(text.substr(0, dash), range);
+  const Result<uint64_t> to = dash == text.npos ? from : ParseUnsigned(text.substr(dash + 1), range);
+  if (!from.ok() || !to.ok() || from.value() > to.value()) return false;
+  *first = static_cast<uint16_t>(from.value());
+  *last = static_cast<uint16_t>(to.value());
+  return true;
+}
+
+// Reads "30/minute".
+bool ReadRate(std::string_view text, Rate* rate) {
+  static const std::vector<std::string> kUnits = {"second", "minute", "hour", "day"};
+  static constexpr std::array<std::chrono::seconds, 4> kLengths = {std::chrono::seconds(1), std::chrono::minutes(1),
+                                                                   std::chrono::hours(1), std::chrono::hours(24)};
+  const size_t slash = text.find('/');
+  if (slash == text.npos) return false;
+  const Result<uint64_t> events =
+      ParseUnsigned(text.substr(0, slash), {.min = 1, .max = static_cast<double>(Rate::kMostEvents)});
+  const Result<size_t> unit = ParseWord(text.substr(slash + 1), kUnits);
+  if (!events.ok() || !unit.ok()) return false;
+  *rate = {.events = events.value(), .per = kLengths[unit.value()]};
+  return true;
+}
+
+// Reads "15m", at most ten years.
+std::optional<uint64_t> ReadSpan(std::string_view text) {
+  static constexpr std::pair<char, uint64_t> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
+  constexpr uint64_t kMostSeconds = uint64_t{3650} * 86'400;
+  if (text.empty()) return std::nullopt;
+  const auto* const unit = std::ranges::find(kUnits, text.back(), &std::pair<char, uint64_t>::first);
+  if (unit == std::end(kUnits)) return std::nullopt;
+  const Result<uint64_t> number = ParseUnsigned(
+      text.substr(0, text.size() - 1), {.min = 0, .max = static_cast<double>(kMostSeconds / unit->second)});
+  return number.ok() ? std::optional(number.value() * unit->second) : std::nullopt;
+}
+
+class SectionReader {
+ public:
+  SectionReader(std::string directory, std::vector<std::string>* files)
+      : directory_(std::move(directory)), files_(*files) {}
+
+  void Read(const YamlValue& section) {
+    section.Map([&](YamlMap& map) {
+      map.Optional("write").Map([&](YamlMap& write) { ReadWrite(write); });
+      map.Optional("read").Map([&](YamlMap& read) { ReadRead(read); });
+    });
+    if (!set_.allow_write.kinds.empty()) RefuseUseless("relay.write", allowed_write_kinds_, denied_write_kinds_);
+    if (!set_.allow_read.kinds.empty()) RefuseUseless("relay.read", allowed_read_kinds_, denied_read_kinds_);
+    RefuseRulesWithoutEvents();
+  }
+  RuleSet& set() { return set_; }
+
+ private:
+  // A rule for some kinds, and its place.
+  struct OfKinds {
+    YamlValue value;
+    KindSet kinds;
+  };
+  using KindItems = std::vector<OfKinds>;
+
+  void ReadWrite(YamlMap& map) {
+    map.Optional("allow").Map([&](YamlMap& allow) { ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_); });
+    map.Optional("deny").Map([&](YamlMap& deny) {
+      ReadAuthorsAndKinds(deny, &set_.deny_write, &denied_write_kinds_);
+      const YamlValue tags = deny.Optional("tags");
+      ReadTags(tags, &set_.deny_write.tags);
+      const YamlValue words = deny.Optional("words");
+      ReadWords(words);
+      if (tags) spam_rules_.push_back({tags, KindSet::All()});
+      if (words) spam_rules_.push_back({words, KindSet::All()});
+    });
+    const YamlValue exempt_value = map.Optional("exempt");
+    exempt_value.Map([&](YamlMap& exempt) {
+      if (const YamlValue kinds = exempt.Optional("kinds")) {
+        set_.exempt.kinds = KindSet();
+        KindItems items;
+        ReadKinds(kinds, &set_.exempt.kinds, &items);
+      }
+      set_.exempt.authors = ReadKeys(exempt, "authors");
+    });
+    ReadRules(map.Optional("rates"), &set_.rates, [&](YamlMap& rule, RateRule* rate) { ReadRateRule(rule, rate); });
+    ReadRules(map.Optional("proof_of_work"), &set_.work, [](YamlMap& rule, WorkRule* work) {
+      rule.Required("bits").Read(&work->bits, {.min = 1, .max = 256, .unit = "bits"});
+    });
+    ReadRules(map.Optional("age"), &set_.ages, [](YamlMap& rule, AgeRule* age) {
+      const YamlValue oldest = rule.Optional("oldest");
+      ReadSpanValue(oldest, &age->oldest_s);
+      ReadSpanValue(rule.Optional("newest"), &age->newest_s);
+    });
+    RefuseRepeatedRates();
+    if (exempt_value && spam_rules_.empty())
+      exempt_value.Error("has no effect, because there are no tags, words, rates, proof of work or age to be exempt from");
+  }
+
+  void ReadRead(YamlMap& map) {
+    const auto read = [&](YamlMap& list, RuleList* into, KindItems* kinds) {
+      into->readers = ReadKeys(list, "readers");
+      ReadAuthorsAndKinds(list, into, kinds);
+    };
+    map.Optional("allow").Map([&](YamlMap& allow) { read(allow, &set_.allow_read, &allowed_read_kinds_); });
+    map.Optional("deny").Map([&](YamlMap& deny) {
+      read(deny, &set_.deny_read, &denied_read_kinds_);
+      ReadTags(deny.Optional("tags"), &set_.deny_read.tags);
+    });
+  }
+
+  void ReadAuthorsAndKinds(YamlMap& map, RuleList* list, KindItems* kinds) {
+    list->authors = ReadKeys(map, "authors");
+    ReadKinds(map.Optional("kinds"), &list->kinds, kinds);
+    std::vector<AddressRange> ranges;
+    ReadTexts(map.Optional("addresses"), [&](const YamlValue& item, const std::string& text) {
+      const Result<AddressRange> range = ParseNetwork(text);
+      if (!range.ok()) return item.Error(NotExpected(text, range.status().message()));
+      ranges.push_back(range.value());
+    });
+    list->addresses = AddressSet(std::move(ranges));
+  }
+
+  // Reads the keys of `name` and of the file that `name`_file names.
+  KeySet ReadKeys(YamlMap& map, const std::string& name) {
+    std::vector<PublicKey> keys;
+    ReadTexts(map.Optional(name), [&](const YamlValue& item, const std::string& text) {
+      const Result<PublicKey> key = ReadKey(text);
+      key.ok() ? keys.push_back(key.value()) : item.Error(key.status().message());
+    });
+    std::string file;
+    const YamlValue path = map.Optional(name + "_file");
+    path.Read(&file);
+    if (!file.empty()) {
+      files_.push_back((std::filesystem::path(directory_) / file).string());
+      if (const Status status = ReadKeyFile(files_.back(), &keys); !status.ok()) path.Error(status.message());
+    }
+    return KeySet(std::move(keys));
+  }
+
+  static void ReadKinds(const YamlValue& list, KindSet* kinds, KindItems* items) {
+    ReadTexts(list, [&](const YamlValue& item, const std::string& text) {
+      uint16_t first = 0;
+      uint16_t last = 0;
+      if (!ReadKindRange(text, &first, &last))
+        return item.Error("found \"" + Printable(text) + "\", expected a kind or a range of kinds within 0..65535, such as 30000-39999");
+      OfKinds one{item, {}};
+      one.kinds.Add(first, last);
+      if (kinds->Contains(one.kinds)) return item.Error("found kinds that the list has already");
+      kinds->Add(first, last);
+      items->push_back(std::move(one));
+    });
+  }
+
+  static void ReadTags(const YamlValue& map, TagSet* tags) {
+    map.Entries([&](std::string_view name, const YamlValue& values) {
+      const bool is_letter = name.size() == 1 && ((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z'));
+      if (!is_letter) return values.Error("found the tag \"" + Printable(name) + "\", expected a tag whose name is one letter");
+      ReadTexts(values, [&](const YamlValue&, const std::string& text) { tags->Add(name[0], text); });
+    });
+    if (map.is_map() && tags->empty()) map.Error("found no tag with a value, expected one such as t: [casino]");
+  }
+
+  void ReadWords(const YamlValue& list) {
+    std::vector<std::string> words;
+    ReadTexts(list, [&](const YamlValue& item, const std::string& text) {
+      const Status status = WordSet::CheckExpression(text);
+      if (!status.ok()) return item.Error(NotExpected(text, status.message()));
+      if (std::ranges::find(words, text) != words.end()) return item.Error("found an expression that the list has already");
+      words.push_back(text);
+    });
+    if (!words.empty()) set_.deny_write.words = std::make_shared<WordSet>(std::move(words));
+  }
+
+  // Reads a list of rules, each of which may have `kinds`.
+  template <typename Rule, typename ReadOthers>
+  void ReadRules(const YamlValue& list, std::vector<Rule>* rules, ReadOthers read_others) {
+    list.List([&](const YamlValue& item) {
+      Rule& rule = rules->emplace_back();
+      item.Map([&](YamlMap& map) {
+        read_others(map, &rule);
+        if (const YamlValue kinds = map.Optional("kinds")) {
+          KindItems items;
+          rule.kinds = KindSet();
+          ReadKinds(kinds, &rule.kinds, &items);
+        }
+      });
+      if constexpr (std::is_same_v<Rule, AgeRule>) {
+        if (item.is_map() && !rule.oldest_s && !rule.newest_s) item.Error("found neither oldest nor newest, expected one");
+      }
+      if constexpr (std::is_same_v<Rule, RateRule>) rate_values_.push_back(item);
+      spam_rules_.push_back({item, rule.kinds});
+    });
+    if (list.is_list() && rules->empty()) list.Error("found an empty list, expected at least one item");
+  }
+
+  static void ReadRateRule(YamlMap& map, RateRule* rule) {
+    map.Required("by").Read(
+        &rule->by, {{"author", RateBy::kAuthor}, {"address", RateBy::kAddress}, {"kind", RateBy::kKind}});
+    const YamlValue limit = map.Required("limit");
+    std::string text;
+    limit.Read(&text);
+    if (!text.empty() && !ReadRate(text, &rule->rate))
+      limit.Error("found \"" + Printable(text) + "\", expected a rate such as 30/minute: 1 to 1000000 events a second, minute, hour or day");
+  }
+
+  static void ReadSpanValue(const YamlValue& value, std::optional<uint64_t>* seconds) {
+    std::string text;
+    value.Read(&text);
+    if (text.empty()) return;
+    *seconds = ReadSpan(text);
+    if (*seconds) return;
+    *seconds = 0;  // so that the missing value is no second error
+    value.Error("found \"" + Printable(text) + "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
+  }
+
+  // Two equal rates would count each event twice.
+  void RefuseRepeatedRates() {
+    for (size_t i = 0; i < set_.rates.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        const RateRule& a = set_.rates[i];
+        const RateRule& b = set_.rates[j];
+        if (a.by == b.by && a.rate == b.rate && a.kinds == b.kinds) {
+          rate_values_[i].ErrorAgain("the same rate", rate_values_[j].line());
+          break;
+        }
+      }
+    }
+  }
+
+  // Refuses kinds that are both allowed and denied, and kinds that are denied without being allowed.
+  static void RefuseUseless(const std::string& section, const KindItems& allowed, const KindItems& denied) {
+    KindSet all_allowed;
+    KindSet all_denied;
+    for (const OfKinds& item : allowed) all_allowed = all_allowed | item.kinds;
+    for (const OfKinds& item : denied) all_denied = all_denied | item.kinds;
+    for (const OfKinds& item : allowed)
+      if (all_denied.Contains(item.kinds)) item.value.Error("found kinds that " + section + ".deny.kinds denies, so they are not allowed");
+    for (const OfKinds& item : denied)
+      if ((all_allowed & item.kinds).empty())
+        item.value.Error("found kinds that " + section + ".allow.kinds does not allow, so denying them has no effect");
+  }
+
+  // Refuses a rule against spam that no event can meet, because its kinds are exempt or not taken.
+  void RefuseRulesWithoutEvents() {
+    KindSet judged = (set_.allow_write.kinds.empty() ? KindSet::All() : set_.allow_write.kinds) - set_.deny_write.kinds - set_.exempt.kinds;
+    for (const OfKinds& rule : spam_rules_)
+      if (!rule.kinds.empty() && (rule.kinds & judged).empty())
+        rule.value.Error("applies to no event: its kinds are exempt (relay.write.exempt.kinds), denied or not allowed");
+  }
+
+  const std::string directory_;
+  std::vector<std::string>& files_;
+  RuleSet set_;
+  KindItems allowed_write_kinds_, denied_write_kinds_, allowed_read_kinds_, denied_read_kinds_;
+  KindItems spam_rules_;  // the rules that RuleSet::Exempt exempts from
+  std::vector<YamlValue> rate_values_;
+};
+
+}  // namespace
+
+Result<RulesRead> ReadRules(const std::string& path, std::vector<std::string>* files, const RulesRead* running) {
+  RulesRead read;
+  if (path.empty()) return read;
+  *files = {path};
+  SectionReader reader(std::filesystem::path(path).parent_path().string(), files);
+  const Status status = ReadConfigSection(path, "relay", [&](const YamlValue& section) {
+    read.has_section = true;
+    reader.Read(section);
+  });
+  if (!status.ok()) return status;
+  if (running != nullptr && running->has_section && !read.has_section)
+    return Status::Error(path + " has no relay: any more; say `relay: {}` if there are to be no rules");
+  if (const size_t rules = DescribeRules(reader.set()).size(); rules > 0)
+    read.summary = std::to_string(rules) + (rules == 1 ? " rule" : " rules");
+  read.rules = std::make_shared<Rules>(std::move(reader.set()));
+  return read;
+}
+
+}  // namespace weir
