@@ -84,8 +84,9 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPlugin*> 
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
-          WithPlugins(RelayRoutes(configuration, *metrics_, *rules_, [this](std::string* note) { return ReadyBut(note); }),
-                      plugins_),
+          WithPlugins(
+              RelayRoutes(configuration, *metrics_, *rules_, [this](std::string* note) { return ReadyBut(note); }),
+              plugins_),
           [this](Connection& connection) { return std::make_shared<Client>(*context_, *pipeline_, connection); },
           ledger_)) {}
 

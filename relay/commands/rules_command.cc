@@ -100,7 +100,8 @@ Result<std::shared_ptr<const Identity>> IdentityOf(const std::vector<std::string
 bool TestEvent(EventView event, const Rules& rules, const RelaySettings& settings, const Identity& identity,
                const std::optional<AddressBytes>& address) {
   const uint64_t now = WallClock::System().NowSeconds();
-  std::printf("%s, kind %u, by %s\n", ToHex(event.id()).c_str(), unsigned{event.kind()}, ToNpub(event.pubkey()).c_str());
+  std::printf("%s, kind %u, by %s\n", ToHex(event.id()).c_str(), unsigned{event.kind()},
+              ToNpub(event.pubkey()).c_str());
   std::string refusal = settings.auth_required && identity.empty()
                             ? "auth-required: this relay takes events only from authenticated clients"
                             : RefusalOfEvent(event, settings, identity, now);
@@ -123,7 +124,8 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
   const Result<std::shared_ptr<const Identity>> identity = IdentityOf(flags.authed);
   if (!identity.ok()) return line.Fail(identity.status());
   const std::optional<AddressBytes> address = ParseAddressBytes(flags.address);
-  if (!flags.address.empty() && !address) return line.Fail(Status::Error("--address " + flags.address + " is no address"));
+  if (!flags.address.empty() && !address)
+    return line.Fail(Status::Error("--address " + flags.address + " is no address"));
   const Result<std::vector<std::string>> texts = ReadEventTexts(flags.event);
   if (!texts.ok()) return line.Fail(texts.status());
   EventParser parser(EventLimitsOf(settings.value().relay));
@@ -131,7 +133,8 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
   for (const std::string& text : texts.value()) {
     const Result<Event> event = parser.Parse(text);
     if (!event.ok()) return line.Fail(Status::Error("the event is wrong: " + event.status().message()));
-    const bool taken = TestEvent(event.value().view(), *read.value().rules, settings.value().relay, *identity.value(), address);
+    const bool taken =
+        TestEvent(event.value().view(), *read.value().rules, settings.value().relay, *identity.value(), address);
     all_taken = all_taken && taken;
   }
   return all_taken ? 0 : 1;

@@ -137,8 +137,7 @@ std::string Listed(const std::vector<int>& nips) {
 
 }  // namespace
 
-HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request,
-                         const RuleLimits& rules) {
+HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request, const RuleLimits& rules) {
   const RelaySettings& s = configuration.relay;
   const std::string url = WebSocketUrl(s, request);
   HtmlWords words = {{"name", s.name},

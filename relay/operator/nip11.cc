@@ -37,7 +37,8 @@ void AppendLimitation(const RelayConfiguration& configuration, const RuleLimits&
   json.Member("payment_required").Bool(false);
   json.Member("restricted_writes").Bool(s.auth_required || s.min_pow_difficulty > 0 || rules.restricts_writes);
   const uint64_t any_age = UINT64_MAX;
-  const uint64_t oldest = std::min(s.created_at_past_s > 0 ? s.created_at_past_s : any_age, rules.oldest_s.value_or(any_age));
+  const uint64_t oldest =
+      std::min(s.created_at_past_s > 0 ? s.created_at_past_s : any_age, rules.oldest_s.value_or(any_age));
   if (oldest != any_age) json.Member("created_at_lower_limit").Number(oldest);
   json.Member("created_at_upper_limit").Number(std::min(s.created_at_future_s, rules.newest_s.value_or(any_age)));
   json.Close('}');

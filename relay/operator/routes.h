@@ -21,7 +21,7 @@ namespace weir {
 
 // Returns a router with all of these routes. The metrics and the rules must outlive it. `ready`: see AddHealthRoutes
 // (relay/net/health_routes.h).
-HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
-                       const RulesInForce& rules, std::function<Status(std::string* note)> ready);
+HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics, const RulesInForce& rules,
+                       std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

@@ -184,8 +184,8 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);
-      } else if (Ruling rates = context_.rules->TakeRates(flights[i]->event.view(), batch.rule_client(),
-                                                          context_.clock.Now());
+      } else if (Ruling rates =
+                     context_.rules->TakeRates(flights[i]->event.view(), batch.rule_client(), context_.clock.Now());
                  rates.refused()) {
         Settle(*flights[i], {false, std::move(rates.reason)}, judged);
       } else {

@@ -1,11 +1,12 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
 // A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
-// checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event is
-// counted against the operator's rates. A new and valid event then needs the admission of the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate
-// admits it at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit
-// thread saves every other admitted event, together with events of other clients, in one write
-// (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to Delivery.
+// checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event
+// is counted against the operator's rates. A new and valid event then needs the admission of the write gate, which
+// limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it at once,
+// delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves every
+// other admitted event, together with events of other clients, in one write (relay/store/group_commit.h). After each
+// write, the pipeline passes the answers and the saved events to Delivery.
 //
 // Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
@@ -42,7 +43,7 @@ struct EventBatch {
 
   std::shared_ptr<EventSender> sender;
   Party party;
-  std::optional<AddressBytes> address;  // the sender's, for the rules
+  std::optional<AddressBytes> address;                            // the sender's, for the rules
   std::shared_ptr<const Identity> identity = Identity::Nobody();  // the keys that the sender proved before the events
   TimePoint received;
   std::string texts;                   // the JSON of all events, without separators

@@ -2,8 +2,8 @@
 // one Peer for each connection and send their messages through it; Peer counts the messages. A Peer may outlive the
 // connection; sending then does nothing. It also has the keys that the client has proved (identity.h).
 //
-// Threads: the functions run on the connection's I/O thread, except party, io_thread, executor, host, address and account, which
-// may be called from any thread.
+// Threads: the functions run on the connection's I/O thread, except party, io_thread, executor, host, address and
+// account, which may be called from any thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

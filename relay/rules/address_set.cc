@@ -12,8 +12,8 @@ namespace weir {
 namespace {
 
 constexpr unsigned kBits = 128;
-constexpr unsigned kMappedBits = 96;  // of ::ffff:0:0/96, which has the addresses of IPv4
-constexpr size_t kClientBytes = 8;    // of the /64 that is one client
+constexpr unsigned kMappedBits = 96;  // ::ffff:0:0/96 has the addresses of IPv4
+constexpr size_t kClientBytes = 8;    // a /64 is one client
 
 bool IsMapped(const AddressBytes& address) {
   return std::all_of(address.begin(), address.begin() + 10, [](uint8_t byte) { return byte == 0; }) &&
@@ -85,8 +85,7 @@ Result<AddressRange> ParseNetwork(std::string_view text) {
 AddressSet::AddressSet(std::vector<AddressRange> ranges) {
   std::ranges::sort(ranges, {}, &AddressRange::first);
   for (const AddressRange& range : ranges) {
-    if (!ranges_.empty() &&
-        (range.first <= ranges_.back().last || IsJustBefore(ranges_.back().last, range.first))) {
+    if (!ranges_.empty() && (range.first <= ranges_.back().last || IsJustBefore(ranges_.back().last, range.first))) {
       ranges_.back().last = std::max(ranges_.back().last, range.last);
     } else {
       ranges_.push_back(range);

@@ -48,8 +48,7 @@ void Describe(const std::string& section, const RuleList& list, bool allows, boo
             only + (reads ? "clients at " : "events from ") + SizeInWords(list.addresses.size(), "range") +
                 " of addresses" + (reads ? " may read" : taken));
   lines.Add(!list.kinds.empty(), "kinds", only + "events of " + KindsInWords(list.kinds) + taken);
-  lines.Add(!list.authors.empty(), "authors",
-            only + "events of " + SizeInWords(list.authors.size(), "author") + taken);
+  lines.Add(!list.authors.empty(), "authors", only + "events of " + SizeInWords(list.authors.size(), "author") + taken);
   lines.Add(!list.tags.empty(), "tags", only + "events with one of " + SizeInWords(list.tags.size(), "tag") + taken);
   lines.Add(list.words != nullptr, "words",
             only + "events whose content matches one of " +
@@ -63,9 +62,8 @@ std::string InWordsOf(uint64_t seconds) { return InWords(static_cast<double>(sec
 
 std::string RateInWords(const RateRule& rule) {
   static constexpr std::string_view kOf[] = {"of one author", "from one address", "of one kind"};
-  return "at most " + SizeInWords(rule.rate.events, "event") + " " +
-         std::string(kOf[static_cast<size_t>(rule.by)]) + " a " + std::string(UnitInWords(rule.rate.per)) + ", " +
-         KindsInWords(rule.kinds);
+  return "at most " + SizeInWords(rule.rate.events, "event") + " " + std::string(kOf[static_cast<size_t>(rule.by)]) +
+         " a " + std::string(UnitInWords(rule.rate.per)) + ", " + KindsInWords(rule.kinds);
 }
 
 std::vector<std::string> DescribeRules(const RuleSet& set) {

@@ -1,8 +1,8 @@
 // RateCounts: counts events against rates, for any number of keys in a fixed amount of memory.
 //
-// Each key has a bucket that holds `events` and refills evenly, `events` in each `per`; an event takes one. So a key may
-// send `events` at once, and then one event in every `per` / `events`. A bucket is one number, the time at which it is
-// full again. A bucket that is full is the same as none, so its place is free.
+// Each key has a bucket that holds `events` and refills evenly, `events` in each `per`; an event takes one. So a key
+// may send `events` at once, and then one event in every `per` / `events`. A bucket is one number, the time at which it
+// is full again. A bucket that is full is the same as none, so its place is free.
 //
 // A key has kWays possible places. If all are taken, the key gets the place of the bucket that is full soonest; so a
 // stranger that sends from very many keys frees those that have sent least, and never the busiest.
@@ -60,7 +60,7 @@ class RateCounts {
 
   Part& PartOf(uint64_t key_hash) { return parts_[key_hash % kParts]; }
 
-  const size_t sets_;  // of each part
+  const size_t sets_;  // in each part
   std::array<Part, kParts> parts_;
 };
 

@@ -49,8 +49,7 @@ std::string Reason(std::string_view prefix, std::string_view sentence, const Rul
 std::string RefusalOfAge(const AgeRule& rule, uint64_t created_at, uint64_t now, const RuleName& name) {
   const auto refusal = [&](uint64_t apart, std::string_view where, uint64_t allowed) {
     return Reason("invalid",
-                  "created_at is " + InWordsOf(apart) + std::string(where) + InWordsOf(allowed) + " are allowed",
-                  name);
+                  "created_at is " + InWordsOf(apart) + std::string(where) + InWordsOf(allowed) + " are allowed", name);
   };
   if (rule.newest_s && created_at > now && created_at - now > *rule.newest_s)
     return refusal(created_at - now, " in the future; ", *rule.newest_s);
@@ -114,21 +113,20 @@ void Rules::VisitWriteRules(EventView event, const RuleClient& sender, uint64_t 
   };
   const auto is_denied_author = [&] { return deny.authors.Has(event.pubkey()) || HasAny(deny.authors, sender.proved); };
   const bool may_prove = throws_away && sender.proved.empty();
-  const bool goes_on =
-      rule(!deny.addresses.empty(), RuleKind::kAddresses, "deny.addresses", is_from(deny.addresses), "blocked",
-           "events from your address are not taken") &&
-      rule(!allow.addresses.empty(), RuleKind::kAddresses, "allow.addresses", !is_from(allow.addresses), "restricted",
-           "only events from listed addresses are taken") &&
-      rule(!deny.kinds.empty(), RuleKind::kKinds, "deny.kinds", deny.kinds.Has(kind), "blocked",
-           "events of this kind are not taken") &&
-      rule(!allow.kinds.empty(), RuleKind::kKinds, "allow.kinds", !allow.kinds.Has(kind), "restricted",
-           "only events of listed kinds are taken") &&
-      rule(!deny.authors.empty(), RuleKind::kAuthors, "deny.authors", is_denied_author(), "blocked",
-           "events of this author are not taken") &&
-      rule(!allow.authors.empty(), RuleKind::kAuthors, "allow.authors", !is_allowed_author(),
-           may_prove ? "auth-required" : "restricted",
-           throws_away ? "only clients that have proved a listed key may send this kind"
-                       : "only events of listed authors are taken");
+  const bool goes_on = rule(!deny.addresses.empty(), RuleKind::kAddresses, "deny.addresses", is_from(deny.addresses),
+                            "blocked", "events from your address are not taken") &&
+                       rule(!allow.addresses.empty(), RuleKind::kAddresses, "allow.addresses",
+                            !is_from(allow.addresses), "restricted", "only events from listed addresses are taken") &&
+                       rule(!deny.kinds.empty(), RuleKind::kKinds, "deny.kinds", deny.kinds.Has(kind), "blocked",
+                            "events of this kind are not taken") &&
+                       rule(!allow.kinds.empty(), RuleKind::kKinds, "allow.kinds", !allow.kinds.Has(kind), "restricted",
+                            "only events of listed kinds are taken") &&
+                       rule(!deny.authors.empty(), RuleKind::kAuthors, "deny.authors", is_denied_author(), "blocked",
+                            "events of this author are not taken") &&
+                       rule(!allow.authors.empty(), RuleKind::kAuthors, "allow.authors", !is_allowed_author(),
+                            may_prove ? "auth-required" : "restricted",
+                            throws_away ? "only clients that have proved a listed key may send this kind"
+                                        : "only events of listed authors are taken");
   if (goes_on) VisitSpamRules(event, now_seconds, visit);
 }
 
@@ -266,18 +264,21 @@ Ruling Rules::JudgeRead(std::span<const Filter> filters, const RuleClient& reade
   if (!judges_reads_) return {};
   Ruling ruling = JudgeReader(reader);
   if (ruling.refused() || !hides_ || filters.empty()) return ruling;
-  const auto all_hidden = [&](const Filter& filter) {
-    return (filter.kinds && !filter.kinds->empty() &&
-            std::ranges::all_of(*filter.kinds, [this](uint16_t kind) { return IsHiddenKind(kind); })) ||
-           (filter.authors && !filter.authors->empty() &&
-            std::ranges::all_of(*filter.authors, [this](const PublicKey& key) { return IsHiddenAuthor(key); }));
+  const auto hides_kinds = [this](const Filter& filter) {
+    return filter.kinds && !filter.kinds->empty() &&
+           std::ranges::all_of(*filter.kinds, [this](uint16_t kind) { return IsHiddenKind(kind); });
   };
-  if (!std::ranges::all_of(filters, all_hidden)) return ruling;
+  const auto hides_authors = [this](const Filter& filter) {
+    return filter.authors && !filter.authors->empty() &&
+           std::ranges::all_of(*filter.authors, [this](const PublicKey& key) { return IsHiddenAuthor(key); });
+  };
+  const auto hides = [&](const Filter& filter) { return hides_kinds(filter) || hides_authors(filter); };
+  if (!std::ranges::all_of(filters, hides)) return ruling;
   const Filter& first = filters.front();
-  if (first.kinds && !first.kinds->empty() && IsHiddenKind(first.kinds->front())) {
+  if (hides_kinds(first)) {
     const bool denied = set_.deny_read.kinds.Has(first.kinds->front());
-    return {RuleKind::kKinds, Reason("blocked", "events of these kinds are not shown",
-                                     {kRead, denied ? "deny.kinds" : "allow.kinds"})};
+    return {RuleKind::kKinds,
+            Reason("blocked", "events of these kinds are not shown", {kRead, denied ? "deny.kinds" : "allow.kinds"})};
   }
   const bool denied = set_.deny_read.authors.Has(first.authors->front());
   return {RuleKind::kAuthors, Reason("blocked", "events of these authors are not shown",

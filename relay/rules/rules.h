@@ -33,11 +33,11 @@ namespace weir {
 // A list of `allow` or `deny`. An empty member is no rule. An event must match every member of `allow` that is not
 // empty, and no member of `deny`; a ban list is a list of `deny`.
 struct RuleList {
-  KeySet readers;        // keys that a reader proves by AUTH; only for reading
-  KeySet authors;        // authors of events
-  KindSet kinds;         // kinds of events
-  AddressSet addresses;  // addresses of clients
-  TagSet tags;           // only in `deny`
+  KeySet readers;                        // keys that a reader proves by AUTH; only for reading
+  KeySet authors;                        // authors of events
+  KindSet kinds;                         // kinds of events
+  AddressSet addresses;                  // addresses of clients
+  TagSet tags;                           // only in `deny`
   std::shared_ptr<const WordSet> words;  // only in `deny` for writing; null if there are none
 };
 
@@ -99,7 +99,7 @@ struct RuleOutcome {
   bool refused = false;
 };
 
-// What NIP-11 tells clients. Rules that hold only for some kinds do not count.
+// The conditions that NIP-11 tells clients. Rules that hold only for some kinds do not count.
 struct RuleLimits {
   bool restricts_writes = false;  // whether events must meet a condition of `allow`, or have proof of work
   bool readers_need_auth = false;
@@ -136,7 +136,9 @@ class Rules {
   bool hides() const { return hides_; }  // whether MaySee may return false
 
  private:
-  bool IsExempt(EventView event) const { return set_.exempt.kinds.Has(event.kind()) || set_.exempt.authors.Has(event.pubkey()); }
+  bool IsExempt(EventView event) const {
+    return set_.exempt.kinds.Has(event.kind()) || set_.exempt.authors.Has(event.pubkey());
+  }
   template <typename Visit>
   void VisitWriteRules(EventView event, const RuleClient& sender, uint64_t now_seconds, Visit visit) const;
   template <typename Visit>
@@ -146,7 +148,7 @@ class Rules {
   bool IsHiddenAuthor(const PublicKey& key) const;
 
   RuleSet set_;
-  std::vector<uint64_t> rate_hashes_;  // of set_.rates
+  std::vector<uint64_t> rate_hashes_;  // the hashes of set_.rates
   bool judges_writes_ = false;
   bool judges_reads_ = false;
   bool hides_ = false;

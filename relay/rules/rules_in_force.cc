@@ -13,16 +13,15 @@ Status RulesInForce::Open(const std::string& path, std::chrono::milliseconds int
   if (Result<RulesRead> first = Read(path, nullptr); !first.ok()) return first.status();
   auto followed = std::make_unique<FollowedRules<RulesRead>>(
       FileWatch([this] { return Files(); }), interval,
-      FollowedRules<RulesRead>::Steps{
-          .limiter = "rules of the relay",
-          .path = path,
-          .read = [this, path](const RulesRead* running) { return Read(path, running); },
-          .use =
-              [this](const RulesRead& read) {
-                Use(read.rules);
-                return Status();
-              },
-          .note_again = [this](bool good) { reads_.Note(good); }});
+      FollowedRules<RulesRead>::Steps{.limiter = "rules of the relay",
+                                      .path = path,
+                                      .read = [this, path](const RulesRead* running) { return Read(path, running); },
+                                      .use =
+                                          [this](const RulesRead& read) {
+                                            Use(read.rules);
+                                            return Status();
+                                          },
+                                      .note_again = [this](bool good) { reads_.Note(good); }});
   if (Status status = followed->Open(); !status.ok()) return status;
   followed_ = std::move(followed);
   return Status();
@@ -64,8 +63,7 @@ std::shared_ptr<const Rules> RulesInForce::Now() const {
 }
 
 Ruling RulesInForce::Counted(Ruling ruling, Counts* counts) {
-  if (ruling.refused())
-    (*counts)[static_cast<size_t>(*ruling.refused_by)].fetch_add(1, std::memory_order_relaxed);
+  if (ruling.refused()) (*counts)[static_cast<size_t>(*ruling.refused_by)].fetch_add(1, std::memory_order_relaxed);
   return ruling;
 }
 

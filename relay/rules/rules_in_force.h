@@ -1,11 +1,11 @@
-// RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a file
-// of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
+// RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a
+// file of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
 //
-// The decisions are those of Rules (rules.h); this object also counts the refusals for the metrics, and keeps the counts
-// of the rates while rules are exchanged.
+// The decisions are those of Rules (rules.h); this object also counts the refusals for the metrics, and keeps the
+// counts of the rates while rules are exchanged.
 //
-// Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the rules
-// under a lock that nobody holds for longer than that; files are read, and old rules destroyed, without it.
+// Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the
+// rules under a lock that nobody holds for longer than that; files are read, and old rules destroyed, without it.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ class RulesInForce {
   RulesInForce() = default;
   ~RulesInForce();
 
-  // Reads the rules in the file at `path`, and follows it from now on, with a look at it every `interval`. An empty path
-  // means that there is no file, and no rules. Returns an error if the file is wrong. Call it once.
+  // Reads the rules in the file at `path`, and follows it from now on, with a look at it every `interval`. An empty
+  // path means that there is no file, and no rules. Returns an error if the file is wrong. Call it once.
   Status Open(const std::string& path, std::chrono::milliseconds interval = std::chrono::milliseconds(900));
   // Asks another thread to read the file again, and returns at once. Does nothing before Open has succeeded.
   void ReadSoon();

@@ -113,8 +113,8 @@ std::optional<uint64_t> ReadSpan(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto* const unit = std::ranges::find(kUnits, text.back(), &std::pair<char, uint64_t>::first);
   if (unit == std::end(kUnits)) return std::nullopt;
-  const Result<uint64_t> number = ParseUnsigned(
-      text.substr(0, text.size() - 1), {.min = 0, .max = static_cast<double>(kMostSeconds / unit->second)});
+  const Result<uint64_t> number = ParseUnsigned(text.substr(0, text.size() - 1),
+                                                {.min = 0, .max = static_cast<double>(kMostSeconds / unit->second)});
   return number.ok() ? std::optional(number.value() * unit->second) : std::nullopt;
 }
 
@@ -143,7 +143,8 @@ class SectionReader {
   using KindItems = std::vector<OfKinds>;
 
   void ReadWrite(YamlMap& map) {
-    map.Optional("allow").Map([&](YamlMap& allow) { ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_); });
+    map.Optional("allow").Map(
+        [&](YamlMap& allow) { ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_); });
     map.Optional("deny").Map([&](YamlMap& deny) {
       ReadAuthorsAndKinds(deny, &set_.deny_write, &denied_write_kinds_);
       const YamlValue tags = deny.Optional("tags");
@@ -173,7 +174,8 @@ class SectionReader {
     });
     RefuseRepeatedRates();
     if (exempt_value && spam_rules_.empty())
-      exempt_value.Error("has no effect, because there are no tags, words, rates, proof of work or age to be exempt from");
+      exempt_value.Error(
+          "has no effect, because there are no tags, words, rates, proof of work or age to be exempt from");
   }
 
   void ReadRead(YamlMap& map) {
@@ -222,7 +224,8 @@ class SectionReader {
       uint16_t first = 0;
       uint16_t last = 0;
       if (!ReadKindRange(text, &first, &last))
-        return item.Error("found \"" + Printable(text) + "\", expected a kind or a range of kinds within 0..65535, such as 30000-39999");
+        return item.Error("found \"" + Printable(text) +
+                          "\", expected a kind or a range of kinds within 0..65535, such as 30000-39999");
       OfKinds one{item, {}};
       one.kinds.Add(first, last);
       if (kinds->Contains(one.kinds)) return item.Error("found kinds that the list has already");
@@ -233,8 +236,10 @@ class SectionReader {
 
   static void ReadTags(const YamlValue& map, TagSet* tags) {
     map.Entries([&](std::string_view name, const YamlValue& values) {
-      const bool is_letter = name.size() == 1 && ((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z'));
-      if (!is_letter) return values.Error("found the tag \"" + Printable(name) + "\", expected a tag whose name is one letter");
+      const bool is_letter =
+          name.size() == 1 && ((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z'));
+      if (!is_letter)
+        return values.Error("found the tag \"" + Printable(name) + "\", expected a tag whose name is one letter");
       ReadTexts(values, [&](const YamlValue&, const std::string& text) { tags->Add(name[0], text); });
     });
     if (map.is_map() && tags->empty()) map.Error("found no tag with a value, expected one such as t: [casino]");
@@ -245,7 +250,8 @@ class SectionReader {
     ReadTexts(list, [&](const YamlValue& item, const std::string& text) {
       const Status status = WordSet::CheckExpression(text);
       if (!status.ok()) return item.Error(NotExpected(text, status.message()));
-      if (std::ranges::find(words, text) != words.end()) return item.Error("found an expression that the list has already");
+      if (std::ranges::find(words, text) != words.end())
+        return item.Error("found an expression that the list has already");
       words.push_back(text);
     });
     if (!words.empty()) set_.deny_write.words = std::make_shared<WordSet>(std::move(words));
@@ -265,7 +271,8 @@ class SectionReader {
         }
       });
       if constexpr (std::is_same_v<Rule, AgeRule>) {
-        if (item.is_map() && !rule.oldest_s && !rule.newest_s) item.Error("found neither oldest nor newest, expected one");
+        if (item.is_map() && !rule.oldest_s && !rule.newest_s)
+          item.Error("found neither oldest nor newest, expected one");
       }
       if constexpr (std::is_same_v<Rule, RateRule>) rate_values_.push_back(item);
       spam_rules_.push_back({item, rule.kinds});
@@ -274,13 +281,14 @@ class SectionReader {
   }
 
   static void ReadRateRule(YamlMap& map, RateRule* rule) {
-    map.Required("by").Read(
-        &rule->by, {{"author", RateBy::kAuthor}, {"address", RateBy::kAddress}, {"kind", RateBy::kKind}});
+    map.Required("by").Read(&rule->by,
+                            {{"author", RateBy::kAuthor}, {"address", RateBy::kAddress}, {"kind", RateBy::kKind}});
     const YamlValue limit = map.Required("limit");
     std::string text;
     limit.Read(&text);
     if (!text.empty() && !ReadRate(text, &rule->rate))
-      limit.Error("found \"" + Printable(text) + "\", expected a rate such as 30/minute: 1 to 1000000 events a second, minute, hour or day");
+      limit.Error("found \"" + Printable(text) +
+                  "\", expected a rate such as 30/minute: 1 to 1000000 events a second, minute, hour or day");
   }
 
   static void ReadSpanValue(const YamlValue& value, std::optional<uint64_t>* seconds) {
@@ -290,7 +298,8 @@ class SectionReader {
     *seconds = ReadSpan(text);
     if (*seconds) return;
     *seconds = 0;  // so that the missing value is no second error
-    value.Error("found \"" + Printable(text) + "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
+    value.Error("found \"" + Printable(text) +
+                "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
   }
 
   // Two equal rates would count each event twice.
@@ -314,7 +323,8 @@ class SectionReader {
     for (const OfKinds& item : allowed) all_allowed = all_allowed | item.kinds;
     for (const OfKinds& item : denied) all_denied = all_denied | item.kinds;
     for (const OfKinds& item : allowed)
-      if (all_denied.Contains(item.kinds)) item.value.Error("found kinds that " + section + ".deny.kinds denies, so they are not allowed");
+      if (all_denied.Contains(item.kinds))
+        item.value.Error("found kinds that " + section + ".deny.kinds denies, so they are not allowed");
     for (const OfKinds& item : denied)
       if ((all_allowed & item.kinds).empty())
         item.value.Error("found kinds that " + section + ".allow.kinds does not allow, so denying them has no effect");
@@ -322,7 +332,8 @@ class SectionReader {
 
   // Refuses a rule against spam that no event can meet, because its kinds are exempt or not taken.
   void RefuseRulesWithoutEvents() {
-    KindSet judged = (set_.allow_write.kinds.empty() ? KindSet::All() : set_.allow_write.kinds) - set_.deny_write.kinds - set_.exempt.kinds;
+    KindSet judged = (set_.allow_write.kinds.empty() ? KindSet::All() : set_.allow_write.kinds) -
+                     set_.deny_write.kinds - set_.exempt.kinds;
     for (const OfKinds& rule : spam_rules_)
       if (!rule.kinds.empty() && (rule.kinds & judged).empty())
         rule.value.Error("applies to no event: its kinds are exempt (relay.write.exempt.kinds), denied or not allowed");

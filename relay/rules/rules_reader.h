@@ -4,16 +4,19 @@
 //     write:                              # which events are taken
 //       allow:                            # an event must match every list that is given
 //         authors: [npub1…, 7e7e9c42…]    # npub, or 64 hex digits
-//         authors_file: friends.txt       # one key a line; # begins a comment; beside weir.yaml if it has no directory
+//         authors_file: friends.txt       # one key a line; # begins a comment; beside weir.yaml
 //         kinds: [0-3, 7, 30000-39999]
 //         addresses: [10.0.0.0/8]
-//       deny:                             # an event must match none; may also have authors, authors_file, kinds, addresses
+//       deny:                             # an event must match none; may have the same lists, and
 //         tags: {t: [casino]}
 //         words: ["(?i)free bitcoin"]     # RE2, searched in the content
-//       exempt: {kinds: [20000-29999], authors: […], authors_file: …}   # from tags, words, rates, proof of work and age
-//       rates: [{by: author, limit: 30/minute, kinds: [1]}]             # by author, address or kind; second to day
-//       proof_of_work: [{kinds: [1], bits: 16}]                         # without `kinds`: all kinds
-//       age: [{kinds: [1], oldest: 30d, newest: 15m}]                   # s, m, h or d
+//       exempt:                           # from tags, words, rates, proof of work and age
+//         kinds: [20000-29999]            # this is the default
+//         authors: […]                    # and authors_file
+//       rates:
+//         - {by: author, limit: 30/minute, kinds: [1]}   # by author, address or kind; second, minute, hour, day
+//       proof_of_work: [{kinds: [1], bits: 16}]          # without `kinds`: all kinds
+//       age: [{kinds: [1], oldest: 30d, newest: 15m}]    # s, m, h or d
 //     read:                               # who may read, and which events are shown
 //       allow: {readers: […], readers_file: …, addresses: […], authors: […], authors_file: …, kinds: […]}
 //       deny: {…, tags: {…}}              # the same, and tags
@@ -32,7 +35,7 @@ namespace weir {
 
 struct RulesRead {
   std::shared_ptr<const Rules> rules = std::make_shared<Rules>();
-  bool has_section = false;         // true if the file has the section `relay`
+  bool has_section = false;          // true if the file has the section `relay`
   std::string summary = "no rules";  // describes the rules in the log
 };
 

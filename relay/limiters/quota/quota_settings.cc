@@ -22,9 +22,10 @@ std::string DescribeConfig(const QuotaConfig& config) {
 
 void Declare(SettingTable& table, QuotaSettings& s) {
   Declare(table, s.store);
-  table.Add("CONFIG", &s.config_file,
-            "path of weir.yaml: rules of the relay, quotas of models, tiers and policies, limits of keys, endpoints; read "
-            "again when it changes. If it and another setting differ, weir.yaml applies");
+  table.Add(
+      "CONFIG", &s.config_file,
+      "path of weir.yaml: rules of the relay, quotas of models, tiers and policies, limits of keys, endpoints; read "
+      "again when it changes. If it and another setting differ, weir.yaml applies");
   table.Add<ServedQuotaApi>(
       "QUOTA_API", &s.api,
       {{"off", ServedQuotaApi::kOff}, {"admins", ServedQuotaApi::kAdmins}, {"all", ServedQuotaApi::kAll}},

@@ -106,9 +106,12 @@ TEST(AddressSet, JoinsNetworksThatTouch) {
 
 TEST(AddressSet, ErrorsSayWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "is not an address or network"},          {"10.0.0", "is not an address or network"},
-      {"10.0.0.0/33", "is not an address"},          {"10.0.0.0/", "is not an address or network"},
-      {"10.0.0.1/8", "the network is 10.0.0.0/8"},   {"2001:db8::1/32", "the network is 2001:db8::/32"},
+      {"", "is not an address or network"},
+      {"10.0.0", "is not an address or network"},
+      {"10.0.0.0/33", "is not an address"},
+      {"10.0.0.0/", "is not an address or network"},
+      {"10.0.0.1/8", "the network is 10.0.0.0/8"},
+      {"2001:db8::1/32", "the network is 2001:db8::/32"},
       {"host.example", "is not an address or network"},
   };
   for (const auto& [text, part] : cases) {

@@ -134,7 +134,8 @@ TEST_F(RulesJudgeTest, RatesCountByAuthorAddressAndKind) {
   const struct {
     RateBy by;
     bool same_author, same_address, same_kind;  // whether an event that differs in this alone is counted with the first
-  } cases[] = {{RateBy::kAuthor, false, true, true}, {RateBy::kAddress, true, false, true}, {RateBy::kKind, true, true, false}};
+  } cases[] = {
+      {RateBy::kAuthor, false, true, true}, {RateBy::kAddress, true, false, true}, {RateBy::kKind, true, true, false}};
   for (const auto& c : cases) {
     set_.rates = {{.by = c.by, .rate = {.events = 1, .per = std::chrono::minutes(1)}}};
     const Rules rules(set_);
@@ -159,8 +160,9 @@ TEST_F(RulesJudgeTest, ARefusedEventCountsAgainstNoRate) {
   };
   EXPECT_EQ(take(alice_), "");
   for (int n = 0; n < 5; ++n)
-    EXPECT_EQ(take(alice_),
-              "rate-limited: at most 1 event of one author a minute, all kinds (relay.write.rates[1]); try again in 60 s");
+    EXPECT_EQ(
+        take(alice_),
+        "rate-limited: at most 1 event of one author a minute, all kinds (relay.write.rates[1]); try again in 60 s");
   EXPECT_EQ(take(bob_), "") << "the rate by kind has room for a second event";
   EXPECT_TRUE(Has(take(Signer(3)), "rates[0]"));
 }
@@ -178,7 +180,8 @@ TEST_F(RulesJudgeTest, ReadersAreJudgedByKeyAndAddress) {
   const std::vector<PublicKey> of_alice = {alice_.pubkey()};
   const std::vector<PublicKey> of_bob = {bob_.pubkey()};
   set_.allow_read.readers = KeySet({alice_.pubkey()});
-  EXPECT_EQ(JudgeRead({"{}"}), "auth-required: only clients that have proved a listed key may read (relay.read.allow.readers)");
+  EXPECT_EQ(JudgeRead({"{}"}),
+            "auth-required: only clients that have proved a listed key may read (relay.read.allow.readers)");
   EXPECT_TRUE(JudgeRead({"{}"}, {.proved = of_bob}).starts_with("restricted: "));
   EXPECT_EQ(JudgeRead({"{}"}, {.proved = of_alice}), "");
   set_.deny_read.addresses = AddressSet({ParseNetwork("192.0.2.7").value()});

@@ -39,7 +39,8 @@ TEST_F(RulesReaderTest, ReadsAllThatThereIs) {
   const Result<RulesRead> read = Read(R"(
 relay:
   write:
-    allow: {authors: [)" + std::string(64, 'b') + R"(], authors_file: friends.txt, kinds: [0-3, 7], addresses: [10.0.0.0/8]}
+    allow: {authors: [)" + std::string(64, 'b') +
+                                      R"(], authors_file: friends.txt, kinds: [0-3, 7], addresses: [10.0.0.0/8]}
     deny: {kinds: [2], tags: {t: [casino, gambling]}, words: ["(?i)free bitcoin"]}
     exempt: {kinds: [7]}
     rates: [{by: author, limit: 30/minute, kinds: [1]}, {by: address, limit: 5/second}]
@@ -95,18 +96,25 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
   directory_.Write("bad.txt", hex_ + "\nnpub1\n");
   directory_.Write("empty.txt", "# none\n");
   const std::pair<std::string, std::string> cases[] = {
-      {"relay: {wrte: {}}", "weir.yaml:1:9: relay: found the key \"wrte\", expected one of write, read; did you mean \"write\"?"},
-      {"relay:\n  write:\n    deny: {words: [a, \"(\"]}", "weir.yaml:3:22: relay.write.deny.words[1]: found \"(\", which is no regular"},
-      {"relay: {write: {deny: {authors: [alice]}}}", "weir.yaml:1:34: relay.write.deny.authors[0]: found \"alice\", which is not a public key"},
+      {"relay: {wrte: {}}",
+       "weir.yaml:1:9: relay: found the key \"wrte\", expected one of write, read; did you mean \"write\"?"},
+      {"relay:\n  write:\n    deny: {words: [a, \"(\"]}",
+       "weir.yaml:3:22: relay.write.deny.words[1]: found \"(\", which is no regular"},
+      {"relay: {write: {deny: {authors: [alice]}}}",
+       "weir.yaml:1:34: relay.write.deny.authors[0]: found \"alice\", which is not a public key"},
       {"relay: {write: {deny: {authors: []}}}", "weir.yaml:1:33: relay.write.deny.authors: found an empty list"},
-      {"relay: {write: {deny: {authors_file: bad.txt}}}", "weir.yaml:1:38: relay.write.deny.authors_file: bad.txt:2:1: found \"npub1\""},
+      {"relay: {write: {deny: {authors_file: bad.txt}}}",
+       "weir.yaml:1:38: relay.write.deny.authors_file: bad.txt:2:1: found \"npub1\""},
       {"relay: {write: {deny: {authors_file: empty.txt}}}", "empty.txt: found no key, expected one a line"},
       {"relay: {write: {deny: {authors_file: none.txt}}}", "none.txt: cannot be read: No such file"},
-      {"relay: {write: {deny: {kinds: [65536]}}}", "relay.write.deny.kinds[0]: found \"65536\", expected a kind or a range of kinds within 0..65535"},
+      {"relay: {write: {deny: {kinds: [65536]}}}",
+       "relay.write.deny.kinds[0]: found \"65536\", expected a kind or a range of kinds within 0..65535"},
       {"relay: {write: {deny: {kinds: [7-3]}}}", "found \"7-3\", expected a kind or a range"},
-      {"relay: {write: {deny: {kinds: [1-9, 3]}}}", "weir.yaml:1:37: relay.write.deny.kinds[1]: found kinds that the list has already"},
+      {"relay: {write: {deny: {kinds: [1-9, 3]}}}",
+       "weir.yaml:1:37: relay.write.deny.kinds[1]: found kinds that the list has already"},
       {"relay: {write: {deny: {addresses: [10.0.0.1/8]}}}", "the network is 10.0.0.0/8"},
-      {"relay: {write: {deny: {tags: {topic: [x]}}}}", "found the tag \"topic\", expected a tag whose name is one letter"},
+      {"relay: {write: {deny: {tags: {topic: [x]}}}}",
+       "found the tag \"topic\", expected a tag whose name is one letter"},
       {"relay: {write: {deny: {tags: {}}}}", "found no tag with a value"},
       {"relay: {write: {rates: [{by: author, limit: 30}]}}", "found \"30\", expected a rate such as 30/minute"},
       {"relay: {write: {rates: [{by: author, limit: 0/minute}]}}", "expected a rate such as"},
@@ -129,13 +137,16 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
 
 TEST_F(RulesReaderTest, RulesThatCanHaveNoEffectAreErrors) {
   const std::pair<const char*, const char*> cases[] = {
-      {"relay: {write: {allow: {kinds: [1, 4]}, deny: {kinds: [4-5]}}}", "weir.yaml:1:36: relay.write.allow.kinds[1]: found kinds that relay.write.deny.kinds denies"},
+      {"relay: {write: {allow: {kinds: [1, 4]}, deny: {kinds: [4-5]}}}",
+       "weir.yaml:1:36: relay.write.allow.kinds[1]: found kinds that relay.write.deny.kinds denies"},
       {"relay: {write: {allow: {kinds: [1]}, deny: {kinds: [4]}}}", "relay.write.allow.kinds does not allow"},
       {"relay: {read: {allow: {kinds: [1]}, deny: {kinds: [4]}}}", "relay.read.allow.kinds does not allow"},
-      {"relay: {write: {rates: [{by: kind, limit: 1/day, kinds: [24133]}]}}", "relay.write.rates[0]: applies to no event"},
+      {"relay: {write: {rates: [{by: kind, limit: 1/day, kinds: [24133]}]}}",
+       "relay.write.rates[0]: applies to no event"},
       {"relay: {write: {deny: {kinds: [1]}, proof_of_work: [{bits: 9, kinds: [1]}]}}", "applies to no event"},
       {"relay: {write: {allow: {kinds: [7]}, age: [{oldest: 1d, kinds: [1]}]}}", "applies to no event"},
-      {"relay: {write: {exempt: {kinds: [0-65535]}, deny: {words: [x]}}}", "relay.write.deny.words: applies to no event"},
+      {"relay: {write: {exempt: {kinds: [0-65535]}, deny: {words: [x]}}}",
+       "relay.write.deny.words: applies to no event"},
       {"relay: {write: {exempt: {kinds: [1]}}}", "relay.write.exempt: has no effect"},
   };
   for (const auto& [text, part] : cases) {
@@ -176,11 +187,12 @@ TEST(DescribeRules, NamesEachRuleAndWhatItDoes) {
   EXPECT_TRUE(DescribeRules(set).empty());
   set.deny_write.kinds.Add(4, 4);
   set.rates.push_back({.by = RateBy::kAuthor, .rate = {.events = 30, .per = std::chrono::minutes(1)}});
-  EXPECT_EQ(DescribeRules(set),
-            (std::vector<std::string>{
-                "relay.write.deny.kinds: no events of kinds 4 are taken",
-                "relay.write.rates[0]: at most 30 events of one author a minute, all kinds",
-                "relay.write.exempt.kinds: kinds 20000-29999 are exempt from tags, words, rates, proof of work and age"}));
+  EXPECT_EQ(
+      DescribeRules(set),
+      (std::vector<std::string>{
+          "relay.write.deny.kinds: no events of kinds 4 are taken",
+          "relay.write.rates[0]: at most 30 events of one author a minute, all kinds",
+          "relay.write.exempt.kinds: kinds 20000-29999 are exempt from tags, words, rates, proof of work and age"}));
 }
 
 }  // namespace

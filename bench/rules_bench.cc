@@ -1,0 +1,84 @@
+// Measures what the operator's rules cost: ten rules about an event, one of the rates, and a look-up among 100,000
+// keys.
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "relay/rules/rules.h"
+
+namespace weir {
+namespace {
+
+// A note of 0.68 KB with two references and 180 characters of content, as most of the network's are.
+Event TypicalNote() {
+  const std::string id(64, 'a');
+  std::string content;
+  while (content.size() < 180) content += "plain text ";
+  const std::string tags = R"([["e",")" + id + R"(","","root"],["p",")" + id + "\"]]";
+  return EventParser().Parse(Signer(1).SignedEvent(1'700'000'000, 1, tags, content)).value();
+}
+
+std::vector<Bytes32> Keys(size_t count) {
+  std::vector<Bytes32> keys;
+  for (size_t n = 0; n < count; ++n) keys.push_back(Sha256(std::to_string(n)));
+  return keys;
+}
+
+RuleSet TenRules() {
+  RuleSet set;
+  set.allow_write.authors = KeySet({Signer(1).pubkey()});
+  set.allow_write.kinds.Add(0, 9999);
+  set.deny_write.authors = KeySet(Keys(100'000));
+  set.deny_write.kinds.Add(4, 4);
+  set.deny_write.addresses = AddressSet({ParseNetwork("10.0.0.0/8").value()});
+  set.deny_write.tags.Add('t', "casino");
+  set.deny_write.words = std::make_shared<WordSet>(std::vector<std::string>{"(?i)free bitcoin", "casino"});
+  set.ages.push_back({.oldest_s = 86'400, .newest_s = 900});
+  set.ages.push_back({.oldest_s = 2 * 86'400});
+  set.rates.push_back({.by = RateBy::kAuthor, .rate = {.events = Rate::kMostEvents, .per = std::chrono::seconds(1)}});
+  return set;
+}
+
+void JudgeByTenRules(benchmark::State& state) {
+  const Rules rules(TenRules());
+  const Event event = TypicalNote();
+  const RuleClient sender{.proved = {}, .address = ParseAddressBytes("192.0.2.1")};
+  RateCounts counts;
+  TimePoint now{};
+  for (auto _ : state) {
+    const Ruling ruling = rules.JudgeEvent(event.view(), sender, 1'700'000'000);
+    const Ruling rates = rules.TakeRates(event.view(), sender, counts, now += std::chrono::microseconds(1));
+    if (ruling.refused() || rates.refused()) state.SkipWithError("the event was refused");
+  }
+}
+BENCHMARK(JudgeByTenRules);
+
+void JudgeByNoRules(benchmark::State& state) {
+  const Rules rules;
+  const Event event = TypicalNote();
+  for (auto _ : state) benchmark::DoNotOptimize(rules.JudgeEvent(event.view(), {}, 0).refused());
+}
+BENCHMARK(JudgeByNoRules);
+
+void LookUpAKey(benchmark::State& state) {
+  const KeySet set(Keys(100'000));
+  const std::vector<Bytes32> asked = Keys(200'000);  // half of them are in the set
+  size_t i = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(set.Has(asked[i]));
+    i = (i + 7919) % asked.size();
+  }
+}
+BENCHMARK(LookUpAKey);
+
+void MakeSetOfKeys(benchmark::State& state) {
+  const std::vector<Bytes32> keys = Keys(100'000);
+  for (auto _ : state) benchmark::DoNotOptimize(KeySet(keys).size());
+}
+BENCHMARK(MakeSetOfKeys)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace weir
