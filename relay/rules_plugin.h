@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "relay/limiters/config_reads.h"
 #include "relay/relay_plugin.h"
 #include "relay/rules/rules_in_force.h"
 
@@ -27,7 +28,8 @@ class RulesPlugin final : public RelayPlugin {
  private:
   const std::function<std::string()> config_file_;
   std::shared_ptr<RulesInForce> rules_;  // set by Start
-  std::atomic<bool> open_{false};        // Start has succeeded
+  ConfigReads reads_;
+  std::atomic<bool> open_{false};  // Start has succeeded
 };
 
 }  // namespace weir

@@ -21,7 +21,7 @@ Status RulesInForce::Open(const std::string& path, std::chrono::milliseconds int
                                             Use(read.rules);
                                             return Status();
                                           },
-                                      .note_again = [this](bool good) { reads_.Note(good); }});
+                                      .note_again = on_read_});
   if (Status status = followed->Open(); !status.ok()) return status;
   followed_ = std::move(followed);
   return Status();
@@ -79,17 +79,13 @@ Ruling RulesInForce::TakeRates(EventView event, const RuleClient& sender, TimePo
 
 Ruling RulesInForce::JudgeRead(std::span<const Filter> filters, const RuleClient& reader) {
   if (!judges_reads_.load(std::memory_order_relaxed)) return {};
-  return Counted(Now()->JudgeRead(filters, reader), &refused_reads_);
+  return Counted(Now()->JudgeRead(filters, reader), &refused_requests_);
 }
 
-void RulesInForce::AppendMetrics(MetricFamilies& families) const {
-  MetricFamilies& refusals =
-      families.Counter("weir_rules_refusals_total", "Events and requests that a rule refused, by the kind of the rule");
-  for (size_t i = 0; i < refused_events_.size(); ++i) {
-    refusals.Add(refused_events_[i].load(std::memory_order_relaxed), {{"of", "event"}, {"rule", kRuleKindNames[i]}});
-    refusals.Add(refused_reads_[i].load(std::memory_order_relaxed), {{"of", "request"}, {"rule", kRuleKindNames[i]}});
-  }
-  reads_.AppendTo(families, "weir_rules");
+RulesInForce::Refusals RulesInForce::RefusalsBy(RuleKind kind) const {
+  const auto index = static_cast<size_t>(kind);
+  return {refused_events_[index].load(std::memory_order_relaxed),
+          refused_requests_[index].load(std::memory_order_relaxed)};
 }
 
 }  // namespace weir

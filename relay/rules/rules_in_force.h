@@ -1,7 +1,7 @@
 // RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a
 // file of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
 //
-// The decisions are those of Rules (rules.h); this object also counts the refusals for the metrics, and keeps the
+// The decisions are those of Rules (rules.h); this object also counts the refusals, and keeps the
 // counts of the rates while rules are exchanged.
 //
 // Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the
@@ -12,16 +12,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/mutex.h"
 #include "config/status.h"
-#include "relay/limiters/config_reads.h"
 #include "relay/limiters/followed_rules.h"
-#include "relay/observe/metrics/metric_families.h"
 #include "relay/rules/rules.h"
 #include "relay/rules/rules_reader.h"
 
@@ -57,8 +57,15 @@ class RulesInForce {
   // Returns true if JudgeEvent searches the content of events, which costs time for each byte.
   bool searches_content() const { return searches_content_.load(std::memory_order_relaxed); }
 
-  // Adds the refusals by kind of rule, and the readings of the file.
-  void AppendMetrics(MetricFamilies& families) const;
+  // Returns how many events and requests the rules of a kind have refused.
+  struct Refusals {
+    uint64_t events = 0;
+    uint64_t requests = 0;
+  };
+  Refusals RefusalsBy(RuleKind kind) const;
+  // Sets the function that is called after each later reading of the file; `good` is true if its rules are in force
+  // now. Call it before Open.
+  void OnRead(std::function<void(bool good)> on_read) { on_read_ = std::move(on_read); }
 
  private:
   using Counts = std::array<std::atomic<uint64_t>, std::size(kRuleKindNames)>;
@@ -69,8 +76,8 @@ class RulesInForce {
 
   RateCounts rates_;
   Counts refused_events_{};
-  Counts refused_reads_{};
-  ConfigReads reads_;
+  Counts refused_requests_{};
+  std::function<void(bool good)> on_read_ = [](bool) {};
 
   std::atomic<bool> judges_writes_{false};
   std::atomic<bool> judges_reads_{false};
