@@ -64,6 +64,16 @@ TEST(RelayConfiguration, TakesTheEnvironment) {
   EXPECT_EQ(c.storage.limiter.bulk.gains.kp, 2) << "bulk work has the gains of interactive writes where it has no own";
 }
 
+TEST(RelayConfiguration, TheAdministratorsKeyMayBeAnNpub) {
+  const std::string hex = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+  for (const std::string& key : {hex, std::string("npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg")}) {
+    RelayConfiguration c;
+    const Status status = Load({{"WEIR_RELAY_ADMIN_PUBKEY", key}}, &c);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(c.relay.admin_pubkey, hex);
+  }
+}
+
 TEST(RelayConfiguration, FlagsComeBeforeTheEnvironmentAndAreChecked) {
   RelayConfiguration c;
   ASSERT_TRUE(Load({{"WEIR_PORT", "1"}, {"WEIR_LISTEN", "::1"}}, &c, {{"--port", "PORT", "2"}}).ok());

@@ -56,6 +56,23 @@ TEST(Nip11, SaysTheLimitsInForce) {
   EXPECT_EQ(json.At<int64_t>("/supported_nips/0"), 1);
 }
 
+TEST(Nip11, TheStricterOfSettingsAndRulesHolds) {
+  RelayConfiguration c;
+  c.relay.min_pow_difficulty = 8;
+  c.relay.created_at_past_s = 100;
+  const auto document = [&](const RuleLimits& rules) { return Json(Nip11Document(c, rules).body); };
+  Json stricter = document({.readers_need_auth = true, .least_work_bits = 9, .oldest_s = 50, .newest_s = 7});
+  EXPECT_EQ(stricter.At<int64_t>("/limitation/min_pow_difficulty"), 9);
+  EXPECT_EQ(stricter.At<int64_t>("/limitation/created_at_lower_limit"), 50);
+  EXPECT_EQ(stricter.At<int64_t>("/limitation/created_at_upper_limit"), 7);
+  EXPECT_TRUE(stricter.At<bool>("/limitation/auth_required"));
+  Json laxer = document({.least_work_bits = 7, .oldest_s = 200, .newest_s = 5000});
+  EXPECT_EQ(laxer.At<int64_t>("/limitation/min_pow_difficulty"), 8);
+  EXPECT_EQ(laxer.At<int64_t>("/limitation/created_at_lower_limit"), 100);
+  EXPECT_EQ(laxer.At<int64_t>("/limitation/created_at_upper_limit"), 900);
+  EXPECT_TRUE(laxer.At<bool>("/limitation/restricted_writes")) << "because of the proof of work";
+}
+
 TEST(Nip11, GivesClientsRoomByDefault) {
   Json json(Nip11Document({}).body);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_subscriptions"), 300);
