@@ -36,7 +36,6 @@ inline constexpr Work kTagVisitWork = 5;        // one step of looking up a filt
 inline constexpr Work kDeliveryWork = 2'000;    // queueing an event for one subscriber
 inline constexpr Work kSignatureWork = 44'000;  // verifying a signature
 inline constexpr Work kParsedByteWork = 2;      // parsing a byte of input; for an event also hashing it
-inline constexpr Work kSearchedByteWork = 4;    // searching a byte of content for words (relay/rules/word_set.h)
 inline constexpr Work kWrittenByteWork = 2;     // making and copying a byte of an HTTP answer
 
 // Converts work to a cost for the gates. Gates count in bytes, because they measure how many bytes the database can

@@ -85,17 +85,4 @@ std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_vie
   return found;
 }
 
-std::string ContentOf(EventView event) {
-  JsonScanner in(event.json());
-  bool first = true;
-  in.Expect('{');
-  while (in.NextItem('}', &first) == JsonScanner::Step::kItem) {
-    JsonString text;
-    if (!in.ReadName(&text)) return "";
-    if (Text(text) == "content") return in.ReadString(&text) ? Text(text) : "";
-    if (!in.SkipValue()) return "";
-  }
-  return "";
-}
-
 }  // namespace weir

@@ -175,8 +175,5 @@ inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), byte
 // may be longer than one letter. This function parses the event's JSON, which is slow, so call it only for the few
 // events that need such tags (AUTH, requests to vanish, proof of work).
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name);
-// Returns the content without escapes. This function searches the event's JSON for it, which is slow for an event with
-// many tags.
-std::string ContentOf(EventView event);
 
 }  // namespace weir

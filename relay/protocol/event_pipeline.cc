@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kHaveIt = "duplicate: already have this event";
 // The work of an event after its wait at the gate: it is only passed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
-constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
+constexpr Work kSearchedByteWork = 4;  // searching a byte of content for words (relay/rules/word_set.h)
+constexpr uint64_t kSiblings = 0;      // the group that takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
   uint64_t tags = 0;

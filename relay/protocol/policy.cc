@@ -7,6 +7,7 @@
 
 #include "config/text/json_scanner.h"
 #include "config/text/json_unescape.h"
+#include "relay/nostr/content.h"
 #include "relay/nostr/expiration.h"
 #include "relay/nostr/vanish.h"
 #include "relay/rules/proof_of_work.h"

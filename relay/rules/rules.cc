@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/text/name_hash.h"
+#include "relay/nostr/content.h"
 #include "relay/rules/describe_rules.h"
 #include "relay/rules/proof_of_work.h"
 

@@ -99,7 +99,7 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
       {"relay: {wrte: {}}",
        "weir.yaml:1:9: relay: found the key \"wrte\", expected one of write, read; did you mean \"write\"?"},
       {"relay:\n  write:\n    deny: {words: [a, \"(\"]}",
-       "weir.yaml:3:22: relay.write.deny.words[1]: found \"(\", which is no regular"},
+       "weir.yaml:3:23: relay.write.deny.words[1]: found \"(\", which is no regular"},
       {"relay: {write: {deny: {authors: [alice]}}}",
        "weir.yaml:1:34: relay.write.deny.authors[0]: found \"alice\", which is not a public key"},
       {"relay: {write: {deny: {authors: []}}}", "weir.yaml:1:33: relay.write.deny.authors: found an empty list"},
