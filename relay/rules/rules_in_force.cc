@@ -3,8 +3,11 @@
 #include <optional>
 #include <utility>
 
+#include "relay/limiters/followed_rules.h"
+
 namespace weir {
 
+RulesInForce::RulesInForce() = default;
 RulesInForce::~RulesInForce() { Stop(); }
 
 Status RulesInForce::Open(const std::string& path, std::chrono::milliseconds interval) {

@@ -21,16 +21,18 @@
 
 #include "config/mutex.h"
 #include "config/status.h"
-#include "relay/limiters/followed_rules.h"
 #include "relay/rules/rules.h"
 #include "relay/rules/rules_reader.h"
 
 namespace weir {
 
+template <typename Read>
+class FollowedRules;  // relay/limiters/followed_rules.h, whose log every source of relay/protocol would include
+
 class RulesInForce {
  public:
   // Until Open or Use is called there are no rules.
-  RulesInForce() = default;
+  RulesInForce();
   ~RulesInForce();
 
   // Reads the rules in the file at `path`, and follows it from now on, with a look at it every `interval`. An empty
