@@ -1,0 +1,142 @@
+#include "relay/plugins/plugin_dialogue.h"
+
+#include <iterator>
+#include <utility>
+
+#include "config/text/json_scanner.h"
+
+namespace weir {
+
+void PluginDialogue::Ask(PendingQuestion question) {
+  if (questions_.empty()) silent_since_ = question.asked;
+  questions_.push_back({std::move(question)});
+  const Place place = std::prev(questions_.end());
+  by_id_.emplace(IdOf(place), place);
+  if (unsent_ == questions_.end()) unsent_ = place;
+  if (unsettled_ == questions_.end()) unsettled_ = place;
+}
+
+size_t PluginDialogue::NextOutput(std::span<iovec> pieces) {
+  size_t filled = 0;
+  for (Place place = unsent_; place != questions_.end() && filled < pieces.size(); ++place) {
+    std::string& line = place->question.line;
+    const size_t skipped = place == unsent_ ? written_ : 0;
+    pieces[filled++] = {.iov_base = line.data() + skipped, .iov_len = line.size() - skipped};
+  }
+  return filled;
+}
+
+// Frees the lines that are written. The line of an overdue question is among them: its rest had to follow its
+// beginning.
+void PluginDialogue::NoteWritten(size_t bytes) {
+  while (bytes > 0) {
+    std::string& line = unsent_->question.line;
+    const size_t left = line.size() - written_;
+    if (bytes < left) {
+      written_ += bytes;
+      return;
+    }
+    bytes -= left;
+    written_ = 0;
+    line = std::string();
+    ++unsent_;
+  }
+}
+
+void PluginDialogue::Hear(std::string_view bytes, TimePoint now) {
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, end);
+    bytes.remove_prefix(end == bytes.npos ? bytes.size() : end + 1);
+    const bool fits = line_.size() + piece.size() <= kMostLine;
+    if (!fits && !skips_line_) {
+      skips_line_ = true;
+      line_ = std::string();
+      health_.NoteFault(PluginFault::kGarbage, "wrote a line of more than " + std::to_string(kMostLine) + " bytes");
+    }
+    if (end == std::string_view::npos) {
+      if (!skips_line_) line_.append(piece);
+      return;
+    }
+    if (!std::exchange(skips_line_, false)) {
+      if (line_.empty()) {
+        HearLine(piece, now);
+      } else {
+        HearLine(line_.append(piece), now);
+        line_.clear();
+      }
+    }
+  }
+}
+
+// Ignores empty lines. A process cannot answer a question of which it has not read the end.
+void PluginDialogue::HearLine(std::string_view line, TimePoint now) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.empty()) return;
+  Result<PluginAnswer> parsed = ParsePluginAnswer(line);
+  if (!parsed.ok()) {
+    return health_.NoteFault(PluginFault::kGarbage,
+                             "wrote a line that is no answer: " + parsed.status().message() + ": " + Shown(line));
+  }
+  PluginAnswer answer = std::move(parsed).value();
+  const auto found = by_id_.lower_bound(answer.id);
+  const bool was_asked = found != by_id_.end() && found->first == answer.id && found->second->question.line.empty();
+  if (!was_asked) {
+    return health_.NoteFault(PluginFault::kUnasked, "answered a question that is not under way: " + Shown(line));
+  }
+  ++answers_;
+  silent_since_ = now;
+  const Place place = found->second;
+  const OnPluginVerdict settled = std::move(place->settled);
+  if (!place->overdue) health_.NoteAnswer(answer.action, now - place->asked);
+  Forget(place);
+  if (!settled) return;
+  PluginVerdict verdict{.action = answer.action, .refusal = {}};
+  if (answer.action == PluginAction::kReject) verdict.refusal = RefusalByPlugin(answer.message);
+  settled(std::move(verdict));
+}
+
+// Returns the first question of which no byte is written.
+PluginDialogue::Place PluginDialogue::FirstUnbegun() { return written_ > 0 ? std::next(unsent_) : unsent_; }
+
+void PluginDialogue::Forget(Place place) {
+  auto [at, end] = by_id_.equal_range(IdOf(place));
+  while (at != end && at->second != place) ++at;
+  by_id_.erase(at);
+  if (place->overdue) --overdue_;
+  if (place == unsettled_) ++unsettled_;
+  if (place == unsent_) {
+    ++unsent_;
+    written_ = 0;
+  }
+  questions_.erase(place);
+}
+
+std::vector<OnPluginVerdict> PluginDialogue::TakeAskedUntil(TimePoint time) {
+  std::vector<OnPluginVerdict> taken;
+  for (; unsettled_ != questions_.end() && unsettled_->asked <= time; ++unsettled_) {
+    taken.push_back(std::exchange(unsettled_->settled, nullptr));
+    unsettled_->overdue = true;
+    ++overdue_;
+  }
+  for (Place next = FirstUnbegun(); next != questions_.end() && next->overdue;) Forget(next++);
+  return taken;
+}
+
+std::vector<PendingQuestion> PluginDialogue::TakeUnsent() {
+  std::vector<PendingQuestion> taken;
+  for (Place next = FirstUnbegun(); next != questions_.end(); Forget(next++)) {
+    if (!next->overdue) taken.push_back({next->question, std::move(next->settled), next->asked});
+  }
+  return taken;
+}
+
+std::vector<OnPluginVerdict> PluginDialogue::TakeAll() {
+  std::vector<OnPluginVerdict> taken;
+  for (; !questions_.empty(); Forget(questions_.begin())) {
+    if (!questions_.front().overdue) taken.push_back(std::move(questions_.front().settled));
+  }
+  return taken;
+}
+
+}  // namespace weir

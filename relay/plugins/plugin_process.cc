@@ -1,0 +1,110 @@
+#include "relay/plugins/plugin_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace weir {
+namespace {
+
+std::string WhyNot(int error) { return std::generic_category().message(error); }
+
+struct Pipe {
+  Descriptor reads;
+  Descriptor writes;
+};
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Status::Error("no pipe could be made: " + WhyNot(errno));
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+void MakeNonBlocking(const Descriptor& descriptor) {
+  fcntl(descriptor.number(), F_SETFL, fcntl(descriptor.number(), F_GETFL) | O_NONBLOCK);
+}
+
+// The attributes and file actions of a child, as posix_spawn takes them.
+class SpawnPlan {
+ public:
+  SpawnPlan(int input, int output, int error) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, error, STDERR_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigfillset(&signals);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  int Spawn(const std::string& command, pid_t* pid) const {
+    const bool is_path = command.find(' ') == command.npos;
+    std::string program = is_path ? command : "/bin/sh";
+    std::string option = "-c";
+    std::string script = command;
+    const std::array<char*, 4> with_shell = {program.data(), option.data(), script.data(), nullptr};
+    const std::array<char*, 2> alone = {program.data(), nullptr};
+    return posix_spawn(pid, program.c_str(), &actions_, &attributes_, is_path ? alone.data() : with_shell.data(),
+                       environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+}  // namespace
+
+void Descriptor::Close() {
+  if (is_open()) ::close(std::exchange(number_, -1));
+}
+
+Result<PluginProcess> PluginProcess::Start(const std::string& command) {
+  Result<Pipe> in = MakePipe();
+  Result<Pipe> out = MakePipe();
+  Result<Pipe> err = MakePipe();
+  for (const Result<Pipe>* pipe : {&in, &out, &err})
+    if (!pipe->ok()) return pipe->status();
+  const SpawnPlan plan(in.value().reads.number(), out.value().writes.number(), err.value().writes.number());
+  PluginProcess process(std::move(in).value().writes, std::move(out).value().reads, std::move(err).value().reads);
+  for (const Descriptor* own : {&process.input_, &process.output_, &process.error_}) MakeNonBlocking(*own);
+  if (const int failed = plan.Spawn(command, &process.pid_.number); failed != 0) {
+    process.pid_.number = 0;
+    return Status::Error(command + " cannot be run: " + WhyNot(failed));
+  }
+  process.end_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process.pid_.number, 0)));
+  return process;
+}
+
+// The process id stays reserved until waitpid, and with it the group.
+std::string PluginProcess::End() {
+  for (Descriptor* descriptor : {&input_, &output_, &error_, &end_}) descriptor->Close();
+  const pid_t pid = std::exchange(pid_.number, 0);
+  if (pid == 0) return "has closed its output";
+  int status = 0;
+  ::kill(-pid, SIGKILL);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status)) return "ended with status " + std::to_string(WEXITSTATUS(status));
+  return "was ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+}  // namespace weir

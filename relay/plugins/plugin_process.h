@@ -1,0 +1,81 @@
+// PluginProcess: a child process with pipes to its standard input, output and error.
+//
+// The process is the leader of a process group of its own: Ctrl-C at the terminal does not reach it, and End also ends
+// the processes that it has started. It inherits no other descriptor.
+//
+// Not thread-safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+
+#include "config/status.h"
+
+namespace weir {
+
+// Descriptor: closes a descriptor of a file or pipe when it is destroyed.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { Close(); }
+  // Moving swaps the descriptors of the two objects.
+  Descriptor(Descriptor&& other) noexcept { *this = std::move(other); }
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  void Close();
+  int number() const { return number_; }  // -1 if there is none
+  bool is_open() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+class PluginProcess {
+ public:
+  // Starts a process. A command without a space is the path of a program; any other command is passed to /bin/sh. The
+  // error says why the program cannot be run; a shell reports this by its exit status later.
+  static Result<PluginProcess> Start(const std::string& command);
+  // Makes an object without a process, which uses these descriptors. They should not block.
+  PluginProcess(Descriptor input, Descriptor output, Descriptor error)
+      : input_(std::move(input)), output_(std::move(output)), error_(std::move(error)) {}
+  // Calls End.
+  ~PluginProcess() { End(); }
+  PluginProcess(PluginProcess&& other) noexcept = default;
+  PluginProcess& operator=(PluginProcess&& other) = delete;
+
+  // The relay's ends of the pipes, which do not block; `input` is that of the process's standard input.
+  const Descriptor& input() const { return input_; }
+  const Descriptor& output() const { return output_; }
+  const Descriptor& error() const { return error_; }
+  void CloseInput() { input_.Close(); }
+  void CloseError() { error_.Close(); }
+  // A descriptor that is readable once the process has ended; -1 if the kernel has none.
+  int end() const { return end_.number(); }
+
+  // Kills the process group, if it still runs, and closes all descriptors. Returns how the process has ended:
+  // "ended with status 1", "was ended by signal 9". Only the first call kills.
+  std::string End();
+
+ private:
+  // A process id that a move leaves behind as 0.
+  struct Pid {
+    Pid() = default;
+    ~Pid() = default;
+    Pid(Pid&& other) noexcept : number(std::exchange(other.number, 0)) {}
+    Pid& operator=(Pid&& other) = delete;
+    pid_t number = 0;
+  };
+
+  Descriptor input_;
+  Descriptor output_;
+  Descriptor error_;
+  Descriptor end_;
+  Pid pid_;
+};
+
+}  // namespace weir
