@@ -4,6 +4,8 @@
 
 #include "import/local_destination.h"
 #include "relay/observe/trace/traces.h"
+#include "relay/plugins/policy_plugin.h"
+#include "relay/protocol/save_allowed.h"
 #include "relay/store/storage/storage.h"
 
 namespace weir {
@@ -18,6 +20,15 @@ constexpr uint64_t kLargestWindow = 16 << 20;
 struct Opened {
   std::unique_ptr<Traces> traces;
   std::unique_ptr<Storage> storage;
+  std::unique_ptr<PolicyPlugin> plugin;  // null if imports ask none
+
+  Status Save(std::span<const Event> events, std::span<SaveResult> results) const {
+    const uint64_t now = WallClock::System().NowSeconds();
+    const auto save = [&](std::span<const Event> allowed, std::span<SaveResult> saved) {
+      return storage->store().Save(allowed, now, saved);
+    };
+    return plugin ? SaveAllowed(*plugin, now, events, results, save) : save(events, results);
+  }
 };
 
 }  // namespace
@@ -31,16 +42,21 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
   if (!opened.ok()) return opened.status();
   Result<std::unique_ptr<Traces>> traces = Traces::Open(configuration.trace);
   if (!traces.ok()) return traces.status();
-  const auto open = std::make_shared<Opened>(Opened{std::move(traces).value(), std::move(opened).value()});
+  std::unique_ptr<PolicyPlugin> plugin;
+  if (configuration.plugins.imports) {
+    Result<std::unique_ptr<PolicyPlugin>> started = PolicyPlugin::StartForWrites(configuration.plugins);
+    if (!started.ok()) return started.status();
+    plugin = std::move(started).value();
+  }
+  const auto open =
+      std::make_shared<Opened>(Opened{std::move(traces).value(), std::move(opened).value(), std::move(plugin)});
   Storage* const in = open->storage.get();
   LocalParts parts{.owner = open,
                    .name = in->name(),
                    .store = &in->store(),
                    .limiter = &in->limiter(),
-                   .save =
-                       [in](std::span<const Event> events, std::span<SaveResult> results) {
-                         return in->store().Save(events, WallClock::System().NowSeconds(), results);
-                       },
+                   .save = [raw = open.get()](std::span<const Event> events,
+                                              std::span<SaveResult> results) { return raw->Save(events, results); },
                    .flush = [in] { return in->store().Flush(); },
                    .count_own_bytes = [in](int64_t bytes, OwnUse use) { in->AddOwnBytes(bytes, use); },
                    .tracer = Traces::TracerOf(open->traces),

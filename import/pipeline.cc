@@ -33,6 +33,8 @@ LineOutcome OutcomeOf(SaveOutcome outcome) {
       return LineOutcome::kDeleted;
     case SaveOutcome::kExpired:
       return LineOutcome::kExpired;
+    case SaveOutcome::kRefused:
+      return LineOutcome::kRefused;
   }
   return LineOutcome::kInvalid;
 }

@@ -16,6 +16,7 @@ constexpr std::array<Names, kLineOutcomes> kNames = {{
     {"replaced", "replaced"},
     {"deleted", "deleted"},
     {"expired", "expired"},
+    {"refused by the plugin", "refused"},
     {"blank", "blank"},
     {"invalid", "invalid"},
     {"bad signature", "bad_signature"},

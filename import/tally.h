@@ -14,6 +14,7 @@ enum class LineOutcome : uint8_t {
   kReplaced,   // the store has a newer version
   kDeleted,    // the author deleted the event or vanished (NIP-09, NIP-62)
   kExpired,    // the expiration of the event has passed (NIP-40)
+  kRefused,    // a policy plugin refused the event (WEIR_WRITE_PLUGIN)
   kBlank,
   // The following outcomes are rejections: the import keeps the line in its rejects file.
   kInvalid,    // not an event as NIP-01 defines it, or larger than this relay allows
@@ -22,7 +23,7 @@ enum class LineOutcome : uint8_t {
   kFuture,     // created_at is too far in the future
   kNotStored,  // relays do not store events of this kind: ephemeral kinds, and AUTH (22242)
 };
-inline constexpr size_t kLineOutcomes = 11;
+inline constexpr size_t kLineOutcomes = 12;
 inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);
 
 constexpr bool IsRejected(LineOutcome outcome) { return outcome >= LineOutcome::kInvalid; }

@@ -16,6 +16,7 @@
 #include "relay/observe/trace/traces.h"
 #include "relay/operator/nip98.h"
 #include "relay/operator/routes.h"
+#include "relay/plugins/policy_plugin.h"
 #include "relay/process/data_directory.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/client.h"
@@ -158,17 +159,21 @@ Status Relay::Assemble() {
   delivery_ = std::make_unique<Delivery>(metrics_->counters(), Clock::System(), WallClock::System(),
                                          std::move(executors), count_own_bytes);
   pool_ = std::make_unique<WorkPool>(WorkerCount(configuration_));
-  context_ = std::make_unique<RelayContext>(RelayContext{.settings = configuration_.relay,
-                                                         .store = storage.store(),
-                                                         .limiter = storage.limiter(),
-                                                         .pool = *pool_,
-                                                         .counters = metrics_->counters(),
-                                                         .delivery = *delivery_,
-                                                         .budget = *budget_,
-                                                         .max_pending_bytes = configuration_.server.max_pending_bytes,
-                                                         .rules = rules_,
-                                                         .count_own_bytes = count_own_bytes,
-                                                         .tracer = Traces::TracerOf(traces_)});
+  if (Status status = StartPolicyPlugins(); !status.ok()) return status;
+  context_ = std::make_unique<RelayContext>(
+      RelayContext{.settings = configuration_.relay,
+                   .store = storage.store(),
+                   .limiter = storage.limiter(),
+                   .pool = *pool_,
+                   .counters = metrics_->counters(),
+                   .delivery = *delivery_,
+                   .budget = *budget_,
+                   .max_pending_bytes = configuration_.server.max_pending_bytes,
+                   .count_own_bytes = count_own_bytes,
+                   .tracer = Traces::TracerOf(traces_),
+                   .write_plugin = write_plugin_.get(),
+                   .import_plugin = configuration_.plugins.imports ? write_plugin_.get() : nullptr,
+                   .read_plugin = read_plugin_.get()});
   pipeline_ = std::make_unique<EventPipeline>(*context_);
   if (Status status = Follow(); !status.ok()) return status;
   const RelayServices services = ServicesOfParts();
@@ -178,6 +183,23 @@ Status Relay::Assemble() {
   // The relief starts last, because it may log a state page, which needs all of the above.
   relief_->Start(server_->executor(0));
   return Status();
+}
+
+Status Relay::StartPolicyPlugins() {
+  Result<std::unique_ptr<PolicyPlugin>> write = PolicyPlugin::StartForWrites(configuration_.plugins);
+  if (!write.ok()) return write.status();
+  write_plugin_ = std::move(write).value();
+  Result<std::unique_ptr<PolicyPlugin>> read = PolicyPlugin::StartForReads(configuration_.plugins);
+  if (!read.ok()) return read.status();
+  read_plugin_ = std::move(read).value();
+  return Status();
+}
+
+std::vector<PolicyPlugin*> Relay::PolicyPlugins() const {
+  std::vector<PolicyPlugin*> plugins;
+  for (PolicyPlugin* plugin : {write_plugin_.get(), read_plugin_.get()})
+    if (plugin != nullptr) plugins.push_back(plugin);
+  return plugins;
 }
 
 RelayServices Relay::ServicesOfParts() {
@@ -227,6 +249,7 @@ void Relay::SetMetricSources() {
   sources.last_failure = [this] { return pipeline_->write_health().LastFailure(); };
   sources.service.plugins = [this](MetricFamilies& families) {
     for (const RelayPlugin* plugin : plugins_) plugin->AppendMetrics(families);
+    AppendPluginMetrics(PolicyPlugins(), families);
   };
   metrics_->SetSources(std::move(sources));
 }
@@ -246,6 +269,8 @@ Status Relay::ReadyBut(std::string* note) const {
   Status ready = Ready();
   if (ready.ok() && !storage_->store().loss().empty())
     *note = "acknowledged events may be lost: the log and `weir doctor` say more";
+  for (const PolicyPlugin* plugin : PolicyPlugins())
+    if (ready.ok() && note->empty()) *note = plugin->Trouble();
   return ready;
 }
 
@@ -259,6 +284,8 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   // first, so that /live does not ask plugins that have stopped.
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) (*plugin)->Stop();
   if (pipeline_ == nullptr) return;
+  // Settles the questions of events and requests, so that the workers get the last tasks of them.
+  for (PolicyPlugin* plugin : PolicyPlugins()) plugin->Stop();
   // Refuses the requests and events that wait at a gate, so that the pool's destructor can finish. Admitted events are
   // saved.
   storage_->limiter().Stop();

@@ -29,6 +29,7 @@ class Delivery;
 class EventPipeline;
 class Ledger;
 class MemoryRelief;
+class PolicyPlugin;
 class RelayMetrics;
 class RelayPlugin;
 class RulesInForce;
@@ -63,9 +64,9 @@ class Relay {
   // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
   // Stops accepting connections, answers the EVENTs and HTTP requests that have arrived, and closes the connections;
-  // these steps take at most about `longest`. Then stops the plugins, saves the events that the write gate has
-  // admitted, refuses those that still wait there, and flushes the store, however long that takes. A second call does
-  // nothing.
+  // these steps take at most about `longest`. Then stops the plugins and the operator's policy plugins, saves the
+  // events that the write gate has admitted, refuses those that still wait there, and flushes the store, however long
+  // that takes. A second call does nothing.
   void Shutdown(std::chrono::milliseconds longest);
   // Drops the connections for which Shutdown waits, so that Shutdown continues with its later steps. May be called from
   // any thread.
@@ -81,6 +82,8 @@ class Relay {
   Status Assemble();
   RelayServices ServicesOfParts();
   Status Follow();
+  Status StartPolicyPlugins();
+  std::vector<PolicyPlugin*> PolicyPlugins() const;
   void SetMetricSources();
   Status Ready() const;
   Status ReadyBut(std::string* note) const;
@@ -99,6 +102,8 @@ class Relay {
   std::unique_ptr<Admin> admin_;
   std::unique_ptr<ByteBudget> budget_;
   std::unique_ptr<MemoryRelief> relief_;
+  std::unique_ptr<PolicyPlugin> write_plugin_;  // null if the operator has none
+  std::unique_ptr<PolicyPlugin> read_plugin_;
   std::unique_ptr<Delivery> delivery_;
   std::unique_ptr<WorkPool> pool_;
   std::unique_ptr<RelayContext> context_;

@@ -45,9 +45,14 @@ class Reader {
 
 Status Damaged(const std::string& why) { return Status::Error("is damaged: " + why); }
 
+// A checkpoint of a version before policy plugins has no count of the lines that they refused.
 Status ReadTally(element object, Tally* tally) {
   Reader reader(object);
-  for (size_t i = 0; i < kLineOutcomes; ++i) tally->lines[i] = reader.Get<uint64_t>(KeyOf(static_cast<LineOutcome>(i)));
+  for (size_t i = 0; i < kLineOutcomes; ++i) {
+    const auto outcome = static_cast<LineOutcome>(i);
+    const bool may_miss = outcome == LineOutcome::kRefused && object[KeyOf(outcome)].error() != simdjson::SUCCESS;
+    if (!may_miss) tally->lines[i] = reader.Get<uint64_t>(KeyOf(outcome));
+  }
   tally->bytes = reader.Get<uint64_t>("bytes");
   return reader.wrong().empty() ? Status() : Damaged("no \"" + reader.wrong() + "\" in \"tally\"");
 }

@@ -64,11 +64,13 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
   Declare(table, c.relay);
   Declare(table, c.storage);
   Declare(table, c.trace);
+  Declare(table, c.plugins);
 }
 
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
-  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace)})
+  for (const Status& status :
+       {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace), Check(c.plugins)})
     if (!status.ok()) return status;
   return Status();
 }

@@ -8,6 +8,7 @@
 #include "config/status.h"
 #include "relay/net/server_settings.h"
 #include "relay/observe/trace/trace_settings.h"
+#include "relay/plugins/plugin_settings.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/store/storage/storage.h"
@@ -22,6 +23,7 @@ struct RelayConfiguration {
   ServerSettings server;
   StorageSettings storage;
   TraceSettings trace;
+  PluginSettings plugins;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
 // Checks the settings, also by rules that concern several of them, for example that the largest event fits into a

@@ -31,6 +31,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/clock.h"
@@ -74,6 +75,8 @@ class EventSender {
   virtual ~EventSender() = default;
   // Returns the index of the sender's I/O thread. May be called from any thread.
   virtual size_t io_thread() const = 0;
+  // Returns the client's address. May be called from any thread.
+  virtual std::string_view address() const { return ""; }
   // Called on the sender's I/O thread, with one or more answers, all for this sender. The function may move from them.
   virtual void OnAnswers(std::span<Answer> answers) = 0;
 };

@@ -10,7 +10,9 @@
 #include "relay/nostr/messages.h"
 #include "relay/nostr/signature.h"
 #include "relay/nostr/vanish.h"
+#include "relay/plugins/policy_plugin.h"
 #include "relay/protocol/policy.h"
+#include "relay/protocol/save_allowed.h"
 
 namespace weir {
 namespace {
@@ -57,7 +59,7 @@ struct EventPipeline::Flight final : Submission {
   Work debt = 0;  // the part of its address's debt that the event is charged
   std::optional<Admission> admission;
   Span span;
-  Span stage;  // a part of `span`: the wait at the gate, or the commit
+  Span stage;  // a part of `span`: the wait for the plugin or at the gate, or the commit
 };
 
 // The results of a task for its events.
@@ -92,6 +94,13 @@ void EventPipeline::Stop() { commit_.Stop(); }
 
 Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.empty()) return Status();
+  if (context_.import_plugin == nullptr) return SaveAllBulk(events, results);
+  return SaveAllowed(
+      *context_.import_plugin, context_.wall_clock.NowSeconds(), events, results,
+      [this](std::span<const Event> allowed, std::span<SaveResult> saved) { return SaveAllBulk(allowed, saved); });
+}
+
+Status EventPipeline::SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results) {
   Status status = commit_.SaveBulk(events, results);
   write_health_.Note(status);
   for (size_t i = 0; i < events.size() && results[i].settled; ++i)
@@ -164,7 +173,8 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   }
 }
 
-// Answers stored events, verifies the others and passes them to the gate. A stored event goes on like a new one if
+// Answers stored events, verifies the others and passes them to the plugin or to the gate. A stored event goes on like
+// a new one if
 //  * it is a request to vanish, because the store may not have carried it out (save_plan.h),
 //  * requests to vanish are not fully carried out, because only the commit thread knows if they remove it, or
 //  * the store is in doubt, because only a further write makes it durable.
@@ -189,6 +199,8 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
                      context_.rules->TakeRates(flights[i]->event.view(), batch.rule_client(), context_.clock.Now());
                  rates.refused()) {
         Settle(*flights[i], {false, std::move(rates.reason)}, judged);
+      } else if (context_.write_plugin != nullptr) {
+        AskPlugin(flights[i]);
       } else {
         AskGate(flights[i], judged);
       }
@@ -211,6 +223,32 @@ void EventPipeline::EndSpan(Span* span, const Verdict& verdict) {
   span->Set("weir.outcome", prefix.empty() ? "ok" : prefix);
   if (prefix == "error") span->Fail();
   span->End();
+}
+
+// The flight keeps its bytes of the budget until the plugin's answer.
+void EventPipeline::AskPlugin(const std::shared_ptr<Flight>& flight) {
+  if (flight->span) flight->stage = flight->span.Child("plugin");
+  PluginQuestion question =
+      QuestionAbout(flight->event.view(), context_.wall_clock.NowSeconds(), SourceOfClient(flight->sender->address()));
+  context_.write_plugin->Ask(std::move(question), [this, flight](PluginVerdict verdict) {
+    context_.pool.Submit(Urgency::kFair, flight->party, kAfterWaitWork,
+                         [this, flight, verdict = std::move(verdict)] { AfterPlugin(flight, verdict); });
+  });
+}
+
+void EventPipeline::AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict) {
+  Judged judged;
+  flight->stage.End();
+  try {
+    if (verdict.action == PluginAction::kAccept) {
+      AskGate(flight, &judged);
+    } else {
+      Settle(*flight, {verdict.action == PluginAction::kShadowReject, verdict.refusal}, &judged);
+    }
+  } catch (const std::exception& fault) {
+    Settle(*flight, {false, FaultText(fault)}, &judged);
+  }
+  Finish(&judged);
 }
 
 void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judged) {
@@ -326,6 +364,8 @@ EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
       return {false, "blocked: its author or recipient asked to vanish from this relay"};
     case SaveOutcome::kExpired:
       return {false, "invalid: the event has expired"};
+    case SaveOutcome::kRefused:
+      return {false, "blocked: a plugin refused it"};
   }
   return {false, "error: the store gave no answer"};
 }

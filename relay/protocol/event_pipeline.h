@@ -2,11 +2,12 @@
 //
 // A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
 // checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event
-// is counted against the operator's rates. A new and valid event then needs the admission of the write gate, which
-// limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it at once,
-// delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves every
-// other admitted event, together with events of other clients, in one write (relay/store/group_commit.h). After each
-// write, the pipeline passes the answers and the saved events to Delivery.
+// is counted against the operator's rates. If the operator has a write plugin, it then judges the new and valid event
+// (relay/plugins/policy_plugin.h). An event that passes needs the admission of the write gate, which limits writes to
+// the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it at once, delays it or
+// refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves every other admitted
+// event, together with events of other clients, in one write (relay/store/group_commit.h). After each write, the
+// pipeline passes the answers and the saved events to Delivery.
 //
 // Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
@@ -34,6 +35,8 @@
 #include "relay/store/group_commit.h"
 
 namespace weir {
+
+struct PluginVerdict;
 
 // Events of one sender. One task on a worker thread checks them together.
 struct EventBatch {
@@ -83,8 +86,9 @@ class EventPipeline {
   // ByteBudget::ForgetWaiting drops the request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
-  // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Counts the saved events in the
-  // metrics but does not deliver them to live subscribers, because these are old events.
+  // Saves events of an import with GroupCommit::SaveBulk, and returns its status. If imports ask the write plugin,
+  // saves only those that it accepts (SaveAllowed in save_allowed.h). Counts the saved events in the metrics but does
+  // not deliver them to live subscribers, because these are old events.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
   // Saves the events that wait to be saved, except deletions that need a further write, and ends the commit thread.
@@ -104,10 +108,13 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
+  Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results);
   void JudgeAll(const EventBatch& batch);
   void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
             std::vector<std::shared_ptr<Flight>>* flights);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
+  void AskPlugin(const std::shared_ptr<Flight>& flight);
+  void AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict);
   void AskGate(const std::shared_ptr<Flight>& flight, Judged* judged);
   Work GateWorkOf(EventView event) const;
   void AfterWait(const std::shared_ptr<Flight>& flight);

@@ -24,7 +24,7 @@ void EventWindow::Add(std::string_view event_json) {
     gathered_ = std::make_shared<EventBatch>();
     gathered_->sender = shared_from_this();
     gathered_->party = peer_->party();
-    gathered_->address = peer_->address();
+    gathered_->address = peer_->address_bytes();
     gathered_->identity = peer_->identity();
     gathered_->received = context_.clock.Now();
   }

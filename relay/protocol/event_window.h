@@ -8,7 +8,8 @@
 //
 // The bytes of an event count in the connection's account (relay/account/ledger.h) from its arrival until its answer.
 //
-// Threads: all functions run on the connection's I/O thread; io_thread() may be called from any thread.
+// Threads: all functions run on the connection's I/O thread; io_thread() and address() may be called from any
+// thread.
 #pragma once
 
 #include <deque>
@@ -41,6 +42,7 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   void End();
 
   size_t io_thread() const override { return peer_->io_thread(); }
+  std::string_view address() const override { return peer_->address(); }
   void OnAnswers(std::span<Answer> answers) override;
 
  private:

@@ -31,6 +31,7 @@ class Identity {
   bool Has(const PublicKey& key) const;
   // Does the same as Has, for a key in lower-case hexadecimal.
   bool HasHex(std::string_view hex) const;
+  const std::vector<std::string>& hex() const { return hex_; }  // the keys in lower-case hexadecimal
 
  private:
   std::vector<PublicKey> keys_;

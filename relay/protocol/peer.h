@@ -34,7 +34,8 @@ class Peer {
   const boost::asio::any_io_executor& executor() const { return executor_; }
   const std::string& host() const { return host_; }
   // Returns the client's address for the rules; nullopt if the connection has none.
-  const std::optional<AddressBytes>& address() const { return address_bytes_; }
+  const std::optional<AddressBytes>& address_bytes() const { return address_bytes_; }
+  const std::string& address() const { return address_; }
   const std::shared_ptr<Account>& account() const { return account_; }
 
   // Returns true once the connection has ended.

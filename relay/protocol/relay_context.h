@@ -21,6 +21,8 @@
 
 namespace weir {
 
+class PolicyPlugin;
+
 struct RelayContext {
   const RelaySettings& settings;
   EventStore& store;
@@ -38,6 +40,10 @@ struct RelayContext {
   // workers.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
   Tracer* tracer = nullptr;  // null if tracing is off
+  // The operator's plugins that judge events of clients, events of imports, and requests. Null if there is none.
+  PolicyPlugin* write_plugin = nullptr;
+  PolicyPlugin* import_plugin = nullptr;
+  PolicyPlugin* read_plugin = nullptr;
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

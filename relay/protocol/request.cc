@@ -347,6 +347,12 @@ void Request::Refuse(std::string_view reason) {
   room_->Remove(*this);
 }
 
+void Request::AnswerNothing() {
+  EndSpan("");
+  peer_->Say(is_count_ ? RelayVerb::kCount : RelayVerb::kEose, is_count_ ? CountMessage(name_, 0) : EoseMessage(name_));
+  room_->Remove(*this);
+}
+
 void Request::Stop() {
   const State was = state_.exchange(State::kOver);
   if (was == State::kReads || was == State::kOver) return;  // in kReads, RunSlice and OnReport release everything

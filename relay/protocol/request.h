@@ -56,6 +56,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   const std::string& name() const { return name_; }
   bool is_count() const { return is_count_; }
+  const std::vector<Filter>& filters() const { return filters_; }  // complete until Start
 
   // Counts the memory of the request in the client's account. Returns an empty string, or, if the account has no room
   // for it, the reason for a refusal, with NIP-01's prefix.
@@ -68,6 +69,9 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   // Sends CLOSED with `reason`, which begins with NIP-01's prefix. Then the owner removes and ends the request. This
   // may destroy the request before Refuse returns.
   void Refuse(std::string_view reason);
+  // Answers a request that has not started as if no event matched, and ends it. Then the owner removes the request, as
+  // after Refuse.
+  void AnswerNothing();
   // Changes the state to kOver and returns the admission, the turn and the connection's place. In kReads, the worker
   // returns the admission and the turn, and OnReport returns the place. From now on the request ignores live events.
   // May be called more than once.

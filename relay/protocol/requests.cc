@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "relay/account/work.h"
 #include "relay/protocol/policy.h"
 
 namespace weir {
@@ -13,6 +14,8 @@ namespace {
 // The most requests of one connection that run at once. If it were 1, a long scan would delay short requests; if it
 // were large, one connection could have many scans at work.
 constexpr size_t kMostAtOnce = 4;
+// The bytes of a question to a plugin, without its line.
+constexpr uint64_t kQuestionBytes = 512;
 constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
 
 }  // namespace
@@ -51,8 +54,45 @@ void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count)
   }
   if (may_want_auth) peer_->AskForAuth();
   if (!is_count) by_name_.emplace(request->name(), request.get());
-  queue_.push_back(request.get());
   requests_.emplace(request.get(), request);
+  context_.read_plugin == nullptr ? Queue(*request) : AskPlugin(*request);
+}
+
+// The callback owns the memory of the question: the question may outlive the request, but not its time-out.
+void Requests::AskPlugin(Request& request) {
+  const AskedRequest asked{.subscription = request.name(),
+                           .filters = request.filters(),
+                           .is_count = request.is_count(),
+                           .keys = peer_->identity()->hex()};
+  PluginQuestion question = QuestionAbout(asked, context_.wall_clock.NowSeconds(), SourceOfClient(peer_->address()));
+  peer_->Charge(question.line.size() * kWrittenByteWork);
+  std::optional<HeldBytes> memory =
+      HeldBytes::Try(peer_->account(), question.line.size() + kQuestionBytes, Memory::kWaiting);
+  if (!memory) {
+    return request.Refuse("rate-limited: the requests of your address that are being judged hold too much memory");
+  }
+  ++questions_;
+  const auto held = std::make_shared<HeldBytes>(std::move(*memory));
+  context_.read_plugin->Ask(std::move(question), [weak = weak_from_this(), one = request.weak_from_this(), held,
+                                                  executor = peer_->executor()](PluginVerdict verdict) {
+    boost::asio::post(executor, [weak, one, held, verdict = std::move(verdict)] {
+      if (const auto self = weak.lock()) self->OnVerdict(one.lock().get(), verdict);
+    });
+  });
+}
+
+// `request` may have ended meanwhile.
+void Requests::OnVerdict(Request* request, const PluginVerdict& verdict) {
+  --questions_;
+  if (!requests_.contains(request)) return;
+  if (verdict.action == PluginAction::kAccept) return Queue(*request);
+  if (verdict.action == PluginAction::kShadowReject) return request->AnswerNothing();
+  if (PrefixOf(verdict.refusal) == "auth-required") peer_->AskForAuth();
+  request->Refuse(verdict.refusal);
+}
+
+void Requests::Queue(Request& request) {
+  queue_.push_back(&request);
   StartNext();
 }
 
@@ -62,9 +102,9 @@ std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
     return "auth-required: this relay answers only authenticated clients";
   }
   if (settings.auth && peer_->identity()->empty() && AsksOnlyForPrivate(filters)) return std::string(kPrivateNeedsAuth);
-  const RuleClient reader{.proved = peer_->identity()->keys(), .address = peer_->address()};
+  const RuleClient reader{.proved = peer_->identity()->keys(), .address = peer_->address_bytes()};
   if (Ruling ruling = context_.rules->JudgeRead(filters, reader); ruling.refused()) return std::move(ruling.reason);
-  if (requests_.size() >= settings.max_subscriptions) {
+  if (std::max(requests_.size(), questions_) >= settings.max_subscriptions) {
     return "error: too many subscriptions, at most " + std::to_string(settings.max_subscriptions) +
            " at once; CLOSE some first";
   }

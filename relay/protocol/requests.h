@@ -9,6 +9,9 @@
 // wait in the order in which they came. If much output waits for the client, no request starts, and none reads on,
 // until the client has taken most of the output.
 //
+// If the operator has a read plugin (relay/plugins/policy_plugin.h), it judges each request before the request waits
+// for a place. A request that the plugin has not judged yet counts like one that waits.
+//
 // Threads: all functions run on the connection's I/O thread. After End the destructor may run on any thread.
 #pragma once
 
@@ -20,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "relay/plugins/policy_plugin.h"
 #include "relay/protocol/request.h"
 #include "relay/protocol/request_room.h"
 
@@ -47,6 +51,9 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   void Remove(Request& request) override;
   void ReturnPlace() override;
   void Add(std::string name, std::vector<Filter> filters, bool is_count);
+  void AskPlugin(Request& request);
+  void OnVerdict(Request* request, const PluginVerdict& verdict);
+  void Queue(Request& request);
   std::string RefusalOf(const std::vector<Filter>& filters) const;
   void StartNext();
   void StartNextSoon();
@@ -57,7 +64,8 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   const std::shared_ptr<RequestRoom> room_;
   std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
   std::unordered_map<std::string, Request*> by_name_;  // the subscriptions by their ids, without COUNTs
-  std::deque<Request*> queue_;                         // requests that have not started
+  std::deque<Request*> queue_;                         // requests that may start and have not started
+  size_t questions_ = 0;                               // questions to the plugin, also about requests that have ended
   size_t running_ = 0;                                 // the number of requests that have a place
   bool waits_for_room_ = false;                        // true while no request starts because much output waits
   bool starts_soon_ = false;                           // true while a task that calls StartNext is posted
