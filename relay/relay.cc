@@ -169,6 +169,7 @@ Status Relay::Assemble() {
                    .delivery = *delivery_,
                    .budget = *budget_,
                    .max_pending_bytes = configuration_.server.max_pending_bytes,
+                   .rules = rules_,
                    .count_own_bytes = count_own_bytes,
                    .tracer = Traces::TracerOf(traces_),
                    .write_plugin = write_plugin_.get(),

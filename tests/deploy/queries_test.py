@@ -49,7 +49,8 @@ def start_all(weir, directory, stack):
     short = {"RATE_LIMIT_TARGET_MEMORY_MB": 26, "RATE_LIMIT_EMERGENCY": 0.1, "RATE_LIMIT_RECOVERY": 0.05}
     gate = {**relay, "QUOTA_STORE": f"sqlite:{directory}/quota.db", "KEYED_STORE": redis, "QUOTA_API": "all",
             "TLS_CERT": f"{directory}/full.pem", "TLS_KEY": f"{directory}/key.pem"}
-    relays = {"rocksdb": relay, "short": {**relay, **short}, "one": {**relay, "STORE": database, "ORIGIN": "one"},
+    plugin = """exec sed -u 's/.*"event":{.*"id":"\\([0-9a-f]\\{64\\}\\)".*/{"id":"\\1","action":"accept"}/'"""
+    relays = {"rocksdb": {**relay, "WRITE_PLUGIN": plugin}, "short": {**relay, **short}, "one": {**relay, "STORE": database, "ORIGIN": "one"},
               "two": {**relay, "STORE": database, "ORIGIN": "two"}}
     ports = {name: stack.enter_context(servers.weir(weir, "relay", {**settings, "DATA_DIR": f"{directory}/{name}"}, directory))
              for name, settings in relays.items()}
