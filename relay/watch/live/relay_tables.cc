@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 // Formats a rate per second.
-std::string Rate(double rate) {
+std::string RateText(double rate) {
   if (rate <= 0) return "0";
   return rate < 10 ? Fixed(rate, 1) : ShortNumber(RoundedCount(rate));
 }
@@ -36,7 +36,7 @@ void AddController(const std::string& name, const PidState& state, const Tuning&
 void AddLatency(const std::string& name, const LatencySnapshot& recent, size_t seconds, LiveTable* table) {
   const auto count = static_cast<double>(recent.count());
   if (count == 0) return table->AddRow({name, "0", "–", "–"});
-  table->AddRow({name, Rate(count / static_cast<double>(std::max<size_t>(1, seconds))), InTime(Quantile(recent, 0.50)),
+  table->AddRow({name, RateText(count / static_cast<double>(std::max<size_t>(1, seconds))), InTime(Quantile(recent, 0.50)),
                  InTime(Quantile(recent, 0.99))});
 }
 
@@ -171,7 +171,7 @@ void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables) {
   LiveTable& table =
       tables->Add("kinds", "Kinds of events saved", {{"kind", true}, {"a second", true}, {"since the start", true}},
                   "nothing was saved yet");
-  for (const Kind& kind : kinds) table.AddRow({kind.name, Rate(kind.rate), ShortNumber(kind.count)});
+  for (const Kind& kind : kinds) table.AddRow({kind.name, RateText(kind.rate), ShortNumber(kind.count)});
 }
 
 void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refusals, LiveTables* tables) {
@@ -181,7 +181,7 @@ void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refus
   for (const auto& [prefix, count] : refusals) {
     if (count == 0) continue;
     const double rate = tables->PerSecond("refusal " + std::string(prefix), static_cast<double>(count));
-    table.AddRow({std::string(prefix), Rate(rate), ShortNumber(count)});
+    table.AddRow({std::string(prefix), RateText(rate), ShortNumber(count)});
   }
 }
 
