@@ -231,7 +231,7 @@ TimePoint Gate::TimeOfPayment(const Waiter& waiter, TimePoint now) const {
 }
 
 // Returns when Pump must be called next. If a thread sleeps in Wait for the next in turn, Pump need not be called for
-// it: that thread looks by itself, and is told here if it would look too late.
+// it: that thread looks by itself, and is told here if it would look too late. REQUIRES: Refill(now) was called.
 TimePoint Gate::NextPump(TimePoint now) {
   if (deadlines_.empty()) return TimePoint::max();
   TimePoint next = deadlines_.begin()->first;
@@ -249,8 +249,8 @@ TimePoint Gate::NextPump(TimePoint now) {
   return next;
 }
 
-// Returns when the turn of a waiting request will probably come. Never before the next payment: until then, nothing
-// changes.
+// Returns when the turn of a waiting request will probably come, but never a time before the next payment, because
+// nothing changes until then. REQUIRES: Refill(now) was called.
 TimePoint Gate::NextLook(const Waiter& waiter, TimePoint now) const {
   const WorkClass c = waiter.party.work_class;
   const TimePoint payment = TimeOfPayment(*NextInTurn(c), now);
@@ -393,8 +393,10 @@ Admission::State Gate::Poll(Admission& admission, Waiter& waiter) {
 Admission::State Gate::Wait(Admission& admission, Waiter& waiter) {
   MutexLock lock(mutex_);
   if (waiter.waits()) {
+    const TimePoint now = clock_.Now();
+    Refill(now);  // the caller may have done something else since it asked
     const bool is_next = NextInTurn(waiter.party.work_class) == &waiter;
-    waiter.looks_at = is_next ? NextLook(waiter, clock_.Now()) : std::min(waiter.turn_at, waiter.deadline);
+    waiter.looks_at = is_next ? NextLook(waiter, now) : std::min(waiter.turn_at, waiter.deadline);
   }
   while (waiter.waits()) {
     const TimePoint now = clock_.Now();
@@ -415,7 +417,9 @@ bool Gate::SetOnSettled(Waiter& waiter, std::function<void()>* settled) {
   const MutexLock lock(mutex_);
   if (!waiter.waits()) return false;
   waiter.on_settled.swap(*settled);
-  WakeAt(NextPump(clock_.Now()));
+  const TimePoint now = clock_.Now();
+  Refill(now);
+  WakeAt(NextPump(now));
   return true;
 }
 

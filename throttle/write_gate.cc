@@ -12,7 +12,7 @@ constexpr double kOpenShareOfBurst = 0.25;  // share of a burst that each class 
 
 // The piece in which a waiting request pays, by class, as the time in which the limit admits as much. It is the longest
 // time for which a large request delays a small one; twenty times as long while bulk work passes by the floor. Each
-// piece wakes the limiter's thread once.
+// piece wakes the thread that waits for the request once, or the limiter's thread.
 constexpr std::array<double, kWorkClasses> kPieceSeconds{0.005, 0.05};
 constexpr double kLeastPiece = 4 << 10;
 constexpr double kLeastBurst = 1 << 10;

@@ -80,16 +80,32 @@ TEST_F(GateWaitTest, CancelEndsTheWaitAndSaysSo) {
   EXPECT_FALSE(admission.Cancel());
 }
 
-// The clock is the machine's, and no thread calls Pump.
+TEST_F(GateWaitTest, ALateCallbackIsStillDueAtItsTurn) {
+  Exhaust();
+  const TimePoint turn = clock_.Now() + milliseconds(4);
+  Admission admission = gate_.Admit({4000}, Interactive());
+  ASSERT_TRUE(admission.waiting());
+  clock_.Advance(milliseconds(3));
+  admission.OnSettled([] {});
+  EXPECT_LE(wakes_.back(), turn + microseconds(2));
+  clock_.Set(wakes_.back());
+  gate_.Pump();
+  EXPECT_EQ(admission.Poll(), State::kAdmitted);
+}
+
+// The clock is the machine's, and no thread calls Pump for a turn.
 class UnpumpedGateTest : public testing::Test {
  protected:
-  UnpumpedGateTest() { gate_.SetLimits(Pacing()); }
+  // Returns once a thread waits for the request whose turn comes then. Until then, Pump asks for a call at that time.
+  void AwaitThread(TimePoint turn) {
+    while (gate_.Pump() < turn + milliseconds(1)) std::this_thread::yield();
+  }
 
-  TimePoint pump_at_ = TimePoint::max();  // the gate's lock guards it
-  WriteGate gate_{Clock::System(), [this](TimePoint when) { pump_at_ = when; }};
+  WriteGate gate_{Clock::System(), [](TimePoint) {}};
 };
 
 TEST_F(UnpumpedGateTest, ThreadsThatWaitTakeTheirTurnsByThemselves) {
+  gate_.SetLimits(Pacing());
   std::vector<std::thread> threads;
   for (uint64_t id = 1; id <= 8; ++id) {
     threads.emplace_back([this, id] {
@@ -101,6 +117,7 @@ TEST_F(UnpumpedGateTest, ThreadsThatWaitTakeTheirTurnsByThemselves) {
 }
 
 TEST_F(UnpumpedGateTest, ALargeRequestPaysItsPiecesByItself) {
+  gate_.SetLimits(Pacing());
   EXPECT_EQ(gate_.Admit({300'000}, Bulk()).Wait(), State::kAdmitted) << "three bursts";
 }
 
@@ -115,26 +132,43 @@ TEST_F(UnpumpedGateTest, AWaitEndsAtItsDeadline) {
 }
 
 TEST_F(UnpumpedGateTest, AHigherRateShortensAWait) {
-  gate_.SetLimits(Pacing(kMillion, 1000));
-  Admission slow = gate_.Admit({50'000}, Bulk(1));  // would take 50 s
+  gate_.SetLimits(Pacing(kMillion, 80));
+  Admission slow = gate_.Admit({4000}, Bulk(1));  // one piece
   ASSERT_TRUE(slow.waiting());
+  const TimePoint turn = slow.wait_until();  // in 50 s
   std::thread thread([&] { EXPECT_EQ(slow.Wait(), State::kAdmitted); });
+  AwaitThread(turn);
   gate_.SetLimits(Pacing());
   thread.join();
   EXPECT_LT(slow.waited(), seconds(40));
 }
 
-// The thread may hold a lock that the functions need.
-TEST_F(UnpumpedGateTest, WaitCallsNoFunctionsOfOtherRequests) {
-  Admission first = gate_.Admit({2000}, Bulk(1));
-  ASSERT_TRUE(first.waiting());
-  bool called = false;
-  first.OnSettled([&] { called = true; });
-  Admission second = gate_.Admit({2001}, Bulk(2));
+TEST_F(UnpumpedGateTest, TheEndOfAnEarlierRequestShortensAWait) {
+  gate_.SetLimits(Pacing(kMillion, 1000));
+  auto first = std::make_unique<Admission>(gate_.Admit({50'000}, Bulk(1)));
+  Admission second = gate_.Admit({100}, Bulk(1));
   ASSERT_TRUE(second.waiting());
-  EXPECT_EQ(second.Wait(), State::kAdmitted);
+  std::thread thread([&] { EXPECT_EQ(second.Wait(), State::kAdmitted); });
+  std::this_thread::sleep_for(milliseconds(20));  // usually, the thread sleeps then
+  first.reset();
+  thread.join();
+  EXPECT_LT(second.waited(), seconds(40));
+}
+
+// The thread may hold a lock that the functions need.
+TEST_F(GateWaitTest, WaitCallsNoFunctionsOfOtherRequests) {
+  Exhaust();
+  Admission first = gate_.Admit({4000}, Interactive());
+  Admission second = gate_.Admit({1000}, Interactive());
+  ASSERT_TRUE(second.waiting());
+  bool called = false;
+  second.OnSettled([&] { called = true; });
+  std::thread thread([&] { EXPECT_EQ(first.Wait(), State::kAdmitted); });
+  while (gate_.Pump() != clock_.Now() + seconds(1)) std::this_thread::yield();
+  clock_.Advance(milliseconds(10));  // both turns have come
+  thread.join();
   EXPECT_FALSE(called);
-  EXPECT_LE(pump_at_, Clock::System().Now()) << "asks for the call of Pump that calls it";
+  EXPECT_EQ(wakes_.back(), clock_.Now()) << "asks for the call of Pump that calls it";
   gate_.Pump();
   EXPECT_TRUE(called);
 }
