@@ -106,7 +106,8 @@ class RocksDbProbe final : public LoadProbe {
   // Sets the cache's size to its present share, with room for its pinned bytes.
   void FitCache() WEIR_REQUIRES(db_mutex_);
   // Changes whenever a figure of a family may have changed: with each write, and with each flush, compaction, ingestion
-  // and change of options, all of which make a new super version of the family.
+  // and change of options, all of which make a new super version of the family. (With unordered_write, a write may
+  // still fill the memtable after it has shown here. The bytes of a memtable that is not full limit nothing at rest.)
   struct Version {
     uint64_t sequence_number = 0;
     uint64_t super_versions = 0;  // sum over all families
@@ -164,7 +165,7 @@ class RocksDbProbe final : public LoadProbe {
   WriteBurst burst_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_counters_ WEIR_GUARDED_BY(db_mutex_);
   // The version when the families and when the counters were read. Null if the database did not rest then (it flushed,
-  // compacted or braked), or if they must be read again.
+  // compacted or braked), or if they must be read again, because the families or their options changed.
   std::optional<Version> seen_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<Version> counted_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);

@@ -112,6 +112,7 @@ void RocksDbProbe::FamiliesChanged() {
   burst_ = WriteBurst(buffers);
   last_counters_.reset();
   seen_version_.reset();
+  counted_version_.reset();
 }
 
 Status RocksDbProbe::AddFamily(rocksdb::ColumnFamilyHandle* handle) {
@@ -257,6 +258,7 @@ void RocksDbProbe::NoticeOptions(Family* f) {
   const LsmGeometry now = GeometryAsSet(options);
   const LsmBrakes brakes = BrakesIn(options);
   if (now == f->seen && brakes == f->seen_brakes) return;
+  seen_version_.reset();  // the figures depend on the options
   if (brakes != f->seen_brakes) {
     TakeBrakes(now, &f->geometry);
     f->moves_brakes = f->lifted_brakes = false;

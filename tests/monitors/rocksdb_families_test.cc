@@ -99,6 +99,19 @@ TEST_F(RocksDbFamilies, OnlyTheBytesThatL1HasMakeTheDeadTimeLonger) {
   EXPECT_LT(dead_times[1], milliseconds(500)) << "L1 is empty";
 }
 
+TEST_F(RocksDbFamilies, AFamilyThatIsAddedWhileTheDatabaseRestsIsCounted) {
+  test_.Open(SmallEngine(), {"old"});
+  test_.WriteFile(1);
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  for (int n = 0; n < 25; ++n) Sense(monitor);
+  EXPECT_TRUE(monitor.Details().levels.empty());
+  ASSERT_TRUE(monitor.AddFamily(test_.handles()[1]).ok());
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().l0_files, 1U);
+  ASSERT_FALSE(monitor.Details().levels.empty());
+  EXPECT_EQ(monitor.Details().levels.front().files, 1);
+}
+
 TEST_F(RocksDbFamilies, AFamilyThatIsCreatedLaterIsSensed) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);

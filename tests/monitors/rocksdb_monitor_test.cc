@@ -284,6 +284,17 @@ TEST_F(RocksDbMonitorTest, NoticesEachChangeAfterARest) {
   EXPECT_EQ(monitor.Details().levels.front().files, 0);
 }
 
+TEST_F(RocksDbMonitorTest, NoticesOptionsThatChangeAfterARest) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  test_.WriteFile();
+  for (int n = 0; n < 25; ++n) Sense(monitor);
+  const double at_one = monitor.Details().l0_files_at_one;
+  ASSERT_TRUE(test_.db()->SetOptions({{"level0_slowdown_writes_trigger", "18"}}).ok());
+  for (int n = 0; n < 12; ++n) Sense(monitor);
+  EXPECT_GT(monitor.Details().l0_files_at_one, at_one);
+}
+
 TEST_F(RocksDbMonitorTest, ReportsTheEnginesPartsOfMemory) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
