@@ -26,8 +26,8 @@ namespace {
 // kNoLimit and more mean no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 
-// jemalloc's counters are read again at the latest in this call of ReadUse after the last one that read them.
-constexpr int kExactEveryCalls = 10;
+// jemalloc is asked once the resident bytes have moved by this share of the bytes from which it is always asked.
+constexpr uint64_t kMovedShare = 32;
 
 std::optional<std::string> ReadText(const std::string& path) {
   std::ifstream file(path);
@@ -135,8 +135,8 @@ uint64_t MemoryRoom::free_bytes() const {
   return std::min(host_available_bytes, *cgroup_limit_bytes - used);
 }
 
-MemoryProbe::MemoryProbe(MemoryFiles files, uint64_t exact_from_bytes)
-    : files_(std::move(files)), exact_from_bytes_(exact_from_bytes) {
+MemoryProbe::MemoryProbe(MemoryFiles files, uint64_t exact_from_bytes, int64_t every)
+    : files_(std::move(files)), exact_from_bytes_(exact_from_bytes), every_(every) {
   statm_ = open((files_.proc + "/self/statm").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
@@ -156,11 +156,15 @@ Result<MemoryUse> MemoryProbe::ReadUse() {
   }
   static const auto kPage = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t anonymous_bytes = (*resident - *shared) * kPage;
-  if (--calls_until_read_ <= 0 || anonymous_bytes >= exact_from_bytes_) {
-    jemalloc_bytes_ = JemallocAllocated();
-    calls_until_read_ = kExactEveryCalls;
+  // Memory that the kernel swapped out is in use, but not resident.
+  const bool is_much = std::max(anonymous_bytes, asked_.bytes()) >= exact_from_bytes_;
+  const uint64_t before = asked_.anonymous_bytes;
+  const uint64_t moved = std::max(anonymous_bytes, before) - std::min(anonymous_bytes, before);
+  if (--calls_until_asked_ <= 0 || is_much || moved > exact_from_bytes_ / kMovedShare) {
+    asked_ = {.jemalloc_bytes = JemallocAllocated(), .anonymous_bytes = anonymous_bytes};
+    calls_until_asked_ = every_;
   }
-  return MemoryUse{.jemalloc_bytes = jemalloc_bytes_, .anonymous_bytes = anonymous_bytes};
+  return MemoryUse{.jemalloc_bytes = asked_.jemalloc_bytes, .anonymous_bytes = anonymous_bytes};
 }
 
 Result<MemoryRoom> MemoryProbe::ReadRoom() const {

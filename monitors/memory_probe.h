@@ -45,11 +45,11 @@ struct MemoryRoom {
 // Not thread-safe.
 class MemoryProbe {
  public:
-  // While the process has fewer than `exact_from_bytes` anonymous resident bytes, jemalloc_bytes may be as old as nine
-  // calls of ReadUse. (jemalloc adds up the counters of all its arenas for a new figure. In an idle program, this took
-  // 0.13 ms of CPU time each time, more than all else that a sample does.) What is allocated and in use is resident, so
-  // a caller that acts only from some use on misses nothing.
-  explicit MemoryProbe(MemoryFiles files = {}, uint64_t exact_from_bytes = 0);
+  // While the process has, and jemalloc has allocated, fewer than `exact_from_bytes` anonymous bytes, jemalloc is asked
+  // only in each `every`-th call of ReadUse, and once the resident bytes have moved by a thirty-second of
+  // `exact_from_bytes`. (jemalloc adds up the counters of all its arenas for a new figure. In an idle program, this
+  // took 0.13 ms of CPU time each time, more than all else that a sample does.)
+  explicit MemoryProbe(MemoryFiles files = {}, uint64_t exact_from_bytes = 0, int64_t every = 1);
   ~MemoryProbe();
   MemoryProbe(const MemoryProbe&) = delete;
   MemoryProbe& operator=(const MemoryProbe&) = delete;
@@ -65,9 +65,11 @@ class MemoryProbe {
  private:
   const MemoryFiles files_;
   const uint64_t exact_from_bytes_;
+  const int64_t every_;
   int statm_ = -1;
-  std::optional<uint64_t> jemalloc_bytes_;  // the figure that was last read
-  int calls_until_read_ = 0;                // after this many calls of ReadUse the figure is read again at the latest
+  // The use when jemalloc was last asked, and the calls of ReadUse until it is asked again at the latest.
+  MemoryUse asked_;
+  int64_t calls_until_asked_ = 0;
 };
 
 // Makes the allocator (jemalloc if it is linked, else that of the C library) return free pages to the system. May take

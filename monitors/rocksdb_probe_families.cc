@@ -13,8 +13,10 @@
 namespace weir {
 namespace {
 
-// Below this share of the target the memory limits nothing.
+// Below this share of the target, memory alone limits no writes, and jemalloc is asked only after this time, or if
+// much has changed.
 constexpr double kExactMemoryShare = 0.6;
+constexpr Duration kInexactInterval = std::chrono::seconds(1);
 static_assert(kExactMemoryShare < kLeastMemorySetpoint);
 
 std::shared_ptr<RocksDbListener> ListenerOf(rocksdb::DB* db) {
@@ -60,7 +62,8 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       io_limiter_(db->GetDBOptions().rate_limiter),
       buffers_(db->GetDBOptions().write_buffer_manager),
       disk_ratio_(0),
-      memory_({}, static_cast<uint64_t>(kExactMemoryShare * static_cast<double>(target_bytes))),
+      memory_({}, static_cast<uint64_t>(kExactMemoryShare * static_cast<double>(target_bytes)),
+              kInexactInterval / settings.monitor.sample_interval),
       burst_({}) {
   double buffers = 0;
   {

@@ -15,18 +15,21 @@
 
 namespace {
 
-// Stands in for jemalloc: says that nothing is allocated, and counts how often it was asked. Null: there is no
-// jemalloc.
-int* asked_of_jemalloc = nullptr;
+// Stands in for jemalloc: says how much is allocated, and counts how often it was asked.
+struct FakeJemalloc {
+  size_t allocated = 0;
+  int asked = 0;
+};
+FakeJemalloc* jemalloc = nullptr;  // null: there is no jemalloc
 
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): jemalloc's name
 extern "C" int mallctl(const char* name, void* old_value, size_t*, void*, size_t) {
-  if (asked_of_jemalloc == nullptr) return 1;
+  if (jemalloc == nullptr) return 1;
   if (std::strcmp(name, "stats.allocated") == 0) {
-    ++*asked_of_jemalloc;
-    std::memset(old_value, 0, sizeof(size_t));
+    ++jemalloc->asked;
+    std::memcpy(old_value, &jemalloc->allocated, sizeof(size_t));
   }
   return 0;
 }
@@ -65,20 +68,48 @@ TEST(MemoryProbe, SeesNewFiguresInAFileThatItKeepsOpen) {
   EXPECT_EQ(probe.ReadUse().value().anonymous_bytes, 100u * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
-TEST(MemoryProbe, AsksJemallocSeldomWhileLittleIsResident) {
-  int asked = 0;
-  asked_of_jemalloc = &asked;
-  const FakeFiles fake;  // 2000 pages are anonymous
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  MemoryProbe probe(fake.files(), 2001 * page);
-  for (int call = 0; call < 10; ++call) EXPECT_EQ(probe.ReadUse().value().jemalloc_bytes, 0U);
-  EXPECT_EQ(asked, 1);
-  EXPECT_TRUE(probe.ReadUse().ok());
-  EXPECT_EQ(asked, 2);
-  fake.Put("proc/self/statm", "10000 2501 500 1 0 900 0\n");
-  for (int call = 0; call < 10; ++call) EXPECT_TRUE(probe.ReadUse().ok());
-  EXPECT_EQ(asked, 12);
-  asked_of_jemalloc = nullptr;
+class JemallocTest : public testing::Test {
+ protected:
+  JemallocTest() { jemalloc = &allocator_; }
+  ~JemallocTest() override { jemalloc = nullptr; }
+
+  void SetAnonymous(uint64_t pages) {
+    fake_.Put("proc/self/statm", "10000 " + std::to_string(500 + pages) + " 500 1 0 900 0\n");
+  }
+  // Returns how often jemalloc was asked in so many calls of ReadUse.
+  int AskedIn(int calls) {
+    const int before = allocator_.asked;
+    for (int call = 0; call < calls; ++call) EXPECT_EQ(probe_.ReadUse().value().jemalloc_bytes.has_value(), true);
+    return allocator_.asked - before;
+  }
+
+  const uint64_t page_ = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  FakeJemalloc allocator_;
+  const FakeFiles fake_;  // 2000 pages are anonymous
+  MemoryProbe probe_{fake_.files(), 3200 * page_, 10};
+};
+
+TEST_F(JemallocTest, IsAskedSeldomWhileLittleIsInUse) {
+  EXPECT_EQ(AskedIn(10), 1);
+  EXPECT_EQ(AskedIn(10), 1);
+  SetAnonymous(3200);
+  EXPECT_EQ(AskedIn(10), 10);
+}
+
+TEST_F(JemallocTest, IsAskedOnceMuchMoreOrLessIsResident) {
+  EXPECT_EQ(AskedIn(2), 1);
+  SetAnonymous(2099);
+  EXPECT_EQ(AskedIn(2), 0);
+  SetAnonymous(2101);
+  EXPECT_EQ(AskedIn(2), 1);
+  SetAnonymous(2000);
+  EXPECT_EQ(AskedIn(2), 1);
+}
+
+// The kernel swapped most of it out, so it is not resident.
+TEST_F(JemallocTest, IsAskedAlwaysWhileMuchIsAllocated) {
+  allocator_.allocated = 3200 * page_;
+  EXPECT_EQ(AskedIn(10), 10);
 }
 
 TEST(MemoryProbe, RejectsAFileThatLacksAField) {
