@@ -112,11 +112,13 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   return Admission(waiter->answer, this, waiter);
 }
 
-// Refuses a request that cannot be admitted in time. The reason says whether the request itself is too large for that.
+// Refuses a request that cannot be admitted in time. The reason says whether the request itself is too large for that,
+// even without what others owe.
 Admission Gate::RefuseAsTooLong(Party party, uint64_t bytes, double seconds) {
   const WorkClass c = party.work_class;
   const Line& line = lines_[c];
-  if (line.blames_size && bytes > Piece(c) && Foretell(c, bytes) > ToSeconds(line.longest_wait))
+  const double alone_s = Foretell(c, bytes) - Foretell(c, 0);
+  if (line.blames_size && bytes > Piece(c) && alone_s > ToSeconds(line.longest_wait))
     return RefuseSize(c, "too large", seconds, TooLarge(c, bytes));
   return Refuse(c, line.reason, seconds);
 }

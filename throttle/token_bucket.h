@@ -44,6 +44,9 @@ class TokenBucket {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
+  // Forgives what is missing to `lowest`, a content below 0.
+  void Forgive(double lowest) { tokens_ = std::max(tokens_, lowest); }
+
   // Puts bytes back that were taken and not used. Bytes beyond the depth are lost.
   void PutBack(double bytes) { tokens_ = std::min(depth_, tokens_ + bytes); }
 

@@ -20,6 +20,10 @@ constexpr double kLeastBurst = 1 << 10;
 // The longest debt that work leaves which goes on although it was refused, as a share of the longest wait of its class.
 // So the debt alone makes no other request wait for too long.
 constexpr double kLongestDebt = 0.5;
+// The longest debt that interactive work leaves bulk work.
+constexpr double kLongestOverdraftSeconds = 1;
+
+double LongestDebtSeconds(const WriteLimit& limit) { return kLongestDebt * ToSeconds(limit.longest_wait); }
 
 }  // namespace
 
@@ -40,10 +44,22 @@ void WriteGate::SetLimits(const WriteLimits& limits) {
   }
   const double bulk_rate = limits[WorkClass::kBulk].bytes_per_second;
   bulk_floor_.SetRate(now, kBulkFloor * bulk_rate, limits_.burst_bytes);
+  ForgiveDebts();
   if (open() && !limits.open) Close(now);
   SetOpen(limits.open,
           std::isfinite(bulk_rate) ? static_cast<uint64_t>(kOpenShareOfBurst * limits_.burst_bytes) : kLargestCost);
   PumpAndWake();
+}
+
+// At a lower rate, the same debt would take longer.
+void WriteGate::ForgiveDebts() {
+  const auto forgive = [](TokenBucket& bucket, double seconds) {
+    bucket.Forgive(-seconds * bucket.bytes_per_second());
+  };
+  const double bulk_s = LongestDebtSeconds(limits_[WorkClass::kBulk]);
+  forgive(buckets_[WorkClass::kInteractive], LongestDebtSeconds(limits_[WorkClass::kInteractive]));
+  forgive(buckets_[WorkClass::kBulk], std::max(bulk_s, kLongestOverdraftSeconds));
+  forgive(bulk_floor_, bulk_s);
 }
 
 // While the gate was open, PassOpen charged nothing. Bulk work starts with an empty bucket, so it is limited at once.
@@ -113,9 +129,7 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   TokenBucket& bulk = buckets_[WorkClass::kBulk];
   if (c == WorkClass::kInteractive) {
     buckets_[c].Take(cost, 0);  // a write that closes the gate may be larger than the bucket
-    // Interactive work takes from the bulk bucket, too, but leaves at most a debt that the bucket makes up for in a
-    // second.
-    bulk.Take(cost, -bulk.bytes_per_second());
+    bulk.Take(cost, -kLongestOverdraftSeconds * bulk.bytes_per_second());
     return false;
   }
   // Work that passes by the bulk bucket must not put the floor in debt: the floor is needed when interactive work
@@ -126,17 +140,16 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
   return false;
 }
 
-// An open gate owes nothing: its buckets begin anew when it closes. Interactive work leaves bulk work the debt of a
-// second, as in Pay.
+// An open gate owes nothing: its buckets begin anew when it closes.
 void WriteGate::Owe(WorkClass c, uint64_t bytes) {
   if (open()) return;
   const auto owe = [cost = static_cast<double>(bytes)](TokenBucket& bucket, double seconds) {
     bucket.Take(cost, -seconds * bucket.bytes_per_second());
   };
-  const double longest_s = kLongestDebt * ToSeconds(limits_[c].longest_wait);
+  const double longest_s = LongestDebtSeconds(limits_[c]);
   owe(buckets_[c], longest_s);
   if (c == WorkClass::kBulk) owe(bulk_floor_, longest_s);
-  if (c == WorkClass::kInteractive) owe(buckets_[WorkClass::kBulk], 1);
+  if (c == WorkClass::kInteractive) owe(buckets_[WorkClass::kBulk], kLongestOverdraftSeconds);
 }
 
 }  // namespace weir

@@ -16,7 +16,7 @@
 //  * A wait is foretold by the rate that can be expected in the mean (WriteLimit::mean_bytes_per_second), because the
 //    limit of one tick may be its lowest.
 //  * Work that goes on although it was refused (AdaptiveLimiter::MaybeThrottle) is charged all the same. It leaves at
-//    most the debt that its class pays in half of the longest wait.
+//    most the debt that its class pays in half of the longest wait, at the limit of that moment and at any lower one.
 //  * A cost of more than 1 TiB is refused and not counted as admitted: it is a mistake, such as size_t(-1).
 #pragma once
 
@@ -64,6 +64,7 @@ class WriteGate final : public Gate {
   double SecondsUntil(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   double Foretell(WorkClass c, uint64_t bytes) const override WEIR_REQUIRES(mutex_);
   void Close(TimePoint now) WEIR_REQUIRES(mutex_);
+  void ForgiveDebts() WEIR_REQUIRES(mutex_);
 
   WriteLimits limits_ WEIR_GUARDED_BY(mutex_);
   ByClass<TokenBucket> buckets_ WEIR_GUARDED_BY(mutex_);

@@ -35,6 +35,35 @@ TEST_F(RefusedWorkTest, OthersWaitForItAtMostForHalfOfTheirLongestWait) {
   }
 }
 
+// The limit may fall to a twentieth of the drain within a few ticks.
+TEST_F(RefusedWorkTest, ALowerLimitMakesNoDebtLonger) {
+  for (const WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    gate_.SetLimits(Pacing());
+    Run(std::chrono::minutes(2));
+    gate_.AdmitAnyway({1 << 30}, c);
+    gate_.SetLimits(Pacing(5e4, 5e4));
+    Admission next = gate_.Admit({1000}, {.id = 9, .work_class = c});
+    ASSERT_TRUE(next.waiting()) << "refused, it could try again in " << ToSeconds(next.retry_after()) << " s";
+    Run(c == WorkClass::kBulk ? FromSeconds(30.4) : FromSeconds(0.6));
+    EXPECT_EQ(next.Poll(), State::kAdmitted);
+  }
+}
+
+TEST_F(RefusedWorkTest, ADebtMakesNoOtherWriteTooLarge) {
+  for (const Party& party : {Interactive(9), Bulk(9)}) {
+    gate_.SetLimits(Pacing());
+    Run(std::chrono::minutes(2));
+    const auto most = static_cast<uint64_t>(party.work_class == WorkClass::kBulk ? 60e6 : 1e6);
+    gate_.AdmitAnyway({1 << 30}, party.work_class);
+    const Admission fits = gate_.Admit({most * 9 / 10}, party);
+    ASSERT_TRUE(fits.refused());
+    EXPECT_FALSE(fits.too_large()) << fits.reason();
+    EXPECT_TRUE(gate_.Admit({most * 3 / 2}, party).too_large());
+    Run(fits.retry_after());
+    EXPECT_FALSE(gate_.Admit({most * 9 / 10}, party).refused()) << "the debt is paid";
+  }
+}
+
 TEST_F(RefusedWorkTest, TheSumOfAllWorkKeepsTheLimit) {
   for (const WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     gate_.SetLimits(Pacing());
