@@ -26,23 +26,27 @@ LsmBrakes LiftedBrakes(LsmBrakes brakes) {
   return brakes;
 }
 
+// RocksDB corrects brakes for L0 so when it opens a database, but SetOptions takes them as they are, and then RocksDB
+// fails an assertion: the program may have raised the trigger. A limit of 0 for the debt is none.
+LsmBrakes FitTo(const rocksdb::ColumnFamilyOptions& now, LsmBrakes brakes) {
+  brakes.l0_slowdown = std::max(brakes.l0_slowdown, now.level0_file_num_compaction_trigger);
+  brakes.l0_stop = std::max(brakes.l0_stop, brakes.l0_slowdown);
+  if (now.soft_pending_compaction_bytes_limit == 0) brakes.soft_pending_bytes = 0;
+  if (now.hard_pending_compaction_bytes_limit == 0) brakes.hard_pending_bytes = 0;
+  return brakes;
+}
+
 OptionChanges ChangesTo(const LsmBrakes& brakes, const rocksdb::ColumnFamilyOptions& now) {
   OptionChanges changes;
   const auto set = [&changes](const char* name, auto present, auto wanted) {
     if (present != wanted) changes.emplace(name, std::to_string(wanted));
   };
-  // A limit of 0 for the debt is none.
-  const auto limit = [&set](const char* name, uint64_t present, uint64_t wanted) {
-    if (present > 0) set(name, present, wanted);
-  };
-  set("max_write_buffer_number", now.max_write_buffer_number, brakes.max_write_buffers);
-  // RocksDB corrects these so when it opens a database, but SetOptions takes them as they are, and then RocksDB fails
-  // an assertion: the program may have raised the trigger.
-  const int slowdown = std::max(brakes.l0_slowdown, now.level0_file_num_compaction_trigger);
-  set("level0_slowdown_writes_trigger", now.level0_slowdown_writes_trigger, slowdown);
-  set("level0_stop_writes_trigger", now.level0_stop_writes_trigger, std::max(brakes.l0_stop, slowdown));
-  limit("soft_pending_compaction_bytes_limit", now.soft_pending_compaction_bytes_limit, brakes.soft_pending_bytes);
-  limit("hard_pending_compaction_bytes_limit", now.hard_pending_compaction_bytes_limit, brakes.hard_pending_bytes);
+  const LsmBrakes wanted = FitTo(now, brakes);
+  set("max_write_buffer_number", now.max_write_buffer_number, wanted.max_write_buffers);
+  set("level0_slowdown_writes_trigger", now.level0_slowdown_writes_trigger, wanted.l0_slowdown);
+  set("level0_stop_writes_trigger", now.level0_stop_writes_trigger, wanted.l0_stop);
+  set("soft_pending_compaction_bytes_limit", now.soft_pending_compaction_bytes_limit, wanted.soft_pending_bytes);
+  set("hard_pending_compaction_bytes_limit", now.hard_pending_compaction_bytes_limit, wanted.hard_pending_bytes);
   return changes;
 }
 

@@ -22,8 +22,11 @@ LsmBrakes LiftedBrakes(LsmBrakes brakes);
 using OptionChanges = std::unordered_map<std::string, std::string>;
 using FamilyChanges = std::unordered_map<rocksdb::ColumnFamilyHandle*, OptionChanges>;
 
-// Returns the changes that put the brakes of a column family with these options where `brakes` has them, but those for
-// L0 never below the compaction trigger; none if they are there. A limit of the debt that is disabled stays disabled.
+// Returns these brakes as a column family with these options can have them: those for L0 never below the compaction
+// trigger, and a limit of the debt that is disabled stays disabled.
+LsmBrakes FitTo(const rocksdb::ColumnFamilyOptions& now, LsmBrakes brakes);
+// Returns the changes that put the brakes of a column family with these options where `brakes` has them; none if they
+// are there.
 OptionChanges ChangesTo(const LsmBrakes& brakes, const rocksdb::ColumnFamilyOptions& now);
 
 // Makes these changes of the options of an open database; each family must have some. RocksDB makes them in its queue

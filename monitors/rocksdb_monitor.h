@@ -29,14 +29,17 @@
 // the brakes.
 //
 // Closing: the monitor calls the database at every sample, so call Detach before the database is closed. Detach waits
-// for a sample that is being taken. After Detach the monitor does not touch the database, and every sample fails with
-// "database closed". Call RemoveFamily before a column family is dropped or its handle is destroyed.
+// for a sample, a flush or a change of options that is under way. After Detach the monitor does not touch the database,
+// and every sample fails with "database closed". Call RemoveFamily before a column family is dropped or its handle is
+// destroyed.
 //  * If the database was opened with options from PrepareRocksDb, which have a listener, the monitor may be left as it
 //    is: it detaches when the database is closed (DB::Close or its destructor), and stops watching a family when its
-//    handle is destroyed. But a family that was dropped counts with its last level until its handle is destroyed.
+//    handle is destroyed; both wait as Detach does. But a family that was dropped counts with its last level until its
+//    handle is destroyed.
 //  * Without that listener the program must call Detach and RemoveFamily. The monitor notices that the database was
 //    closed before the next sample begins, unless the program set DBOptions::info_log; it cannot notice a closing
-//    during a sample, nor a handle that is destroyed, and then the behaviour is undefined.
+//    during a sample, a flush or a change of options, nor a handle that is destroyed, and then the behaviour is
+//    undefined.
 //
 // Fork: in a child process that fork() made, the monitor does not touch the database; it may be destroyed there.
 #pragma once

@@ -62,7 +62,7 @@ class RocksDbProbe final : public LoadProbe {
     LsmBrakes seen_brakes;       // the brakes in them
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
     bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
-    bool in_change = false;      // the probe changes the brakes at this moment
+    std::optional<LsmBrakes> in_change;  // the brakes to which the probe changes the options at this moment
     LsmSignals signals;
     LsmFacts facts;              // facts of this family; AddEngineSignals adds the sums over all families to a copy
     uint64_t filling_bytes = 0;  // bytes in the memtable that is being filled
@@ -92,7 +92,8 @@ class RocksDbProbe final : public LoadProbe {
   // Does that, and asks for a call of Adjust if the brakes must follow.
   void FollowOptions(Family* family) WEIR_REQUIRES(db_mutex_);
   bool ShouldLift(const Family& family) const WEIR_REQUIRES(db_mutex_);
-  // Decides where the brakes of the family belong, and returns the changes that put them there.
+  // Decides where the brakes of the family belong, and returns the changes that put them there. Sets Family::in_change
+  // if there are any.
   OptionChanges DecideBrakes(Family* family) WEIR_REQUIRES(db_mutex_);
   // Puts the brakes of all families where they belong.
   Status PlaceAllBrakes() WEIR_REQUIRES(change_mutex_);

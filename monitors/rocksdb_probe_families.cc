@@ -211,19 +211,17 @@ Status RocksDbProbe::PlaceAllBrakes() {
     if (IsClosed()) return {};
     db = db_;
     for (Family& f : families_) {
-      if (OptionChanges places = DecideBrakes(&f); !places.empty()) {
-        f.in_change = true;
-        changes.emplace(f.handle, std::move(places));
-      }
+      if (OptionChanges places = DecideBrakes(&f); !places.empty()) changes.emplace(f.handle, std::move(places));
     }
   }
   Status placed = Change(db, changes);
   const MutexLock lock(db_mutex_);
   for (Family& f : families_) {
-    if (!std::exchange(f.in_change, false)) continue;
-    const rocksdb::ColumnFamilyOptions options = db->GetOptions(f.handle);
-    f.seen = GeometryAsSet(options);
-    f.seen_brakes = BrakesIn(options);
+    const std::optional<LsmBrakes> changed_to = std::exchange(f.in_change, std::nullopt);
+    if (!changed_to) continue;
+    // Other brakes are the program's, or RocksDB has refused these.
+    if (BrakesIn(db->GetOptions(f.handle)) == *changed_to) f.seen_brakes = *changed_to;
+    FollowOptions(&f);
   }
   return placed;
 }
@@ -238,7 +236,11 @@ OptionChanges RocksDbProbe::DecideBrakes(Family* f) {
   f->signals.SetGeometry(f->geometry);
   if (!f->moves_brakes) return {};
   const LsmBrakes& brakes = f->geometry.brakes_moved ? f->prepared_brakes : f->geometry.brakes;
-  return ChangesTo(f->lifted_brakes ? LiftedBrakes(brakes) : brakes, db_->GetOptions(f->handle));
+  const rocksdb::ColumnFamilyOptions options = db_->GetOptions(f->handle);
+  const LsmBrakes wanted = FitTo(options, f->lifted_brakes ? LiftedBrakes(brakes) : brakes);
+  OptionChanges changes = ChangesTo(wanted, options);
+  if (!changes.empty()) f->in_change = wanted;
+  return changes;
 }
 
 // RocksDB changes options in its queue of writers, which may stand because the memtables are too large.

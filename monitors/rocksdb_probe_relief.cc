@@ -41,7 +41,7 @@ Status RocksDbProbe::Flush() {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   {
     const MutexLock lock(db_mutex_);
-    if (db_ == nullptr) return Closed();
+    if (IsClosed()) return Closed();
     db = db_;
     for (const Family& f : families_) handles.push_back(f.handle);
   }
@@ -54,7 +54,7 @@ Status RocksDbProbe::FlushLargest() {
   std::vector<rocksdb::ColumnFamilyHandle*> largest;
   {
     const MutexLock lock(db_mutex_);
-    if (db_ == nullptr) return Closed();
+    if (IsClosed()) return Closed();
     db = db_;
     buffers_.MakeRoom(KeptBytes());
     largest = LargestFamilies();

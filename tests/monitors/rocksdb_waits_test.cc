@@ -20,6 +20,7 @@ class RocksDbWaitsTest : public testing::Test {
  protected:
   RocksDbWaitsTest() {
     rocksdb::Options options = SmallEngine();
+    options.soft_pending_compaction_bytes_limit = options.hard_pending_compaction_bytes_limit = 0;
     const PreparedRocksDb prepared = PrepareRocksDb(512 * kMiB, &options).value();
     test_.Open(options);
     test_.Write(32 << 10);
@@ -73,6 +74,32 @@ TEST_F(RocksDbWaitsTest, WhileTheBrakesFollowABulkLoad) {
   EXPECT_TRUE(Eventually([this] { return Slowdown() == std::numeric_limits<int>::max(); }));
   ASSERT_TRUE(monitor_->GiveBrakesBack().ok());
   EXPECT_EQ(Slowdown(), 12) << "the monitor has not taken its own change for the program's";
+}
+
+// Otherwise `l0` and `debt` would be 0, and the brakes out of reach, for as long as the database is open.
+TEST_F(RocksDbWaitsTest, ABulkLoadThatEndsDuringTheChangeForItIsNoticed) {
+  db_->Block(Call::kChangeOfOptions);
+  ASSERT_TRUE(test_.db()->SetOptions({{"disable_auto_compactions", "true"}}).ok());
+  ASSERT_TRUE(db_->AwaitBlocked());
+  ASSERT_TRUE(test_.db()->SetOptions({{"disable_auto_compactions", "false"}}).ok());
+  db_->LetGo();
+  ASSERT_TRUE(Eventually([this] { return db_->ended() == 1; }));
+  EXPECT_TRUE(Eventually([this] { return Slowdown() == 28; }));
+}
+
+// The debt has no limit here, so the brakes that weir moves are other ones than the program's.
+TEST_F(RocksDbWaitsTest, ABrakeThatTheProgramSetsDuringAChangeIsItsOwn) {
+  ASSERT_TRUE(monitor_->GiveBrakesBack().ok());
+  std::jthread moves;
+  ExpectSamplesDuring(Call::kChangeOfOptions, [&] {
+    moves = std::jthread([this] { EXPECT_TRUE(monitor_->MoveBrakes().ok()); });
+    ASSERT_TRUE(db_->AwaitBlocked());
+    ASSERT_TRUE(test_.db()->SetOptions({{"soft_pending_compaction_bytes_limit", "1073741824"}}).ok());
+  });
+  moves.join();
+  ASSERT_TRUE(monitor_->GiveBrakesBack().ok());
+  EXPECT_EQ(test_.db()->GetOptions().soft_pending_compaction_bytes_limit, 1u << 30);
+  EXPECT_EQ(Slowdown(), 28) << "from then on weir leaves the brakes alone";
 }
 
 TEST_F(RocksDbWaitsTest, WhileTheBrakesAreGivenBack) {
