@@ -1,6 +1,5 @@
 // The figures that a monitor of RocksDB learns from flushes and compactions: the drain, and the bytes on disk for each
 // byte that the program writes.
-// written.
 #include <gtest/gtest.h>
 
 #include <memory>

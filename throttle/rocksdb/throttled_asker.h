@@ -8,8 +8,7 @@
 //  * Wait. A write that may not pass yet waits in its thread, at most for the longest wait of its class. With
 //    WriteOptions::no_slowdown it does not wait: it fails with Status::Incomplete, as it does in RocksDB.
 //  * Refusal. A refused write fails with Status::Busy, which names the reason and the time after which to try again.
-//  One
-//    that is too large to be admitted within the longest wait fails with Status::InvalidArgument: split it.
+//    One that is too large to be admitted within the longest wait fails with Status::InvalidArgument: split it.
 //    RefusedWrites::kPass makes both wait and pass instead; other writes then wait for what they wrote.
 //
 // Threads: every function may be called from any thread. The limiter must outlive the asker.
