@@ -18,7 +18,9 @@
 // Options may be prepared again: the same ones, or ones that RocksDB stored and LoadLatestOptions loaded.
 // PrepareRocksDb first takes its earlier changes back, so the result is that of the first time (rocksdb_mark.h).
 // Options that were changed in between keep their new values. With EngineBrakes::kAsSet, prepared options get the
-// program's own brakes back.
+// program's own brakes back. Options without a mark that look as if an older weir had prepared them count as prepared
+// (rocksdb_unmarked.h). Those of a program may look so if it sets the limits of debt to exactly 512 GiB and 2 TiB, so
+// do not choose this pair.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@
 //    limit of one tick may be its lowest.
 //  * Work that goes on although it was refused (AdaptiveLimiter::MaybeThrottle) is charged all the same. It leaves at
 //    most the debt that its class pays in half of the longest wait, at the limit of that moment and at any lower one.
+//    If such work alone exceeds the limit, the debt stays, and requests of its class are refused until it ends.
 //  * A cost of more than 1 TiB is refused and not counted as admitted: it is a mistake, such as size_t(-1).
 #pragma once
 
