@@ -96,7 +96,7 @@ struct RocksDbDetails {
   uint64_t block_cache_bytes = 0;
   uint64_t block_cache_limit_bytes = 0;  // lower than the full size while memory is short; 0: weir knows no cache
   uint64_t pinned_bytes = 0;             // bytes of the block cache that are in use
-  uint64_t memtable_bytes = 0;
+  uint64_t memtable_bytes = 0;           // families that are not watched count, too
   // All memtables of the WriteBufferManager's databases, and the limit at which it stops their writers. Both are 0 if
   // the database has no manager that stops writers.
   uint64_t buffer_bytes = 0;

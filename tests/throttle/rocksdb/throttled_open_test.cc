@@ -96,11 +96,12 @@ TYPED_TEST(ThrottledOpenTest, AllFamiliesAreSensedUntilTheirHandlesEnd) {
   ASSERT_TRUE(this->db_->Put({}, handles[1], "key", std::string(20'000, 'v')).ok());
   RocksDbThrottle& throttle = *this->db_->throttle();
   EXPECT_EQ(throttle.limiter().Stats(Operation::kWrite).admitted[1].operations, 1u);
-  const auto sensed = [&throttle] { return throttle.monitor().Details().memtable_bytes; };
-  EXPECT_TRUE(Eventually([&] { return sensed() >= 20'000; })) << "the second family's are " << sensed();
+  ASSERT_TRUE(this->db_->Flush({}, handles[1]).ok());
+  const auto files_in_l0 = [&throttle] { return throttle.monitor().Details().l0_files; };
+  EXPECT_TRUE(Eventually([&] { return files_in_l0() == 1; })) << "the second family has " << files_in_l0();
   // The usual order of a program: the handles, then the database.
   for (auto* handle : handles) EXPECT_TRUE(this->db_->DestroyColumnFamilyHandle(handle).ok());
-  EXPECT_TRUE(Eventually([&] { return sensed() < 20'000; })) << "the default family is left: " << sensed();
+  EXPECT_TRUE(Eventually([&] { return files_in_l0() == 0; })) << "the default family is left: " << files_in_l0();
 }
 
 TYPED_TEST(ThrottledOpenTest, TheDefaultFamilyAloneMayBeABulkFamily) {
