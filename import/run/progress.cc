@@ -25,7 +25,7 @@ std::string PartDone(const ProgressNumbers& progress) {
   return std::to_string(static_cast<int>(std::floor(Share(progress) * 100))) + " %";
 }
 
-std::string PerSecond(double per_second) { return ShortNumber(RoundedCount(per_second)) + "/s"; }
+std::string Speed(double per_second) { return ShortNumber(RoundedCount(per_second)) + "/s"; }
 
 // Returns the load, and the signal that limits the import if there is one: "load 0.62 (l0)".
 std::string Level(const ImportConditions& conditions) {
@@ -50,7 +50,7 @@ std::vector<Piece> PiecesOf(const ProgressNumbers& progress) {
     return parts;
   }
   parts.push_back({7, ShortNumber(progress.tally.events()) + " events"});
-  parts.push_back({6, PerSecond(progress.events_per_s)});
+  parts.push_back({6, Speed(progress.events_per_s)});
   const std::string done = ReadableBytes(sized ? progress.input_bytes : progress.tally.bytes);
   parts.push_back({2, sized ? done + " of " + ReadableBytes(progress.total_bytes) : done});
   if (const auto remaining = Remaining(progress)) parts.push_back({5, "ETA " + ClockTime(*remaining)});
@@ -104,7 +104,7 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
 
 std::string ProgressLine(const ProgressNumbers& progress) {
   const ImportConditions& conditions = progress.conditions;
-  std::string line = "import: " + std::to_string(progress.tally.events()) + " events, " + PerSecond(progress.events_per_s) +
+  std::string line = "import: " + std::to_string(progress.tally.events()) + " events, " + Speed(progress.events_per_s) +
                      ", load=" + Fixed(conditions.level, 2);
   if (!conditions.limiting.empty()) line.append(" (").append(conditions.limiting).append(")");
   line += ", latency=" + ShortTime(conditions.latency) + ", throttled " + std::to_string(conditions.throttled) +
