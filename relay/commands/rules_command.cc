@@ -90,7 +90,7 @@ Result<std::shared_ptr<const Identity>> IdentityOf(const std::vector<std::string
   std::shared_ptr<const Identity> identity = Identity::Nobody();
   for (const std::string& text : keys) {
     const Result<PublicKey> key = ParsePublicKey(text);
-    if (!key.ok()) return Status::Error("--authed " + Printable(text) + " " + key.status().message());
+    if (!key.ok()) return Status::Error("--authed " + PrintableKey(text) + " " + key.status().message());
     identity = Identity::With(*identity, key.value());
   }
   return identity;

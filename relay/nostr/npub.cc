@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/text/hex.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
@@ -34,6 +35,8 @@ uint32_t Checksum(const std::vector<uint8_t>& groups) {
   return sum;
 }
 
+bool IsSecret(std::string_view text) { return text.starts_with("nsec1") || text.starts_with("NSEC1"); }
+
 Status NoKey(std::string_view why) { return Status::Error("is not a public key: " + std::string(why)); }
 
 Result<PublicKey> ParseNpub(std::string_view text) {
@@ -57,13 +60,15 @@ Result<PublicKey> ParseNpub(std::string_view text) {
 
 Result<PublicKey> ParsePublicKey(std::string_view text) {
   if (text.starts_with("npub1")) return ParseNpub(text);
-  if (text.starts_with("nsec1")) return NoKey("this is a secret key, which belongs in no file of a relay");
+  if (IsSecret(text)) return NoKey("this is a secret key, which belongs in no file of a relay");
   PublicKey key{};
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c; });
   if (FromHex(lower, key.data(), key.size())) return key;
   return NoKey("expected npub1… or 64 hex digits");
 }
+
+std::string PrintableKey(std::string_view text) { return IsSecret(text) ? "nsec1…" : Printable(text); }
 
 std::string ToNpub(const PublicKey& key) {
   std::vector<uint8_t> groups(kKeyGroups);

@@ -26,7 +26,7 @@ bool StartsWithAny(std::string_view text, const std::vector<std::string_view>& s
 
 Status CheckIdentity(const RelaySettings& s) {
   if (const Result<PublicKey> key = ParsePublicKey(s.admin_pubkey); !s.admin_pubkey.empty() && !key.ok())
-    return Status::Error("WEIR_RELAY_ADMIN_PUBKEY=" + Printable(s.admin_pubkey) + " " + key.status().message());
+    return Status::Error("WEIR_RELAY_ADMIN_PUBKEY=" + PrintableKey(s.admin_pubkey) + " " + key.status().message());
   if (!s.url.empty() && !StartsWithAny(s.url, {"ws://", "wss://"})) {
     return Status::Error("WEIR_RELAY_URL=" + Printable(s.url) + ": not an address that begins with wss:// or ws://");
   }

@@ -42,7 +42,8 @@ void ReadTexts(const YamlValue& list, Read read) {
 
 Result<PublicKey> ReadKey(std::string_view text) {
   Result<PublicKey> key = ParsePublicKey(text);
-  return key.ok() ? key : Result<PublicKey>(Status::Error(NotExpected(text, key.status().message())));
+  if (key.ok()) return key;
+  return Status::Error("found \"" + PrintableKey(text) + "\", which " + key.status().message());
 }
 
 Status ReadWholeFile(const std::string& path, std::string* text) {

@@ -51,6 +51,11 @@ TEST(Npub, ErrorsSayWhatIsWrong) {
   }
 }
 
+TEST(Npub, ASecretKeyIsNeverPrinted) {
+  EXPECT_EQ(PrintableKey("nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"), "nsec1…");
+  EXPECT_EQ(PrintableKey("alice"), "alice");
+}
+
 RC_GTEST_PROP(NpubProperty, EveryKeyComesBackAndNoMistypedOneIsRead, (PublicKey key)) {
   std::string npub = ToNpub(key);
   const Result<PublicKey> read = ParsePublicKey(npub);

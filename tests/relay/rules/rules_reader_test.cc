@@ -175,6 +175,34 @@ TEST_F(RulesReaderTest, TakesAHundredThousandKeysInAFileAndInAList) {
   }
 }
 
+TEST_F(RulesReaderTest, HasRoomForSixteenRates) {
+  std::string rates;
+  for (int n = 1; n <= 16; ++n) rates += "{by: author, limit: " + std::to_string(n) + "/day}, ";
+  EXPECT_TRUE(Read("relay: {write: {rates: [" + rates + "]}}").ok());
+  EXPECT_TRUE(Has(ErrorOf("relay: {write: {rates: [" + rates + "{by: kind, limit: 1/day}]}}"),
+                  "relay.write.rates[16]: found more than 16 rates"));
+}
+
+TEST_F(RulesReaderTest, ASecretKeyIsNotRepeatedInTheError) {
+  const std::string secret = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
+  directory_.Write("keys.txt", secret + "\n");
+  for (const std::string& list : {"authors: [" + secret + "]", std::string("authors_file: keys.txt")}) {
+    const std::string message = ErrorOf("relay: {write: {deny: {" + list + "}}}");
+    EXPECT_TRUE(Has(message, "this is a secret key")) << message;
+    EXPECT_FALSE(Has(message, secret.substr(0, 8))) << message;
+  }
+}
+
+TEST_F(RulesReaderTest, RatesThatStayGoOnWithTheirCounts) {
+  const Result<RulesRead> first = Read("relay: {write: {rates: [{by: author, limit: 1/day}]}}");
+  ASSERT_TRUE(first.ok());
+  const Result<RulesRead> second =
+      Read("relay: {write: {rates: [{by: kind, limit: 1/day}, {by: author, limit: 1/day}]}}", &first.value());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second.value().rules->set().rates[1].counts, first.value().rules->set().rates[0].counts);
+  EXPECT_NE(second.value().rules->set().rates[0].counts, nullptr);
+}
+
 TEST_F(RulesReaderTest, AnchorsLetReadingAndWritingShareAList) {
   const Result<RulesRead> read =
       Read("relay:\n  write: {deny: {kinds: &spam [1984, 4-5]}}\n  read: {deny: {kinds: *spam}}\n");
