@@ -46,11 +46,10 @@ void JudgeByTenRules(benchmark::State& state) {
   const Rules rules(TenRules());
   const Event event = TypicalNote();
   const RuleClient sender{.proved = {}, .address = ParseAddressBytes("192.0.2.1")};
-  RateCounts counts;
   TimePoint now{};
   for (auto _ : state) {
     const Ruling ruling = rules.JudgeEvent(event.view(), sender, 1'700'000'000);
-    const Ruling rates = rules.TakeRates(event.view(), sender, counts, now += std::chrono::microseconds(1));
+    const Ruling rates = rules.TakeRates(event.view(), sender, now += std::chrono::microseconds(1));
     if (ruling.refused() || rates.refused()) state.SkipWithError("the event was refused");
   }
 }

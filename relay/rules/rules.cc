@@ -16,7 +16,8 @@ constexpr std::string_view kWrite = "relay.write.";
 constexpr std::string_view kRead = "relay.read.";
 constexpr std::string_view kPasses = "passes";
 
-// Gift wraps (NIP-59) are signed with a key that is used once, so the keys that their sender has proved count instead.
+// Gift wraps (NIP-59) are signed with a key that is used once, so lists of authors that allow or exempt look at the
+// keys that their sender has proved.
 bool HasThrowAwayAuthor(uint16_t kind) { return kind == 1059 || kind == 21059; }
 
 bool HasAny(const KeySet& set, std::span<const PublicKey> keys) {
@@ -64,37 +65,39 @@ void AppendBytes(const Value& value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Returns a hash of the rule without its place in the file, so that the counts outlast a change of other rules.
-uint64_t HashOfRate(const RateRule& rule) {
+// Returns the hash of the author, address or kind that the rule counts.
+uint64_t HashOfCounted(const RateRule& rule, EventView event, const RuleClient& sender) {
   std::string bytes;
-  AppendBytes(rule.by, &bytes);
-  AppendBytes(rule.rate.events, &bytes);
-  AppendBytes(rule.rate.per, &bytes);
-  AppendBytes(rule.kinds, &bytes);
-  return HashOfName(bytes);
-}
-
-// Returns the hash of the rule and of the author, address or kind that it counts.
-uint64_t HashOfCounted(const RateRule& rule, uint64_t hash_of_rate, EventView event, const RuleClient& sender) {
-  std::string bytes;
-  AppendBytes(hash_of_rate, &bytes);
   if (rule.by == RateBy::kAuthor) AppendBytes(event.pubkey(), &bytes);
   if (rule.by == RateBy::kAddress) AppendBytes(ClientAddressOf(sender.address.value_or(AddressBytes{})), &bytes);
   if (rule.by == RateBy::kKind) AppendBytes(event.kind(), &bytes);
   return HashOfName(bytes);
 }
 
+std::shared_ptr<RateCounts> CountsOf(const RateRule& rule, const Rules* before) {
+  if (before != nullptr)
+    for (const RateRule& old : before->set().rates)
+      if (old.IsSame(rule)) return old.counts;
+  return std::make_shared<RateCounts>(rule.rate);
+}
+
 }  // namespace
 
-Rules::Rules(RuleSet set) : set_(std::move(set)) {
+Rules::Rules(RuleSet set, const Rules* before) : set_(std::move(set)) {
   judges_writes_ = !IsEmpty(set_.allow_write) || !IsEmpty(set_.deny_write) || !set_.rates.empty() ||
                    !set_.work.empty() || !set_.ages.empty();
   judges_reads_ = !IsEmpty(set_.allow_read) || !IsEmpty(set_.deny_read);
-  for (const RateRule& rule : set_.rates) rate_hashes_.push_back(HashOfRate(rule));
+  for (RateRule& rule : set_.rates) rule.counts = CountsOf(rule, before);
   const auto hides = [](const RuleList& list) {
     return !list.authors.empty() || !list.kinds.empty() || !list.tags.empty();
   };
   hides_ = hides(set_.allow_read) || hides(set_.deny_read);
+}
+
+bool Rules::IsExempt(EventView event, const RuleClient& sender) const {
+  const RuleSet::Exempt& exempt = set_.exempt;
+  return exempt.kinds.Has(event.kind()) || exempt.authors.Has(event.pubkey()) ||
+         (HasThrowAwayAuthor(event.kind()) && HasAny(exempt.authors, sender.proved));
 }
 
 template <typename Visit>
@@ -167,7 +170,7 @@ void Rules::VisitSpamRules(EventView event, uint64_t now_seconds, Visit visit) c
 Ruling Rules::JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds) const {
   Ruling ruling;
   if (!judges_writes_) return ruling;
-  const bool exempt = IsExempt(event);
+  const bool exempt = IsExempt(event, sender);
   VisitWriteRules(event, sender, now_seconds, [&](RuleKind kind, const RuleName&, const auto& check) {
     if (exempt && IsAgainstSpam(kind)) return false;
     ruling.reason = check();
@@ -179,7 +182,7 @@ Ruling Rules::JudgeEvent(EventView event, const RuleClient& sender, uint64_t now
 
 std::vector<RuleOutcome> Rules::Explain(EventView event, const RuleClient& sender, uint64_t now_seconds) const {
   std::vector<RuleOutcome> outcomes;
-  const bool exempt = IsExempt(event);
+  const bool exempt = IsExempt(event, sender);
   VisitWriteRules(event, sender, now_seconds, [&](RuleKind kind, const RuleName& name, const auto& check) {
     if (exempt && IsAgainstSpam(kind)) {
       outcomes.push_back({name.Text(), "exempt"});
@@ -197,19 +200,19 @@ std::vector<RuleOutcome> Rules::Explain(EventView event, const RuleClient& sende
   return outcomes;
 }
 
-Ruling Rules::TakeRates(EventView event, const RuleClient& sender, RateCounts& counts, TimePoint now) const {
-  if (set_.rates.empty() || IsExempt(event)) return {};
-  std::vector<std::pair<uint64_t, Rate>> taken;
+Ruling Rules::TakeRates(EventView event, const RuleClient& sender, TimePoint now) const {
+  if (set_.rates.empty() || IsExempt(event, sender)) return {};
+  std::vector<std::pair<RateCounts*, uint64_t>> taken;
   for (size_t i = 0; i < set_.rates.size(); ++i) {
     const RateRule& rule = set_.rates[i];
     if (!rule.kinds.Has(event.kind())) continue;
-    const uint64_t counted = HashOfCounted(rule, rate_hashes_[i], event, sender);
-    const Duration wait = counts.Take(counted, rule.rate, now);
+    const uint64_t counted = HashOfCounted(rule, event, sender);
+    const Duration wait = rule.counts->Take(counted, now);
     if (wait == Duration::zero()) {
-      taken.emplace_back(counted, rule.rate);
+      taken.emplace_back(rule.counts.get(), counted);
       continue;
     }
-    for (const auto& [hash, rate] : taken) counts.GiveBack(hash, rate);
+    for (const auto& [counts, hash] : taken) counts->GiveBack(hash);
     return {RuleKind::kRates, Reason("rate-limited", RateInWords(rule), {kWrite, "rates", i}) + "; try again in " +
                                   std::to_string(static_cast<uint64_t>(std::ceil(ToSeconds(wait)))) + " s"};
   }

@@ -1,5 +1,6 @@
 // Rules: the operator's rules about which events clients may write and which they may read. Rules never change after
-// their construction, so any thread may use them; RulesInForce (rules_in_force.h) exchanges them while the relay runs.
+// their construction, except for the counts of the rates, so any thread may use them; RulesInForce (rules_in_force.h)
+// exchanges them while the relay runs.
 //
 // A rule has a name, the path of its value in weir.yaml, such as relay.write.deny.words[2]. Every refusal is one
 // sentence with NIP-01's prefix before it and the name behind it:
@@ -46,6 +47,9 @@ struct RateRule {
   RateBy by = RateBy::kAuthor;
   Rate rate;
   KindSet kinds = KindSet::All();
+  std::shared_ptr<RateCounts> counts = nullptr;  // set by the constructor of Rules
+
+  bool IsSame(const RateRule& other) const { return by == other.by && rate == other.rate && kinds == other.kinds; }
 };
 struct WorkRule {
   uint64_t bits = 0;
@@ -111,14 +115,15 @@ struct RuleLimits {
 class Rules {
  public:
   Rules() = default;  // no rules
-  explicit Rules(RuleSet set);
+  // Each rate goes on with the counts of the same rate of `before`, if there is one.
+  explicit Rules(RuleSet set, const Rules* before = nullptr);
 
   // Judges an event by all rules for writing but rates. Does not check the signature, so a rule about authors may
   // refuse an event, but its author need not have sent it.
   Ruling JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds) const;
   // Counts the event against the rates, or, if it exceeds one, refuses it and counts it against none. Call it only when
   // the signature was verified: otherwise strangers could use up the rates of any author.
-  Ruling TakeRates(EventView event, const RuleClient& sender, RateCounts& counts, TimePoint now) const;
+  Ruling TakeRates(EventView event, const RuleClient& sender, TimePoint now) const;
   // Judges a REQ or COUNT. Refuses it if the client may not read, or if every filter asks only for hidden events.
   Ruling JudgeRead(std::span<const Filter> filters, const RuleClient& reader) const;
   // Returns false for an event that no client may read; the relay then answers as if it did not have the event.
@@ -136,9 +141,7 @@ class Rules {
   bool hides() const { return hides_; }  // whether MaySee may return false
 
  private:
-  bool IsExempt(EventView event) const {
-    return set_.exempt.kinds.Has(event.kind()) || set_.exempt.authors.Has(event.pubkey());
-  }
+  bool IsExempt(EventView event, const RuleClient& sender) const;
   template <typename Visit>
   void VisitWriteRules(EventView event, const RuleClient& sender, uint64_t now_seconds, Visit visit) const;
   template <typename Visit>
@@ -148,7 +151,6 @@ class Rules {
   bool IsHiddenAuthor(const PublicKey& key) const;
 
   RuleSet set_;
-  std::vector<uint64_t> rate_hashes_;  // the hashes of set_.rates
   bool judges_writes_ = false;
   bool judges_reads_ = false;
   bool hides_ = false;

@@ -77,7 +77,7 @@ Ruling RulesInForce::JudgeEvent(EventView event, const RuleClient& sender, uint6
 
 Ruling RulesInForce::TakeRates(EventView event, const RuleClient& sender, TimePoint now) {
   if (!judges_writes_.load(std::memory_order_relaxed)) return {};
-  return Counted(Now()->TakeRates(event, sender, rates_, now), &refused_events_);
+  return Counted(Now()->TakeRates(event, sender, now), &refused_events_);
 }
 
 Ruling RulesInForce::JudgeRead(std::span<const Filter> filters, const RuleClient& reader) {

@@ -1,8 +1,7 @@
 // RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a
 // file of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
 //
-// The decisions are those of Rules (rules.h); this object also counts the refusals, and keeps the
-// counts of the rates while rules are exchanged.
+// The decisions are those of Rules (rules.h); this object also counts the refusals.
 //
 // Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the
 // rules under a lock that nobody holds for longer than that; files are read, and old rules destroyed, without it.
@@ -76,7 +75,6 @@ class RulesInForce {
   std::vector<std::string> Files() const;
   Result<RulesRead> Read(const std::string& path, const RulesRead* running);
 
-  RateCounts rates_;
   Counts refused_events_{};
   Counts refused_requests_{};
   std::function<void(bool good)> on_read_ = [](bool) {};

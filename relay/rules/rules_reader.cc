@@ -21,6 +21,7 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kMostKindNumber = 65535;
+constexpr size_t kMostRates = 16;
 constexpr size_t kMostKeyFileBytes = size_t{80} << 20;  // a million keys as npub
 
 std::string NotExpected(std::string_view found, std::string_view why) {
@@ -173,7 +174,7 @@ class SectionReader {
       ReadSpanValue(oldest, &age->oldest_s);
       ReadSpanValue(rule.Optional("newest"), &age->newest_s);
     });
-    RefuseRepeatedRates();
+    RefuseTooManyRates();
     if (exempt_value && spam_rules_.empty())
       exempt_value.Error(
           "has no effect, because there are no tags, words, rates, proof of work or age to be exempt from");
@@ -303,13 +304,13 @@ class SectionReader {
                 "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
   }
 
-  // Two equal rates would count each event twice.
-  void RefuseRepeatedRates() {
+  // Two equal rates would count each event twice. Each rate has memory of its own (rate_counts.h).
+  void RefuseTooManyRates() {
+    if (rate_values_.size() > kMostRates)
+      rate_values_[kMostRates].Error("found more than " + std::to_string(kMostRates) + " rates");
     for (size_t i = 0; i < set_.rates.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
-        const RateRule& a = set_.rates[i];
-        const RateRule& b = set_.rates[j];
-        if (a.by == b.by && a.rate == b.rate && a.kinds == b.kinds) {
+        if (set_.rates[i].IsSame(set_.rates[j])) {
           rate_values_[i].ErrorAgain("the same rate", rate_values_[j].line());
           break;
         }
@@ -364,7 +365,7 @@ Result<RulesRead> ReadRules(const std::string& path, std::vector<std::string>* f
     return Status::Error(path + " has no relay: any more; say `relay: {}` if there are to be no rules");
   if (const size_t rules = DescribeRules(reader.set()).size(); rules > 0)
     read.summary = std::to_string(rules) + (rules == 1 ? " rule" : " rules");
-  read.rules = std::make_shared<Rules>(std::move(reader.set()));
+  read.rules = std::make_shared<Rules>(std::move(reader.set()), running != nullptr ? running->rules.get() : nullptr);
   return read;
 }
 

@@ -41,7 +41,8 @@ struct RulesRead {
 
 // Reads the rules in the file at `path`; an empty path is a file without rules. `files` gets the paths of all files
 // that were asked for, even after an error. If running->has_section is true, a file without the section is an error,
-// because it may have been emptied or be half written; `running` may be null.
+// because it may have been emptied or be half written. Rates that `running` has too go on with its counts. `running`
+// may be null.
 Result<RulesRead> ReadRules(const std::string& path, std::vector<std::string>* files,
                             const RulesRead* running = nullptr);
 

@@ -11,10 +11,9 @@ using std::chrono::seconds;
 
 class RateCountsTest : public testing::Test {
  protected:
-  Duration Take(uint64_t key) { return counts_.Take(key, rate_, now_); }
+  Duration Take(uint64_t key) { return counts_.Take(key, now_); }
 
-  RateCounts counts_{RateCounts::kWays * 64};
-  Rate rate_{.events = 3, .per = minutes(1)};
+  RateCounts counts_{{.events = 3, .per = minutes(1)}, RateCounts::kWays * 64};
   TimePoint now_{seconds(1000)};
 };
 
@@ -47,7 +46,7 @@ TEST_F(RateCountsTest, KeysDoNotShare) {
 
 TEST_F(RateCountsTest, WhatIsGivenBackMayBeTakenAgain) {
   for (int n = 0; n < 3; ++n) Take(1);
-  counts_.GiveBack(1, rate_);
+  counts_.GiveBack(1);
   EXPECT_EQ(Take(1), Duration::zero());
   EXPECT_NE(Take(1), Duration::zero());
 }
@@ -68,9 +67,9 @@ TEST_F(RateCountsTest, AFloodOfKeysNeverFreesTheBusiestOne) {
 }
 
 TEST_F(RateCountsTest, TheFastestRateIsCountedToo) {
-  rate_ = {.events = Rate::kMostEvents, .per = seconds(1)};
-  for (uint64_t n = 0; n < Rate::kMostEvents; ++n) ASSERT_EQ(Take(1), Duration::zero());
-  EXPECT_EQ(Take(1), std::chrono::microseconds(1));
+  RateCounts counts({.events = Rate::kMostEvents, .per = seconds(1)}, RateCounts::kWays * 64);
+  for (uint64_t n = 0; n < Rate::kMostEvents; ++n) ASSERT_EQ(counts.Take(1, now_), Duration::zero());
+  EXPECT_EQ(counts.Take(1, now_), std::chrono::microseconds(1));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The decisions of Rules about events and requests.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -125,9 +126,13 @@ TEST_F(RulesJudgeTest, ExemptEventsPassTheRulesAgainstSpamOnly) {
   EXPECT_NE(Judge(EventOf(bob_, 1, "spam")), "");
   set_.exempt.authors = KeySet({bob_.pubkey()});
   EXPECT_EQ(Judge(EventOf(bob_, 1, "spam")), "");
-  RateCounts counts;
   const Rules rules(set_);
-  for (int n = 0; n < 3; ++n) EXPECT_FALSE(rules.TakeRates(signer_request.view(), {}, counts, TimePoint()).refused());
+  for (int n = 0; n < 3; ++n) EXPECT_FALSE(rules.TakeRates(signer_request.view(), {}, TimePoint()).refused());
+  const std::vector<PublicKey> of_bob = {bob_.pubkey()};
+  const Event wrap = EventOf(Signer(9), 1059, "spam");
+  EXPECT_NE(Judge(wrap), "");
+  EXPECT_EQ(Judge(wrap, {.proved = of_bob}), "") << "a gift wrap is exempt by the keys of its sender";
+  EXPECT_NE(Judge(EventOf(alice_, 1, "spam"), {.proved = of_bob}), "");
 }
 
 TEST_F(RulesJudgeTest, RatesCountByAuthorAddressAndKind) {
@@ -138,11 +143,10 @@ TEST_F(RulesJudgeTest, RatesCountByAuthorAddressAndKind) {
       {RateBy::kAuthor, false, true, true}, {RateBy::kAddress, true, false, true}, {RateBy::kKind, true, true, false}};
   for (const auto& c : cases) {
     set_.rates = {{.by = c.by, .rate = {.events = 1, .per = std::chrono::minutes(1)}}};
-    const Rules rules(set_);
     const auto refused_after_first = [&](const Event& event, const char* address) {
-      RateCounts counts;
-      EXPECT_FALSE(rules.TakeRates(EventOf(alice_, 1).view(), From("2001:db8::1"), counts, TimePoint()).refused());
-      return rules.TakeRates(event.view(), From(address), counts, TimePoint()).refused();
+      const Rules rules(set_);
+      EXPECT_FALSE(rules.TakeRates(EventOf(alice_, 1).view(), From("2001:db8::1"), TimePoint()).refused());
+      return rules.TakeRates(event.view(), From(address), TimePoint()).refused();
     };
     EXPECT_TRUE(refused_after_first(EventOf(alice_, 1), "2001:db8::1"));
     EXPECT_TRUE(refused_after_first(EventOf(alice_, 1), "2001:db8::2")) << "a /64 is one address";
@@ -154,9 +158,9 @@ TEST_F(RulesJudgeTest, RatesCountByAuthorAddressAndKind) {
 
 TEST_F(RulesJudgeTest, ARefusedEventCountsAgainstNoRate) {
   set_.rates = {{.by = RateBy::kKind, .rate = {.events = 2}}, {.by = RateBy::kAuthor, .rate = {.events = 1}}};
-  RateCounts counts;
+  const Rules rules(set_);
   const auto take = [&](const Signer& author) {
-    return Rules(set_).TakeRates(EventOf(author, 1).view(), {}, counts, TimePoint()).reason;
+    return rules.TakeRates(EventOf(author, 1).view(), {}, TimePoint()).reason;
   };
   EXPECT_EQ(take(alice_), "");
   for (int n = 0; n < 5; ++n)
@@ -168,12 +172,34 @@ TEST_F(RulesJudgeTest, ARefusedEventCountsAgainstNoRate) {
 }
 
 TEST_F(RulesJudgeTest, CountsOutlastAChangeOfOtherRules) {
-  RateCounts counts;
   const RateRule rate{.by = RateBy::kAuthor, .rate = {.events = 1}};
+  const auto refuses = [&](const Rules& rules) {
+    return rules.TakeRates(EventOf(alice_, 1).view(), {}, TimePoint()).refused();
+  };
   set_.rates = {rate};
-  EXPECT_FALSE(Rules(set_).TakeRates(EventOf(alice_, 1).view(), {}, counts, TimePoint()).refused());
+  const Rules first(set_);
+  EXPECT_FALSE(refuses(first));
   set_.rates = {{.by = RateBy::kKind, .rate = {.events = 100}}, rate};
-  EXPECT_TRUE(Rules(set_).TakeRates(EventOf(alice_, 1).view(), {}, counts, TimePoint()).refused());
+  const Rules second(set_, &first);
+  EXPECT_TRUE(refuses(second));
+  set_.rates[1].rate.events = 2;
+  EXPECT_FALSE(refuses(Rules(set_, &second))) << "a rate that changes begins anew";
+}
+
+// Each of very many authors uses up its event of the day. Their buckets are full later than that of the address.
+TEST_F(RulesJudgeTest, AFloodAgainstOneRateFreesNoBucketOfAnother) {
+  set_.rates = {{.by = RateBy::kAuthor, .rate = {.events = 1, .per = std::chrono::hours(24)}},
+                {.by = RateBy::kAddress, .rate = {.events = 1}, .kinds = {}}};
+  set_.rates[1].kinds.Add(1, 1);
+  const Rules rules(set_);
+  const RuleClient sender = From("192.0.2.1");
+  EXPECT_FALSE(rules.TakeRates(EventOf(alice_, 1).view(), sender, TimePoint()).refused());
+  std::string record = *EventOf(alice_, 2).record();
+  for (uint32_t n = 1; n <= 400'000; ++n) {
+    std::memcpy(record.data() + RecordLayout::kPubkey, &n, sizeof n);
+    ASSERT_FALSE(rules.TakeRates(EventView(record), sender, TimePoint()).refused());
+  }
+  EXPECT_TRUE(Has(rules.TakeRates(EventOf(bob_, 1).view(), sender, TimePoint()).reason, "rates[1]"));
 }
 
 TEST_F(RulesJudgeTest, ReadersAreJudgedByKeyAndAddress) {
