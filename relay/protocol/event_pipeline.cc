@@ -20,8 +20,9 @@ namespace {
 constexpr const char* kHaveIt = "duplicate: already have this event";
 // The work of an event after its wait at the gate: it is only passed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
-constexpr Work kSearchedByteWork = 4;  // searching a byte of content for words (relay/rules/word_set.h)
-constexpr uint64_t kSiblings = 0;      // the group that takes the bytes of other relays' events; no address is 0
+// Searching a byte of content for words (relay/rules/word_set.h), unless an expression is slow on this content.
+constexpr Work kSearchedByteWork = 4;
+constexpr uint64_t kSiblings = 0;  // the group that takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
   uint64_t tags = 0;
@@ -130,17 +131,25 @@ void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
   const Party party = batch->party;
   const Work byte_work = kParsedByteWork + (context_.rules->searches_content() ? kSearchedByteWork : 0);
   const Work work = batch->count * kSignatureWork + batch->texts.size() * byte_work;
-  context_.pool.Submit(Urgency::kFair, party, work, [this, batch = std::move(batch)] { JudgeAll(*batch); });
+  context_.pool.Submit(Urgency::kFair, party, work,
+                       [this, work, batch = std::move(batch)] { return JudgeAll(*batch, work); });
 }
 
-void EventPipeline::JudgeAll(const EventBatch& batch) {
+// Returns the work that the batch has cost: `expected`, but if content is searched, at least the time of that. A text
+// that is made for an expression with a long repetition, such as win.{0,100}bitcoin, costs a thousand times as much as
+// others.
+Work EventPipeline::JudgeAll(const EventBatch& batch, Work expected) {
   std::unique_ptr<EventParser> parser;
   Judged judged;
   std::vector<std::shared_ptr<Flight>> flights;
+  const bool searches = context_.rules->searches_content();
+  const TimePoint begin = context_.clock.Now();
   for (size_t i = 0; i < batch.count; ++i) Read(batch, batch.text(i), &parser, &judged, &flights);
+  const Duration reading = context_.clock.Now() - begin;
   if (parser != nullptr) PutBack(std::move(parser));
   JudgeNew(batch, flights, &judged);
   Finish(&judged);
+  return searches ? std::max(expected, static_cast<Work>(std::chrono::nanoseconds(reading).count())) : expected;
 }
 
 // Makes all checks except those that need the store, and that of the signature.

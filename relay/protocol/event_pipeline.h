@@ -109,7 +109,7 @@ class EventPipeline {
     std::string text;
   };
   Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results);
-  void JudgeAll(const EventBatch& batch);
+  Work JudgeAll(const EventBatch& batch, Work expected);
   void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
             std::vector<std::shared_ptr<Flight>>* flights);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);

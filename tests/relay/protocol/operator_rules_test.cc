@@ -1,5 +1,6 @@
 // The operator's rules on every way in and out of a connection.
 #include "relay/rules/rules_in_force.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/relay/protocol/client_fixture.h"
 
@@ -55,6 +56,22 @@ TEST_F(OperatorRulesTest, RulesThatChangeHoldFromTheNextEventOn) {
   EXPECT_TRUE(Has(Ask(seat, Publish(after)), "blocked: events from your address")) << "the address of the connection";
   Seat& elsewhere = Connect("198.51.100.1");
   EXPECT_EQ(Ask(elsewhere, Publish(after)), OkFor(after));
+}
+
+// The judging asks the wall clock; here that takes half a second, as the search for a slow expression may.
+TEST_F(OperatorRulesTest, ASearchIsChargedByItsTime) {
+  RuleSet set;
+  set.deny_write.words = std::make_shared<WordSet>(std::vector<std::string>{"spam"});
+  Use(std::move(set));
+  Seat& seat = Connect();
+  wall_clock_.WhenAsked([this] { clock_.Advance(std::chrono::milliseconds(500)); });
+  const std::string event = alice_.SignedEvent(kNow, 1, "[]", "spam");
+  EXPECT_TRUE(Has(Ask(seat, Publish(event)), "relay.write.deny.words[0]"));
+  wall_clock_.WhenAsked({});
+  EXPECT_TRUE(Eventually([&] {
+    const auto parties = pool_->HeaviestTakers().parties;
+    return !parties.empty() && parties[0].work >= 500e6;
+  }));
 }
 
 TEST_F(OperatorRulesTest, AForgedEventUsesUpNobodysRate) {
