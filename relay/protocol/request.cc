@@ -122,12 +122,13 @@ void Request::PlanQuery() {
     options_.default_limit = settings.default_limit;
     options_.max_limit = settings.max_limit;
   }
-  options_.visible = [this, identity = peer_->identity()](EventView event) { return MaySee(event, *identity); };
+  options_.visible = [this, identity = peer_->identity()](EventView event) {
+    return IsFor(event, *identity) && slice_rules_->MaySee(event);
+  };
 }
 
-bool Request::MaySee(EventView event, const Identity& identity) const {
-  if (context_.settings.auth && IsPrivate(event.kind()) && !IsPartyTo(event, identity)) return false;
-  return context_.rules->MaySee(event);
+bool Request::IsFor(EventView event, const Identity& identity) const {
+  return !context_.settings.auth || !IsPrivate(event.kind()) || IsPartyTo(event, identity);
 }
 
 void Request::AskGate() {
@@ -204,6 +205,8 @@ Work Request::RunSlice() {
 }
 
 void Request::Walk(Report* report) {
+  const std::shared_ptr<const Rules> rules = context_.rules->Now();
+  slice_rules_ = rules.get();
   if (query_ == nullptr) query_ = context_.store.Find(std::move(filters_), options_);
   std::string text;
   if (!is_count_) text.reserve(kSmallAnswer);
@@ -327,7 +330,7 @@ void Request::OnTooCostly() {
 void Request::SayLive(const LiveEvent& event, bool by_query) {
   if (by_query && event.serial.number != 0 && moment_.Has(event.serial)) return;
   const EventView view = event.event.view();
-  if (!MaySee(view, *peer_->identity())) return;
+  if (!IsFor(view, *peer_->identity()) || !context_.rules->MaySee(view)) return;
   peer_->SayEvent(
       {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }

@@ -104,8 +104,8 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   void EnterLive();
   void PlanQuery();
-  // Returns true if a client with these keys may see the event. May be called from any thread.
-  bool MaySee(EventView event, const Identity& identity) const;
+  // Returns false for a private event of which a client with these keys is no party. May be called from any thread.
+  bool IsFor(EventView event, const Identity& identity) const;
   void AskGate();
   void AfterGate();
   bool TakeTurn();
@@ -149,6 +149,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   std::unique_ptr<ScanTurns::Place> turn_;
   std::vector<Filter> filters_;  // empty once the query is made
   QueryOptions options_;
+  const Rules* slice_rules_ = nullptr;  // the rules during a slice; Walk holds them, so that no event asks for the lock
   std::unique_ptr<Query> query_;
   Work slice_work_ = kTurnWork;  // the most work that the current slice may do
   HeldBytes query_memory_;
