@@ -48,7 +48,8 @@ bool IsJustBefore(AddressBytes address, const AddressBytes& next) {
 std::optional<AddressBytes> ParseAddressBytes(std::string_view text) {
   const std::string word(text);
   AddressBytes address{};
-  if (inet_pton(AF_INET6, word.c_str(), address.data()) == 1) return address;
+  const std::string without_zone = word.substr(0, word.find('%'));
+  if (inet_pton(AF_INET6, without_zone.c_str(), address.data()) == 1) return address;
   address = {};
   address[10] = address[11] = 0xff;
   if (inet_pton(AF_INET, word.c_str(), address.data() + kMappedBits / 8) == 1) return address;

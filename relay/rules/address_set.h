@@ -14,7 +14,7 @@ namespace weir {
 // An address of IPv6, or an address of IPv4 as ::ffff:a.b.c.d, in the order of the network.
 using AddressBytes = std::array<uint8_t, 16>;
 
-// Returns nullopt if the text is no address.
+// Returns nullopt if the text is no address. The zone of a link-local address (fe80::1%eth0) is left out.
 std::optional<AddressBytes> ParseAddressBytes(std::string_view text);
 // Returns the address that stands for one client: of IPv6 the /64, because a provider gives each customer at least one.
 AddressBytes ClientAddressOf(const AddressBytes& address);

@@ -242,7 +242,11 @@ class SectionReader {
           name.size() == 1 && ((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z'));
       if (!is_letter)
         return values.Error("found the tag \"" + Printable(name) + "\", expected a tag whose name is one letter");
-      ReadTexts(values, [&](const YamlValue&, const std::string& text) { tags->Add(name[0], text); });
+      ReadTexts(values, [&](const YamlValue& item, const std::string& text) {
+        if ((name == "p" || name == "P") && text.starts_with("npub1"))
+          return item.Error("found an npub, expected 64 hex digits, because tags have keys in that form");
+        tags->Add(name[0], text);
+      });
     });
     if (map.is_map() && tags->empty()) map.Error("found no tag with a value, expected one such as t: [casino]");
   }

@@ -121,6 +121,15 @@ TEST(AddressSet, ErrorsSayWhatIsWrong) {
   }
 }
 
+TEST(AddressSet, FindsLinkLocalAddressesWhateverTheirZone) {
+  const AddressSet set({ParseNetwork("fe80::/10").value()});
+  for (const char* in : {"fe80::1", "fe80::1%2", "fe80::1%eth0"}) {
+    ASSERT_TRUE(ParseAddressBytes(in)) << in;
+    EXPECT_TRUE(set.Has(*ParseAddressBytes(in))) << in;
+  }
+  EXPECT_FALSE(ParseAddressBytes("10.0.0.1%2"));
+}
+
 TEST(AddressSet, AClientOfIpv6IsASixtyFour) {
   EXPECT_EQ(ClientAddressOf(*ParseAddressBytes("2001:db8::1:2:3:4")), *ParseAddressBytes("2001:db8::"));
   EXPECT_EQ(ClientAddressOf(*ParseAddressBytes("10.1.2.3")), *ParseAddressBytes("10.1.2.3"));

@@ -116,6 +116,8 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
       {"relay: {write: {deny: {tags: {topic: [x]}}}}",
        "found the tag \"topic\", expected a tag whose name is one letter"},
       {"relay: {write: {deny: {tags: {}}}}", "found no tag with a value"},
+      {"relay: {write: {deny: {tags: {p: [" + ToNpub(Signer(1).pubkey()) + "]}}}}",
+       "relay.write.deny.tags.p[0]: found an npub, expected 64 hex digits"},
       {"relay: {write: {rates: [{by: author, limit: 30}]}}", "found \"30\", expected a rate such as 30/minute"},
       {"relay: {write: {rates: [{by: author, limit: 0/minute}]}}", "expected a rate such as"},
       {"relay: {write: {rates: [{by: tag, limit: 1/day}]}}", "expected one of author, address, kind"},
