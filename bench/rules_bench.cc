@@ -1,13 +1,16 @@
-// Measures what the operator's rules cost: ten rules about an event, one of the rates, and a look-up among 100,000
-// keys.
+// Measures what the operator's rules cost: ten rules about an event, one of the rates; a look-up among 100,000 keys;
+// the reading of as many keys, from a file of keys and from weir.yaml itself.
 #include <benchmark/benchmark.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/rules/rules.h"
+#include "relay/rules/rules_reader.h"
 
 namespace weir {
 namespace {
@@ -78,6 +81,25 @@ void MakeSetOfKeys(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(KeySet(keys).size());
 }
 BENCHMARK(MakeSetOfKeys)->Unit(benchmark::kMillisecond);
+
+// With the argument 1, weir.yaml names a file of keys; with 0 it has the keys itself.
+void ReadKeys(benchmark::State& state) {
+  const std::filesystem::path directory = std::filesystem::temp_directory_path() / "weir-rules-bench";
+  std::filesystem::create_directory(directory);
+  std::ofstream config(directory / "weir.yaml");
+  std::ofstream file(directory / "keys.txt");
+  config << "relay: {write: {deny: {" << (state.range(0) == 1 ? "authors_file: keys.txt" : "authors: [");
+  for (const Bytes32& key : Keys(100'000))
+    (state.range(0) == 1 ? file << ToHex(key) << '\n' : config << ToHex(key) << ',');
+  config << (state.range(0) == 1 ? "}}}\n" : "]}}}\n");
+  config.close();
+  file.close();
+  std::vector<std::string> files;
+  for (auto _ : state)
+    if (!ReadRules((directory / "weir.yaml").string(), &files).ok()) state.SkipWithError("the file is wrong");
+  std::filesystem::remove_all(directory);
+}
+BENCHMARK(ReadKeys)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace weir

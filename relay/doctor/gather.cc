@@ -57,7 +57,9 @@ SettingsFacts LookAtSettings(const GatherOptions& options, std::vector<std::stri
     if (!MayRead(*file, unseen)) file->clear();
   for (const Status& wrong : Check(readable)) AddOnce(wrong, &facts.wrong);
   std::vector<std::string> rule_files;
-  AddOnce(ReadRules(readable.quota.config_file, &rule_files).status(), &facts.wrong);
+  const Status rules = ReadRules(readable.quota.config_file, &rule_files).status();
+  if (std::ranges::all_of(rule_files, [&](const std::string& file) { return MayRead(file, unseen); }))
+    AddOnce(rules, &facts.wrong);
   const TlsFiles& files = facts.relay.server.tls;
   if (!files.empty() && MayRead(files.certificate, unseen) && MayRead(files.key, unseen)) {
     const auto certificate = TlsCertificate::Load(files);
