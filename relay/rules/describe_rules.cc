@@ -9,13 +9,15 @@ namespace weir {
 namespace {
 
 std::string_view UnitInWords(Duration per) {
-  if (per == std::chrono::seconds(1)) return "second";
-  if (per == std::chrono::minutes(1)) return "minute";
-  return per == std::chrono::hours(1) ? "hour" : "day";
+  if (per == std::chrono::seconds(1)) return "a second";
+  if (per == std::chrono::minutes(1)) return "a minute";
+  return per == std::chrono::hours(1) ? "an hour" : "a day";
 }
 
 std::string KindsInWords(const KindSet& kinds) {
-  return kinds == KindSet::All() ? "all kinds" : "kinds " + kinds.InWords();
+  if (kinds == KindSet::All()) return "all kinds";
+  const std::string words = kinds.InWords();
+  return (words.find_first_not_of("0123456789") == words.npos ? "kind " : "kinds ") + words;
 }
 
 std::string SizeInWords(size_t count, std::string_view what) {
@@ -63,7 +65,7 @@ std::string InWordsOf(uint64_t seconds) { return InWords(static_cast<double>(sec
 std::string RateInWords(const RateRule& rule) {
   static constexpr std::string_view kOf[] = {"of one author", "from one address", "of one kind"};
   return "at most " + SizeInWords(rule.rate.events, "event") + " " + std::string(kOf[static_cast<size_t>(rule.by)]) +
-         " a " + std::string(UnitInWords(rule.rate.per)) + ", " + KindsInWords(rule.kinds);
+         " " + std::string(UnitInWords(rule.rate.per)) + ", " + KindsInWords(rule.kinds);
 }
 
 std::vector<std::string> DescribeRules(const RuleSet& set) {
@@ -87,7 +89,7 @@ std::vector<std::string> DescribeRules(const RuleSet& set) {
   const bool against_spam = !set.deny_write.tags.empty() || set.deny_write.words != nullptr || !set.rates.empty() ||
                             !set.work.empty() || !set.ages.empty();
   lines.Add(against_spam && !set.exempt.kinds.empty(), "exempt.kinds",
-            KindsInWords(set.exempt.kinds) + " are exempt from tags, words, rates, proof of work and age");
+            KindsInWords(set.exempt.kinds) + " exempt from tags, words, rates, proof of work and age");
   lines.Add(!set.exempt.authors.empty(), "exempt.authors",
             SizeInWords(set.exempt.authors.size(), "author") + " exempt from the same");
   lines.AddTo(&all);

@@ -217,12 +217,15 @@ TEST(DescribeRules, NamesEachRuleAndWhatItDoes) {
   EXPECT_TRUE(DescribeRules(set).empty());
   set.deny_write.kinds.Add(4, 4);
   set.rates.push_back({.by = RateBy::kAuthor, .rate = {.events = 30, .per = std::chrono::minutes(1)}});
-  EXPECT_EQ(
-      DescribeRules(set),
-      (std::vector<std::string>{
-          "relay.write.deny.kinds: no events of kinds 4 are taken",
-          "relay.write.rates[0]: at most 30 events of one author a minute, all kinds",
-          "relay.write.exempt.kinds: kinds 20000-29999 are exempt from tags, words, rates, proof of work and age"}));
+  set.rates.push_back({.by = RateBy::kKind, .rate = {.events = 5, .per = std::chrono::hours(1)}, .kinds = {}});
+  set.rates[1].kinds.Add(1, 1);
+  set.rates[1].kinds.Add(4, 4);
+  EXPECT_EQ(DescribeRules(set),
+            (std::vector<std::string>{
+                "relay.write.deny.kinds: no events of kind 4 are taken",
+                "relay.write.rates[0]: at most 30 events of one author a minute, all kinds",
+                "relay.write.rates[1]: at most 5 events of one kind an hour, kinds 1, 4",
+                "relay.write.exempt.kinds: kinds 20000-29999 exempt from tags, words, rates, proof of work and age"}));
 }
 
 }  // namespace
