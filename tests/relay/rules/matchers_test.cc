@@ -52,6 +52,9 @@ RC_GTEST_PROP(MatchersProperty, KindSetHasTheKindsOfItsRanges,
     expected = expected || (first <= asked && asked <= last);
   }
   RC_ASSERT(set.Has(asked) == expected);
+  RC_ASSERT(set.empty() == ranges.empty());
+  RC_ASSERT((set - set).empty());
+  RC_ASSERT((set | KindSet::All()) == KindSet::All());
 }
 
 // The reference compares bit by bit. Few different bytes make networks that overlap and touch.
