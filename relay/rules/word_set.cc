@@ -11,6 +11,8 @@ namespace {
 // The memory for the program and the states of one expression, and of all together.
 constexpr int64_t kMostExpressionBytes = int64_t{1} << 20;
 constexpr int64_t kMostBytes = int64_t{16} << 20;
+// Up to this many expressions are searched one by one: two words take 1.2 ns a byte so, and 2.4 ns in one pass.
+constexpr size_t kFewExpressions = 2;
 
 re2::RE2::Options OptionsWith(int64_t most_bytes) {
   re2::RE2::Options options;
@@ -37,10 +39,10 @@ Status WordSet::CheckExpression(const std::string& expression) {
 
 WordSet::WordSet(std::vector<std::string> expressions)
     : expressions_(std::move(expressions)), compiled_(std::make_unique<Compiled>()) {
-  bool good = true;
+  bool good = expressions_.size() > kFewExpressions;
   for (const std::string& expression : expressions_) {
     compiled_->single.push_back(std::make_unique<re2::RE2>(expression, OptionsWith(kMostExpressionBytes)));
-    good = compiled_->all.Add(expression, nullptr) >= 0 && good;
+    good = good && compiled_->all.Add(expression, nullptr) >= 0;
   }
   compiled_->all_is_good = good && compiled_->all.Compile();
 }

@@ -1,7 +1,7 @@
-// WordSet: regular expressions (RE2) that are searched in a text, all of them in one pass. The time of a search grows
-// only linearly with the text, whatever the expressions are; but an expression with a long repetition, such as
-// win.{0,100}bitcoin, costs a thousand times as much for each byte of a text that is made for it. The set never changes
-// after its construction, so any thread may use it.
+// WordSet: regular expressions (RE2) that are searched in a text, in one pass if they are more than a few. The time of
+// a search grows only linearly with the text, whatever the expressions are; but an expression with a long repetition,
+// such as win.{0,100}bitcoin, costs a thousand times as much for each byte of a text that is made for it. The set never
+// changes after its construction, so any thread may use it.
 #pragma once
 
 #include <cstddef>
