@@ -1,11 +1,22 @@
 #include "relay/plugins/plugin_dialogue.h"
 
+#include <spdlog/spdlog.h>
+
+#include <exception>
 #include <iterator>
 #include <utility>
 
 #include "config/text/json_scanner.h"
 
 namespace weir {
+
+void Settle(const OnPluginVerdict& settled, PluginVerdict verdict) {
+  try {
+    settled(std::move(verdict));
+  } catch (const std::exception& fault) {
+    spdlog::error("the answer of a plugin could not be used: {}", fault.what());
+  }
+}
 
 void PluginDialogue::Ask(PendingQuestion question) {
   if (questions_.empty()) silent_since_ = question.asked;
@@ -69,7 +80,7 @@ void PluginDialogue::Hear(std::string_view bytes, TimePoint now) {
   }
 }
 
-// Ignores empty lines. A process cannot answer a question of which it has not read the end.
+// Ignores empty lines.
 void PluginDialogue::HearLine(std::string_view line, TimePoint now) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return;
@@ -79,21 +90,32 @@ void PluginDialogue::HearLine(std::string_view line, TimePoint now) {
                              "wrote a line that is no answer: " + parsed.status().message() + ": " + Shown(line));
   }
   PluginAnswer answer = std::move(parsed).value();
-  const auto found = by_id_.lower_bound(answer.id);
-  const bool was_asked = found != by_id_.end() && found->first == answer.id && found->second->question.line.empty();
-  if (!was_asked) {
+  const Place place = QuestionOf(answer.id);
+  if (place == questions_.end()) {
     return health_.NoteFault(PluginFault::kUnasked, "answered a question that is not under way: " + Shown(line));
   }
   ++answers_;
   silent_since_ = now;
-  const Place place = found->second;
   const OnPluginVerdict settled = std::move(place->settled);
   if (!place->overdue) health_.NoteAnswer(answer.action, now - place->asked);
   Forget(place);
   if (!settled) return;
   PluginVerdict verdict{.action = answer.action, .refusal = {}};
   if (answer.action == PluginAction::kReject) verdict.refusal = RefusalByPlugin(answer.message);
-  settled(std::move(verdict));
+  Settle(settled, std::move(verdict));
+}
+
+// Returns the question that an answer with this id answers; questions_.end() if there is none. A process cannot answer
+// a question of which it has not read the end. A question that is not settled goes first, because the plugin may have
+// lost the one whose time is over, and would then never again answer in time about an event that is sent again.
+PluginDialogue::Place PluginDialogue::QuestionOf(std::string_view id) {
+  Place found = questions_.end();
+  const auto [begin, end] = by_id_.equal_range(id);
+  for (auto at = begin; at != end && at->second->question.line.empty(); ++at) {
+    if (!at->second->overdue) return at->second;
+    if (found == questions_.end()) found = at->second;
+  }
+  return found;
 }
 
 // Returns the first question of which no byte is written.
@@ -126,7 +148,10 @@ std::vector<OnPluginVerdict> PluginDialogue::TakeAskedUntil(TimePoint time) {
 std::vector<PendingQuestion> PluginDialogue::TakeUnsent() {
   std::vector<PendingQuestion> taken;
   for (Place next = FirstUnbegun(); next != questions_.end(); Forget(next++)) {
-    if (!next->overdue) taken.push_back({next->question, std::move(next->settled), next->asked});
+    if (!next->overdue) {
+      PluginQuestion question{.id = next->question.id, .line = std::move(next->question.line)};
+      taken.push_back({std::move(question), std::move(next->settled), next->asked});
+    }
   }
   return taken;
 }

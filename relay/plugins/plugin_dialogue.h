@@ -2,11 +2,12 @@
 // answers in the bytes that it has written. It has no descriptors and no thread.
 //
 // Answers may come in any order. If several questions with one id are under way, each answer with this id belongs to
-// the oldest of them. A question whose time is over is settled without an answer; the dialogue then remembers only its
-// id, so that an answer that comes late is not taken for a fault.
+// the oldest of them that is not settled. A question whose time is over is settled without an answer; the dialogue then
+// remembers only its id, so that an answer that comes late is not taken for a fault.
 //
-// Bounds: a question's line is held until it is written, but not longer than the question lives, so its bytes belong to
-// the budget of the caller. Of the process's output the dialogue holds at most kMostLine bytes.
+// Bounds: a question's line is held until it is written or the question is settled, so its bytes belong to the budget
+// of the caller; only a line that is partly written is held until its end is written. The dialogue holds at most
+// kMostLine bytes of the process's output.
 //
 // Not thread-safe.
 #pragma once
@@ -36,6 +37,8 @@ struct PluginVerdict {
   bool answered = true;  // false if the relay has decided, because the plugin gave no answer
 };
 using OnPluginVerdict = std::function<void(PluginVerdict verdict)>;
+// Calls `settled`. Logs an exception, such as a lack of memory, because the plugin's thread must go on.
+void Settle(const OnPluginVerdict& settled, PluginVerdict verdict);
 
 struct PendingQuestion {
   PluginQuestion question;
@@ -51,7 +54,8 @@ class PluginDialogue {
   // `health` must outlive the dialogue.
   explicit PluginDialogue(PluginHealth& health) : health_(health) {}
 
-  // Adds a question. The time of a question is over no earlier than that of the questions that were added before it.
+  // Adds a question. TakeAskedUntil takes it no earlier than the questions that were added before it, even if it was
+  // asked before them.
   void Ask(PendingQuestion question);
 
   bool has_output() const { return unsent_ != questions_.end(); }
@@ -87,6 +91,7 @@ class PluginDialogue {
   using Place = std::list<Question>::iterator;
 
   void HearLine(std::string_view line, TimePoint now);
+  Place QuestionOf(std::string_view id);
   Place FirstUnbegun();
   void Forget(Place place);
   std::string_view IdOf(Place place) const { return place->question.id; }

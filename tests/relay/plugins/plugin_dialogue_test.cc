@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <new>
 
 #include "config/manual_clock.h"
 
@@ -118,6 +119,31 @@ TEST_F(PluginDialogueTest, AnOverdueQuestionIsForgottenButForItsId) {
   EXPECT_EQ(settled_, "2b+ ");
   EXPECT_EQ(faults(PluginFault::kUnasked), 0U);
   EXPECT_EQ(dialogue_.overdue(), 0U);
+}
+
+TEST_F(PluginDialogueTest, ALostAnswerDoesNotTakeThatOfTheNextQuestionWithItsId) {
+  Ask("a");
+  Write();
+  EXPECT_EQ(dialogue_.TakeAskedUntil(clock_.Now()).size(), 1U);
+  clock_.Advance(std::chrono::seconds(3));
+  Ask("a", "again\n");
+  EXPECT_EQ(Write(), "again\n");
+  Answer("a");
+  EXPECT_EQ(settled_, "2a+ ");
+  EXPECT_EQ(dialogue_.owed(), 1U);
+  Answer("a");
+  EXPECT_EQ(dialogue_.owed(), 0U);
+  EXPECT_EQ(faults(PluginFault::kUnasked), 0U);
+}
+
+TEST_F(PluginDialogueTest, ACallbackThatThrowsHoldsBackNoOther) {
+  dialogue_.Ask({.question = {.id = "a", .line = "line\n"},
+                 .settled = [](const PluginVerdict&) { throw std::bad_alloc(); },
+                 .asked = clock_.Now()});
+  Ask("b");
+  Write();
+  Hear("{\"id\":\"a\",\"action\":\"accept\"}\n{\"id\":\"b\",\"action\":\"accept\"}\n");
+  EXPECT_EQ(settled_, "1b+ ");
 }
 
 TEST_F(PluginDialogueTest, AnOverdueQuestionThatIsNotBegunIsNotWritten) {
