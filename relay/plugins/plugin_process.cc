@@ -1,6 +1,7 @@
 #include "relay/plugins/plugin_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -13,6 +14,9 @@
 
 namespace weir {
 namespace {
+
+// The longest wait for the end of a process that may not be killed, in milliseconds.
+constexpr int kLongestEndMs = 1000;
 
 std::string WhyNot(int error) { return std::generic_category().message(error); }
 
@@ -95,14 +99,21 @@ Result<PluginProcess> PluginProcess::Start(const std::string& command) {
   return process;
 }
 
-// The process id stays reserved until waitpid, and with it the group.
+// The process id stays reserved until waitpid, and with it the group. The process itself may have left the group, and
+// the relay may not kill a program that runs as another user, such as sudo: then it gets a second to end by itself.
 std::string PluginProcess::End() {
-  for (Descriptor* descriptor : {&input_, &output_, &error_, &end_}) descriptor->Close();
+  const Descriptor end = std::move(end_);
+  for (Descriptor* descriptor : {&input_, &output_, &error_}) descriptor->Close();
   const pid_t pid = std::exchange(pid_.number, 0);
   if (pid == 0) return "has closed its output";
   int status = 0;
   ::kill(-pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  const bool is_killed = ::kill(pid, SIGKILL) == 0;
+  pollfd ended{.fd = end.number(), .events = POLLIN, .revents = 0};
+  if (!is_killed) (void)::poll(&ended, 1, kLongestEndMs);
+  pid_t waited = 0;
+  while ((waited = waitpid(pid, &status, is_killed ? 0 : WNOHANG)) < 0 && errno == EINTR) continue;
+  if (waited == 0) return "may not be killed by the relay, and runs on";
   if (WIFEXITED(status)) return "ended with status " + std::to_string(WEXITSTATUS(status));
   return "was ended by signal " + std::to_string(WTERMSIG(status));
 }

@@ -57,8 +57,9 @@ class PluginProcess {
   // A descriptor that is readable once the process has ended; -1 if the kernel has none.
   int end() const { return end_.number(); }
 
-  // Kills the process group, if it still runs, and closes all descriptors. Returns how the process has ended:
-  // "ended with status 1", "was ended by signal 9". Only the first call kills.
+  // Kills the process and its group, if they still run, and closes all descriptors. Returns how the process has ended:
+  // "ended with status 1", "was ended by signal 9". Only the first call kills. Blocks for at most a second if the relay
+  // may not kill the process.
   std::string End();
 
  private:

@@ -15,6 +15,8 @@ constexpr size_t kMostPieces = 128;
 // The reads after the end of the process. A pipe holds no more than one or two of them; a process that the plugin has
 // started may write on.
 constexpr int kLastReads = 4;
+// The longest time between the end of a process's output and its end.
+constexpr std::chrono::milliseconds kLongestEnd{10};
 
 bool IsReadable(const pollfd& polled) { return (polled.revents & (POLLIN | POLLHUP | POLLERR)) != 0; }
 
@@ -42,11 +44,11 @@ void PluginRunner::AppendTo(std::vector<pollfd>* polled) const {
 
 bool PluginRunner::Read(std::span<const pollfd> polled, std::span<char> buffer, TimePoint now) {
   if (IsReadable(polled[2])) ReadError(buffer);
-  const bool has_ended = IsReadable(polled[3]);
+  const bool is_over = (polled[0].revents & POLLERR) != 0 || IsReadable(polled[3]);
   bool is_open = !IsReadable(polled[1]) || ReadOutput(buffer, now);
-  for (int i = 0; has_ended && is_open && i < kLastReads; ++i) is_open = ReadOutput(buffer, now);
-  if (has_ended) ReadError(buffer);
-  return is_open && !has_ended;
+  for (int i = 0; is_over && is_open && i < kLastReads; ++i) is_open = ReadOutput(buffer, now);
+  if (is_over) ReadError(buffer);
+  return is_open && !is_over;
 }
 
 // Returns false at the end of the output.
@@ -80,9 +82,14 @@ void PluginRunner::CloseInput(TimePoint now) {
   input_closed_ = now;
 }
 
-void PluginRunner::WaitForEnd(std::chrono::milliseconds longest) {
+bool PluginRunner::WaitForEnd(std::chrono::milliseconds longest) const {
   pollfd end{.fd = process_.end(), .events = POLLIN, .revents = 0};
-  if (end.fd >= 0) (void)::poll(&end, 1, static_cast<int>(longest.count()));
+  return end.fd >= 0 && ::poll(&end, 1, static_cast<int>(longest.count())) > 0;
+}
+
+std::string PluginRunner::WhyOver() const {
+  const bool is_known = process_.end() >= 0;
+  return is_known && !WaitForEnd(kLongestEnd) ? "has closed its input or output, and" : "";
 }
 
 }  // namespace weir

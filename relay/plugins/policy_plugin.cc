@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <exception>
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -36,14 +35,6 @@ Duration PauseAfter(unsigned failures) {
   Duration pause = kShortestPause;
   for (unsigned n = 1; n < failures && pause < kLongestPause; ++n) pause *= 2;
   return std::min(pause, kLongestPause);
-}
-
-void Settle(const OnPluginVerdict& settled, PluginVerdict verdict) {
-  try {
-    settled(std::move(verdict));
-  } catch (const std::exception& fault) {
-    spdlog::error("the answer of a plugin could not be used: {}", fault.what());
-  }
 }
 
 }  // namespace
@@ -241,18 +232,20 @@ void PolicyPlugin::NoteFailed(Slot& slot, PluginFault fault, const std::string& 
   slot.start_at = now + PauseAfter(++slot.failures);
 }
 
-// Gives the waiting questions to processes. If none runs, they wait for the restart of one that has failed only once.
+// Gives the waiting questions to processes. If none runs, they wait for the restart of one that has failed only once. A
+// question keeps its time when its process ends, so a program that ends again and again does not make it wait for long.
 void PolicyPlugin::PassOn(TimePoint now) {
   std::vector<OnPluginVerdict> failed;
   const bool hopeful = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.failures < 2; });
   for (; !waiting_.empty(); waiting_.pop_front()) {
     PendingQuestion& question = waiting_.front();
-    if (Slot* const slot = LeastBusy()) {
-      slot->runner->dialogue().Ask(std::move(question));
-    } else if (hopeful && now - question.asked < options_.timeout) {
-      break;
-    } else {
+    Slot* const slot = LeastBusy();
+    if (now - question.asked >= options_.timeout || (!slot && !hopeful)) {
       failed.push_back(std::move(question.settled));
+    } else if (slot) {
+      slot->runner->dialogue().Ask(std::move(question));
+    } else {
+      break;
     }
   }
   Fail(std::move(failed), NoAnswer());
@@ -283,7 +276,7 @@ void PolicyPlugin::WaitAndRead() {
     return runner.Read(own, buffer_, now);
   };
   for (Slot& slot : slots_)
-    if (slot.runner && !goes_on(*slot.runner)) OnEnded(slot, "", now);
+    if (slot.runner && !goes_on(*slot.runner)) OnEnded(slot, slot.runner->WhyOver(), now);
   std::erase_if(replaced_, [&](const std::unique_ptr<PluginRunner>& runner) {
     if (goes_on(*runner)) return false;
     Fail(runner->dialogue().TakeAll(), NoAnswer());
@@ -307,12 +300,11 @@ int PolicyPlugin::MillisecondsToWait(TimePoint now) const {
   return static_cast<int>(std::clamp<int64_t>(wait.count(), 0, kBetweenLooks.count()));
 }
 
-// `why` says why the process is ended; empty if it has ended by itself.
+// `why` says why the process is killed; empty if it has ended by itself.
 void PolicyPlugin::OnEnded(Slot& slot, const std::string& why, TimePoint now) {
   const std::unique_ptr<PluginRunner> runner = std::move(slot.runner);
   PluginDialogue& dialogue = runner->dialogue();
   std::vector<PendingQuestion> unsent = dialogue.TakeUnsent();
-  for (PendingQuestion& question : unsent) question.asked = now;
   std::ranges::move(unsent, std::inserter(waiting_, waiting_.begin()));
   if (dialogue.answers() > 0) slot.failures = 0;
   NoteFailed(slot, PluginFault::kEnded, (why.empty() ? why : why + " ") + runner->End(), now);

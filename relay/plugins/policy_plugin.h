@@ -10,12 +10,14 @@
 //
 // Processes. One that ends is started again after a pause that grows from 0.1 s to 30 s while it ends without any
 // answer. Questions that it was not sent yet go to another process; they also wait for its restart if it is the first
-// in a row. One that owes answers and gives none for three time-outs is killed and counts as ended. If a file of the
-// command changes, each process is replaced: the new one gets all further questions, and the old one gets the end of
-// its input when it owes no answer. If the new one cannot be started, the old one stays.
+// in a row. They keep their time, but behind newer questions of that process they may wait until the time of these is
+// over. A process that owes answers and gives none for three time-outs is killed and counts as ended, and so is one
+// that closes its input or output. If a file of the command changes, each process is replaced: the new one gets all
+// further questions, and the old one gets the end of its input when it owes no answer. If the new one cannot be
+// started, the old one stays.
 //
-// The plugin holds no question that its callers did not pay for: a question's line lives until it is written or the
-// question is settled (plugin_dialogue.h).
+// A question's line lives until it is written or the question is settled (plugin_dialogue.h has an exception), so its
+// bytes belong to the budget of the caller.
 //
 // Threads: any thread may call any function. The plugin's own thread calls the callbacks, which must be quick and must
 // not call Stop. While the plugin stops or after that, Ask calls its callback itself.

@@ -148,6 +148,20 @@ TEST_F(PolicyPluginTest, TheEndOfAProcessFailsWhatItWasSent) {
   EXPECT_EQ(verdicts_.Of("b"), "accept") << "the question waited for the new process";
 }
 
+TEST_F(PolicyPluginTest, TheEndOfAProcessGivesItsQuestionsNoMoreTime) {
+  Open();
+  plugin_->Ask({.id = "sent", .line = std::string(1 << 20, 'x') + "\n"}, verdicts_.For("sent"));
+  Ask("b");
+  EXPECT_TRUE(script_.HearSome());
+  Advance(seconds(3));
+  script_.End();
+  EXPECT_EQ(verdicts_.Of("sent"), kNoAnswer);
+  AdvanceUntil([&] { return script_.started() == 2; });
+  EXPECT_EQ(script_.Hear(1), "b");
+  Advance(seconds(2));
+  EXPECT_EQ(verdicts_.Of("b"), kNoAnswer);
+}
+
 TEST_F(PolicyPluginTest, WhileItCannotRunItFailsAtOnce) {
   Open();
   script_.FailStarts("no such file");
@@ -260,6 +274,27 @@ TEST_F(PolicyPluginTest, EndsTheWholeProcessGroup) {
   plugin_->Stop();
   char byte = 0;
   EXPECT_EQ(read(held_by_sleep.number(), &byte, 1), 0) << "the end of the pipe";
+}
+
+TEST_F(PolicyPluginTest, EndsAProcessThatHasLeftItsGroup) {
+  const TempDirectory directory;
+  const std::string pipe = directory / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  Open({.name = "write",
+        .command = {.command = "exec perl -e 'setpgrp(0, getpgrp(getppid())); open(F, \">\", \"" + pipe +
+                               "\"); sleep 1000'"}});
+  const Descriptor held(open(pipe.c_str(), O_RDONLY));
+  plugin_->Stop();
+  char byte = 0;
+  EXPECT_EQ(read(held.number(), &byte, 1), 0) << "the end of the pipe";
+}
+
+TEST_F(PolicyPluginTest, AProcessThatReadsNoMoreIsEnded) {
+  Open(
+      {.name = "write", .command = {.command = "exec < /dev/null; exec sleep 1000"}, .timeout = std::chrono::hours(1)});
+  plugin_->Ask({.id = "a", .line = std::string(1 << 20, 'x') + "\n"}, verdicts_.For("a"));
+  EXPECT_EQ(verdicts_.Of("a"), kNoAnswer);
+  EXPECT_GE(faults(PluginFault::kEnded), 1U);
 }
 
 TEST_F(PolicyPluginTest, AProcessInheritsNoDescriptor) {

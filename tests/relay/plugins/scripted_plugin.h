@@ -50,13 +50,18 @@ class ScriptedPlugin {
         self.heard.erase(0, end + 1);
         return line;
       }
-      pollfd polled{.fd = self.input.number(), .events = POLLIN, .revents = 0};
-      if (::poll(&polled, 1, 60'000) <= 0) ADD_FAILURE() << "no question came";
-      std::array<char, 4096> bytes{};
-      const ssize_t size = ::read(self.input.number(), bytes.data(), bytes.size());
-      if (size <= 0) return "";
-      self.heard.append(bytes.data(), static_cast<size_t>(size));
+      if (!HearSome(process)) return "";
     }
+  }
+  // Waits for bytes of a line, and keeps them for Hear. Returns false at the end of the input.
+  bool HearSome(size_t process = 0) {
+    Process& self = At(process);
+    pollfd polled{.fd = self.input.number(), .events = POLLIN, .revents = 0};
+    if (::poll(&polled, 1, 60'000) <= 0) ADD_FAILURE() << "no question came";
+    std::array<char, 4096> bytes{};
+    const ssize_t size = ::read(self.input.number(), bytes.data(), bytes.size());
+    if (size > 0) self.heard.append(bytes.data(), static_cast<size_t>(size));
+    return size > 0;
   }
   void Say(std::string_view bytes, size_t process = 0) {
     while (!bytes.empty()) {
