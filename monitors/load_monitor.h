@@ -54,10 +54,10 @@ class LoadMonitor {
   void Start();
   void Stop();
 
-  // Takes one sample now, then performs a flush that the sample says is due, and the requests of ForceFlush, FlushLargest,
-  // SetCacheShare and ReleaseMemory, all in the calling thread. It is for programs and tests that choose the times
-  // themselves. Returns an error if the sample was not good. The error of a flush is only in LastError, until the next
-  // sample.
+  // Takes one sample now, then performs a flush that the sample says is due, and the requests of ForceFlush,
+  // FlushLargest, SetCacheShare and ReleaseMemory, all in the calling thread. It is for programs and tests that choose
+  // the times themselves. Returns an error if the sample was not good. The error of a flush is only in LastError, until
+  // the next sample.
   Status SampleOnce();
 
   // Returns the last good sample; before the first one, a sample without a time. A sample with a number that is not
