@@ -81,10 +81,10 @@ void Requests::AskPlugin(Request& request) {
   });
 }
 
-// `request` may have ended meanwhile.
+// `request` may have ended meanwhile, and so may the connection, whose requests are then removed piece by piece.
 void Requests::OnVerdict(Request* request, const PluginVerdict& verdict) {
   --questions_;
-  if (!requests_.contains(request)) return;
+  if (peer_->gone() || !requests_.contains(request)) return;
   if (verdict.action == PluginAction::kAccept) return Queue(*request);
   if (verdict.action == PluginAction::kShadowReject) return request->AnswerNothing();
   if (PrefixOf(verdict.refusal) == "auth-required") peer_->AskForAuth();

@@ -1,5 +1,6 @@
 #include "relay/protocol/save_allowed.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,40 +9,74 @@
 namespace weir {
 namespace {
 
-// Asks about all events at once. Returns the verdicts in the order of the events.
-std::vector<PluginVerdict> AskAboutAll(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events) {
-  std::vector<PluginVerdict> verdicts(events.size());
-  Mutex mutex;
-  Condition changed;
-  size_t left = events.size();
-  for (size_t i = 0; i < events.size(); ++i) {
-    plugin.Ask(QuestionAbout(events[i].view(), received_at, kImportSource), [&, i](PluginVerdict verdict) {
-      const MutexLock lock(mutex);
-      verdicts[i] = std::move(verdict);
-      if (--left == 0) changed.notify_all();
-    });
+// Half of the most questions of an import that are under way. If there were more, the events of clients would wait
+// behind them, and a plugin that needs 5 ms for an event would not answer a large batch within its time.
+constexpr size_t kHalfAtOnce = 32;
+
+// A batch of events about which the plugin is asked.
+class AskedBatch {
+ public:
+  AskedBatch(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events)
+      : plugin_(plugin), received_at_(received_at), events_(events), verdicts_(events.size()) {}
+  // Waits for the callbacks of the questions under way, because they use this object.
+  ~AskedBatch() { (void)Await(asked_); }
+  AskedBatch(const AskedBatch&) = delete;
+  AskedBatch& operator=(const AskedBatch&) = delete;
+
+  // Asks about the events and blocks until the questions are settled. Stops asking, and returns the refusal as an
+  // error, if the plugin gives no answer and the operator's rule is to refuse then.
+  Status Ask() {
+    for (; asked_ < events_.size(); ++asked_) {
+      if (asked_ % kHalfAtOnce == 0 && !Await(asked_ - std::min(asked_, kHalfAtOnce)).ok()) break;
+      plugin_.Ask(QuestionAbout(events_[asked_].view(), received_at_, kImportSource),
+                  [this, i = asked_](PluginVerdict verdict) { Settle(i, std::move(verdict)); });
+    }
+    return Await(asked_);
   }
-  MutexLock lock(mutex);
-  changed.wait(lock, [&left] { return left == 0; });
-  return verdicts;
-}
+  // Returns the verdicts in the order of the events. May be called after Ask has succeeded.
+  const std::vector<PluginVerdict>& verdicts() const { return verdicts_; }
+
+ private:
+  void Settle(size_t i, PluginVerdict verdict) {
+    const MutexLock lock(mutex_);
+    if (!verdict.answered && verdict.action != PluginAction::kAccept) failed_ = Status::Error(verdict.refusal);
+    verdicts_[i] = std::move(verdict);
+    if (++settled_ == awaited_) changed_.notify_all();
+  }
+  // Waits until so many questions are settled. Returns an error if one of them has failed.
+  Status Await(size_t settled) {
+    MutexLock lock(mutex_);
+    awaited_ = settled;
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return settled_ >= awaited_; });
+    return failed_;
+  }
+
+  PolicyPlugin& plugin_;
+  const uint64_t received_at_;
+  const std::span<const Event> events_;
+  std::vector<PluginVerdict> verdicts_;  // the callback of a question writes its element
+  size_t asked_ = 0;
+  Mutex mutex_;
+  Condition changed_;
+  size_t settled_ WEIR_GUARDED_BY(mutex_) = 0;
+  size_t awaited_ WEIR_GUARDED_BY(mutex_) = 0;  // the number of settled questions for which Await waits
+  Status failed_ WEIR_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
 Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
                    std::span<SaveResult> results,
                    const std::function<Status(std::span<const Event>, std::span<SaveResult>)>& save) {
-  const std::vector<PluginVerdict> verdicts = AskAboutAll(plugin, received_at, events);
+  AskedBatch asked(plugin, received_at, events);
+  if (Status failed = asked.Ask(); !failed.ok()) return failed;
+  const std::vector<PluginVerdict>& verdicts = asked.verdicts();
   std::vector<Event> allowed;
   std::vector<size_t> places;
   for (size_t i = 0; i < events.size(); ++i) {
-    const PluginVerdict& verdict = verdicts[i];
-    if (verdict.action == PluginAction::kAccept) {
-      allowed.push_back(events[i]);
-      places.push_back(i);
-    } else if (!verdict.answered) {
-      return Status::Error(verdict.refusal);
-    }
+    if (verdicts[i].action != PluginAction::kAccept) continue;
+    allowed.push_back(events[i]);
+    places.push_back(i);
   }
   std::vector<SaveResult> saved(allowed.size());
   Status status = allowed.empty() ? Status() : save(allowed, saved);

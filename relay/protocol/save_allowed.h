@@ -13,10 +13,11 @@
 
 namespace weir {
 
-// Asks the plugin about all events at once, and blocks until each question is settled. Then calls `save` with the
-// accepted events, if there are any, and returns its status; the other events get the outcome kRefused. `save` and this
-// function set results as EventStore::Save does. Returns an error, and saves nothing, if the plugin did not answer a
-// question and the operator's rule is to refuse then; the caller may try again. `received_at` is in seconds since 1970.
+// Asks the plugin about the events, at most 64 at once, and blocks until each question is settled. Then calls `save`
+// with the accepted events, if there are any, and returns its status; the other events get the outcome kRefused. `save`
+// and this function set results as EventStore::Save does. Returns an error, and saves nothing, if the plugin did not
+// answer a question and the operator's rule is to refuse then; the caller may try again. `received_at` is in seconds
+// since 1970.
 Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
                    std::span<SaveResult> results,
                    const std::function<Status(std::span<const Event>, std::span<SaveResult>)>& save);

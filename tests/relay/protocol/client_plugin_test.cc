@@ -171,6 +171,43 @@ TEST_F(ClientPluginTest, QuestionsOfClosedRequestsCountUntilTheyAreSettled) {
   EXPECT_EQ(Hear(reader)[0], R"(["EOSE","s"])");
 }
 
+TEST_F(ClientPluginTest, AnAcceptedRequestOfAnEndedConnectionDoesNotStart) {
+  BuildWithPlugin();
+  Seat& reader = Connect();
+  for (int i = 0; i < 9; ++i) reader.Say(R"(["REQ",")" + std::to_string(i) + R"(",{"kinds":[1]}])");
+  End(reader);
+  for (int i = 0; i < 9; ++i) Judge("accept");
+  EXPECT_TRUE(Eventually([&] { return plugin_->Stats().under_way == 0; }));
+  plugin_->Stop();  // now all verdicts wait for the I/O thread
+  size_t most = 0;
+  io_.restart();
+  while (io_.poll_one() > 0) most = std::max(most, delivery_->subscriptions());
+  EXPECT_EQ(most, 0U);
+  RunUntilAllIsGivenBack();
+}
+
+TEST_F(ClientPluginTest, AnImportAsksAboutFewEventsAtOnce) {
+  BuildWithPlugin();
+  EventParser parser;
+  std::vector<Event> events;
+  for (const std::string& note : Notes(200)) events.push_back(parser.Parse(note).value());
+  std::vector<SaveResult> results(events.size());
+  Status saved;
+  std::thread import([&] { saved = pipeline_->SaveBulk(events, results); });
+  uint64_t most = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    script_.Hear();
+    most = std::max(most, plugin_->Stats().under_way);
+    const std::string id = ToHex(events[i].view().id());
+    script_.Answer(id, i % 2 == 0 ? "accept" : "reject");
+  }
+  import.join();
+  EXPECT_TRUE(saved.ok()) << saved.message();
+  EXPECT_LE(most, 64U);
+  for (size_t i = 0; i < events.size(); ++i)
+    EXPECT_EQ(results[i].outcome, i % 2 == 0 ? SaveOutcome::kSaved : SaveOutcome::kRefused) << i;
+}
+
 TEST_F(ClientPluginTest, AnImportSavesWhatThePluginAccepts) {
   BuildWithPlugin();
   EventParser parser;
