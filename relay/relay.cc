@@ -281,12 +281,13 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
+  // Settles the questions to the operator's policy plugins, so that the workers get the last tasks of events and
+  // requests, and no import waits for an answer.
+  for (PolicyPlugin* plugin : PolicyPlugins()) plugin->Stop();
   // The plugins finish their work; gates, workers and the commit thread still run meanwhile. The last plugin stops
   // first, so that /live does not ask plugins that have stopped.
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) (*plugin)->Stop();
   if (pipeline_ == nullptr) return;
-  // Settles the questions of events and requests, so that the workers get the last tasks of them.
-  for (PolicyPlugin* plugin : PolicyPlugins()) plugin->Stop();
   // Refuses the requests and events that wait at a gate, so that the pool's destructor can finish. Admitted events are
   // saved.
   storage_->limiter().Stop();

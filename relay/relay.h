@@ -64,7 +64,7 @@ class Relay {
   // valid, the old certificate stays in use. Does nothing without TLS.
   void ReloadCertificate();
   // Stops accepting connections, answers the EVENTs and HTTP requests that have arrived, and closes the connections;
-  // these steps take at most about `longest`. Then stops the plugins and the operator's policy plugins, saves the
+  // these steps take at most about `longest`. Then stops the operator's policy plugins and the plugins, saves the
   // events that the write gate has admitted, refuses those that still wait there, and flushes the store, however long
   // that takes. A second call does nothing.
   void Shutdown(std::chrono::milliseconds longest);

@@ -321,6 +321,21 @@ TEST_F(ImportServiceTest, SaysThatTheRelayGoesDown) {
   EXPECT_EQ(Stored(), NoteLine(1) + "\n");
 }
 
+TEST_F(ImportServiceTest, APluginThatIsSilentHoldsUpNoShutdown) {
+  configuration_.plugins.write.command = "exec sleep 1000";
+  configuration_.plugins.timeout = std::chrono::minutes(2);
+  Open();
+  SlowCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
+  call.SendChunk(NoteLine(1) + "\n");
+  const auto is_asked = [this] {
+    return Get("/metrics").find("weir_plugin_questions{plugin=\"write\"} 1") != std::string::npos;
+  };
+  ASSERT_TRUE(Eventually(is_asked));
+  const auto begin = std::chrono::steady_clock::now();
+  relay_->Shutdown(std::chrono::milliseconds(0));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
+}
+
 TEST_F(ImportServiceTest, ClientsAreServedMeanwhile) {
   Open();
   const KnownLines lines = SomeOfEverything(0, Sanitized() ? 500 : 2000);
