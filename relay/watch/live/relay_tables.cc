@@ -36,8 +36,8 @@ void AddController(const std::string& name, const PidState& state, const Tuning&
 void AddLatency(const std::string& name, const LatencySnapshot& recent, size_t seconds, LiveTable* table) {
   const auto count = static_cast<double>(recent.count());
   if (count == 0) return table->AddRow({name, "0", "–", "–"});
-  table->AddRow({name, RateText(count / static_cast<double>(std::max<size_t>(1, seconds))), InTime(Quantile(recent, 0.50)),
-                 InTime(Quantile(recent, 0.99))});
+  table->AddRow({name, RateText(count / static_cast<double>(std::max<size_t>(1, seconds))),
+                 InTime(Quantile(recent, 0.50)), InTime(Quantile(recent, 0.99))});
 }
 
 void AddRocksDb(const RocksDbDetails& d, LiveTable* table) {
