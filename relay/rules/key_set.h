@@ -20,7 +20,7 @@ class KeySet {
   // Repeated keys count once.
   explicit KeySet(std::vector<Bytes32> keys) : keys_(std::move(keys)) {
     std::ranges::sort(keys_);
-    keys_.erase(std::ranges::unique(keys_).begin(), keys_.end());
+    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
     if (keys_.empty()) return;
     table_.resize(std::bit_ceil(2 * keys_.size()));
     for (size_t i = 0; i < keys_.size(); ++i) {
