@@ -96,7 +96,7 @@ class PolicyPluginsTest : public RelayServerTest {
     Open();
   }
   std::string Write(const std::string& script) {
-    const std::string path = directory_ / "plugin";
+    std::string path = directory_ / "plugin";
     WriteText(path + ".new", script);
     chmod((path + ".new").c_str(), 0700);
     std::filesystem::rename(path + ".new", path);

@@ -291,7 +291,8 @@ TEST_F(ThrottledDbTest, ARefusalIsBusyWithTheReason) {
 TEST_F(ThrottledDbTest, AWriteThatIsTooLargeIsAnInvalidArgument) {
   Say(0.85);
   Tick();
-  const std::string value(20'000'000, 'v');  // two seconds at the drain, and the longest wait is one
+  std::string value;
+  value.resize(20'000'000, 'v');  // two seconds at the drain, and the longest wait is one
   WriteBatch batch;
   ASSERT_TRUE(batch.Put("key", value).ok());
   rocksdb::WriteOptions at_once;
