@@ -139,7 +139,7 @@ void LoadMonitor::RunChanges(const std::stop_token& stop) {
 }
 
 Status LoadMonitor::SampleOnce() {
-  const Status sampled = TakeSample();
+  Status sampled = TakeSample();
   ChangeEngine();
   return sampled;
 }
