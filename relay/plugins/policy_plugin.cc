@@ -86,15 +86,15 @@ PolicyPlugin::~PolicyPlugin() { Stop(); }
 
 void PolicyPlugin::Ask(PluginQuestion question, OnPluginVerdict settled) {
   asked_so_far_.fetch_add(1, std::memory_order_relaxed);
-  {
-    const MutexLock lock(mutex_);
-    if (!stopping_) {
-      asked_.push_back({std::move(question), std::move(settled), options_.clock.Now()});
-      if (asked_.size() > 1) return;
-    }
+  MutexLock lock(mutex_);
+  if (stopping_) {
+    lock.unlock();
+    return Fail({std::move(settled)}, kStopping);
   }
-  if (settled) return Fail({std::move(settled)}, kStopping);
-  Nudge();
+  asked_.push_back({std::move(question), std::move(settled), options_.clock.Now()});
+  const bool sleeps = asked_.size() == 1;
+  lock.unlock();
+  if (sleeps) Nudge();
 }
 
 void PolicyPlugin::Wake() {
