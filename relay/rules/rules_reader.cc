@@ -115,8 +115,9 @@ std::optional<uint64_t> ReadSpan(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto* const unit = std::ranges::find(kUnits, text.back(), &std::pair<char, uint64_t>::first);
   if (unit == std::end(kUnits)) return std::nullopt;
-  const Result<uint64_t> number = ParseUnsigned(text.substr(0, text.size() - 1),
-                                                {.min = 0, .max = static_cast<double>(kMostSeconds / unit->second)});
+  const uint64_t most = kMostSeconds / unit->second;
+  const Result<uint64_t> number =
+      ParseUnsigned(text.substr(0, text.size() - 1), {.min = 0, .max = static_cast<double>(most)});
   return number.ok() ? std::optional(number.value() * unit->second) : std::nullopt;
 }
 
