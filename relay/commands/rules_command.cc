@@ -102,9 +102,8 @@ bool TestEvent(EventView event, const Rules& rules, const RelaySettings& setting
   const uint64_t now = WallClock::System().NowSeconds();
   std::printf("%s, kind %u, by %s\n", ToHex(event.id()).c_str(), unsigned{event.kind()},
               ToNpub(event.pubkey()).c_str());
-  std::string refusal = settings.auth_required && identity.empty()
-                            ? "auth-required: this relay takes events only from authenticated clients"
-                            : RefusalOfEvent(event, settings, identity, now);
+  std::string refusal =
+      settings.auth_required && identity.empty() ? kEventNeedsAuth : RefusalOfEvent(event, settings, identity, now);
   std::printf("  settings: %s\n", refusal.empty() ? "passes" : refusal.c_str());
   for (const RuleOutcome& rule : rules.Explain(event, {.proved = identity.keys(), .address = address}, now)) {
     std::printf("  %s: %s\n", rule.rule.c_str(), rule.outcome.c_str());

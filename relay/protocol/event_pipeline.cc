@@ -165,8 +165,7 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
     EndSpan(&span, verdict);
   };
   try {
-    if (context_.settings.auth_required && batch.identity->empty())
-      return refuse("auth-required: this relay takes events only from authenticated clients");
+    if (context_.settings.auth_required && batch.identity->empty()) return refuse(kEventNeedsAuth);
     if (*parser == nullptr) *parser = TakeParser();
     const Result<Event> parsed = (*parser)->Parse(text);
     if (!parsed.ok()) return refuse("invalid: " + parsed.status().message());

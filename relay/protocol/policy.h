@@ -15,6 +15,9 @@
 
 namespace weir {
 
+// The reason to refuse each event of a client without AUTH, if RelaySettings::auth_required is true.
+inline constexpr const char* kEventNeedsAuth = "auth-required: this relay takes events only from authenticated clients";
+
 // Returns the reason to refuse the event, with NIP-01's prefix; empty if the rules accept it. Refuses the kind of AUTH,
 // and checks the event's times, the tag ["-"] (NIP-70), reposts, requests to vanish (NIP-62) and proof of work
 // (NIP-13). Does not check the signature, nor whether the event is stored already.
