@@ -3,7 +3,6 @@
 //
 //   control_cost [seconds of each = 10 [directory of the databases]]
 #include <rocksdb/db.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/measure/temporary_directory.h"
 #include "monitors/rocksdb_version.h"
 #include "throttle/rocksdb/rocksdb_throttle.h"
@@ -31,15 +31,6 @@ constexpr uint64_t kMemoryTarget = uint64_t{16} << 30;
 [[noreturn]] void Fail(const std::string& what) {
   std::fprintf(stderr, "control_cost: %s\n", what.c_str());
   std::exit(1);
-}
-
-double ProcessorSeconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
 std::string Key(uint64_t number) {
@@ -161,9 +152,9 @@ void Main(double seconds, const std::filesystem::path& directory) {
     if (!database->db->GetProperty(rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files) || files != "1")
       Fail("a memtable was flushed meanwhile: measure for a shorter time");
   }
-  const double before = ProcessorSeconds();
+  const double before = OwnCpuSeconds();
   std::this_thread::sleep_for(FromSeconds(seconds));
-  std::printf("\nwith nothing to do: %.2f %% of a core\n", 100 * (ProcessorSeconds() - before) / seconds);
+  std::printf("\nwith nothing to do: %.2f %% of a core\n", 100 * (OwnCpuSeconds() - before) / seconds);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/measure/started_threads.h"
 #include "bench/measure/temporary_directory.h"
 #include "monitors/rocksdb_version.h"
@@ -36,12 +36,6 @@ constexpr uint64_t kMemoryTarget = uint64_t{16} << 30;
 [[noreturn]] void Fail(const std::string& what) {
   std::fprintf(stderr, "control_threads: %s\n", what.c_str());
   std::exit(1);
-}
-
-double ProgramSeconds() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 // The level of the engine is always at the setpoint, so the limit is the drain.
@@ -64,11 +58,11 @@ struct CpuUse {
 
 CpuUse Measure(const StartedThreads& threads, double seconds) {
   const double threads_before = threads.CpuSeconds();
-  const double program_before = ProgramSeconds();
+  const double program_before = OwnCpuSeconds();
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(FromSeconds(seconds));
   const double took = ToSeconds(std::chrono::steady_clock::now() - begin);
-  return {1e3 * (threads.CpuSeconds() - threads_before) / took, 1e3 * (ProgramSeconds() - program_before) / took};
+  return {1e3 * (threads.CpuSeconds() - threads_before) / took, 1e3 * (OwnCpuSeconds() - program_before) / took};
 }
 
 // Measures while `writers` threads do `write` again and again, each with its own party. Prints a row of the table.

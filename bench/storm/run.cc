@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "bench/measure/jain_index.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/measure/settled_limit.h"
 #include "bench/measure/started_threads.h"
 
@@ -39,19 +40,11 @@ constexpr double kLongestSettleSeconds = 240;
 // backlog.
 constexpr Duration kRestToBeSettled = std::chrono::milliseconds(400);
 
-rusage OwnUsage() {
+double PeakMemoryMb() {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
-  return use;
+  return static_cast<double>(use.ru_maxrss) * 1024 / 1e6;
 }
-
-double ProcessCpuSeconds() {
-  const rusage use = OwnUsage();
-  return static_cast<double>(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-         static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
-}
-
-double PeakMemoryMb() { return static_cast<double>(OwnUsage().ru_maxrss) * 1024 / 1e6; }
 
 double LoadAverage() {
   double load = 0;
@@ -116,7 +109,7 @@ class Runner {
     BeginBulk(i, /*rests=*/false);
     const TimePoint begin = Clock::System().Now();
     if (Settles(i)) settling_ = engine_.BeginToSettle();
-    const double cpu_before = ProcessCpuSeconds();
+    const double cpu_before = OwnCpuSeconds();
     const double control_before = control_->CpuSeconds();
     limits_.clear();
     PhaseRow& row = rows_[i];
@@ -136,7 +129,7 @@ class Runner {
     row.mean_level = level_count_ > 0 ? level_sum_ / level_count_ : 0;
     row.debt_mb_at_end =
         static_cast<double>(engine_.Property(rocksdb::DB::Properties::kEstimatePendingCompactionBytes)) / 1e6;
-    row.cpu_seconds = ProcessCpuSeconds() - cpu_before;
+    row.cpu_seconds = OwnCpuSeconds() - cpu_before;
     row.control_cpu_ms_per_second = (control_->CpuSeconds() - control_before) * 1e3 / std::max(1e-3, row.seconds);
     const SettledLimit limit = JudgeLimit(limits_);
     row.limit_spread_percent = limit.spread_percent;
