@@ -18,7 +18,7 @@ constexpr double kLeastPiece = 4 << 10;
 constexpr double kLeastBurst = 1 << 10;
 
 // The longest debt that work leaves which goes on although it was refused, as a share of the longest wait of its class.
-// So the debt alone makes no other request wait for too long.
+// The debt alone then makes no other request wait for too long.
 constexpr double kLongestDebt = 0.5;
 // The longest debt that interactive work leaves bulk work.
 constexpr double kLongestOverdraftSeconds = 1;
