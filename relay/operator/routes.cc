@@ -12,10 +12,10 @@ HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetri
                        std::function<Status(std::string* note)> ready) {
   HttpRouter router;
   router.AddForAccept("application/nostr+json", [configuration, &rules](const HttpRequest&) {
-    return Nip11Document(configuration, rules.Now()->limits());
+    return Nip11Document(configuration, rules.limits());
   });
   router.Add("GET", "/", [configuration, &rules](const HttpRequest& request) {
-    return LandingPage(configuration, request, rules.Now()->limits());
+    return LandingPage(configuration, request, rules.limits());
   });
   router.Add("GET", "/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.Prometheus()};

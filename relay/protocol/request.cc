@@ -123,7 +123,7 @@ void Request::PlanQuery() {
     options_.max_limit = settings.max_limit;
   }
   options_.visible = [this, identity = peer_->identity()](EventView event) {
-    return IsFor(event, *identity) && slice_rules_->MaySee(event);
+    return IsFor(event, *identity) && context_.rules->decided().MaySee(event) && slice_rules_->MaySee(event);
   };
 }
 

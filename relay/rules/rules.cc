@@ -6,6 +6,7 @@
 
 #include "config/text/name_hash.h"
 #include "relay/nostr/content.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/rules/describe_rules.h"
 #include "relay/rules/proof_of_work.h"
 
@@ -15,10 +16,6 @@ namespace {
 constexpr std::string_view kWrite = "relay.write.";
 constexpr std::string_view kRead = "relay.read.";
 constexpr std::string_view kPasses = "passes";
-
-// Gift wraps (NIP-59) are signed with a key that is used once, so lists of authors that allow or exempt look at the
-// keys that their sender has proved.
-bool HasThrowAwayAuthor(uint16_t kind) { return kind == 1059 || kind == 21059; }
 
 bool HasAny(const KeySet& set, std::span<const PublicKey> keys) {
   return std::ranges::any_of(keys, [&](const PublicKey& key) { return set.Has(key); });
@@ -113,7 +110,8 @@ void Rules::VisitWriteRules(EventView event, const RuleClient& sender, uint64_t 
   const auto is_from = [&](const AddressSet& set) { return sender.address && set.Has(*sender.address); };
   const bool throws_away = HasThrowAwayAuthor(kind);
   const auto is_allowed_author = [&] {
-    return allow.authors.Has(event.pubkey()) || (throws_away && HasAny(allow.authors, sender.proved));
+    return sender.is_allowed || allow.authors.Has(event.pubkey()) ||
+           (throws_away && HasAny(allow.authors, sender.proved));
   };
   const auto is_denied_author = [&] { return deny.authors.Has(event.pubkey()) || HasAny(deny.authors, sender.proved); };
   const bool may_prove = throws_away && sender.proved.empty();
@@ -201,7 +199,7 @@ std::vector<RuleOutcome> Rules::Explain(EventView event, const RuleClient& sende
 }
 
 Ruling Rules::TakeRates(EventView event, const RuleClient& sender, TimePoint now) const {
-  if (set_.rates.empty() || IsExempt(event, sender)) return {};
+  if (set_.rates.empty() || sender.is_allowed || IsExempt(event, sender)) return {};
   std::vector<std::pair<RateCounts*, uint64_t>> taken;
   for (size_t i = 0; i < set_.rates.size(); ++i) {
     const RateRule& rule = set_.rates[i];

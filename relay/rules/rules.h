@@ -81,12 +81,13 @@ struct RuleSet {
 struct RuleClient {
   std::span<const PublicKey> proved;  // the keys that it has proved by AUTH
   std::optional<AddressBytes> address = std::nullopt;
+  bool is_allowed = false;  // allow.authors and rates do not hold (decided_lists.h)
 };
 
 // The kinds of rules. Those from kTags on are against spam; RuleSet::Exempt exempts events from them.
-enum class RuleKind : uint8_t { kAuthors, kKinds, kAddresses, kReaders, kTags, kWords, kAge, kWork, kRates };
-inline constexpr std::string_view kRuleKindNames[] = {"authors", "kinds", "addresses", "readers", "tags",
-                                                      "words",   "age",   "work",      "rates"};
+enum class RuleKind : uint8_t { kAuthors, kKinds, kAddresses, kReaders, kEvents, kTags, kWords, kAge, kWork, kRates };
+inline constexpr std::string_view kRuleKindNames[] = {"authors", "kinds", "addresses", "readers", "events",
+                                                      "tags",    "words", "age",       "work",    "rates"};
 
 // The decision of all rules: a refusal by the first rule that refuses, or none.
 struct Ruling {

@@ -70,17 +70,33 @@ Ruling RulesInForce::Counted(Ruling ruling, Counts* counts) {
   return ruling;
 }
 
+RuleClient RulesInForce::WithDecisions(EventView event, const RuleClient& sender) const {
+  RuleClient client = sender;
+  client.is_allowed = decided_.IsAllowed(event, sender);
+  return client;
+}
+
+RuleLimits RulesInForce::limits() const {
+  RuleLimits limits = Now()->limits();
+  limits.restricts_writes = limits.restricts_writes || decided_.restricts_writes();
+  return limits;
+}
+
 Ruling RulesInForce::JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds) {
+  Ruling decided = decided_.JudgeEvent(event, sender);
+  if (decided.refused()) return Counted(std::move(decided), &refused_events_);
   if (!judges_writes_.load(std::memory_order_relaxed)) return {};
-  return Counted(Now()->JudgeEvent(event, sender, now_seconds), &refused_events_);
+  return Counted(Now()->JudgeEvent(event, WithDecisions(event, sender), now_seconds), &refused_events_);
 }
 
 Ruling RulesInForce::TakeRates(EventView event, const RuleClient& sender, TimePoint now) {
   if (!judges_writes_.load(std::memory_order_relaxed)) return {};
-  return Counted(Now()->TakeRates(event, sender, now), &refused_events_);
+  return Counted(Now()->TakeRates(event, WithDecisions(event, sender), now), &refused_events_);
 }
 
 Ruling RulesInForce::JudgeRead(std::span<const Filter> filters, const RuleClient& reader) {
+  Ruling decided = decided_.JudgeRead(reader);
+  if (decided.refused()) return Counted(std::move(decided), &refused_requests_);
   if (!judges_reads_.load(std::memory_order_relaxed)) return {};
   return Counted(Now()->JudgeRead(filters, reader), &refused_requests_);
 }

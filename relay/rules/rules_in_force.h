@@ -1,7 +1,8 @@
 // RulesInForce: the rules that hold now. It reads them from weir.yaml when Open is called, again when the file or a
 // file of keys changes, and at ReadSoon. A file that is wrong changes nothing: the error is logged, and the rules stay.
 //
-// The decisions are those of Rules (rules.h); this object also counts the refusals.
+// The decisions are those of DecidedLists (decided_lists.h), which administrators change while the relay runs, and then
+// those of Rules (rules.h). This object also counts the refusals.
 //
 // Threads: any thread may call any function; Open and Stop belong to the owner. A decision takes a reference to the
 // rules under a lock that nobody holds for longer than that; files are read, and old rules destroyed, without it.
@@ -20,6 +21,7 @@
 
 #include "config/mutex.h"
 #include "config/status.h"
+#include "relay/rules/decided_lists.h"
 #include "relay/rules/rules.h"
 #include "relay/rules/rules_reader.h"
 
@@ -44,17 +46,24 @@ class RulesInForce {
   // Replaces the rules.
   void Use(std::shared_ptr<const Rules> rules);
 
-  // Returns the rules; never null.
+  // Returns the rules of the file; never null.
   std::shared_ptr<const Rules> Now() const;
+  // Returns the lists of the administrators, which may be changed at any time.
+  DecidedLists& decided() { return decided_; }
+  const DecidedLists& decided() const { return decided_; }
 
   // These functions decide as the functions of Rules with the same names.
   Ruling JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds);
   Ruling TakeRates(EventView event, const RuleClient& sender, TimePoint now);
   Ruling JudgeRead(std::span<const Filter> filters, const RuleClient& reader);
-  bool MaySee(EventView event) const { return !hides_.load(std::memory_order_relaxed) || Now()->MaySee(event); }
-  bool MayHide(std::span<const Filter> filters) const {
-    return hides_.load(std::memory_order_relaxed) && Now()->MayHide(filters);
+  bool MaySee(EventView event) const {
+    return decided_.MaySee(event) && (!hides_.load(std::memory_order_relaxed) || Now()->MaySee(event));
   }
+  bool MayHide(std::span<const Filter> filters) const {
+    return decided_.MayHide(filters) || (hides_.load(std::memory_order_relaxed) && Now()->MayHide(filters));
+  }
+  // Returns the conditions of the file and of the administrators.
+  RuleLimits limits() const;
   // Returns true if JudgeEvent searches the content of events, which costs time for each byte.
   bool searches_content() const { return searches_content_.load(std::memory_order_relaxed); }
 
@@ -72,9 +81,11 @@ class RulesInForce {
   using Counts = std::array<std::atomic<uint64_t>, std::size(kRuleKindNames)>;
 
   static Ruling Counted(Ruling ruling, Counts* counts);
+  RuleClient WithDecisions(EventView event, const RuleClient& sender) const;
   std::vector<std::string> Files() const;
   Result<RulesRead> Read(const std::string& path, const RulesRead* running);
 
+  DecidedLists decided_;
   Counts refused_events_{};
   Counts refused_requests_{};
   std::function<void(bool good)> on_read_ = [](bool) {};
