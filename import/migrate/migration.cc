@@ -42,6 +42,7 @@ class StoreCopy {
     if (done.ok()) done = CopyEvents();
     if (done.ok()) done = CopyMarks(Shelf::kVanished);
     if (done.ok()) done = RemoveVanished();
+    if (done.ok()) done = CopyMemos();
     if (!done.ok()) return done;
     return progress_;
   }
@@ -68,6 +69,13 @@ class StoreCopy {
       progress_.marks += marks.value().size();
     }
     return {};
+  }
+
+  // Copies the memos, such as bans. A memo that `from` has removed since the last run stays in `to`.
+  Status CopyMemos() {
+    std::vector<Memo> memos;
+    const Result<uint64_t> read = from_.ReadMemos(0, [&memos](const Memo& memo) { memos.push_back(memo); });
+    return read.ok() && !memos.empty() ? to_.WriteMemos(memos) : read.status();
   }
 
   // Removes copied versions that `from` no longer has. A version that was replaced leaves no mark, and the event that

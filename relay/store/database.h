@@ -52,6 +52,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* memos() const { return families_[0]; }
   rocksdb::ColumnFamilyHandle* events() const { return families_[1]; }
   rocksdb::ColumnFamilyHandle* index() const { return families_[2]; }
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }

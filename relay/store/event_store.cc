@@ -14,6 +14,16 @@ constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
 }  // namespace
 
+Result<OwedPiece> EventStore::RemoveAuthor(const PublicKey&, std::string*, Work) {
+  return Status::Error("this store does not remove the events of an author");
+}
+
+Status EventStore::WriteMemos(std::span<const Memo>) { return Status::Error("this store keeps no memos"); }
+
+Result<uint64_t> EventStore::ReadMemos(uint64_t, const std::function<void(const Memo& memo)>&) const {
+  return Status::Error("this store keeps no memos");
+}
+
 void NoteSettled(std::span<SaveResult> results) {
   for (SaveResult& result : results) result.settled = true;
 }

@@ -1,12 +1,12 @@
 // EventStore: keeps events on disk and finds those that match filters. It is the interface of the store on RocksDB
 // (rocksdb_store.h) and of the store on PostgreSQL (postgres/postgres_store.h).
 //
-// A call of SaveSome, RemoveVanished or RemoveExpired does no more than about the work that the caller allows, so that
+// A call of SaveSome, RemoveVanished, RemoveExpired or RemoveAuthor does no more than about the work that the caller allows, so that
 // the thread can do other work between two calls. A unit of work is about a nanosecond of CPU time
 // (relay/account/work.h).
 //
 // Threads: only one thread at a time may call the functions that change the store: Save, SaveSome, SaveSomeHistory,
-// RemoveVanished, RemoveExpired, Delete and Upkeep. In a relay this is the commit thread (group_commit.h). The other
+// RemoveVanished, RemoveExpired, RemoveAuthor, Delete, WriteMemos and Upkeep. In a relay this is the commit thread (group_commit.h). The other
 // functions may be called from any thread at any time. Only one thread at a time may use a Query. A Query must not
 // outlive its store.
 #pragma once
@@ -56,7 +56,13 @@ struct SaveResult {
 // Sets `settled` in all of `results`.
 void NoteSettled(std::span<SaveResult> results);
 
-// The result of one call of RemoveVanished or RemoveExpired.
+// A small text of the relay's operators, such as a ban, that the store keeps under a name beside the events.
+struct Memo {
+  std::string name;
+  std::optional<std::string> text;  // null: there is no memo with this name any more
+};
+
+// The result of one call of RemoveVanished, RemoveExpired or RemoveAuthor.
 struct OwedPiece {
   uint64_t removed = 0;  // number of events that were removed
   bool more = false;     // there may be more events to remove, with further calls
@@ -177,6 +183,19 @@ class EventStore {
   // `now_seconds` is 0. After an error the next call tries again.
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
+
+  // Removes some events of the author, with about the work `most`, in one atomic write. Adds no mark, so the author's
+  // events can be saved again. `*resume` is empty before the first call; the caller must pass it on to the next one.
+  virtual Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most);
+
+  // Puts these memos into the store, and removes those without a text, in one atomic write, which is on disk when the
+  // call returns, whatever the sync mode. No two of `changes` may have the same name, and no name may be empty.
+  virtual Status WriteMemos(std::span<const Memo> changes);
+  // Calls `visit` for each memo that has changed since the revision `after`, also for those that were removed. Returns
+  // the present revision. With `after` 0 it visits all memos. May be called from any thread.
+  virtual Result<uint64_t> ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const;
+  // Returns true if other processes may write to the store while it is open.
+  virtual bool is_shared() const { return false; }
 
   // Does what the store needs to stay fast. The thread that saves should call it once a minute.
   virtual Status Upkeep() { return {}; }

@@ -28,6 +28,13 @@ struct GroupCommit::BulkWrite {
   bool done = false;
 };
 
+// One call of Perform. It lives on the stack of the caller, which waits for it.
+struct GroupCommit::Errand {
+  const std::function<Status()>& change;
+  Status status;
+  bool done = false;
+};
+
 GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits, const WallClock& clock,
                          PacedRemovals::Admit admit, const Clock& steady)
     : store_(store),
@@ -47,6 +54,7 @@ GroupCommit::~GroupCommit() { Stop(); }
 void GroupCommit::Run() {
   removals_.GoOn();
   while (SleepUntilThereIsWork()) {
+    RunErrands();
     if (!taken_.empty()) Write();
     if (!bulk_.empty()) WriteBulk();
     removals_.GoOn();
@@ -55,15 +63,15 @@ void GroupCommit::Run() {
   Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
 }
 
-// Takes the submissions of the next write, or a bulk write, or nothing if only removals have to continue. Returns false
-// after Stop, when no submission is left.
+// Takes the submissions of the next write, or a bulk write, or nothing if only errands or removals have to be done.
+// Returns false after Stop, when no submission and no errand is left.
 bool GroupCommit::SleepUntilThereIsWork() {
   const bool may_remove = removals_.MayGoOn();
   MutexLock lock(mutex_);
   if (may_remove) ResumeDeletions();
   const auto has_work = [this]() WEIR_REQUIRES(mutex_) {
     if (stopping_) return true;
-    return !waiting_.empty() || !waiting_bulk_.empty();
+    return !waiting_.empty() || !waiting_bulk_.empty() || !errands_.empty();
   };
   const bool wants_to_remove = removals_.owes() || !begun_.empty();
   if (!has_work() && !(wants_to_remove && may_remove)) {
@@ -73,7 +81,7 @@ bool GroupCommit::SleepUntilThereIsWork() {
     wake_up_.wait_for(lock, a_while, has_work);
     sleeping_ = false;
   }
-  if (waiting_.empty() && stopping_) {
+  if (waiting_.empty() && errands_.empty() && stopping_) {
     stats_.waiting -= begun_.size();  // Run refuses them
     return false;
   }
@@ -197,6 +205,23 @@ void GroupCommit::WriteBulk() {
   Settle(write, Status());
 }
 
+// Once mutex_ is released, Perform may return and destroy its errand.
+void GroupCommit::RunErrands() {
+  MutexLock lock(mutex_);
+  if (errands_.empty()) return;
+  const std::vector<Errand*> errands = std::exchange(errands_, {});
+  lock.unlock();
+  for (Errand* errand : errands)
+    errand->status = FaultsAsErrors<bool>([errand]() -> Result<bool> {
+                       Status changed = errand->change();
+                       return changed.ok() ? Result<bool>(true) : changed;
+                     }).status();
+  removals_.OweOthers();
+  lock.lock();
+  for (Errand* errand : errands) errand->done = true;
+  errand_done_.notify_all();
+}
+
 // Once mutex_ is released, SaveBulk may return and destroy `write`.
 void GroupCommit::Settle(BulkWrite* write, Status status) {
   write->status = std::move(status);
@@ -260,6 +285,24 @@ Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult
   if (std::exchange(sleeping_, false)) wake_up_.notify_one();
   bulk_settled_.wait(lock, [&write] { return write.done; });
   return std::move(write.status);
+}
+
+Status GroupCommit::Perform(const std::function<Status()>& change) {
+  Errand errand{.change = change, .status = {}};
+  MutexLock lock(mutex_);
+  if (stopping_) return Status::Error(kShuttingDown);
+  errands_.push_back(&errand);
+  if (std::exchange(sleeping_, false)) wake_up_.notify_one();
+  errand_done_.wait(lock, [&errand] { return errand.done; });
+  return std::move(errand.status);
+}
+
+void GroupCommit::RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece) {
+  // After Stop the thread does not call the earlier function any more.
+  (void)Perform([&]() -> Status {
+    removals_.RemoveAlso(std::move(remove_piece));
+    return {};
+  });
 }
 
 void GroupCommit::Stop() {

@@ -105,6 +105,14 @@ class GroupCommit {
   // saved; the outcomes of results with `settled` are final even then. Does not call `done`. All calls must have
   // returned before this object is destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+  // Calls `change` on the commit thread, before the next write, and returns its result. So `change` may call the
+  // functions of the store that change it; it should do as much work as a write at most. Returns "shutting down" after
+  // Stop, and then does not call it. All calls must have returned before this object is destroyed.
+  Status Perform(const std::function<Status()>& change);
+  // Makes the thread also remove other events, with about the work `most` in each call of `remove_piece`: now, after
+  // each Perform, and once a minute, each time until it has no more. Waits until an earlier function is not called any
+  // more. An empty function ends it.
+  void RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece);
   // Saves the queued events, calls `done` for them and ends the thread. Calls of SaveBulk whose events are not all
   // saved, and deletions that need a further write, get the error "shutting down". May be called more than once.
   void Stop();
@@ -113,6 +121,7 @@ class GroupCommit {
 
  private:
   struct BulkWrite;
+  struct Errand;
 
   void Run();
   bool SleepUntilThereIsWork();
@@ -123,6 +132,7 @@ class GroupCommit {
   void PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) WEIR_REQUIRES(mutex_);
   void PutBack(size_t settled);
   void WriteBulk();
+  void RunErrands();
   void Settle(BulkWrite* write, Status status) WEIR_REQUIRES(mutex_);
   void ResumeDeletions() WEIR_REQUIRES(mutex_);
   void Tell(Submissions settled, const Status& status) const;
@@ -135,8 +145,10 @@ class GroupCommit {
   mutable Mutex mutex_;
   Condition wake_up_;
   Condition bulk_settled_;
+  Condition errand_done_;
   Turns<std::shared_ptr<Submission>> waiting_ WEIR_GUARDED_BY(mutex_);
   std::list<BulkWrite*> waiting_bulk_ WEIR_GUARDED_BY(mutex_);
+  std::vector<Errand*> errands_ WEIR_GUARDED_BY(mutex_);
   bool sleeping_ WEIR_GUARDED_BY(mutex_) = false;
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
   GroupCommitStats stats_ WEIR_GUARDED_BY(mutex_);

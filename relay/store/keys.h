@@ -2,7 +2,8 @@
 //
 // Column family `events`: the key is an event's serial (8 bytes), the value its record (relay/nostr/event.h). Serials
 // are assigned in the order in which events are saved. Column family `default`: the key "format" has the version of
-// this layout, as text. Column family `index`: see the table below. The numbers in the table are sizes in bytes.
+// this layout, as text; the key "memo/" with a name behind it has the text of a memo (event_store.h). A program that
+// knows no memos ignores them. Column family `index`: see the table below. The numbers in the table are sizes in bytes.
 // Numbers in keys and values are big-endian, so that keys sort like their numbers.
 //
 //   | first| key                                                  | value                 | bloom | for            |
@@ -61,6 +62,7 @@ inline constexpr size_t kSerialBytes = 6;
 
 inline constexpr int kStoreFormat = 1;
 inline constexpr std::string_view kFormatKey = "format";
+inline constexpr std::string_view kMemoPrefix = "memo/";
 inline constexpr std::string_view kEventsFamily = "events";
 inline constexpr std::string_view kIndexFamily = "index";
 

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "relay/store/group_commit.h"
@@ -41,9 +42,16 @@ bool PacedRemovals::IsPutOff() {
 void PacedRemovals::GoOn() {
   Look();
   if (!owes() || !MayGoOn()) return;
-  const bool expire = expired_.more && (expired_is_next_ || !vanished_.more);
-  expired_is_next_ = !expire;
-  Remove(expire ? &expired_ : &vanished_);
+  Owed* owed = nullptr;
+  do owed = turns_[next_turn_++ % turns_.size()];
+  while (!owed->more);
+  Remove(owed);
+}
+
+void PacedRemovals::RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece) {
+  others_.remove_piece = nullptr;
+  if (remove_piece) others_.remove_piece = [piece = std::move(remove_piece)] { return piece(kPieceWork); };
+  OweOthers();
 }
 
 void PacedRemovals::GoOnVanishing() {
@@ -56,6 +64,7 @@ void PacedRemovals::Look() {
   if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;
   last_look_ = now;
   vanished_.more = expired_.more = true;
+  OweOthers();
   const Result<bool> kept = FaultsAsErrors<bool>([this]() -> Result<bool> {
     const Status status = store_.Upkeep();
     return status.ok() ? Result<bool>(true) : status;
@@ -79,7 +88,7 @@ void PacedRemovals::Remove(Owed* owed) {
     return;
   }
   owed->removed += piece.value().removed;
-  if (!owes() && !vanished_.failed && !expired_.failed) ++sweeps_;
+  if (!owes() && std::ranges::none_of(turns_, [](const Owed* each) { return each->failed; })) ++sweeps_;
 }
 
 void PacedRemovals::AddTo(GroupCommitStats* stats) const {

@@ -5,13 +5,14 @@
 // the work at once, because it would have to wait too long, PacedRemovals asks again later, and removes the next piece
 // at the latest after kLongestRefused.
 //
-// It removes events of authors who asked to vanish, and expired events; pieces of the two kinds alternate. At the start
-// and once a minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
+// It removes events of authors who asked to vanish, expired events, and those that the owner of the relay bans
+// (RemoveAlso); pieces of these kinds take turns. At the start and once a minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
 // GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -58,8 +59,13 @@ class PacedRemovals {
   // Cancels a request that waits at the gate.
   void Stop() { admission_.reset(); }
 
+  // Sets a function that removes a piece of other events; an empty function ends that.
+  void RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece);
+  // Looks at the next opportunity whether there are such other events.
+  void OweOthers() { others_.more = others_.remove_piece != nullptr; }
+
   // Returns true if there may be events to remove.
-  bool owes() const { return vanished_.more || expired_.more; }
+  bool owes() const { return vanished_.more || expired_.more || others_.more; }
   // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
   // Looks for events to remove if a minute has passed since the last look. Then removes one piece, if there is one and
@@ -76,7 +82,7 @@ class PacedRemovals {
   // piece than for a write.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
-  // One of the two kinds of removals.
+  // One of the kinds of removals.
   struct Owed {
     const char* what;  // for log messages
     std::function<Result<OwedPiece>()> remove_piece;
@@ -100,7 +106,9 @@ class PacedRemovals {
   uint64_t last_look_;                      // seconds since 1970
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
-  bool expired_is_next_ = false;
+  Owed others_{.what = "what is banned", .remove_piece = {}, .more = false};
+  const std::array<Owed*, 3> turns_{&vanished_, &expired_, &others_};
+  size_t next_turn_ = 0;
   bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};
   std::atomic<uint64_t> failed_sweeps_{0};

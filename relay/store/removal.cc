@@ -170,6 +170,26 @@ Result<RemovalPiece> Expiry::Next(uint64_t now_seconds, Work most) {
   return piece;
 }
 
+Result<RemovalPiece> PieceOfAuthor(const Database& database, const PublicKey& author, Work most, std::string* resume) {
+  RemovalPiece piece;
+  const Key range = AuthorRange(author);
+  IndexWalk at(database, &piece.looked);
+  at.Seek(resume->empty() ? range.view() : std::string_view(*resume));
+  for (bool first = true; at.Within(range.view()); at.Next(), first = false) {
+    if (!first && piece.work() >= most) {
+      *resume = at.key();
+      piece.more = true;
+      break;
+    }
+    if (!at.has_entry() || at.key().size() < range.view().size() + kSerialBytes) continue;
+    const Status removed = RemoveIf(database, SerialAtTheEnd(at.key()), &piece,
+                                    [&author](EventView event) { return event.pubkey() == author; });
+    if (!removed.ok()) return removed;
+  }
+  if (Status read = at.status(); !read.ok()) return read;
+  return piece;
+}
+
 Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
                              const WritePiece& write) {
   uint64_t removed = 0;

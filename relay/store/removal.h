@@ -1,5 +1,5 @@
 // Removes events from a RocksDB database, with all of their index entries. Used for events that a save replaces or
-// deletes, for EventStore::Delete, for expiration (NIP-40) and for requests to vanish (NIP-62).
+// deletes, for EventStore::Delete and RemoveAuthor, for expiration (NIP-40) and for requests to vanish (NIP-62).
 //
 // Threads: any thread may call ReadRecord; only the thread that saves uses the rest.
 #pragma once
@@ -105,6 +105,10 @@ class Expiry {
   uint64_t swept_until_ = 0;
   std::string resume_;  // the key at which the next call begins; the entries before it are done
 };
+
+// Returns a piece, of about `most` work, of the events of `author`. `*resume` is the key at which it begins, empty for
+// the first piece; it becomes the key at which the next one begins.
+Result<RemovalPiece> PieceOfAuthor(const Database& database, const PublicKey& author, Work most, std::string* resume);
 
 // Writes a piece, together with the counters of the store.
 using WritePiece = std::function<Status(RemovalPiece* piece)>;

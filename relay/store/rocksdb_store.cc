@@ -39,7 +39,7 @@ Result<Counters> CountersAtOpen(const Database& database, const std::string& pat
 
 }  // namespace
 
-Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync) {
+Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, Synced synced) {
   if (failed_) {
     if (Status resumed = Resume(); !resumed.ok()) return resumed;
   }
@@ -53,7 +53,7 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
     write.disableWAL = false;
   }
   batch->Put(database_->index(), ToSlice(CountersKey()), WriteCounters(after));
-  write.sync = sync && options_.settings.sync == SyncMode::kBatch;
+  write.sync = synced == Synced::kAlways || (synced == Synced::kAsSet && options_.settings.sync == SyncMode::kBatch);
   const rocksdb::Status status = database_->db()->Write(write, batch);
   if (!status.ok()) return Failed(status);
   if (wal_sync_) wal_sync_->Written();
@@ -106,11 +106,11 @@ Status RocksDbStore::Resume() {
   return error;
 }
 
-Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {
+Status RocksDbStore::WriteRemovals(RemovalPiece* piece, Synced synced) {
   piece->removals.AppendTo(*database_, &piece->batch);
   if (piece->batch.Count() == 0) return {};
   const uint64_t left = events_ - std::min<uint64_t>(events_, piece->removals.events());
-  return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, sync);
+  return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, synced);
 }
 
 // Does not sync the piece: if a crash undoes it, the store removes its events again after the restart.
@@ -120,7 +120,7 @@ Result<OwedPiece> RocksDbStore::DoPiece(std::unique_ptr<Job>* job, Next next) {
   if (*job == nullptr) *job = std::make_unique<Job>(*database_);
   Result<RemovalPiece> piece = next(**job);
   Status done = piece.status();
-  if (done.ok()) done = WriteRemovals(&piece.value(), false);
+  if (done.ok()) done = WriteRemovals(&piece.value(), Synced::kNever);
   if (!done.ok()) {
     job->reset();
     return done;
@@ -153,7 +153,23 @@ RocksDbStore::~RocksDbStore() {
   if (!options_.read_only) (void)Flush().ok();
 }
 
-Status RocksDbStore::Upkeep() { return idle_merge_ ? idle_merge_->Look() : Status(); }
+Status RocksDbStore::Upkeep() {
+  if (options_.read_only) return {};
+  Status flushed = FlushMemos();
+  return flushed.ok() ? idle_merge_->Look() : flushed;
+}
+
+// Begins to write the memos into a table, so that RocksDB need not keep a log for them.
+Status RocksDbStore::FlushMemos() {
+  uint64_t entries = 0;
+  rocksdb::DB* const db = database_->db();
+  db->GetIntProperty(database_->memos(), rocksdb::DB::Properties::kNumEntriesActiveMemTable, &entries);
+  if (entries == 0) return {};
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  const rocksdb::Status status = db->Flush(options, database_->memos());
+  return status.ok() ? Status() : DatabaseError("cannot write the memos into a table", status);
+}
 
 Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                       std::span<SaveResult> results) {
@@ -174,7 +190,7 @@ Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t no
       owes_vanishing_ = true;
       if (vanishing_) vanishing_->NoteRequest();
     }
-    if (Status written = Write(batch, after, true); !written.ok()) return written;
+    if (Status written = Write(batch, after, Synced::kAsSet); !written.ok()) return written;
   }
   std::ranges::copy(planned, results.begin());
   return settled;
@@ -188,6 +204,37 @@ Result<OwedPiece> RocksDbStore::RemoveVanished(Work most) {
 
 Result<OwedPiece> RocksDbStore::RemoveExpired(uint64_t now_seconds, Work most) {
   return DoPiece(&expiry_, [&](Expiry& job) { return job.Next(now_seconds, most); });
+}
+
+// Does not sync the piece: a caller that must remove all events does so again after a crash.
+Result<OwedPiece> RocksDbStore::RemoveAuthor(const PublicKey& author, std::string* resume, Work most) {
+  if (options_.read_only) return ReadOnlyError();
+  std::string next = *resume;
+  Result<RemovalPiece> piece = PieceOfAuthor(*database_, author, most, &next);
+  if (!piece.ok()) return piece.status();
+  if (Status written = WriteRemovals(&piece.value(), Synced::kNever); !written.ok()) return written;
+  *resume = std::move(next);
+  return OwedPiece{.removed = piece.value().removals.events(), .more = piece.value().more};
+}
+
+Status RocksDbStore::WriteMemos(std::span<const Memo> changes) {
+  if (options_.read_only) return ReadOnlyError();
+  rocksdb::WriteBatch batch;
+  for (const Memo& memo : changes) {
+    const std::string key = std::string(kMemoPrefix) + memo.name;
+    memo.text ? batch.Put(database_->memos(), key, *memo.text) : batch.Delete(database_->memos(), key);
+  }
+  return Write(&batch, {.events = events_, .last_serial = last_serial_}, Synced::kAlways);
+}
+
+Result<uint64_t> RocksDbStore::ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const {
+  constexpr uint64_t kOnlyRevision = 1;
+  if (after >= kOnlyRevision) return after;
+  const std::unique_ptr<rocksdb::Iterator> at(database_->db()->NewIterator({}, database_->memos()));
+  for (at->Seek(ToSlice(kMemoPrefix)); at->Valid() && ToView(at->key()).starts_with(kMemoPrefix); at->Next())
+    visit({std::string(ToView(at->key()).substr(kMemoPrefix.size())), at->value().ToString()});
+  if (!at->status().ok()) return DatabaseError("cannot read the memos", at->status());
+  return kOnlyRevision;
 }
 
 Result<std::vector<bool>> RocksDbStore::Stored(std::span<const EventId> ids) const {
@@ -222,7 +269,7 @@ std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const Que
 Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
   if (options_.read_only) return ReadOnlyError();
   return RemoveByIds(*database_, ids, kDeletePieceWork,
-                     [this](RemovalPiece* piece) { return WriteRemovals(piece, true); });
+                     [this](RemovalPiece* piece) { return WriteRemovals(piece, Synced::kAsSet); });
 }
 
 Result<Moment> RocksDbStore::Now() const {

@@ -74,6 +74,10 @@ class RocksDbStore final : public EventStore {
                           std::span<SaveResult> results) override;
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
+  Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most) override;
+  Status WriteMemos(std::span<const Memo> changes) override;
+  // No other process writes, so the revision of an open store never changes.
+  Result<uint64_t> ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const override;
   Status Upkeep() override;
   Status Stuck() const override;
   bool owes_vanishing() const override { return owes_vanishing_; }
@@ -96,12 +100,14 @@ class RocksDbStore final : public EventStore {
 
  private:
   RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters);
-  // Writes the batch and the new counters (`after`) as one write.
-  Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
+  enum class Synced : uint8_t { kNever, kAsSet, kAlways };
+  // Writes the batch and the new counters (`after`) as one write. kAsSet: syncs it if StoreSettings::sync is kBatch.
+  Status Write(rocksdb::WriteBatch* batch, const Counters& after, Synced synced);
+  Status FlushMemos();
   Status Resume();
   Status Failed(const rocksdb::Status& status);
   bool NothingInMemory() const;
-  Status WriteRemovals(RemovalPiece* piece, bool sync);
+  Status WriteRemovals(RemovalPiece* piece, Synced synced);
   template <typename Job, typename Next>
   Result<OwedPiece> DoPiece(std::unique_ptr<Job>* job, Next next);
 

@@ -68,6 +68,8 @@ class PostgresEdit final : public StoreEdit {
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);
+  // Puts or removes these memos (event_store.h).
+  void WriteMemos(std::span<const Memo> changes);
   // Records that all events of `author` with a created_at up to `until` have been removed, as the author asked.
   void EndVanishing(const PublicKey& author, uint64_t until);
 

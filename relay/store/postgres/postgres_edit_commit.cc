@@ -46,6 +46,18 @@ void PostgresEdit::SetNote(const std::string& name, const std::string& text) {
   Ask(kSetNote, PostgresValues().Bytes(name).Bytes(text), {});
 }
 
+void PostgresEdit::WriteMemos(std::span<const Memo> changes) {
+  AskBegin();
+  PostgresArray names{Type::kText};
+  PostgresArray texts{Type::kText};
+  for (const Memo& memo : changes) {
+    names.Add(memo.name);
+    memo.text ? texts.Add(*memo.text) : texts.AddNull();
+  }
+  Ask(kNextRevision, {}, Expect(1));
+  Ask(kWriteMemos, PostgresValues().Array(names).Array(texts), {});
+}
+
 void PostgresEdit::EndVanishing(const PublicKey& author, uint64_t until) {
   Ask(kEndVanishing, PostgresValues().Bytes(AsText(author)).Int64(SqlTime(until)), {});
 }

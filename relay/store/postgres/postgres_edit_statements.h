@@ -86,6 +86,14 @@ inline constexpr PostgresStatement kCopyVanished{
 inline constexpr PostgresStatement kSetNote{"set_note",
                                             "INSERT INTO weir_meta (key, value) VALUES ($1::text, $2::text)"
                                             " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
+inline constexpr PostgresStatement kNextRevision{
+    "next_revision", "UPDATE weir_memos SET revision = revision + 1 WHERE name = ''"};
+inline constexpr PostgresStatement kWriteMemos{
+    "write_memos",
+    "INSERT INTO weir_memos (name, text, revision)"
+    " SELECT name, text, (SELECT revision FROM weir_memos WHERE name = '')"
+    " FROM unnest($1::text[], $2::text[]) AS m (name, text)"
+    " ON CONFLICT (name) DO UPDATE SET text = excluded.text, revision = excluded.revision"};
 inline constexpr PostgresStatement kEndVanishing{
     "end_vanishing", "UPDATE weir_vanished SET owed = false WHERE author = $1::bytea AND until = $2::bigint"};
 

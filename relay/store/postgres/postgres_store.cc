@@ -27,6 +27,9 @@ constexpr PostgresStatement kDiskBytes{
     "disk_bytes", "SELECT pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 
+constexpr PostgresStatement kMemos{
+    "memos", "SELECT name, text, revision FROM weir_memos WHERE revision > $1::bigint ORDER BY revision"};
+
 constexpr int kMostTries = 20;
 constexpr int64_t kFirstArrivals = 16;  // doubled for each further read
 constexpr int64_t kMostArrivals = 256;
@@ -71,8 +74,8 @@ void Declare(SettingTable& table, PostgresStoreSettings& s) {
             "the name under which this relay saves in a shared PostgreSQL; every relay needs a different name, and "
             "must keep it; empty: the machine's name and the port");
   table.Add("POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
-            "connections that read from PostgreSQL in parallel; the relay has four more: for saving, for the other "
-            "relays' events, for messages to those relays, and for the throttle");
+            "connections that read from PostgreSQL in parallel; the relay has five more: for saving, for the other "
+            "relays' events, for messages to those relays, for the administrators' decisions, and for the throttle");
   table.Add("POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 100, .max = 600'000},
             "a read or write fails if PostgreSQL does not answer within this time");
 }
@@ -80,6 +83,7 @@ void Declare(SettingTable& table, PostgresStoreSettings& s) {
 PostgresStore::PostgresStore(const PostgresStoreOptions& options)
     : options_(options),
       readers_(conninfo(), options.settings.connections, options.settings.timeout),
+      memo_reader_(conninfo(), 1, options.settings.timeout),
       writer_(conninfo()) {}
 
 std::string PostgresStore::conninfo() const {
@@ -316,6 +320,29 @@ Status PostgresStore::SetNote(const std::string& name, const std::string& text) 
     return {};
   };
   return Write(origin_, false, set).status();
+}
+
+Status PostgresStore::WriteMemos(std::span<const Memo> changes) {
+  const auto write = [&](PostgresEdit& edit) -> Status {
+    edit.WriteMemos(changes);
+    return {};
+  };
+  return Write(origin_, false, write).status();
+}
+
+Result<uint64_t> PostgresStore::ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const {
+  return memo_reader_.With<uint64_t>([&](PostgresSession& session) -> Result<uint64_t> {
+    session.Queue(kMemos, PostgresValues().Int64(static_cast<int64_t>(after)));
+    const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+    if (!answers.ok()) return answers.status();
+    const PostgresRows& rows = answers.value()[0];
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Memo memo{.name = std::string(rows.Bytes(i, 0)), .text = std::nullopt};
+      if (!rows.IsNull(i, 1)) memo.text = rows.Bytes(i, 1);
+      if (!memo.name.empty()) visit(memo);
+    }
+    return rows.size() == 0 ? after : static_cast<uint64_t>(rows.Int(rows.size() - 1, 2));
+  });
 }
 
 // ANALYZE may take long, so it has a connection and a time limit of its own.

@@ -71,6 +71,11 @@ class PostgresStore final : public EventStore {
                                  std::span<SaveResult> results) override;
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
+  Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most) override;
+  Status WriteMemos(std::span<const Memo> changes) override;
+  // Has a connection of its own, so that it does not wait while clients use all others.
+  Result<uint64_t> ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const override;
+  bool is_shared() const override { return true; }
   bool owes_vanishing() const override { return owes_vanishing_ || others_owe_; }
   // The store is in doubt at first, because an earlier process with this name may have left such events; and while a
   // COMMIT takes longer than usual, because the server shows its events to readers as soon as the wait for a standby
@@ -155,6 +160,7 @@ class PostgresStore final : public EventStore {
 
   const PostgresStoreOptions options_;
   mutable SessionPool readers_;
+  mutable SessionPool memo_reader_;
   PostgresSession writer_;
   std::string database_;
   PostgresOrigin origin_;

@@ -1,5 +1,5 @@
-// The functions of PostgresStore that remove events: those of authors who vanished, expired ones, those that copied
-// marks cover, and those that Delete names.
+// The functions of PostgresStore that remove events: those of authors who vanished, expired ones, those of an author,
+// those that copied marks cover, and those that Delete names.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -123,6 +123,20 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
   });
   if (!removed.ok()) return removed.status();
   return OwedPiece{.removed = removed.value(), .more = more};
+}
+
+// Begins at the newest event each time, because the events before the place that was reached are gone.
+Result<OwedPiece> PostgresStore::RemoveAuthor(const PublicKey& author, std::string* /*resume*/, Work most) {
+  bool any = false;
+  const Result<uint64_t> removed = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    const Result<bool> some = RemoveSome(edit, kOfAuthor, PostgresValues().Bytes(AsText(author)),
+                                         std::numeric_limits<int64_t>::max(), most, [](EventView) { return true; });
+    if (!some.ok()) return some.status();
+    any = some.value();
+    return {};
+  });
+  if (!removed.ok()) return removed.status();
+  return OwedPiece{.removed = removed.value(), .more = any};
 }
 
 // Removes the events that the statement finds, or only those for which `is_meant` returns true, if it is set. Returns

@@ -9,8 +9,14 @@
 namespace weir {
 namespace {
 
+constexpr std::string_view kMemoTable =
+    "CREATE TABLE IF NOT EXISTS weir_memos (name text PRIMARY KEY, text text, revision bigint NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS weir_memos_revision ON weir_memos (revision ASC);"
+    "INSERT INTO weir_memos VALUES ('', NULL, 0) ON CONFLICT DO NOTHING;";
+
 std::string Tables(const std::string& token) {
-  return "CREATE TABLE weir_meta (key text PRIMARY KEY, value text NOT NULL);"
+  return std::string(kMemoTable) +
+         "CREATE TABLE weir_meta (key text PRIMARY KEY, value text NOT NULL);"
          "CREATE TABLE weir_origins (origin int PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL,"
          " serial bigint NOT NULL, events bigint NOT NULL, live boolean NOT NULL);"
          "CREATE TABLE weir_events (id bytea PRIMARY KEY, origin int NOT NULL, serial bigint NOT NULL, pubkey bytea "
@@ -71,6 +77,24 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
   return Status::Error("PostgreSQL: there is a table weir_meta that is not weir's; name another database");
 }
 
+Result<bool> HasMemos(PostgresSession& session, Duration patience) {
+  const Result<PostgresSession::Row> there = session.Ask("SELECT to_regclass('weir_memos')", patience);
+  if (!there.ok()) return there.status();
+  return !there.value().empty() && there.value()[0].has_value();
+}
+
+// Another process may be making the table at the same time; one of the two then fails, although the table is there.
+Status AddMemos(PostgresSession& session, Duration patience) {
+  const Result<bool> before = HasMemos(session, patience);
+  if (!before.ok() || before.value()) return before.status();
+  const Status made = session.Ask(std::string(kMemoTable), patience).status();
+  if (made.ok()) return {};
+  if (Status connected = session.Connect(patience); !connected.ok()) return connected;
+  if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
+  const Result<bool> after = HasMemos(session, patience);
+  return after.ok() && after.value() ? Status() : Status::Error("cannot make the table weir_memos: " + made.message());
+}
+
 }  // namespace
 
 Status Tune(PostgresSession& session, Duration patience) {
@@ -102,7 +126,7 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
     format = FormatOf(session, patience);
     if (!format.ok() || !format.value()) return Status::Error("cannot make the tables: " + made.message());
   }
-  if (*format.value() == kPostgresFormat) return {};
+  if (*format.value() == kPostgresFormat) return create ? AddMemos(session, patience) : Status();
   return Status::Error("PostgreSQL: the events have format " + std::to_string(*format.value()) +
                        " and this weir knows " + std::to_string(kPostgresFormat) +
                        "; it was written by a newer one: update this program");

@@ -14,6 +14,12 @@
 //   | weir_deleted           | an id that was deleted (NIP-09), and the first 16 bytes of the deletion's author     |
 //   | weir_deleted_addresses | an address that its author deleted, and up to which created_at                       |
 //   | weir_vanished          | an author who asked to vanish (NIP-62), up to when, and whether events may be left   |
+//   | weir_memos             | a memo (event_store.h), also one that was removed: its text is then NULL; and the    |
+//   |                        | revision that wrote it last                                                          |
+//
+// The row of the memo with an empty name has the last revision. Each write of memos locks it, so revisions are
+// committed in their order. Databases that an older weir made have no weir_memos; OpenSchema adds it. That weir ignores
+// the table.
 //
 // For the authors, the kinds, the authors with kinds, the tags and the tags with kinds of NIP-01's filters, and for
 // filters without any of these, there is an index with the events in the order in which a query returns them: (…,
@@ -31,8 +37,9 @@ namespace weir {
 
 inline constexpr int kPostgresFormat = 1;
 
-// Makes the tables if there are none and `create` is true. Returns an error if there are none and `create` is false, or
-// if the tables are of a newer weir or of another program. There is no older format.
+// Makes the tables if there are none and `create` is true, or only weir_memos if that is missing. Returns an error if
+// there are none and `create` is false, or if the tables are of a newer weir or of another program. There is no older
+// format.
 Status OpenSchema(PostgresSession& session, bool create, Duration patience);
 
 struct PostgresOrigin {
