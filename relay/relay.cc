@@ -10,6 +10,7 @@
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
 #include "relay/admin/admin.h"
+#include "relay/moderation/moderation.h"
 #include "relay/net/host_names.h"
 #include "relay/net/server.h"
 #include "relay/observe/relay/relay_metrics.h"
@@ -85,9 +86,10 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPlugin*> 
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
-          WithPlugins(
-              RelayRoutes(configuration, *metrics_, *rules_, [this](std::string* note) { return ReadyBut(note); }),
-              plugins_),
+          WithPlugins(RelayRoutes(
+                          configuration, *metrics_, *rules_, [this](std::string* note) { return ReadyBut(note); },
+                          [this](std::string_view name) { return moderation_->Text(name); }),
+                      plugins_),
           [this](Connection& connection) { return std::make_shared<Client>(*context_, *pipeline_, connection); },
           ledger_)) {}
 
@@ -176,6 +178,7 @@ Status Relay::Assemble() {
                    .import_plugin = configuration_.plugins.imports ? write_plugin_.get() : nullptr,
                    .read_plugin = read_plugin_.get()});
   pipeline_ = std::make_unique<EventPipeline>(*context_);
+  if (Status status = OpenModeration(); !status.ok()) return status;
   if (Status status = Follow(); !status.ok()) return status;
   const RelayServices services = ServicesOfParts();
   SetMetricSources();
@@ -184,6 +187,14 @@ Status Relay::Assemble() {
   // The relief starts last, because it may log a state page, which needs all of the above.
   relief_->Start(server_->executor(0));
   return Status();
+}
+
+Status Relay::OpenModeration() {
+  const auto is_administrator = [this](const PublicKey& key) {
+    return ToHex(key) == configuration_.relay.admin_pubkey;
+  };
+  moderation_ = std::make_unique<Moderation>(storage_->store(), pipeline_->commit(), *rules_, is_administrator);
+  return moderation_->Open();
 }
 
 Status Relay::StartPolicyPlugins() {
@@ -208,6 +219,7 @@ RelayServices Relay::ServicesOfParts() {
           .events = *pipeline_,
           .metrics = *metrics_,
           .admin = *admin_,
+          .moderation = *moderation_,
           .configuration = configuration_,
           .append_live =
               [this](LiveTables& tables) {
@@ -251,6 +263,7 @@ void Relay::SetMetricSources() {
   sources.service.plugins = [this](MetricFamilies& families) {
     for (const RelayPlugin* plugin : plugins_) plugin->AppendMetrics(families);
     AppendPluginMetrics(PolicyPlugins(), families);
+    moderation_->AppendMetrics(families);
   };
   metrics_->SetSources(std::move(sources));
 }
@@ -288,6 +301,7 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   // first, so that /live does not ask plugins that have stopped.
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) (*plugin)->Stop();
   if (pipeline_ == nullptr) return;
+  if (moderation_ != nullptr) moderation_->Stop();
   // Refuses the requests and events that wait at a gate, so that the pool's destructor can finish. Admitted events are
   // saved.
   storage_->limiter().Stop();

@@ -29,6 +29,7 @@ class Delivery;
 class EventPipeline;
 class Ledger;
 class MemoryRelief;
+class Moderation;
 class PolicyPlugin;
 class RelayMetrics;
 class RelayPlugin;
@@ -83,6 +84,7 @@ class Relay {
   RelayServices ServicesOfParts();
   Status Follow();
   Status StartPolicyPlugins();
+  Status OpenModeration();
   std::vector<PolicyPlugin*> PolicyPlugins() const;
   void SetMetricSources();
   Status Ready() const;
@@ -108,6 +110,7 @@ class Relay {
   std::unique_ptr<WorkPool> pool_;
   std::unique_ptr<RelayContext> context_;
   std::unique_ptr<EventPipeline> pipeline_;
+  std::unique_ptr<Moderation> moderation_;
   const std::unique_ptr<Server> server_;
   bool is_down_ = false;  // true once Shutdown was called
 };

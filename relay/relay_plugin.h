@@ -18,6 +18,7 @@
 namespace weir {
 
 class Admin;
+class Moderation;
 class RelayMetrics;
 
 // The relay's own objects, which a plugin may use from Start until Stop has returned.
@@ -26,6 +27,7 @@ struct RelayServices {
   EventPipeline& events;  // for SaveBulk
   const RelayMetrics& metrics;
   const Admin& admin;
+  Moderation& moderation;
   const RelayConfiguration& configuration;
   // Calls AppendLive of all plugins. May be called from any thread.
   std::function<void(LiveTables& tables)> append_live;

@@ -1,5 +1,5 @@
-// Decision: what an administrator has decided about one subject, such as the ban of an author. Decisions stand in
-// lists; each list has at most one about a subject.
+// ModerationDecision: what an administrator has decided about one subject, such as the ban of an author. Decisions
+// stand in lists; each list has at most one about a subject.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::optional<DecisionList> OppositeOf(DecisionList list);
 // Returns the highest number of decisions in the list.
 size_t MostDecisionsOf(DecisionList list);
 
-struct Decision {
+struct ModerationDecision {
   static constexpr size_t kMostReasonBytes = 1024;
   static constexpr size_t kMostDetailBytes = 8192;
   static constexpr size_t kMostByBytes = 256;
@@ -50,23 +50,23 @@ struct Decision {
 
   DecisionList list = DecisionList::kBannedAuthors;
   std::string subject;
-  std::string reason;  // of the administrator, may be empty
+  std::string reason;  // why the administrator decided so; may be empty
   std::string detail;  // see DecisionList
   std::string by;      // the administrator: "npub1…", "token", "this machine"
   uint64_t at_seconds = 0;
 };
 
-// Returns the subject as the list keeps it: hex in lower case, numbers without zeros before them, addresses as
-// inet_ntop writes them, without bits behind a network's prefix. The error says what is wrong with it.
+// Returns the subject as the list keeps it: hex in lower case, numbers without zeros before them, and one text for each
+// address or network. The error says what is wrong with the subject.
 Result<std::string> SubjectFor(DecisionList list, std::string_view subject);
 // Puts the subject into the form of SubjectFor, and checks the texts. Does not look at other decisions.
-Status Normalize(Decision* decision);
+Status Normalize(ModerationDecision* decision);
 // Returns the key in the subject of a decision about an author or a member; null for other lists.
-std::optional<PublicKey> AuthorOf(const Decision& decision);
+std::optional<PublicKey> AuthorOf(const ModerationDecision& decision);
 
 // Appends the decision as an object {"list","subject","reason","detail","by","at"}; empty texts are left out.
-void AppendDecision(const Decision& decision, JsonWriter& json);
+void AppendDecision(const ModerationDecision& decision, JsonWriter& json);
 // Reads such an object, and normalizes the decision. Unknown members are an error.
-Result<Decision> ReadDecision(std::string_view json);
+Result<ModerationDecision> ReadDecision(std::string_view json);
 
 }  // namespace weir

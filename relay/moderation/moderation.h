@@ -16,6 +16,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "config/clock.h"
@@ -63,14 +65,14 @@ class Moderation {
   // list. Sets `at_seconds` to the present time if it is 0. The decision is on disk and holds when the call returns.
   // Returns an error if the subject is wrong, the list is full, or the store failed; then nothing has changed, unless
   // a database server has carried out a write without answering.
-  Status Decide(Decision decision);
+  Status Decide(ModerationDecision decision);
   // Takes the subject out of the list, in any spelling that Decide takes. Returns false if it is not there. A role that
   // is revoked takes its members with it.
   Result<bool> Revoke(DecisionList list, std::string_view subject, std::string_view by);
 
   // Returns at most `most` decisions of the list in the order of their subjects, from the first one after `after` on.
-  std::vector<Decision> List(DecisionList list, std::string_view after, size_t most) const;
-  std::optional<Decision> Find(DecisionList list, std::string_view subject) const;
+  std::vector<ModerationDecision> List(DecisionList list, std::string_view after, size_t most) const;
+  std::optional<ModerationDecision> Find(DecisionList list, std::string_view subject) const;
   size_t size(DecisionList list) const;
   // Returns the text of kRelayTexts with this name: "name", "description" or "icon". Null: the setting holds.
   std::optional<std::string> Text(std::string_view name) const;
@@ -89,24 +91,27 @@ class Moderation {
   void AppendMetrics(MetricFamilies& families) const;
 
  private:
-  struct Entries {
-    std::map<std::string, Decision, std::less<>> by_subject;
-    uint64_t bytes = 0;  // of all texts
-  };
   // Changes that are written together. Null: the decision about the subject goes.
-  struct Change {
-    DecisionList list;
-    std::string subject;
-    std::optional<Decision> decision;
+  using Changes = std::map<std::pair<DecisionList, std::string>, std::optional<ModerationDecision>>;
+  struct Entries {
+    std::map<std::string, ModerationDecision, std::less<>> by_subject;
+    uint64_t bytes = 0;  // memory that the decisions take, about
   };
 
-  void Plan(Decision decision, std::vector<Change>* changes) const;
-  Status CheckBounds(const std::vector<Change>& changes) const;
-  Status Make(const std::vector<Change>& changes, std::string_view by);
-  Status CatchUp();
+  // The bytes of the decisions of one list. Bounds the memory that administrators can take.
+  static constexpr uint64_t kMostListBytes = uint64_t{64} << 20;
+  // The time between two looks at the decisions of other relays on the same database.
+  static constexpr std::chrono::milliseconds kLookEvery{400};
+
+  Status Plan(ModerationDecision decision, Changes* changes) const WEIR_REQUIRES(change_mutex_);
+  Status Check(const Changes& changes) const WEIR_REQUIRES(change_mutex_);
+  Status Make(const Changes& changes) WEIR_REQUIRES(change_mutex_);
+  Status CatchUp() WEIR_REQUIRES(change_mutex_);
   void Follow();
-  void Apply(const Change& change);
-  void PutInForce(const std::vector<Change>& changes);
+  void PutInForce(const Changes& changes);
+  void PutShortListsInForce();
+  bool Has(DecisionList list, const std::string& subject, const Changes& changes) const;
+  bool IsAllowed(std::string_view key_hex) const WEIR_REQUIRES(mutex_);
   const Entries& In(DecisionList list) const WEIR_REQUIRES(mutex_) { return lists_[static_cast<size_t>(list)]; }
 
   EventStore& store_;
@@ -117,11 +122,11 @@ class Moderation {
   BanRemovals removals_;
   std::array<std::atomic<uint64_t>, kDecisionLists> changes_made_{};  // by this relay's administrators
 
-  Mutex change_mutex_;  // held while a change is written and put in force, so changes come one after the other
-  uint64_t revision_ WEIR_GUARDED_BY(change_mutex_) = 0;  // of the memos that were read last
-  bool reads_ WEIR_GUARDED_BY(change_mutex_) = true;      // the last reading succeeded
+  // Held while changes are planned, written and put in force, so they come one after the other.
+  mutable Mutex change_mutex_;
+  uint64_t revision_ WEIR_GUARDED_BY(change_mutex_) = 0;  // the revision of the memos that were read last
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_;  // held only for moments, because I/O threads ask for texts
   std::array<Entries, kDecisionLists> lists_ WEIR_GUARDED_BY(mutex_);
 
   Mutex stop_mutex_;

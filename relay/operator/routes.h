@@ -9,7 +9,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/status.h"
 #include "relay/net/http.h"
@@ -19,9 +21,13 @@
 
 namespace weir {
 
+// Returns the relay's "name", "description" or "icon" if an administrator has changed it while the relay runs; null:
+// the setting holds. Called on I/O threads, so it must not block.
+using ChangedText = std::function<std::optional<std::string>(std::string_view name)>;
+
 // Returns a router with all of these routes. The metrics and the rules must outlive it. `ready`: see AddHealthRoutes
-// (relay/net/health_routes.h).
+// (relay/net/health_routes.h). Without `changed` the settings hold.
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics, const RulesInForce& rules,
-                       std::function<Status(std::string* note)> ready);
+                       std::function<Status(std::string* note)> ready, ChangedText changed = {});
 
 }  // namespace weir

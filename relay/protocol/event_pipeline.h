@@ -100,6 +100,8 @@ class EventPipeline {
   // Returns the object that knows whether writes to the store succeed.
   const WriteHealth& write_health() const { return write_health_; }
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
+  // Returns the commit thread, for changes of the store that are no events of clients.
+  GroupCommit& commit() { return commit_; }
 
  private:
   struct Flight;

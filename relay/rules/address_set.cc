@@ -83,6 +83,15 @@ Result<AddressRange> ParseNetwork(std::string_view text) {
                        std::string(text.substr(slash)));
 }
 
+Result<std::string> NetworkName(std::string_view text) {
+  const Result<AddressRange> range = ParseNetwork(text);
+  if (!range.ok()) return range.status();
+  std::string name = TextOf(range.value().first);
+  if (range.value().first == range.value().last) return name;
+  const Result<uint64_t> bits = ParseUnsigned(text.substr(text.find('/') + 1), {.min = 0, .max = kBits});
+  return name + "/" + std::to_string(bits.value());
+}
+
 AddressSet::AddressSet(std::vector<AddressRange> ranges) {
   std::ranges::sort(ranges, {}, &AddressRange::first);
   for (const AddressRange& range : ranges) {

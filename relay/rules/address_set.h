@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct AddressRange {
 };
 // Reads an address, or a network such as 10.0.0.0/8. The error completes a sentence that begins with the text.
 Result<AddressRange> ParseNetwork(std::string_view text);
+// Returns the one text of all that mean the same address or network. The error is that of ParseNetwork.
+Result<std::string> NetworkName(std::string_view text);
 
 // The set never changes after its construction, so any thread may use it. A look-up takes logarithmic time.
 class AddressSet {
