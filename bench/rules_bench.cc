@@ -1,5 +1,5 @@
-// Measures what the operator's rules cost: ten rules about an event, one of the rates; a look-up among 100,000 keys;
-// the reading of as many keys, from a file of keys and from weir.yaml itself.
+// Measures what the operator's rules cost: ten rules about an event, one of the rates; a look-up among 100,000 keys,
+// and among as many banned ones; the reading of as many keys, from a file of keys and from weir.yaml itself.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "relay/nostr/signature.h"
 #include "relay/rules/rules.h"
 #include "relay/rules/rules_reader.h"
+#include "relay/rules/shared_key_set.h"
 
 namespace weir {
 namespace {
@@ -75,6 +76,31 @@ void LookUpAKey(benchmark::State& state) {
   }
 }
 BENCHMARK(LookUpAKey);
+
+void LookUpABannedKey(benchmark::State& state) {
+  SharedKeySet set;
+  for (const Bytes32& key : Keys(100'000)) set.Add(key);
+  const std::vector<Bytes32> asked = Keys(200'000);  // half of them are banned
+  size_t i = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(set.Has(asked[i]));
+    i = (i + 7919) % asked.size();
+  }
+}
+BENCHMARK(LookUpABannedKey);
+
+void BanAKey(benchmark::State& state) {
+  SharedKeySet set;
+  const std::vector<Bytes32> keys = Keys(101'000);
+  for (size_t n = 0; n < 100'000; ++n) set.Add(keys[n]);
+  size_t i = 100'000;
+  for (auto _ : state) {
+    set.Add(keys[i]);
+    set.Remove(keys[i]);
+    if (++i == keys.size()) i = 100'000;
+  }
+}
+BENCHMARK(BanAKey);
 
 void MakeSetOfKeys(benchmark::State& state) {
   const std::vector<Bytes32> keys = Keys(100'000);

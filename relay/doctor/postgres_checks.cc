@@ -7,8 +7,8 @@ namespace weir {
 namespace {
 
 // The connections of a relay besides those that read: one each for saving events, for news from the other relays, for
-// notifying them, and for the throttle.
-constexpr uint64_t kConnectionsBeside = 4;
+// notifying them, for the decisions of administrators, and for the throttle.
+constexpr uint64_t kConnectionsBeside = 5;
 // Each relay saves events under one or two names, and imports use some more. Many names mean that machines get a new
 // name at each start.
 constexpr uint64_t kManyOrigins = 32;

@@ -63,6 +63,23 @@ class MigrationTest : public testing::Test {
   std::unique_ptr<Storage> to_;
 };
 
+TEST_F(MigrationTest, CopiesMemosAgainAndAgain) {
+  const auto memos = [this] {
+    std::string all;
+    const auto add = [&all](const Memo& memo) { all += memo.name + "=" + memo.text.value_or("-") + " "; };
+    EXPECT_TRUE(to_->store().ReadMemos(0, add).ok());
+    return all;
+  };
+  Copy();
+  EXPECT_EQ(memos(), "");
+  for (const char* text : {"one", "two"}) {
+    const Memo memo{"decision/banned_authors/a", text};
+    ASSERT_TRUE(from_->WriteMemos({&memo, 1}).ok());
+    Copy();
+    EXPECT_EQ(memos(), std::string("decision/banned_authors/a=") + text + " ");
+  }
+}
+
 // The history has everything that deletes, replaces, expires and vanishes.
 TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
   const RandomNostr random(5, 3000);

@@ -45,6 +45,23 @@ TEST_F(OperatorRulesTest, ARefusedEventGetsAnOkThatNamesTheRule) {
   EXPECT_EQ(Ask(seat, Publish(of_bob)), OkFor(of_bob));
 }
 
+TEST_F(OperatorRulesTest, ABanHidesStoredAndLiveEventsAtOnce) {
+  Seat& seat = Connect();
+  const std::string of_alice = alice_.SignedEvent(kNow, 1, "[]", "a");
+  const std::string of_bob = bob_.SignedEvent(kNow, 1, "[]", "b");
+  for (const std::string& event : {of_alice, of_bob}) EXPECT_EQ(Ask(seat, Publish(event)), OkFor(event));
+  Seat& reader = Connect();
+  EXPECT_EQ(AllThatIsSaid(reader, R"(["REQ","live",{}])", "EOSE").size(), 3U);
+  context_->rules->decided().banned_authors.Add(alice_.pubkey());
+  const std::vector<std::string> said = AllThatIsSaid(seat, R"(["REQ","now",{}])", "EOSE");
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_TRUE(Has(said[0], of_bob));
+  const std::string more = alice_.SignedEvent(kNow + 1, 1, "[]", "more");
+  EXPECT_EQ(Ask(seat, Publish(more)), NotOk(more, "blocked: this author was banned by this relay's administrators"));
+  context_->rules->decided().banned_authors.Remove(alice_.pubkey());
+  EXPECT_EQ(AllThatIsSaid(seat, R"(["REQ","again",{}])", "EOSE").size(), 3U);
+}
+
 TEST_F(OperatorRulesTest, RulesThatChangeHoldFromTheNextEventOn) {
   Seat& seat = Connect();
   const std::string before = alice_.SignedEvent(kNow, 1, "[]", "before");

@@ -1,7 +1,10 @@
 // Work that the group commit does for the store between the writes: removing events that are to vanish or expired.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <new>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/fixtures/eventually.h"
@@ -190,6 +193,70 @@ TEST(OwedWorkOnDisk, RemovesWhatExpired) {
   commit.Submit(SubmissionsOf(Notes(1)));
   ASSERT_TRUE(Eventually([&] { return commit.Stats().expired_removed >= 600; }));
   EXPECT_EQ(StoredIds(*store), IdsOf(Notes(1)));
+}
+
+TEST_F(OwedWorkTest, AnErrandIsDoneOnTheCommitThreadBeforeTheNextWrite) {
+  Start();
+  HangInAWrite();
+  std::thread::id done_on;
+  store_.WhenSaving([&](bool) { done_on = std::this_thread::get_id(); });
+  std::atomic<bool> asked = false;
+  std::thread::id errand_on;
+  std::thread caller([&] {
+    asked = true;
+    const Status status = commit_->Perform([&] {
+      errand_on = std::this_thread::get_id();
+      return Status::Error("as the store says");
+    });
+    EXPECT_EQ(status.message(), "as the store says");
+  });
+  EXPECT_TRUE(Eventually([&] { return asked.load(); }));
+  Submit(Notes(1));
+  store_.LetSavesGo();
+  caller.join();
+  told_.WaitFor(2);
+  EXPECT_EQ(errand_on, done_on);
+}
+
+TEST_F(OwedWorkTest, ErrandsThatBeganAreDoneAndLaterOnesRefused) {
+  Start();
+  EXPECT_EQ(commit_->Perform([]() -> Status { throw std::bad_alloc(); }).message(), "a fault: std::bad_alloc");
+  EXPECT_TRUE(commit_->Perform([] { return Status(); }).ok());
+  commit_->Stop();
+  EXPECT_EQ(commit_->Perform([] { return Status(); }).message(), "shutting down");
+}
+
+TEST_F(OwedWorkTest, OtherRemovalsGoOnInPiecesUntilThereAreNoMore) {
+  Start();
+  std::atomic<int> left = 3;
+  commit_->RemoveAlso([&](Work) { return Result<OwedPiece>(OwedPiece{.removed = 1, .more = --left > 0}); });
+  EXPECT_TRUE(Eventually([&] { return left == 0; }));
+  Submit(Notes(1));
+  told_.WaitFor(1);
+  EXPECT_EQ(left, 0) << "there is no more";
+  left = 2;
+  EXPECT_TRUE(commit_->Perform([] { return Status(); }).ok());
+  EXPECT_TRUE(Eventually([&] { return left == 0; })) << "an errand may have begun a removal";
+  commit_->RemoveAlso({});
+  left = 1;
+  EXPECT_TRUE(commit_->Perform([] { return Status(); }).ok());
+  EXPECT_TRUE(commit_->Perform([] { return Status(); }).ok());
+  EXPECT_EQ(left, 1);
+}
+
+TEST_F(OwedWorkTest, OtherRemovalsThatFailAreTriedAgainAfterAMinute) {
+  Start();
+  std::atomic<bool> fails = true;
+  std::atomic<int> calls = 0;
+  commit_->RemoveAlso([&](Work) -> Result<OwedPiece> {
+    ++calls;
+    return fails ? Result<OwedPiece>(Status::Error("a damaged block")) : OwedPiece();
+  });
+  EXPECT_TRUE(Eventually([&] { return calls == 1; }));
+  fails = false;
+  clock_.Advance(60);
+  Submit(Notes(1));
+  EXPECT_TRUE(Eventually([&] { return calls == 2; }));
 }
 
 }  // namespace

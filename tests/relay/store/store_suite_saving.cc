@@ -57,5 +57,65 @@ TEST_P(StoreSuite, AVersionThatHasExpiredBeatsNoOther) {
   EXPECT_EQ(place->Difference(*store), "");
 }
 
+std::string MemosIn(const EventStore& store) {
+  std::string memos;
+  const Result<uint64_t> read = store.ReadMemos(
+      0, [&](const Memo& memo) { memos += memo.text ? memo.name + "=" + *memo.text + " " : memo.name + " is gone "; });
+  EXPECT_TRUE(read.ok()) << read.status().message();
+  return memos;
+}
+
+TEST_P(StoreSuite, MemosAreWrittenTogetherAndSurviveARestart) {
+  const auto place = MakePlace();
+  auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(MemosIn(*store), "");
+  const std::vector<Memo> two{{"a/1", "one"}, {"a/2", ""}};
+  ASSERT_TRUE(store->WriteMemos(two).ok());
+  const std::vector<Memo> changes{{"a/1", std::nullopt}, {"b/\"ä", "three"}};
+  ASSERT_TRUE(store->WriteMemos(changes).ok());
+  for (int opened = 0; opened < 2; ++opened) {
+    std::string memos = MemosIn(*store);
+    if (memos.starts_with("a/1 is gone ")) memos.erase(0, 12);
+    const size_t gone = memos.find("a/1 is gone ");
+    if (gone != memos.npos) memos.erase(gone, 12);
+    EXPECT_EQ(memos, "a/2= b/\"ä=three ");
+    store.reset();
+    store = place->Open();
+    ASSERT_NE(store, nullptr);
+  }
+  EXPECT_EQ(place->Difference(*store), "") << "the check of a store passes over memos";
+}
+
+TEST_P(StoreSuite, AnAuthorIsRemovedInPiecesAndMayWriteAgain) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  const PlainEvent other = Plain(Author(2), 1, 1, {{"p", Author(1)}}, "of another author");
+  EXPECT_EQ(Save(*store, other, 0), SaveOutcome::kSaved);
+  std::vector<Event> events;
+  for (uint64_t n = 0; n < 300; ++n)
+    events.push_back(ToEvent(Plain(Author(1), 1000 + n, n % 3 == 0 ? 30023 : 1, {{"d", std::to_string(n)}})));
+  std::vector<SaveResult> results(events.size());
+  ASSERT_TRUE(store->Save(events, 0, results).ok());
+  std::string resume;
+  uint64_t removed = 0;
+  size_t pieces = 0;
+  for (bool more = true; more; ++pieces) {
+    const Result<OwedPiece> piece = store->RemoveAuthor(ToBytes(Author(1)), &resume, kTurnWork);
+    ASSERT_TRUE(piece.ok()) << piece.status().message();
+    ASSERT_LE(piece.value().removed, 256U);
+    removed += piece.value().removed;
+    more = piece.value().more;
+    EXPECT_EQ(store->Sizes().events, events.size() + 1 - removed);
+  }
+  EXPECT_EQ(removed, events.size());
+  EXPECT_GT(pieces, 2U);
+  EXPECT_EQ(StoredIds(*store), std::vector{other.id});
+  EXPECT_EQ(place->Difference(*store), "");
+  ASSERT_TRUE(store->Save(events, 0, results).ok());
+  EXPECT_EQ(results[0].outcome, SaveOutcome::kSaved) << "no mark is left";
+}
+
 }  // namespace
 }  // namespace weir

@@ -1,0 +1,92 @@
+// Moderation of relays that share a PostgreSQL database.
+#include "tests/fixtures/has_text.h"
+#include "tests/relay/moderation/moderation_suite.h"
+
+namespace weir {
+namespace {
+
+class PostgresModerationTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
+    database_ = std::make_unique<PostgresDatabase>();
+    store_ = MustOpen(database_->Options("one"));
+    one_ = std::make_unique<ModeratedRelay>(*store_, Author(99));
+  }
+
+  std::unique_ptr<PostgresDatabase> database_;
+  std::unique_ptr<PostgresStore> store_;
+  std::unique_ptr<ModeratedRelay> one_;
+};
+
+TEST_F(PostgresModerationTest, WhatOneRelayDecidesHoldsAtTheOthers) {
+  const auto store = MustOpen(database_->Options("two"));
+  ModeratedRelay two(*store, Author(99));
+  const Event event = ToEvent(Plain(Author(1), 1000, 1));
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  EXPECT_TRUE(Eventually([&] { return !two.rules.MaySee(event.view()); }));
+  EXPECT_EQ(two->Find(DecisionList::kBannedAuthors, Author(1))->by, "me");
+  EXPECT_EQ(two.Put(DecisionList::kAllowedAuthors, Author(1)), "");
+  EXPECT_TRUE(Eventually([&] { return one_->rules.MaySee(event.view()); }));
+  EXPECT_EQ((*one_)->size(DecisionList::kBannedAuthors), 0U);
+  EXPECT_EQ((*one_)->size(DecisionList::kAllowedAuthors), 1U);
+}
+
+TEST_F(PostgresModerationTest, RelaysThatBanTheSameAuthorRemoveItTogether) {
+  const auto store = MustOpen(database_->Options("two"));
+  ModeratedRelay two(*store, Author(99));
+  std::vector<Event> events;
+  for (uint64_t n = 0; n < 2000; ++n) events.push_back(ToEvent(Plain(Author(1), 1000 + n, 1)));
+  one_->Save(events);
+  std::thread other([&] { EXPECT_EQ(two.Put(DecisionList::kBannedAuthors, Author(1)), ""); });
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  other.join();
+  const auto left = [&] { return database_->Ask("SELECT count(*) FROM weir_events"); };
+  EXPECT_TRUE(Eventually([&] {
+    one_->LookAgain();
+    two.LookAgain();
+    return left() == "0";
+  }));
+  EXPECT_EQ(database_->Ask("SELECT coalesce(sum(events), 0) FROM weir_origins"), "0");
+}
+
+TEST_F(PostgresModerationTest, AWriteThatFailsChangesNothing) {
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  database_->Ask("ALTER TABLE weir_memos RENAME TO elsewhere");
+  EXPECT_TRUE(Has(one_->Put(DecisionList::kBannedAuthors, Author(2)), "the decision cannot be stored: "));
+  EXPECT_FALSE((*one_)->Revoke(DecisionList::kBannedAuthors, Author(1), "me").ok());
+  EXPECT_EQ((*one_)->size(DecisionList::kBannedAuthors), 1U);
+  EXPECT_FALSE(one_->rules.MaySee(ToEvent(Plain(Author(1), 1000, 1)).view()));
+  EXPECT_TRUE(one_->rules.MaySee(ToEvent(Plain(Author(2), 1000, 1)).view()));
+  database_->Ask("ALTER TABLE elsewhere RENAME TO weir_memos");
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(2)), "");
+}
+
+TEST_F(PostgresModerationTest, ARemovalThatFailsIsTriedAgain) {
+  one_->Save({ToEvent(Plain(Author(1), 1000, 1))});
+  database_->Ask("ALTER TABLE weir_events RENAME TO elsewhere");
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  one_->LookAgain();
+  EXPECT_FALSE(one_->IsRemoved(1));
+  database_->Ask("ALTER TABLE elsewhere RENAME TO weir_events");
+  EXPECT_TRUE(Eventually([&] {
+    one_->LookAgain();
+    return one_->IsRemoved(1);
+  }));
+}
+
+TEST_F(PostgresModerationTest, ADatabaseOfAnOlderWeirGetsTheTable) {
+  one_.reset();
+  store_.reset();
+  database_->Ask("DROP TABLE weir_memos");
+  std::vector<std::unique_ptr<PostgresStore>> stores(2);
+  std::thread other([&] { stores[1] = MustOpen(database_->Options("two")); });
+  stores[0] = MustOpen(database_->Options("one"));
+  other.join();
+  ASSERT_TRUE(stores[0] != nullptr && stores[1] != nullptr);
+  ModeratedRelay relay(*stores[0], Author(99));
+  EXPECT_EQ(relay.Put(DecisionList::kBannedAuthors, Author(1)), "");
+}
+
+}  // namespace
+}  // namespace weir
