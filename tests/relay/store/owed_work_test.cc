@@ -195,7 +195,7 @@ TEST(OwedWorkOnDisk, RemovesWhatExpired) {
   EXPECT_EQ(StoredIds(*store), IdsOf(Notes(1)));
 }
 
-TEST_F(OwedWorkTest, AnErrandIsDoneOnTheCommitThreadBeforeTheNextWrite) {
+TEST_F(OwedWorkTest, AnErrandIsDoneOnTheCommitThread) {
   Start();
   HangInAWrite();
   std::thread::id done_on;
