@@ -53,6 +53,19 @@ std::string VanishOnce(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
+// An administrator bans the author. The answer to a further event of the author shows whether the ban holds.
+std::string BanOnce(Arena& arena, double scale) {
+  std::string call =
+      Post("/api/moderation", R"({"method":"banpubkey","params":[")" + ToHex(Signer(kVictim).pubkey()) + "\"]}");
+  call.insert(call.find("\r\n") + 2, Authorization(arena));
+  Crowd administrator = Crowd::Plain(arena.port(), AttackerAddress(), 1);
+  administrator.SendOnce([&](size_t) { return call; }, 1000ms, Reads::kNothing);
+  Crowd crowd(arena.port(), AttackerAddress(), 1);
+  const std::string event = Signer(kVictim).SignedEvent(Now(), 1, "[]", "after the ban");
+  crowd.SendOnce([&](size_t) { return EventFrame(event); }, Scaled(60s, scale), Reads::kAll);
+  return crowd.Heard();
+}
+
 std::string VanishOfNothing(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 1);
   for (uint64_t n = 1; n <= Scaled(10, scale); ++n)
@@ -184,6 +197,11 @@ std::vector<Attack> WriteAttacks() {
       {"deletion", "one kind 5 names 1,750 events of 2,000 tags", {}, tagged(1750), Deletion},
       {"vanish_of_nothing", "kind 62 once a second by an author of 100,000 newer events", {}, notes, VanishOfNothing},
       {"vanish_many", "an author of 100,000 events vanishes", {}, notes, VanishOnce},
+      {"ban_many",
+       "an administrator bans an author of 1,000,000 events",
+       {},
+       [](double scale, const Store& store) { StoreNotes(Scaled(1'000'000, scale), store); },
+       BanOnce},
       {"vanish_tagged", "an author of 500 events of 2,000 tags vanishes", {}, tagged(500), VanishOnce},
       {"vanish_again", "an author of 100,000 events vanishes 500 times", {}, notes, VanishAgain},
       {"vanished_asked_for",
