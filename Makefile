@@ -122,11 +122,12 @@ deploy-test: build
 readme: build
 	@.ci/readme-settings "$(BUILD)/weir" config/SETTINGS.md
 
-# The pictures of /live for its README, by its test, of a relay that was under load for three minutes.
+# The pictures of /live for its README, by its tests, of a relay that was under load for three minutes.
 live-screenshots: build
 	@.ci/install-deps browser
 	@tests/clients/run install "$(abspath $(BUILD))/tests/clients"
 	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs "$$(realpath "$(BUILD)")/tests/clients" "$$(realpath "$(BUILD)")/weir"
+	@tests/clients/run moderation.test.mjs "$$(realpath "$(BUILD)")/tests/clients" "$$(realpath "$(BUILD)")/weir"
 	@mkdir -p relay/watch/live/screenshots && cp "$(BUILD)"/tests/clients/screenshots/*.png relay/watch/live/screenshots
 
 format: deps

@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view kLiveHtml =
 #include "live_html.inc"
     ;
+constexpr std::string_view kModerationHtml =
+#include "moderation_html.inc"
+    ;
 constexpr std::string_view kSignInHtml =
 #include "sign_in_html.inc"
     ;
@@ -25,6 +28,9 @@ constexpr std::string_view kPlotJs =
     ;
 constexpr std::string_view kLiveJs =
 #include "live_js.inc"
+    ;
+constexpr std::string_view kModerationJs =
+#include "moderation_js.inc"
     ;
 constexpr std::string_view kLiveCss =
 #include "live_css.inc"
@@ -141,8 +147,15 @@ std::string Changed(const std::vector<LiveSetting>& settings) {
   return lines;
 }
 
-std::string SignInForm(std::string_view problem) {
-  return FilledHtml(kSignInForm, {{"problem", HtmlEscaped(problem)}});
+std::string SignInForm(std::string_view problem, std::string_view path) {
+  return FilledHtml(kSignInForm, {{"problem", HtmlEscaped(problem)}, {"page", HtmlEscaped(path)}});
+}
+
+HttpResponse HtmlPage(std::string_view html, const HtmlWords& words, int status = 200) {
+  return {.status = status,
+          .content_type = "text/html; charset=utf-8",
+          .body = FilledHtml(html, words),
+          .headers = PageHeaders()};
 }
 
 }  // namespace
@@ -150,6 +163,7 @@ std::string SignInForm(std::string_view problem) {
 const std::vector<LiveFile>& LiveFiles() {
   static const std::vector<LiveFile> files = {{"/live/plot.js", "text/javascript; charset=utf-8", kPlotJs},
                                               {"/live/live.js", "text/javascript; charset=utf-8", kLiveJs},
+                                              {"/live/moderation.js", "text/javascript; charset=utf-8", kModerationJs},
                                               {"/live/live.css", "text/css; charset=utf-8", kLiveCss}};
   return files;
 }
@@ -178,17 +192,27 @@ HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment) {
                              {"renewal", parts.is_still ? kStill : kRenewed},
                              {"tables", Html(state.tables)},
                              {"fields", Fields(parts.settings, state.settings)},
-                             {"sign_in", SignInForm("")},
+                             {"sign_in", SignInForm("", kLivePath)},
                              {"hidden", Changed(state.settings).empty() ? "hidden" : ""}});
-  return {.content_type = "text/html; charset=utf-8", .body = FilledHtml(kLiveHtml, words), .headers = PageHeaders()};
+  return HtmlPage(kLiveHtml, words);
 }
 
-HttpResponse SignInPage(const std::string& relay, int status, std::string_view problem) {
-  return {.status = status,
-          .content_type = "text/html; charset=utf-8",
-          .body = FilledHtml(kSignInHtml,
-                             {{"relay", HtmlEscaped(relay)}, {"styles", Styles()}, {"sign_in", SignInForm(problem)}}),
-          .headers = PageHeaders()};
+HttpResponse ModerationPage(const LivePageParts& parts, const LiveMoment& moment) {
+  std::string standing;
+  for (const LiveTable& table : moment.state.tables)
+    if (table.name == "standing") standing = Html(table);
+  return HtmlPage(kModerationHtml, {{"relay", HtmlEscaped(parts.relay)},
+                                    {"known_by", HtmlEscaped(parts.known_by)},
+                                    {"version", HtmlEscaped(Version())},
+                                    {"styles", Styles()},
+                                    {"scripts", Script("/live/moderation.js")},
+                                    {"standing", standing}});
+}
+
+HttpResponse SignInPage(const std::string& relay, int status, std::string_view problem, std::string_view path) {
+  return HtmlPage(kSignInHtml,
+                  {{"relay", HtmlEscaped(relay)}, {"styles", Styles()}, {"sign_in", SignInForm(problem, path)}},
+                  status);
 }
 
 }  // namespace weir

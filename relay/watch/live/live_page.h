@@ -1,6 +1,8 @@
-// Makes the HTML of the page at /live, and of the page that asks an administrator for the token. Both pages work
-// without JavaScript: the browser then reloads the page at /live every five seconds, unless LivePageParts::is_still is
-// true. With JavaScript, live.js reads the events of the feed and updates the page.
+// Makes the HTML of the pages at /live and /live/moderation, and of the page that asks an administrator for the token.
+// The page at /live and that for the token work without JavaScript: the browser then reloads the page at /live every
+// five seconds, unless LivePageParts::is_still is true. With JavaScript, live.js reads the events of the feed and
+// updates the page. The page for moderation needs JavaScript: moderation.js asks the relay for all that it shows but
+// the table of the authors' standing.
 #pragma once
 
 #include <string>
@@ -22,10 +24,17 @@ struct LivePageParts {
 };
 // Returns the live page.
 HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment);
+// Returns the page for moderation. Of `parts` it needs only the relay's name and known_by.
+HttpResponse ModerationPage(const LivePageParts& parts, const LiveMoment& moment);
+
+// The paths of the two pages. A browser that signs in goes on to one of them.
+inline constexpr std::string_view kLivePath = "/live";
+inline constexpr std::string_view kModerationPath = "/live/moderation";
 
 // Returns the page that asks for the token, with this HTTP status. `problem` says why the form is shown again; it is
-// empty the first time. `relay` is the relay's name.
-HttpResponse SignInPage(const std::string& relay, int status, std::string_view problem);
+// empty the first time. `relay` is the relay's name. With the right token the browser goes on to the page at `path`.
+HttpResponse SignInPage(const std::string& relay, int status, std::string_view problem,
+                        std::string_view path = kLivePath);
 
 // A script or style sheet of the pages. Browsers may cache it, because its address in the pages has a hash of its
 // contents.

@@ -16,7 +16,6 @@
 #include "relay/observe/relay/relay_metrics.h"
 #include "relay/process/logging.h"
 #include "relay/process/version.h"
-#include "relay/watch/live/live_page.h"
 #include "relay/watch/live/live_stream.h"
 #include "relay/watch/live/relay_tables.h"
 #include "relay/watch/live/words.h"
@@ -38,9 +37,9 @@ HttpResponse TooMany(const std::string& what) {
   return {.status = 503, .body = what + "; try again soon\n", .headers = {{"Retry-After", "2"}}};
 }
 
-HttpResponse ToThePage(HttpFields headers = {}) {
-  headers.emplace_back("Location", "/live");
-  return {.status = 303, .body = "see /live\n", .headers = std::move(headers)};
+HttpResponse ToThePage(HttpFields headers = {}, std::string_view path = kLivePath) {
+  headers.emplace_back("Location", path);
+  return {.status = 303, .body = "see " + std::string(path) + "\n", .headers = std::move(headers)};
 }
 
 std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::string_view name, std::string_view value,
@@ -50,10 +49,11 @@ std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::stri
   return {"Set-Cookie", cookie + (CameByTls(request) ? "; Secure" : "")};
 }
 
-// A browser sends the session cookie to /live only, and the operator cookie, which only says that a session exists, to
-// all pages.
+// A browser sends the session cookie to /live and to the calls of the page for moderation only, and the operator
+// cookie, which only says that a session exists, to all pages.
 HttpFields Cookies(const HttpRequest& request, std::string_view session, std::chrono::seconds lasts) {
   return {Cookie(request, SessionCookie(request), session, "; Path=/live; HttpOnly", lasts.count()),
+          Cookie(request, SessionCookie(request), session, "; Path=/api/moderation; HttpOnly", lasts.count()),
           Cookie(request, OperatorCookie(request), lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
 }
 
@@ -111,7 +111,9 @@ LivePlugin::LivePlugin(const Clock& clock, const WallClock& wall_clock)
     : clock_(clock), wall_clock_(wall_clock), sampler_(clock, wall_clock), sign_ins_(clock) {}
 
 void LivePlugin::AddRoutes(HttpRouter& router) {
-  router.AddDeferred("GET", "/live", [this](const HttpRequest& request, HttpReply reply) { Page(request, reply); });
+  for (const auto& [path, make] : {std::pair(kLivePath, &LivePage), std::pair(kModerationPath, &ModerationPage)})
+    router.AddDeferred("GET", std::string(path),
+                       [this, make](const HttpRequest& request, HttpReply reply) { Page(make, request, reply); });
   router.AddDeferred("GET", "/live/state",
                      [this](const HttpRequest& request, HttpReply reply) { State(request, reply); });
   router.AddStream("GET", "/live/events",
@@ -202,15 +204,15 @@ LiveState LivePlugin::Describe(LiveRates& rates) const {
   return state;
 }
 
-void LivePlugin::Page(const HttpRequest& request, const HttpReply& reply) {
+void LivePlugin::Page(MakePage make, const HttpRequest& request, const HttpReply& reply) {
   std::string_view by;
   if (auto refusal = services_->admin.RefusalOfPage(request, &by)) {
     if (!WantsPage(request)) return reply(*std::move(refusal));
-    return reply(SignInPage(name(), 401, ""));
+    return reply(SignInPage(name(), 401, "", request.path));
   }
   const bool is_still = request.query == "still";
-  const bool taken = feed_->Ask([this, reply, by, is_still](const LiveMoment& moment) {
-    reply(LivePage({.relay = name(), .settings = settings_->rows(), .known_by = by, .is_still = is_still}, moment));
+  const bool taken = feed_->Ask([this, make, reply, by, is_still](const LiveMoment& moment) {
+    reply(make({.relay = name(), .settings = settings_->rows(), .known_by = by, .is_still = is_still}, moment));
   });
   if (!taken) reply(TooMany("too many requests for this page"));
 }
@@ -237,20 +239,23 @@ LivePlugin::Begun LivePlugin::Events(const HttpRequest& request, HttpExchange& e
 HttpResponse LivePlugin::SignIn(const HttpRequest& request) {
   if (IsChangeByAnotherSite(request)) return SignInPage(name(), 403, "a page of another site may not sign in here");
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
-  const auto token = form.ok() ? std::ranges::find(form.value(), "token", &LiveSettings::Change::first)
-                               : std::vector<LiveSettings::Change>::const_iterator();
-  if (!form.ok() || token == form.value().end()) return SignInPage(name(), 400, "a form with a token is needed");
-  const auto session = services_->admin.SessionFor(TrimBlanks(token->second));
-  if (!session) return WrongToken(request);
+  const auto field = [&form](std::string_view name) {
+    const auto found = std::ranges::find(form.value(), name, &LiveSettings::Change::first);
+    return found == form.value().end() ? std::string_view() : TrimBlanks(found->second);
+  };
+  if (!form.ok() || field("token").empty()) return SignInPage(name(), 400, "a form with a token is needed");
+  const std::string_view path = field("page") == kModerationPath ? kModerationPath : kLivePath;
+  const auto session = services_->admin.SessionFor(field("token"));
+  if (!session) return WrongToken(request, path);
   spdlog::info("live: {} has signed in", request.address);
-  return ToThePage(Cookies(request, *session, Admin::kSessionLasts));
+  return ToThePage(Cookies(request, *session, Admin::kSessionLasts), path);
 }
 
-HttpResponse LivePlugin::WrongToken(const HttpRequest& request) {
+HttpResponse LivePlugin::WrongToken(const HttpRequest& request, std::string_view path) {
   const uint64_t client = GroupOf(request.address);
   if (const auto wait = sign_ins_.Wait(client)) {
     HttpResponse response =
-        SignInPage(name(), 429, "too many wrong tokens came from your address; wait " + InWords(*wait));
+        SignInPage(name(), 429, "too many wrong tokens came from your address; wait " + InWords(*wait), path);
     response.headers.emplace_back("Retry-After",
                                   std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
     return response;
@@ -258,7 +263,7 @@ HttpResponse LivePlugin::WrongToken(const HttpRequest& request) {
   sign_ins_.NoteWrong(client);
   if (const auto line = wrong_tokens_.Take(std::chrono::steady_clock::now()))
     spdlog::warn("live: {} has shown a wrong token{}", request.address, line->Suffix());
-  return SignInPage(name(), 401, "wrong token; each start of the relay makes a new one");
+  return SignInPage(name(), 401, "wrong token; each start of the relay makes a new one", path);
 }
 
 HttpResponse LivePlugin::Change(const HttpRequest& request) {

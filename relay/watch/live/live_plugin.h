@@ -23,6 +23,7 @@
 #include "relay/net/log_limit.h"
 #include "relay/relay_plugin.h"
 #include "relay/watch/live/live_feed.h"
+#include "relay/watch/live/live_page.h"
 #include "relay/watch/live/live_settings.h"
 #include "relay/watch/live/sampler.h"
 
@@ -44,11 +45,12 @@ class LivePlugin final : public RelayPlugin {
 
   LiveFeed::Sample TakeSample();
   LiveState Describe(LiveRates& rates) const;
-  void Page(const HttpRequest& request, const HttpReply& reply);
+  using MakePage = HttpResponse (*)(const LivePageParts& parts, const LiveMoment& moment);
+  void Page(MakePage make, const HttpRequest& request, const HttpReply& reply);
   void State(const HttpRequest& request, const HttpReply& reply);
   Begun Events(const HttpRequest& request, HttpExchange& exchange);
   HttpResponse SignIn(const HttpRequest& request);
-  HttpResponse WrongToken(const HttpRequest& request);
+  HttpResponse WrongToken(const HttpRequest& request, std::string_view path);
   HttpResponse Change(const HttpRequest& request);
   void NoteChange(const HttpRequest& request, std::string_view by, const std::vector<std::string>& changes);
   const std::string& name() const { return services_->configuration.relay.name; }

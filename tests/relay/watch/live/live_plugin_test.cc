@@ -73,7 +73,7 @@ class LivePluginTest : public RelayServerTest {
 };
 
 TEST_F(LivePluginTest, IsForAdministratorsAlone) {
-  for (const char* path : {"/live", "/live/state", "/live/events", "/live/session"})
+  for (const char* path : {"/live", "/live/moderation", "/live/state", "/live/events", "/live/session"})
     EXPECT_EQ(Ask(std::string("GET ") + path).status, 401) << path;
   EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5").status, 401);
   EXPECT_EQ(Ask("GET /live", Bearer()).status, 200);
@@ -131,11 +131,40 @@ TEST_F(LivePluginTest, TheCookieIsForTheseRoutesAndForNoScript) {
   EXPECT_TRUE(Has(answer, "Location: /live\r\n"));
   const size_t at = answer.find("Set-Cookie: weir_live_" + std::to_string(relay_->port()) + "=");
   const std::string cookie = answer.substr(at, answer.find("\r\n", at) - at);
+  EXPECT_TRUE(Has(answer, "; Path=/api/moderation; HttpOnly; Secure\r\n")) << "for the calls of /live/moderation";
   for (const char* part : {"; Path=/live;", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Max-Age=604800"})
     EXPECT_TRUE(Has(cookie + ";", part)) << part << " in " << cookie;
   EXPECT_TRUE(Has(answer, "Set-Cookie: weir_operator_" + std::to_string(relay_->port()) +
                               "=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"))
       << answer;
+}
+
+TEST_F(LivePluginTest, ThePageForModerationIsStaticAndLoadsItsScript) {
+  const RawAnswer page = Ask("GET /live/moderation", page_ + SignIn());
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
+  EXPECT_TRUE(Has(page.body, "a &lt;b&gt;&quot;relay&quot;"));
+  EXPECT_TRUE(Has(page.body, "<noscript><p class=\"card\">This page needs JavaScript."));
+  EXPECT_FALSE(Has(page.body, "{")) << "no word was left";
+  EXPECT_FALSE(Has(page.body, "<script>"));
+  EXPECT_FALSE(Has(page.body, " style="));
+  const size_t at = page.body.find("/live/moderation.js?v=");
+  ASSERT_NE(at, page.body.npos);
+  EXPECT_EQ(Ask("GET " + page.body.substr(at, page.body.find('"', at) - at)).status, 200);
+  EXPECT_TRUE(Has(Ask("GET /live", page_ + SignIn()).body, "href=\"/live/moderation\""));
+}
+
+TEST_F(LivePluginTest, ABrowserThatSignsInGoesOnToItsPage) {
+  const auto goes_to = [this](const std::string& page) {
+    return Post("/live/session", "page=" + page + "&token=" + Token()).headers.at("location");
+  };
+  EXPECT_EQ(goes_to("/live/moderation"), "/live/moderation");
+  EXPECT_EQ(goes_to("/live"), "/live");
+  EXPECT_EQ(goes_to("//evil.example"), "/live");
+  const RawAnswer form = Ask("GET /live/moderation", page_);
+  EXPECT_EQ(form.status, 401);
+  EXPECT_TRUE(Has(form.body, "name=\"page\" value=\"/live/moderation\""));
+  EXPECT_TRUE(Has(Post("/live/session", "page=/live/moderation&token=wrong").body, "value=\"/live/moderation\""));
 }
 
 TEST_F(LivePluginTest, TheLandingPageLinksToItForOperators) {
