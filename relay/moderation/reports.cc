@@ -89,7 +89,7 @@ Result<ReportQuestion> ReadReportQuestion(std::string_view which, std::string_vi
   EventPlace place;
   if (!created_at.ok() || !FromHex(after.substr(std::min(dash + 1, after.size())), place.id.data(), place.id.size()))
     return Status::Error("the second parameter of listreports is " + Printable(after) +
-                         "; it must be the member next of the page before");
+                         "; it must be what the page before gave as after");
   place.created_at = created_at.value();
   question.after = place;
   return question;
@@ -102,12 +102,9 @@ bool ReportRow::is_answered() const {
 
 std::string ToJson(const ReportPage& page) {
   JsonWriter json(JsonWriter::Layout::kCompact);
-  json.Open('{');
-  json.Member("reports").Open('[');
+  json.Open('[');
   for (const ReportRow& row : page.rows) Write(row, &json);
   json.Close(']');
-  if (page.next) json.Member("next").String(ToText(*page.next));
-  json.Close('}');
   return TextOf(std::move(json));
 }
 
@@ -145,7 +142,7 @@ Result<Progress> ReportReader::Next(const Slice& slice) {
   const bool is_full = page_.rows.size() >= question_.most;
   if (progress.value() == Progress::kMore && (reads_targets_ || !is_full)) return Progress::kMore;
   if (reads_targets_) return Finish();
-  if (is_full || looked_at_ == kReportsLookedAt) page_.next = last_;
+  if (is_full || looked_at_ == kReportsLookedAt) page_.after = ToText(last_);
   return BeginTargets() ? Progress::kMore : Finish();
 }
 

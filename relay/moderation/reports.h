@@ -29,8 +29,8 @@ namespace weir {
 
 inline constexpr uint16_t kReportKind = 1984;
 inline constexpr size_t kMostReports = 100;        // rows of a page
-inline constexpr size_t kReportCharacters = 500;   // of a report's text and of an event's content; the rest is cut
-inline constexpr size_t kReportsLookedAt = 2'000;  // of the store, for one page
+inline constexpr size_t kReportCharacters = 500;   // longer texts of reports and contents of events are cut
+inline constexpr size_t kReportsLookedAt = 2'000;  // the most reports that are read for one page
 
 // The administrators' decision about an author or an event.
 enum class Verdict : uint8_t { kNone, kAllowed, kBanned };
@@ -44,10 +44,10 @@ struct Verdicts {
 struct ReportQuestion {
   bool only_open = true;            // leave out reports that are answered
   size_t most = 20;                 // rows, at most kMostReports
-  std::optional<EventPlace> after;  // ReportPage::next of the page before; nullopt: the newest reports
+  std::optional<EventPlace> after;  // the page begins behind this report; nullopt: with the newest report
 };
 // Reads the parameters of the method `listreports`; each may be empty. `which` is "open" (the default) or "all", and
-// `after` is the member "next" of the page before.
+// `after` is ReportPage::after of the page before.
 Result<ReportQuestion> ReadReportQuestion(std::string_view which, std::string_view after);
 
 // An event that is reported.
@@ -61,12 +61,12 @@ struct ReportedEvent {
 };
 
 struct ReportRow {
-  EventPlace place;  // of the report
+  EventPlace place;  // the report's place
   PublicKey reporter{};
   std::string type;                    // "spam", "nudity" or another word of the reporter's, may be empty
   std::string text;                    // its beginning
   std::optional<ReportedEvent> event;  // nullopt if the report is about an author
-  std::optional<PublicKey> author;     // of the event, or the reported one
+  std::optional<PublicKey> author;     // the event's author, or the reported author
   bool author_is_claim = false;        // only the report says that the event is by `author`
   Verdict author_verdict = Verdict::kNone;
 
@@ -76,10 +76,12 @@ struct ReportRow {
 };
 
 struct ReportPage {
-  std::vector<ReportRow> rows;     // newest first
-  std::optional<EventPlace> next;  // where the next page begins; nullopt if there is none
+  std::vector<ReportRow> rows;  // newest first
+  std::string after;            // the parameter for the next page; empty if there is none
 };
-// Returns the result of the method `listreports` (relay/watch/live/MODERATION.md), without a newline.
+// Returns the result of the method `listreports`, without a newline: [{"id","created_at","reporter","type","text",
+// "answered","event":{"id","verdict","stored","kind","created_at","content"},"author":{"pubkey","verdict","claimed"}}].
+// "event" or "author" may be missing, as may the last three members of "event".
 std::string ToJson(const ReportPage& page);
 // Returns the result of NIP-86's `listeventsneedingmoderation`: each event in `page` that has a report without an
 // answer, once, with the type and text of its newest report as the reason.
@@ -108,9 +110,9 @@ class ReportReader {
   const Verdicts verdicts_;
   const ReportQuestion question_;
   const uint64_t now_seconds_;
-  std::unique_ptr<Query> query_;  // of the reports, then of the events that they report
+  std::unique_ptr<Query> query_;  // reads the reports, then the events that they report
   bool reads_targets_ = false;
-  Work work_before_ = 0;  // of the first query
+  Work work_before_ = 0;  // the work of the first query
   size_t looked_at_ = 0;  // reports
   EventPlace last_;       // the last report that was looked at
   ReportPage page_;

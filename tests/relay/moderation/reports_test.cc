@@ -49,12 +49,12 @@ TEST_F(ReportsTest, ShowWhatIsReportedByWhomAndWhy) {
   const std::string id = Report({{"e", note, "spam"}, {"p", Author(1)}}, 1000, "third time today");
   const ReportPage page = Read();
   ASSERT_EQ(page.rows.size(), 1U);
-  EXPECT_FALSE(page.next.has_value());
-  EXPECT_EQ(ToJson(page), R"({"reports":[{"id":")" + id + R"(","created_at":1000,"reporter":")" + Author(9) +
+  EXPECT_EQ(page.after, "");
+  EXPECT_EQ(ToJson(page), R"([{"id":")" + id + R"(","created_at":1000,"reporter":")" + Author(9) +
                               R"(","type":"spam","text":"third time today","answered":false,"event":{"id":")" + note +
                               R"(","verdict":"none","stored":true,"kind":1,"created_at":100,)" +
                               R"("content":"buy \"now\""},"author":{"pubkey":")" + Author(1) +
-                              R"(","verdict":"none","claimed":false}}]})");
+                              R"(","verdict":"none","claimed":false}}])");
 }
 
 TEST_F(ReportsTest, AboutAnAuthorNameTheAuthor) {
@@ -133,7 +133,7 @@ TEST_F(ReportsTest, ComeInPagesNewestFirst) {
     const ReportPage page = Read(question);
     EXPECT_LE(page.rows.size(), 3U);
     for (const ReportRow& row : page.rows) seen.push_back(ToHex(row.place.id));
-    after = page.next ? std::to_string(page.next->created_at) + "-" + ToHex(page.next->id) : "";
+    after = page.after;
     ++pages;
   } while (!after.empty());
   EXPECT_EQ(seen, ids);
@@ -149,9 +149,8 @@ TEST_F(ReportsTest, APageLooksAtABoundedNumberOfReports) {
   Report({{"p", Author(2), "spam"}});
   const ReportPage first = Read();
   EXPECT_TRUE(first.rows.empty());
-  ASSERT_TRUE(first.next.has_value());
-  EXPECT_EQ(first.next->created_at, 2000U);
-  EXPECT_EQ(Read({.after = first.next}).rows.size(), 1U);
+  EXPECT_TRUE(first.after.starts_with("2000-")) << first.after;
+  EXPECT_EQ(Read(ReadReportQuestion("", first.after).value()).rows.size(), 1U);
 }
 
 TEST_F(ReportsTest, AreReadInSlices) {
