@@ -27,7 +27,7 @@ async function call(method, ...params) {
   if (answer.status === 401) throw new Error('The relay no longer knows this browser. Reload the page to sign in again.');
   let said = {};
   try {
-    said = JSON.parse(text);
+    said = JSON.parse(text) ?? {};
   } catch { /* a proxy or the relay has answered in words */ }
   if (said.error) throw new Error(asSentence(said.error.message ?? said.error));
   if (answer.ok && said.result !== undefined) return said;
@@ -122,7 +122,8 @@ async function decide(subject, to, reason, answer) {
     await call(methodFor(subject, from, to), subject.hex, reason);
     noteVerdict(subject, to);
     const did = { banned: 'Banned', allowed: 'Allowed', none: 'Took back the decision about' }[to];
-    say(answer, `${did} ${shortName(subject)}. ${whatFollows[`${subject.about} ${to}`]} `, element('span', { 'data-removal': subject.hex }));
+    say(answer, `${did} ${shortName(subject)}. ${whatFollows[`${subject.about} ${to}`]} `);
+    if (to !== 'allowed') answer.append(element('span', { 'data-removal': subject.hex }));
     if (from !== to && to !== 'none' && methodFor(subject, to, from)) {
       const undo = element('button', { class: 'quiet' }, 'Undo');
       undo.addEventListener('click', () => decide(subject, from, reason, answer));
@@ -130,11 +131,12 @@ async function decide(subject, to, reason, answer) {
       undo.focus();
     }
     if (to === 'banned') followRemovals();
-    if (subject.about === 'author') loadLists().catch(tell);
+    if (subject.about === 'author') noteInLists(subject, to, reason);
   } catch (problem) {
     sayProblem(answer, problem);
   }
   renewCards();
+  showLists();
 }
 
 // --- The page's parts.
@@ -161,7 +163,10 @@ function describeTarget({ event, author: by }) {
   } else if (event) {
     parts.push(element('p', { class: 'note' }, 'The event is not stored here: ', nameElement(targetOf({ event }))));
   }
-  if (by) parts.push(element('p', { class: 'by' }, by.claimed ? 'by, as the report says, ' : 'by ', nameElement(author(by.pubkey))));
+  if (by) {
+    const how = by.claimed ? 'by, as the report says, ' : 'by ';
+    parts.push(element('p', { class: 'by' }, how, nameElement(author(by.pubkey))));
+  }
   return parts;
 }
 
@@ -175,8 +180,7 @@ function makeCard(report) {
   };
   card.section = element('article', { class: 'card report' }, card.title, ...describeTarget(report), card.verdict, card.actions,
     card.answer, element('details', {}, card.count, card.list));
-  const subjects = target.about === 'event' ? [...(by ? [by] : []), target] : [target];
-  for (const subject of subjects) {
+  for (const subject of by && report.event ? [by, target] : [target]) {
     for (const to of target === subject ? ['banned', 'allowed'] : ['banned']) {
       const button = element('button', {}, `${to === 'banned' ? 'Ban' : 'Allow'} ${subject.about}`);
       button.addEventListener('click', () => {
@@ -201,16 +205,17 @@ function addReport(report) {
   const type = report.type || 'no type';
   card.types.set(type, (card.types.get(type) ?? 0) + 1);
   card.title.textContent = [...card.types].map(([name, count]) => name + (count > 1 ? ` × ${count}` : '')).join(', ');
-  card.list.append(element('li', {}, element('p', { class: 'said' }, report.text || '(no text)'),
-    element('p', { class: 'note' }, type + ', ', timeElement(report.created_at), ', by ', nameElement(author(report.reporter)))));
+  const from = element('p', { class: 'note' }, type + ', ', timeElement(report.created_at), ', by ', nameElement(author(report.reporter)));
+  card.list.append(element('li', {}, element('p', { class: 'said' }, report.text || '(no text)'), from));
   card.count.textContent = card.list.children.length === 1 ? '1 report' : `${card.list.children.length} reports`;
 }
 
 // Brings the buttons of all cards up to date: a decision about an author concerns several.
 function renewCards() {
   for (const { target, by, actions, verdict, section } of cards.values()) {
-    const decided = [target, by].filter((subject, i) => subject && (i === 0 || target.about === 'event') && verdictOf(subject) !== 'none');
-    verdict.textContent = decided.map(subject => `${subject.about} ${verdictOf(subject)}`).join(', ');
+    const subjects = by && target.about === 'event' ? [target, by] : [target];
+    verdict.textContent = subjects.filter(subject => verdictOf(subject) !== 'none')
+      .map(subject => `${subject.about} ${verdictOf(subject)}`).join(', ');
     section.classList.toggle('answered', verdictOf(target) !== 'none' || (!!by && verdictOf(by) === 'banned'));
     for (const button of actions.children) {
       const from = verdictOf(button.subject);
@@ -231,11 +236,11 @@ async function loadReports(from) {
   renewCards();
   older = after;
   $('older').hidden = !older;
-  $('reports-note').textContent = cards.size > 0 ? '' :
-    older ? 'The newest reports are all answered.' : $('all').checked ? 'There are no reports.' : 'No report waits for an answer.';
+  const none = $('all').checked ? 'There are no reports.' : 'No report waits for an answer.';
+  $('reports-note').textContent = cards.size > 0 ? '' : older ? 'The newest reports are all answered.' : none;
 }
 
-const lists = { banned: [], allowed: [] };
+const lists = { banned: { all: [], isCut: false }, allowed: { all: [], isCut: false } };
 async function loadLists() {
   for (const verdict in lists) {
     const all = [];
@@ -246,29 +251,39 @@ async function loadLists() {
       from = after && [after];
     }
     for (const { subject } of all) noteVerdict(subject, verdict);
-    lists[verdict] = Object.assign(all, { isCut: !!from });
+    lists[verdict] = { all, isCut: !!from };
   }
   showLists();
   renewCards();
 }
 
+function noteInLists(subject, to, reason) {
+  for (const [verdict, list] of Object.entries(lists)) {
+    list.all = list.all.filter(entry => entry.subject.hex !== subject.hex);
+    if (verdict === to) list.all.unshift({ subject, name: nameOf(subject), reason });
+  }
+}
+
+function listRow({ subject, reason }, verdict) {
+  const button = element('button', { class: 'quiet' }, verdict === 'banned' ? 'Unban' : 'Take back');
+  button.hidden = !methodFor(subject, verdict, 'none');
+  button.addEventListener('click', () => {
+    button.disabled = true;
+    decide(subject, 'none', '', $(verdict + '-answer'));
+  });
+  return element('li', {}, nameElement(subject), reason ? ` ${reason} ` : ' ', button);
+}
+
 // Shows the authors that match what is typed into the box.
 function showLists() {
   const typed = $('subject').value.trim().toLowerCase();
-  for (const [verdict, all] of Object.entries(lists)) {
+  for (const [verdict, { all, isCut }] of Object.entries(lists)) {
     const found = all.filter(({ subject, name }) => subject.hex.startsWith(typed) || name.startsWith(typed));
-    $(verdict).replaceChildren(...found.slice(0, kShown).map(({ subject, reason }) => {
-      const button = element('button', { class: 'quiet' }, verdict === 'banned' ? 'Unban' : 'Take back');
-      button.hidden = !methodFor(subject, verdict, 'none');
-      button.addEventListener('click', () => {
-        button.disabled = true;
-        decide(subject, 'none', '', $(verdict + '-answer'));
-      });
-      return element('li', {}, nameElement(subject), reason ? ` ${reason} ` : ' ', button);
-    }));
-    const more = found.length - kShown;
-    $(verdict + '-note').textContent = all.length === 0 ? `No author is ${verdict}.` : found.length === 0 ? 'None matches the box above.' :
-      more > 0 || all.isCut ? `and ${Math.max(more, 0)}${all.isCut ? ' or more' : ''} others; type the beginning of a key into the box above to find one` : '';
+    $(verdict).replaceChildren(...found.slice(0, kShown).map(entry => listRow(entry, verdict)));
+    const more = Math.max(found.length - kShown, 0) + (isCut ? ' or more' : '');
+    $(verdict + '-note').textContent = all.length === 0 ? `No author is ${verdict}.` :
+      more !== '0' ? `and ${more} others; type the beginning of a key into the box above to find one` :
+      found.length === 0 ? 'None matches the box above.' : '';
   }
 }
 
@@ -277,8 +292,10 @@ async function loadRemovals() {
   const removals = (await call('listremovals')).result;
   const events = n => (n === 1 ? '1 event' : `${n} events`);
   const going = removals.filter(removal => !removal.done);
-  $('removals').replaceChildren(...going.slice(0, kShown).map(({ list, subject, removed }) =>
-    element('li', {}, nameElement({ about: list === 'banned_events' ? 'event' : 'author', hex: subject }), ` ${events(removed)} removed`)));
+  $('removals').replaceChildren(...going.slice(0, kShown).map(({ list, subject, removed }) => {
+    const about = list === 'banned_events' ? 'event' : 'author';
+    return element('li', {}, nameElement({ about, hex: subject }), ` ${events(removed)} removed`);
+  }));
   $('removals-note').textContent = going.length === 0 ? 'No removal is in progress.' :
     going.length > kShown ? `and ${going.length - kShown} more` : '';
   for (const { subject, removed, done } of removals)
@@ -299,7 +316,9 @@ function followRemovals(pause = 500) {
 
 const loadAll = async () => {
   tell(null);
-  const parts = await Promise.allSettled([loadReports(), loadLists(), loadRemovals().then(goesOn => goesOn && followRemovals())]);
+  verdicts.clear();
+  const removals = loadRemovals().then(goesOn => goesOn && followRemovals());
+  const parts = await Promise.allSettled([loadReports(), loadLists(), removals]);
   tell(parts.find(part => part.status === 'rejected')?.reason);
 };
 
@@ -308,7 +327,7 @@ async function begin() {
   try {
     supported = new Set((await call('supportedmethods')).result);
     $('decide').hidden = !supported.has('banpubkey');
-    if ($('decide').hidden) $('reports-note').before(element('p', { class: 'note' }, 'You may look at this page, but your key or token has no right to moderate.'));
+    $('only-look').hidden = !$('decide').hidden;
     await loadAll();
   } catch (problem) {
     $('reports-note').textContent = '';
