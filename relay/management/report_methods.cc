@@ -39,8 +39,8 @@ Result<ManagementResult> Read(const EventStore& store, const Moderation& moderat
 
 }  // namespace
 
-void AddReportMethods(const EventStore& store, const Moderation& moderation, const WallClock& clock,
-                      ManagementMethods& methods) {
+void AddReportMethods(ManagementMethods& methods, const EventStore& store, const Moderation& moderation,
+                      const WallClock& clock) {
   methods.Add({.name = "listreports",
                .right = AdminRight::kRead,
                .parameters = {{.name = "open or all", .optional = true}, {.name = "after", .optional = true}},

@@ -10,7 +10,7 @@
 namespace weir {
 
 // Adds the methods. The other arguments must outlive `methods`.
-void AddReportMethods(const EventStore& store, const Moderation& moderation, const WallClock& clock,
-                      ManagementMethods& methods);
+void AddReportMethods(ManagementMethods& methods, const EventStore& store, const Moderation& moderation,
+                      const WallClock& clock);
 
 }  // namespace weir

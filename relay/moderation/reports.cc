@@ -129,28 +129,27 @@ ReportReader::ReportReader(const EventStore& store, Verdicts verdicts, const Rep
     : store_(store), verdicts_(std::move(verdicts)), question_(question), now_seconds_(now_seconds) {
   Filter filter;
   filter.kinds = {kReportKind};
-  query_ = store_.Find({filter}, {.now_seconds = now_seconds_,
-                                  .default_limit = kReportsLookedAt,
-                                  .max_limit = kReportsLookedAt,
-                                  .after = question_.after});
+  query_ = store_.Find(
+      {filter},
+      {.now_seconds = now_seconds_, .default_limit = UINT64_MAX, .max_limit = UINT64_MAX, .after = question_.after});
 }
 
 Result<Progress> ReportReader::Next(const Slice& slice) {
   const Result<Progress> progress =
       query_->Next(slice, [this](EventView event) { reads_targets_ ? TakeTarget(event) : TakeReport(event); });
   if (!progress.ok()) return progress;
-  const bool is_full = page_.rows.size() >= question_.most;
-  if (progress.value() == Progress::kMore && (reads_targets_ || !is_full)) return Progress::kMore;
-  if (reads_targets_) return Finish();
-  if (is_full || looked_at_ == kReportsLookedAt) page_.after = ToText(last_);
+  const bool is_done = progress.value() == Progress::kDone;
+  if (reads_targets_) return is_done ? Finish() : Progress::kMore;
+  const bool is_over = page_.rows.size() >= question_.most || (last_ && query_->work() >= kMostReportWork);
+  if (!is_done && !is_over) return Progress::kMore;
+  if (is_over) page_.after = ToText(*last_);
   return BeginTargets() ? Progress::kMore : Finish();
 }
 
 void ReportReader::TakeReport(EventView report) {
   if (page_.rows.size() >= question_.most) return;
-  ++looked_at_;
-  last_ = {report.created_at(), report.id()};
-  ReportRow row{.place = last_, .reporter = report.pubkey()};
+  last_ = EventPlace{report.created_at(), report.id()};
+  ReportRow row{.place = *last_, .reporter = report.pubkey()};
   if (const std::optional<EventId> event = TargetIn(report, "e", &row.type))
     row.event = ReportedEvent{.id = *event, .verdict = verdicts_.of_event(*event)};
   row.author = TargetIn(report, "p", &row.type);

@@ -1,6 +1,6 @@
 // ReportReader: reads the newest reports (kind 1984, NIP-56) from the store for administrators, with what they report
-// and the decisions that answer them. A page has at most kMostReports rows of a few kilobytes. It is read in slices, so
-// that the thread can serve others between two of them:
+// and the decisions that answer them. A page has at most kMostReports rows of a few kilobytes, and ends early when
+// it has cost kMostReportWork. It is read in slices, so that the thread can serve others between two of them:
 //
 //   ReportReader reader(store, verdicts, question, now_seconds);
 //   while (reader.Next({}) … == Progress::kMore) …  // a task of the worker pool each
@@ -28,9 +28,9 @@
 namespace weir {
 
 inline constexpr uint16_t kReportKind = 1984;
-inline constexpr size_t kMostReports = 100;        // rows of a page
-inline constexpr size_t kReportCharacters = 500;   // longer texts of reports and contents of events are cut
-inline constexpr size_t kReportsLookedAt = 2'000;  // the most reports that are read for one page
+inline constexpr size_t kMostReports = 100;             // rows of a page
+inline constexpr size_t kReportCharacters = 500;        // longer texts of reports and contents of events are cut
+inline constexpr Work kMostReportWork = 4 * kTurnWork;  // for finding the reports of a page; some 2,000 small ones
 
 // The administrators' decision about an author or an event.
 enum class Verdict : uint8_t { kNone, kAllowed, kBanned };
@@ -112,9 +112,8 @@ class ReportReader {
   const uint64_t now_seconds_;
   std::unique_ptr<Query> query_;  // reads the reports, then the events that they report
   bool reads_targets_ = false;
-  Work work_before_ = 0;  // the work of the first query
-  size_t looked_at_ = 0;  // reports
-  EventPlace last_;       // the last report that was looked at
+  Work work_before_ = 0;            // the work of the first query
+  std::optional<EventPlace> last_;  // the last report that was looked at
   ReportPage page_;
 };
 

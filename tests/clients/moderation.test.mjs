@@ -105,7 +105,7 @@ describe('reports', () => {
 
   test('a ban says what it did and how far the removal is, and can be taken back', async () => {
     const answers = new Answers();
-    answers.removals = [{ list: 'banned_authors', subject: spammer, removed: 4, done: false }];
+    answers.removals = [{ pubkey: spammer, removed: 4, done: false }];
     const page = await open(answers);
     const note = card(page, 'spam, nudity');
     await button(note, 'Ban author').click();
@@ -114,7 +114,7 @@ describe('reports', () => {
     await page.locator('#banned', { hasText: npubEncode(spammer) }).waitFor();
     await page.locator('#removals', { hasText: '4 events removed' }).waitFor();
     assert.ok(await button(note, 'Ban author').isHidden());
-    answers.removals = [{ list: 'banned_authors', subject: spammer, removed: 12, done: true }];
+    answers.removals = [{ pubkey: spammer, removed: 12, done: true }];
     await answerOf(note, /hidden\. 12 events removed\./);
     await page.getByText('No removal is in progress.').waitFor();
     await button(note, 'Undo').click();
@@ -259,7 +259,7 @@ describe('the page', () => {
       test(`fits ${width} px and breaks no rule of accessibility, ${colorScheme}`, async () => {
         const answers = new Answers();
         answers.lists.bannedpubkeys = [{ pubkey: hex('c'), reason: 'sells followers' }];
-        answers.removals = [{ list: 'banned_authors', subject: hex('c'), removed: 4123, done: false }];
+        answers.removals = [{ pubkey: hex('c'), removed: 4123, done: false }, { id: hex('d'), removed: 0, done: false }];
         const wide = noteReport(hex('4'), { type: 'W'.repeat(40), text: 'W'.repeat(500) });
         wide.event = { ...wide.event, id: hex('f'), stored: false };
         wide.author = { ...wide.author, claimed: true };
@@ -310,7 +310,7 @@ describe('the page', () => {
   test('its picture', async () => {
     const answers = new Answers();
     answers.lists.bannedpubkeys = [{ pubkey: hex('c'), reason: 'sells followers' }];
-    answers.removals = [{ list: 'banned_authors', subject: spammer, removed: 4123, done: false }];
+    answers.removals = [{ pubkey: spammer, removed: 4123, done: false }];
     const plain = noteReport(hex('1'));
     plain.event.content = 'Double your bitcoin today! Send any amount to the address in my profile, and get back twice as much within an hour.';
     answers.reports[''][0] = plain;

@@ -237,7 +237,7 @@ async function loadReports(from) {
   older = after;
   $('older').hidden = !older;
   const none = $('all').checked ? 'There are no reports.' : 'No report waits for an answer.';
-  $('reports-note').textContent = cards.size > 0 ? '' : older ? 'The newest reports are all answered.' : none;
+  $('reports-note').textContent = cards.size > 0 ? '' : older ? 'None of the newest reports waits for an answer.' : none;
 }
 
 const lists = { banned: { all: [], isCut: false }, allowed: { all: [], isCut: false } };
@@ -292,14 +292,14 @@ async function loadRemovals() {
   const removals = (await call('listremovals')).result;
   const events = n => (n === 1 ? '1 event' : `${n} events`);
   const going = removals.filter(removal => !removal.done);
-  $('removals').replaceChildren(...going.slice(0, kShown).map(({ list, subject, removed }) => {
-    const about = list === 'banned_events' ? 'event' : 'author';
-    return element('li', {}, nameElement({ about, hex: subject }), ` ${events(removed)} removed`);
+  $('removals').replaceChildren(...going.slice(0, kShown).map(({ pubkey, id, removed }) => {
+    const subject = pubkey ? author(pubkey) : { about: 'event', hex: id };
+    return element('li', {}, nameElement(subject), ` ${events(removed)} removed`);
   }));
   $('removals-note').textContent = going.length === 0 ? 'No removal is in progress.' :
     going.length > kShown ? `and ${going.length - kShown} more` : '';
-  for (const { subject, removed, done } of removals)
-    for (const progress of document.querySelectorAll(`[data-removal="${subject}"]`))
+  for (const { pubkey, id, removed, done } of removals)
+    for (const progress of document.querySelectorAll(`[data-removal="${pubkey ?? id}"]`))
       progress.textContent = done ? `${events(removed)} removed. ` : `${events(removed)} removed, and the removal goes on. `;
   return going.length > 0;
 }
