@@ -9,7 +9,8 @@ void LimitersPlugin::Declare(SettingTable& table) { weir::Declare(table, setting
 void LimitersPlugin::AddRoutes(HttpRouter& router) {
   limiters_ = MakeLimiters(settings_.limiters);
   for (const auto& limiter : limiters_)
-    limiter->AddRoutes(router, [this](const HttpRequest& request) { return admin_->Refusal(request); });
+    limiter->AddRoutes(router,
+                       [this](const HttpRequest& request) { return admin_->Refusal(request, AdminRight::kAll); });
 }
 
 Status LimitersPlugin::Start(const RelayServices& services) {

@@ -143,7 +143,8 @@ void Relay::MakeAdmin() {
   }
   const LoopbackTrust trust = TrustInLoopback(configuration_.relay.admin_from_loopback);
   admin_ = std::make_unique<Admin>(
-      admin_token_, trust, std::make_unique<Nip98>(configuration_.relay.admin_pubkey, configuration_.relay.url));
+      admin_token_, trust,
+      std::make_unique<Nip98>(AdminKeysOf(configuration_.relay).value(), configuration_.relay.url));
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why, admin_token_.empty() ? "there is no token" : "the token is in " + AdminTokenPath(data_dir));
 }

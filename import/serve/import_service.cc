@@ -58,7 +58,7 @@ std::string BytesOfWhole(uint64_t bytes, uint64_t whole) {
 }  // namespace
 
 ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange& exchange) {
-  if (auto refusal = services_->admin.Refusal(head)) return *std::move(refusal);
+  if (auto refusal = services_->admin.Refusal(head, AdminRight::kAll)) return *std::move(refusal);
   const Result<ImportQuery> query = ParseImportQuery(head.query);
   if (!query.ok()) return BadRequest(query.status());
   const std::optional<Compression> compression = CompressionNamed(head.Header("content-encoding"));
@@ -118,7 +118,7 @@ std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, c
 }
 
 ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange& exchange) {
-  if (auto refusal = services_->admin.Refusal(head)) return *std::move(refusal);
+  if (auto refusal = services_->admin.Refusal(head, AdminRight::kAll)) return *std::move(refusal);
   RelayContext& context = services_->context;
   Result<ExportPlan> plan = ParseExportQuery(head.query, {.max_values = context.settings.max_filter_values});
   if (!plan.ok()) return BadRequest(plan.status());

@@ -36,6 +36,26 @@ bool AreEqual(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+constexpr std::string_view kThisMachine = "being on this machine";
+
+struct Authorization {
+  std::string_view scheme;
+  std::string_view proof;
+};
+Authorization AuthorizationOf(const HttpRequest& request) {
+  const std::string_view value = request.Header("authorization");
+  const size_t space = std::min(value.find(' '), value.size());
+  return {value.substr(0, space), value.substr(std::min(space + 1, value.size()))};
+}
+
+std::optional<HttpResponse> RefusalUnless(AdminRight needed, Admin::Recognised recognised, std::string_view* by) {
+  if (auto* const refusal = std::get_if<HttpResponse>(&recognised)) return std::move(*refusal);
+  const auto& administrator = std::get<Administrator>(recognised);
+  if (!administrator.rights.Has(needed)) return Admin::RefusalOfRight(administrator, needed);
+  if (by != nullptr) *by = administrator.name;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string SessionCookie(const HttpRequest& request) { return "weir_live" + PortInName(request); }
@@ -58,18 +78,19 @@ Admin::Admin(std::string token_of_setting, LoopbackTrust loopback)
 
 bool Admin::IsToken(std::string_view offered) const { return !token_.empty() && AreEqual(offered, token_); }
 
-std::optional<HttpResponse> Admin::RefusalOfToken(std::string_view offered) const {
+Admin::Recognised Admin::RecogniseToken(std::string_view offered) const {
   if (token_.empty())
     return Answer(403, token_is_set_ ? "this gate has no token, because WEIR_ADMIN_TOKEN was not set when it started"
                                      : "there is no token, because this relay could not write one");
-  if (IsToken(offered)) return std::nullopt;
+  if (IsToken(offered)) return Administrator{.name = "the token", .payload = ""};
   return Answer(401, token_is_set_ ? "this is not the token of WEIR_ADMIN_TOKEN"
                                    : "wrong token; each start of the relay makes a new one");
 }
 
-std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, std::string_view offered) const {
-  const std::optional<AdminProof::Refused> refused = proof_->Refusal(request, offered);
-  if (!refused) return std::nullopt;
+Admin::Recognised Admin::RecogniseProof(const HttpRequest& request, std::string_view offered, ProofUse use) const {
+  std::variant<Administrator, AdminProof::Refused> judged = proof_->Recognise(request, offered, use);
+  const auto* const refused = std::get_if<AdminProof::Refused>(&judged);
+  if (refused == nullptr) return std::get<Administrator>(std::move(judged));
   HttpResponse answer = Answer(refused->status, refused->why);
   if (refused->wait) {
     answer.headers.emplace_back("Retry-After",
@@ -102,34 +123,45 @@ HttpResponse Admin::Answer(int status, const std::string& why) const {
   return response;
 }
 
-std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request, std::string_view* by) const {
-  std::string_view unused;
-  std::string_view& known_by = by != nullptr ? *by : unused;
+Admin::Recognised Admin::Recognise(const HttpRequest& request, ProofUse use) const {
   const std::string why = loopback_.trusted ? WhyNotFromHere(request)
                                             : std::string("the request shows no token") + (proof_ ? " and no key" : "");
-  known_by = "being on this machine";
-  if (why.empty()) return std::nullopt;
-  const std::string_view authorization = request.Header("authorization");
-  const size_t space = std::min(authorization.find(' '), authorization.size());
-  const std::string_view scheme = authorization.substr(0, space);
-  const std::string_view proof = authorization.substr(std::min(space + 1, authorization.size()));
-  known_by = "the token";
-  if (EqualInAnyCase(scheme, "bearer")) return RefusalOfToken(proof);
-  if (proof_) known_by = proof_->name();
-  if (proof_ && EqualInAnyCase(scheme, proof_->scheme())) return RefusalOfProof(request, proof);
+  if (why.empty()) return Administrator{.name = kThisMachine, .payload = ""};
+  const Authorization shown = AuthorizationOf(request);
+  if (EqualInAnyCase(shown.scheme, "bearer")) return RecogniseToken(shown.proof);
+  if (proof_ && EqualInAnyCase(shown.scheme, proof_->scheme())) return RecogniseProof(request, shown.proof, use);
   return Answer(token_.empty() && !(proof_ && proof_->is_set()) ? 403 : 401, why);
 }
 
-std::optional<HttpResponse> Admin::RefusalOfPage(const HttpRequest& request, std::string_view* by) const {
-  if (IsSession(request.Cookie(SessionCookie(request)))) {
-    if (by != nullptr) *by = "the session of a browser";
-    return std::nullopt;
-  }
-  if (loopback_.trusted && IsFromHere(request)) {
-    if (by != nullptr) *by = "being on this machine";
-    return std::nullopt;
-  }
-  return Refusal(request, by);
+Admin::Recognised Admin::RecognisePage(const HttpRequest& request, ProofUse use) const {
+  if (IsSession(request.Cookie(SessionCookie(request))))
+    return Administrator{.name = "the session of a browser", .payload = ""};
+  if (loopback_.trusted && IsFromHere(request)) return Administrator{.name = kThisMachine, .payload = ""};
+  return Recognise(request, use);
+}
+
+Admin::Recognised Admin::RecogniseProof(const HttpRequest& request, ProofUse use) const {
+  const Authorization shown = AuthorizationOf(request);
+  if (proof_ && EqualInAnyCase(shown.scheme, proof_->scheme())) return RecogniseProof(request, shown.proof, use);
+  HttpResponse refusal{.status = 401, .body = "for administrators only: this needs "};
+  refusal.body += proof_ ? proof_->hint() : "a key, which this server does not take";
+  if (proof_) refusal.headers.emplace_back("WWW-Authenticate", std::string(proof_->scheme()));
+  return refusal;
+}
+
+std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request, AdminRight needed, std::string_view* by) const {
+  return RefusalUnless(needed, Recognise(request), by);
+}
+
+std::optional<HttpResponse> Admin::RefusalOfPage(const HttpRequest& request, AdminRight needed,
+                                                 std::string_view* by) const {
+  return RefusalUnless(needed, RecognisePage(request), by);
+}
+
+HttpResponse Admin::RefusalOfRight(const Administrator& administrator, AdminRight needed) {
+  return {.status = 403,
+          .body = std::string(administrator.name) + " does not have the right \"" + std::string(NameOf(needed)) +
+                  "\", which this needs; WEIR_RELAY_ADMINS gives rights\n"};
 }
 
 std::optional<std::string> Admin::SessionFor(std::string_view token) const {

@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "config/clock.h"
 #include "config/status.h"
+#include "relay/admin/admin_rights.h"
 #include "relay/admin/loopback_trust.h"
 #include "relay/net/http.h"
 
@@ -43,6 +45,19 @@ std::string OperatorCookie(const HttpRequest& request);
 // of the server (X-Forwarded-Proto: https). Believes the header from any client.
 bool CameByTls(const HttpRequest& request);
 
+// An administrator that makes a request.
+struct Administrator {
+  std::string_view name;  // for the log: "npub1…" or "the token"; valid as long as the Admin
+  AdminRights rights = AdminRights::All();
+  // If ProofUse::kManagement was asked for and the proof is an AdminProof: the SHA-256 of the request's body, in
+  // hexadecimal, as the administrator has signed it. The caller must compare it with the body. Else empty.
+  std::string payload;
+};
+
+// The use of a proof. kManagement: the request is a call of NIP-86, whose body decides what it does. Its proof must
+// name the SHA-256 of the body, and may name the URL of the relay instead of the request's.
+enum class ProofUse : uint8_t { kRoute, kManagement };
+
 // A proof of another kind than the token, such as a signature (relay/operator/nip98.h). The client sends it as
 // `Authorization: <scheme> <proof>`. Any thread may call any function.
 class AdminProof {
@@ -50,7 +65,6 @@ class AdminProof {
   virtual ~AdminProof() = default;
 
   virtual std::string_view scheme() const = 0;  // "Nostr"
-  virtual std::string_view name() const = 0;    // for the log: "the admin's key"
   virtual std::string_view hint() const = 0;    // for refusals: which proof it is, and how to send it
   virtual bool is_set() const = 0;              // false if no proof can be good, because no key is configured
 
@@ -59,8 +73,9 @@ class AdminProof {
     std::string why;
     std::optional<Duration> wait;  // how long the client has to wait before its next try
   };
-  // Returns nullopt if the proof is good.
-  virtual std::optional<Refused> Refusal(const HttpRequest& request, std::string_view proof) const = 0;
+  // Returns the administrator if the proof is good. The name is valid as long as this object.
+  virtual std::variant<Administrator, Refused> Recognise(const HttpRequest& request, std::string_view proof,
+                                                         ProofUse use) const = 0;
 };
 
 // The line of a refusal (Admin::Refusal) after the reason. The lines below it list the ways to be an administrator.
@@ -71,7 +86,7 @@ inline constexpr std::string_view kWaysToBeAdmin = "Any of these will do:";
 // WEIR_ADMIN_TOKEN; a refusal says which one is needed.
 // * Loopback, if LoopbackTrust::trusted is true: the request comes from a loopback address, IsLoopbackName is true for
 // its Host, and it has no header that a proxy or a page in a browser adds.
-// * The AdminProof, if there is one.
+// * The AdminProof, if there is one. Its administrator may have fewer rights than all.
 //
 // Threads: any thread may call any function.
 class Admin {
@@ -83,14 +98,26 @@ class Admin {
   // Makes an Admin for `weir gate`, whose token is WEIR_ADMIN_TOKEN. It accepts no AdminProof.
   Admin(std::string token_of_setting, LoopbackTrust loopback);
 
-  // Returns nullopt if the request is allowed. Otherwise returns the response to send: 401, 403 or 429, with the reason
-  // and what to do. If `by` is not null, sets `*by` to a description of the proof that was checked ("the token"), for
-  // the log.
-  std::optional<HttpResponse> Refusal(const HttpRequest& request, std::string_view* by = nullptr) const;
+  // Returns the administrator that makes the request, or the response that refuses it: 401, 403 or 429, with the reason
+  // and what to do. Uses up the request's AdminProof, so call it once for each request. The token, a session and a
+  // request from this machine have all rights.
+  using Recognised = std::variant<Administrator, HttpResponse>;
+  Recognised Recognise(const HttpRequest& request, ProofUse use = ProofUse::kRoute) const;
+  // Does the same for pages, which browsers request. Also recognises the cookie of a valid session and, if loopback is
+  // trusted, a request of a page of this relay in a browser on this machine (IsFromHere).
+  Recognised RecognisePage(const HttpRequest& request, ProofUse use = ProofUse::kRoute) const;
+  // Does the same, but recognises only an AdminProof.
+  Recognised RecogniseProof(const HttpRequest& request, ProofUse use) const;
 
-  // Does the same for pages, which browsers request. Also allows a request with the cookie of a valid session. If
-  // loopback is trusted, it also allows a request of a page of this relay in a browser on this machine (IsFromHere).
-  std::optional<HttpResponse> RefusalOfPage(const HttpRequest& request, std::string_view* by = nullptr) const;
+  // These two return nullopt if Recognise or RecognisePage returns an administrator who has the right that the route
+  // needs, else the response that refuses the request. If `by` is not null, an administrator's name is written to it.
+  std::optional<HttpResponse> Refusal(const HttpRequest& request, AdminRight needed,
+                                      std::string_view* by = nullptr) const;
+  std::optional<HttpResponse> RefusalOfPage(const HttpRequest& request, AdminRight needed,
+                                            std::string_view* by = nullptr) const;
+  // Returns the response to an administrator who lacks the right: 403.
+  static HttpResponse RefusalOfRight(const Administrator& administrator, AdminRight needed);
+
   // Returns the value of a cookie for a new session if `token` is the right one, else nullopt. The session ends after
   // kSessionLasts, when the token changes, or by EndSessions. The cookie does not reveal the token.
   static constexpr std::chrono::hours kSessionLasts{24 * 7};
@@ -103,8 +130,8 @@ class Admin {
   bool IsToken(std::string_view offered) const;
   bool IsSession(std::string_view session) const;
   std::string SessionUntil(uint64_t end) const;
-  std::optional<HttpResponse> RefusalOfToken(std::string_view offered) const;
-  std::optional<HttpResponse> RefusalOfProof(const HttpRequest& request, std::string_view offered) const;
+  Recognised RecogniseToken(std::string_view offered) const;
+  Recognised RecogniseProof(const HttpRequest& request, std::string_view offered, ProofUse use) const;
   std::string TokenHint() const;
   HttpResponse Answer(int status, const std::string& why) const;
 

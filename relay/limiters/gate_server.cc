@@ -130,7 +130,8 @@ Result<std::unique_ptr<GateServer>> GateServer::Open(const GateConfiguration& co
 HttpRouter GateServer::Routes() {
   HttpRouter router;
   for (const auto& limiter : limiters_)
-    limiter->AddRoutes(router, [this](const HttpRequest& request) { return admin_.Refusal(request); });
+    limiter->AddRoutes(router,
+                       [this](const HttpRequest& request) { return admin_.Refusal(request, AdminRight::kAll); });
   router.Add("GET", "/", [this](const HttpRequest& request) {
     return HttpResponse{.body = WithAddress(help_, request, host_and_port())};
   });

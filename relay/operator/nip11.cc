@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "config/text/json_writer.h"
@@ -15,7 +16,8 @@ void AppendIdentity(const RelaySettings& s, JsonWriter& json) {
   json.Member("name").String(s.name);
   json.Member("description").String(s.description);
   if (!s.icon.empty()) json.Member("icon").String(s.icon);
-  if (!s.admin_pubkey.empty()) json.Member("pubkey").String(s.admin_pubkey);
+  if (!s.admin_pubkey.empty())
+    json.Member("pubkey").String(std::string_view(s.admin_pubkey).substr(0, s.admin_pubkey.find(',')));
   if (!s.contact.empty()) json.Member("contact").String(s.contact);
 }
 
@@ -47,10 +49,12 @@ void AppendLimitation(const RelayConfiguration& configuration, const RuleLimits&
 }  // namespace
 
 std::vector<int> SupportedNips(const RelaySettings& settings) {
-  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70};
+  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70, 86};
   if (!settings.eose_completeness) std::erase(nips, 67);
   // A request to vanish names the relay's URL, so the relay has to know its URL.
   if (settings.url.empty()) std::erase(nips, 62);
+  // NIP-86 needs an administrator's key.
+  if (settings.admin_pubkey.empty() && settings.admins.empty()) std::erase(nips, 86);
   return nips;
 }
 

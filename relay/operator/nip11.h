@@ -10,8 +10,10 @@
 namespace weir {
 
 // Returns the numbers of the NIPs that a relay with these settings implements, in ascending order. The list includes
-// NIP-67 (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, and NIP-62
-// (request to vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL.
+// NIP-67 (EOSE says whether an answer is complete) only if RelaySettings::eose_completeness is true, NIP-62 (request to
+// vanish) only if RelaySettings::url is not empty, because a request to vanish names the relay's URL, and NIP-86
+// (management) only if an administrator has a key. It does not include NIP-43, because the relay publishes no list of
+// its members.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
 // Returns the document of a relay with this configuration and these rules, as application/nostr+json. Its CORS headers

@@ -45,7 +45,9 @@ std::string FromBase64(std::string_view text) {
 struct Url {
   std::string scheme;
   std::string host;
-  std::string target;  // path and query
+  std::string target;  // path and query; "/" if the address has neither
+
+  bool operator==(const Url&) const = default;
 };
 Url Split(std::string_view text) {
   Url url;
@@ -58,6 +60,7 @@ Url Split(std::string_view text) {
   url.host = HostOf(text);
   if (const size_t path = text.find_first_of("/?#", scheme + 3); path != std::string_view::npos)
     url.target = text.substr(path);
+  if (!url.target.starts_with('/')) url.target.insert(0, "/");
   return url;
 }
 
@@ -65,25 +68,35 @@ std::string TargetOf(const HttpRequest& request) {
   return request.path + (request.query.empty() ? "" : "?" + request.query);
 }
 
-bool HasTag(EventView event, std::string_view name, std::string_view value) {
-  return std::ranges::any_of(TagsNamed(event, name),
-                             [&](const std::vector<std::string>& tag) { return tag.size() > 1 && tag[1] == value; });
+// Returns the value of the event's first tag with this name; empty if there is none.
+std::string ValueOfTag(EventView event, std::string_view name) {
+  for (const std::vector<std::string>& tag : TagsNamed(event, name)) return tag.size() > 1 ? tag[1] : "";
+  return "";
+}
+
+bool IsSha256InHex(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 }  // namespace
 
-Nip98::Nip98(std::string key, std::string url, const WallClock& clock)
-    : key_(std::move(key)), url_(std::move(url)), clock_(clock), start_(clock.NowSeconds()) {}
+Nip98::Nip98(std::vector<AdminKey> keys, std::string url, const WallClock& clock)
+    : keys_(std::move(keys)), url_(std::move(url)), clock_(clock), start_(clock.NowSeconds()) {}
 
-std::optional<AdminProof::Refused> Nip98::Refusal(const HttpRequest& request, std::string_view base64) const {
-  if (key_.empty()) return Refused{.status = 403, .why = "there is no key: WEIR_RELAY_ADMIN_PUBKEY is not set"};
+std::variant<Administrator, AdminProof::Refused> Nip98::Recognise(const HttpRequest& request, std::string_view base64,
+                                                                  ProofUse use) const {
+  if (keys_.empty()) {
+    return Refused{.status = 403,
+                   .why = "there is no key: neither WEIR_RELAY_ADMIN_PUBKEY nor WEIR_RELAY_ADMINS is set"};
+  }
   const Result<Event> parsed = EventParser(kLimits).Parse(FromBase64(base64));
   if (!parsed.ok())
     return Refused{.status = 401, .why = "Authorization has no event in base64: " + parsed.status().message()};
   const EventView event = parsed.value().view();
-  if (ToHex(event.pubkey()) != key_) return Refused{.status = 403, .why = "this key is not the admin's"};
+  const auto key = std::ranges::find(keys_, ToHex(event.pubkey()), &AdminKey::hex);
+  if (key == keys_.end()) return Refused{.status = 403, .why = "this key is not an administrator's"};
   const uint64_t now = clock_.NowSeconds();
-  if (const std::string why = RefusalOfEvent(request, event, now); !why.empty())
+  if (const std::string why = RefusalOfEvent(request, event, now, use); !why.empty())
     return Refused{.status = 401, .why = "Authorization was refused: " + why};
   const uint64_t client = GroupOf(request.address);
   if (const auto wait = wrong_signatures_.Wait(client)) {
@@ -98,11 +111,13 @@ std::optional<AdminProof::Refused> Nip98::Refusal(const HttpRequest& request, st
   }
   if (const std::string why = RefusalOfUse(event.id(), now); !why.empty())
     return Refused{.status = 401, .why = "Authorization was refused: " + why};
-  return std::nullopt;
+  return Administrator{.name = key->npub,
+                       .rights = key->rights,
+                       .payload = use == ProofUse::kManagement ? ValueOfTag(event, "payload") : ""};
 }
 
 // Makes the cheapest checks first. The caller verifies the signature.
-std::string Nip98::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
+std::string Nip98::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now, ProofUse use) const {
   if (event.kind() != kHttpAuthKind) return "its event must be of kind 27235, not " + std::to_string(event.kind());
   if (event.created_at() < now && now - event.created_at() > kMostSecondsOld)
     return "its created_at is " + std::to_string(now - event.created_at()) + " s ago; 60 are allowed";
@@ -112,23 +127,24 @@ std::string Nip98::RefusalOfEvent(const HttpRequest& request, EventView event, u
   if (event.created_at() <= start_ + kMostSecondsAhead)
     return "its created_at must be more than 5 s after the start of this relay, which does not know what was used "
            "before; sign another one in some seconds";
-  if (!HasTag(event, "method", request.method)) return "its method tag must be " + request.method;
-  return RefusalOfUrl(request, event);
+  if (ValueOfTag(event, "method") != request.method) return "its method tag must be " + request.method;
+  if (use == ProofUse::kManagement && !IsSha256InHex(ValueOfTag(event, "payload")))
+    return "its payload tag must be the SHA-256 of the body, in 64 lower-case hexadecimal digits";
+  return RefusalOfUrl(request, event, use);
 }
 
-std::string Nip98::RefusalOfUrl(const HttpRequest& request, EventView event) const {
-  const std::string target = TargetOf(request);
+std::string Nip98::RefusalOfUrl(const HttpRequest& request, EventView event, ProofUse use) const {
   Url expected = Split(url_);
   if (url_.empty()) {
     const std::string_view host = request.Header("host");
     if (!IsNearby(host)) return "the operator of this relay has not set its address (WEIR_RELAY_URL)";
-    expected = {.scheme = "http", .host = HostOf(host), .target = ""};
+    expected = {.scheme = "http", .host = HostOf(host), .target = "/"};
   }
-  for (const std::vector<std::string>& tag : TagsNamed(event, "u")) {
-    const Url named = Split(tag.size() > 1 ? tag[1] : "");
-    if (named.scheme == expected.scheme && named.host == expected.host && named.target == target) return "";
-  }
-  return "its u tag must be " + expected.scheme + "://" + expected.host + target;
+  const Url named = Split(ValueOfTag(event, "u"));
+  if (use == ProofUse::kManagement && named == expected) return "";
+  expected.target = TargetOf(request);
+  if (named == expected) return "";
+  return "its u tag must be " + expected.scheme + "://" + expected.host + expected.target;
 }
 
 // Returns "" if the event was not used before, and notes that it is used now.

@@ -3,7 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "relay/nostr/npub.h"
+#include "config/text/parse.h"
+#include "relay/operator/admin_keys.h"
 
 namespace weir {
 namespace {
@@ -25,8 +26,7 @@ bool StartsWithAny(std::string_view text, const std::vector<std::string_view>& s
 }
 
 Status CheckIdentity(const RelaySettings& s) {
-  if (const Result<PublicKey> key = ParsePublicKey(s.admin_pubkey); !s.admin_pubkey.empty() && !key.ok())
-    return Status::Error("WEIR_RELAY_ADMIN_PUBKEY=" + PrintableKey(s.admin_pubkey) + " " + key.status().message());
+  if (const Result<std::vector<AdminKey>> keys = AdminKeysOf(s); !keys.ok()) return keys.status();
   if (!s.url.empty() && !StartsWithAny(s.url, {"ws://", "wss://"})) {
     return Status::Error("WEIR_RELAY_URL=" + Printable(s.url) + ": not an address that begins with wss:// or ws://");
   }
@@ -80,7 +80,9 @@ Status LoadRelayConfiguration(SettingTable& table, const Environment& environmen
   Declare(table, *c);
   if (Status status = table.Load(environment, flags); !status.ok()) return status;
   if (Status status = Check(*c); !status.ok()) return status;
-  if (!c->relay.admin_pubkey.empty()) c->relay.admin_pubkey = ToHex(ParsePublicKey(c->relay.admin_pubkey).value());
+  const std::vector<AdminKey> operators = AdminKeysOf({.admin_pubkey = c->relay.admin_pubkey}).value();
+  c->relay.admin_pubkey.clear();
+  for (const AdminKey& key : operators) c->relay.admin_pubkey += (&key == operators.data() ? "" : ",") + key.hex;
   return Status();
 }
 

@@ -31,7 +31,7 @@ void Declare(SettingTable& table, RelayConfiguration& configuration);
 Status Check(const RelayConfiguration& configuration);
 // Declares the configuration in the table, which may have other settings already; loads the table from the environment
 // and the flags (config/settings.h); and checks the configuration. The configuration must live until the last Load of
-// the table. An npub in RelaySettings::admin_pubkey becomes hexadecimal.
+// the table. The npubs in RelaySettings::admin_pubkey become hexadecimal.
 Status LoadRelayConfiguration(SettingTable& table, const Environment& environment,
                               const std::vector<SettingFlag>& flags, RelayConfiguration* configuration);
 

@@ -18,7 +18,10 @@ struct RelaySettings {
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;  // the operator's public key, hexadecimal once it is loaded; empty if there is none
+  // The public keys of administrators with all rights, and those of other administrators with their rights
+  // (relay/operator/admin_keys.h). Once they are loaded, the first list is in hexadecimal, without blanks.
+  std::string admin_pubkey;
+  std::string admins;
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
   std::string icon;  // URL of a square picture
   std::string url;   // the public URL, wss://relay.example; requests to vanish and AUTH under a public name need it

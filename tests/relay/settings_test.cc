@@ -74,6 +74,15 @@ TEST(RelayConfiguration, TheAdministratorsKeyMayBeAnNpub) {
   }
 }
 
+TEST(RelayConfiguration, SeveralOperatorsKeysBecomeHexadecimal) {
+  const std::string npub = "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
+  const std::string hex(64, '2');
+  RelayConfiguration c;
+  const Status status = Load({{"WEIR_RELAY_ADMIN_PUBKEY", hex + ", " + npub}}, &c);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(c.relay.admin_pubkey, hex + ",7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e");
+}
+
 TEST(RelayConfiguration, FlagsComeBeforeTheEnvironmentAndAreChecked) {
   RelayConfiguration c;
   ASSERT_TRUE(Load({{"WEIR_PORT", "1"}, {"WEIR_LISTEN", "::1"}}, &c, {{"--port", "PORT", "2"}}).ok());
@@ -101,6 +110,7 @@ TEST(RelayConfiguration, RefusesWhatSingleRangesAllow) {
       {{{"WEIR_MAX_CONTENT_BYTES", "200000"}}, "WEIR_MAX_EVENT_BYTES=131072 must be at least WEIR_MAX_CONTENT_BYTES"},
       {{{"WEIR_MAX_LIMIT", "100"}}, "WEIR_MAX_LIMIT=100 must be at least WEIR_DEFAULT_LIMIT=500"},
       {{{"WEIR_RELAY_ADMIN_PUBKEY", "npub1xyz"}}, "an npub has 63 characters, not 8"},
+      {{{"WEIR_RELAY_ADMINS", "npub1xyz:read"}}, "WEIR_RELAY_ADMINS: npub1xyz is not a public key"},
       {{{"WEIR_RELAY_URL", "https://relay.example"}}, "not an address that begins with wss://"},
       {{{"WEIR_RELAY_ICON", "icon.png"}}, "not an address that begins with https://"},
       {{{"WEIR_RATE_LIMIT_RECOVERY", "2"}}, "must be below WEIR_RATE_LIMIT_EMERGENCY"},

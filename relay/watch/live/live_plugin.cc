@@ -121,7 +121,7 @@ void LivePlugin::AddRoutes(HttpRouter& router) {
   router.Add("POST", "/live/settings", [this](const HttpRequest& request) { return Change(request); });
   router.Add("POST", "/live/session", [this](const HttpRequest& request) { return SignIn(request); });
   router.Add("GET", "/live/session", [this](const HttpRequest& request) {
-    const auto refusal = services_->admin.RefusalOfPage(request);
+    const auto refusal = services_->admin.RefusalOfPage(request, AdminRight::kRead);
     return refusal ? *refusal
                    : HttpResponse{.status = 204, .content_type = "", .headers = {{"Cache-Control", "no-store"}}};
   });
@@ -206,7 +206,7 @@ LiveState LivePlugin::Describe(LiveRates& rates) const {
 
 void LivePlugin::Page(MakePage make, const HttpRequest& request, const HttpReply& reply) {
   std::string_view by;
-  if (auto refusal = services_->admin.RefusalOfPage(request, &by)) {
+  if (auto refusal = services_->admin.RefusalOfPage(request, AdminRight::kRead, &by)) {
     if (!WantsPage(request)) return reply(*std::move(refusal));
     return reply(SignInPage(name(), 401, "", request.path));
   }
@@ -218,7 +218,7 @@ void LivePlugin::Page(MakePage make, const HttpRequest& request, const HttpReply
 }
 
 void LivePlugin::State(const HttpRequest& request, const HttpReply& reply) {
-  if (auto refusal = services_->admin.RefusalOfPage(request)) return reply(*std::move(refusal));
+  if (auto refusal = services_->admin.RefusalOfPage(request, AdminRight::kRead)) return reply(*std::move(refusal));
   const bool taken = feed_->Ask([reply](const LiveMoment& moment) {
     reply({.content_type = "application/json", .body = *moment.json(), .headers = {{"Cache-Control", "no-store"}}});
   });
@@ -226,7 +226,7 @@ void LivePlugin::State(const HttpRequest& request, const HttpReply& reply) {
 }
 
 LivePlugin::Begun LivePlugin::Events(const HttpRequest& request, HttpExchange& exchange) {
-  if (auto refusal = services_->admin.RefusalOfPage(request)) return *std::move(refusal);
+  if (auto refusal = services_->admin.RefusalOfPage(request, AdminRight::kRead)) return *std::move(refusal);
   if (request.method == "HEAD")
     return HttpResponse{.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}};
   auto stream = std::make_shared<LiveStream>(exchange);
@@ -268,7 +268,7 @@ HttpResponse LivePlugin::WrongToken(const HttpRequest& request, std::string_view
 
 HttpResponse LivePlugin::Change(const HttpRequest& request) {
   std::string_view by;
-  if (auto refusal = services_->admin.RefusalOfPage(request, &by)) return *std::move(refusal);
+  if (auto refusal = services_->admin.RefusalOfPage(request, AdminRight::kSettings, &by)) return *std::move(refusal);
   if (IsChangeByAnotherSite(request)) return RefusalOfAnotherSite();
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
   if (!form.ok()) return {.status = 400, .body = form.status().message() + "\n"};

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/manual_clock.h"
 #include "relay/admin/admin.h"
+#include "relay/nostr/npub.h"
 #include "relay/nostr/signature.h"
 #include "relay/operator/nip98.h"
 
@@ -55,6 +58,8 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(signer_.SignedEvent(created_at, kind, tags, ""));
   }
 
+  std::string Npub() const { return ToNpub(signer_.pubkey()); }
+
   // Returns a proof in which only the signature is wrong.
   std::string Forged() const {
     std::string event = signer_.SignedEvent(kAdminNow, 27235, Tags(), "");
@@ -66,15 +71,16 @@ class AdminTest : public testing::Test {
   // Returns the status of the refusal; 0 if the request is not refused.
   int Status(const HttpRequest& request) { return StatusOf(MakeAdmin(), request); }
   static int StatusOf(const Admin& admin, const HttpRequest& request) {
-    const auto refusal = admin.Refusal(request);
+    const auto refusal = admin.Refusal(request, AdminRight::kAll);
     return refusal ? refusal->status : 0;
   }
   std::string Why(const HttpRequest& request) {
-    const auto refusal = MakeAdmin().Refusal(request);
+    const auto refusal = MakeAdmin().Refusal(request, AdminRight::kAll);
     return refusal ? refusal->body : "";
   }
   Admin AdminOf() const {
-    return {token_, TrustInLoopback(trust_), std::make_unique<Nip98>(key_, url_, clock_), clock_};
+    std::vector<AdminKey> keys = AdminKeysOf({.admin_pubkey = key_, .admins = admins_}).value();
+    return {token_, TrustInLoopback(trust_), std::make_unique<Nip98>(std::move(keys), url_, clock_), clock_};
   }
   // Returns an Admin that has run for long enough to accept proofs.
   Admin MakeAdmin() {
@@ -97,6 +103,7 @@ class AdminTest : public testing::Test {
   const Signer signer_{3};
   ManualWallClock clock_{kAdminNow};
   std::string key_;
+  std::string admins_;
   std::string url_ = "wss://relay.example";
   AdminFromLoopback trust_ = AdminFromLoopback::kFalse;
   std::string token_;

@@ -21,7 +21,7 @@ class AdminSessionTest : public AdminTest {
     return request;
   }
   static int StatusOfPage(const Admin& admin, const HttpRequest& request) {
-    const auto refusal = admin.RefusalOfPage(request);
+    const auto refusal = admin.RefusalOfPage(request, AdminRight::kAll);
     return refusal ? refusal->status : 0;
   }
 };
@@ -32,7 +32,7 @@ TEST_F(AdminSessionTest, NeedsTheTokenAndIsForPagesAlone) {
   const std::string session = admin.SessionFor(token_).value();
   EXPECT_FALSE(Has(session, token_));
   std::string_view by;
-  EXPECT_FALSE(admin.RefusalOfPage(With(session), &by));
+  EXPECT_FALSE(admin.RefusalOfPage(With(session), AdminRight::kAll, &by));
   EXPECT_EQ(by, "the session of a browser");
   EXPECT_EQ(StatusOfPage(admin, With(session, "a=1; weir_live_not=2; ")), 0);
   EXPECT_EQ(StatusOf(admin, With(session)), 401) << "other routes do not know it";
@@ -41,13 +41,13 @@ TEST_F(AdminSessionTest, NeedsTheTokenAndIsForPagesAlone) {
 TEST_F(AdminSessionTest, ProgramsShowTheTokenAsEver) {
   const Admin admin = MakeAdmin();
   std::string_view by;
-  EXPECT_FALSE(admin.RefusalOfPage(FromElsewhere("Bearer " + token_), &by));
+  EXPECT_FALSE(admin.RefusalOfPage(FromElsewhere("Bearer " + token_), AdminRight::kAll, &by));
   EXPECT_EQ(by, "the token");
   EXPECT_EQ(StatusOfPage(admin, FromElsewhere("Bearer x")), 401);
   EXPECT_EQ(StatusOfPage(admin, FromElsewhere()), 401);
   HttpRequest proof = FromElsewhere(Proof());
-  EXPECT_FALSE(admin.RefusalOfPage(proof, &by));
-  EXPECT_EQ(by, "the admin's key");
+  EXPECT_FALSE(admin.RefusalOfPage(proof, AdminRight::kAll, &by));
+  EXPECT_EQ(by, Npub());
 }
 
 TEST_F(AdminSessionTest, AMadeUpOrCutSessionIsRefused) {

@@ -76,7 +76,7 @@ TEST_F(AdminTest, ProofsThatDoNotFitAreRefusedAndSaidWhy) {
       {"Nostr !!!!", 401, "no event in base64"},
       {"Nostr " + Base64("{}"), 401, "no event in base64"},
       {"Nostr " + std::string(100'000, 'A'), 401, "no event in base64"},
-      {"Nostr " + Base64(Signer(4).SignedEvent(kAdminNow, 27235, Tags(), "")), 403, "not the admin's"},
+      {"Nostr " + Base64(Signer(4).SignedEvent(kAdminNow, 27235, Tags(), "")), 403, "not an administrator's"},
       {Proof(Tags(), kAdminNow, 22242), 401, "kind 27235, not 22242"},
       {Proof(Tags(), kAdminNow - 61), 401, "61 s ago"},
       {Proof(Tags(), kAdminNow - 5), 401, "more than 5 s after the start of this relay"},
@@ -134,10 +134,10 @@ TEST_F(AdminTest, AProofIsGoodOnce) {
   EXPECT_EQ(StatusOf(admin, ahead), 401);
   clock_.Advance(65);
   EXPECT_EQ(StatusOf(admin, ahead), 401) << "it is not too old yet";
-  EXPECT_TRUE(Has(admin.Refusal(ahead)->body, "used already"));
+  EXPECT_TRUE(Has(admin.Refusal(ahead, AdminRight::kAll)->body, "used already"));
   EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 65))), 0);
   clock_.Advance(1);
-  EXPECT_TRUE(Has(admin.Refusal(ahead)->body, "61 s ago"));
+  EXPECT_TRUE(Has(admin.Refusal(ahead, AdminRight::kAll)->body, "61 s ago"));
 }
 
 // Proofs that a relay took just before its end are not taken by the one that starts in that very second.
@@ -166,8 +166,8 @@ TEST_F(AdminTest, TakesNoMoreProofsThanItRemembers) {
   for (int i = 0; i < kRemembered; ++i) ASSERT_EQ(StatusOf(admin, FromElsewhere(proofs[i])), 0) << i;
   const HttpRequest one_more = FromElsewhere(proofs.back());
   EXPECT_EQ(StatusOf(admin, one_more), 401);
-  EXPECT_TRUE(Has(admin.Refusal(one_more)->body, "too many proofs were used"));
-  EXPECT_TRUE(Has(admin.Refusal(FromElsewhere(proofs.front()))->body, "used already"));
+  EXPECT_TRUE(Has(admin.Refusal(one_more, AdminRight::kAll)->body, "too many proofs were used"));
+  EXPECT_TRUE(Has(admin.Refusal(FromElsewhere(proofs.front()), AdminRight::kAll)->body, "used already"));
   clock_.Advance(66);
   EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 66))), 0);
 }
@@ -176,7 +176,7 @@ TEST_F(AdminTest, AnAddressWithManyWrongSignaturesHasToWaitAndOthersDoNot) {
   const Admin admin = MakeAdmin();
   HttpRequest wrong = FromElsewhere(Forged());
   for (int i = 0; i < SignInLimit::kAtOnce; ++i) EXPECT_EQ(StatusOf(admin, wrong), 401);
-  const auto late = admin.Refusal(wrong);
+  const auto late = admin.Refusal(wrong, AdminRight::kAll);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->status, 429);
   EXPECT_EQ(late->headers.back().first, "Retry-After");
@@ -212,7 +212,7 @@ TEST_F(AdminTest, AProofIsGoodForAMinute) {
 
 TEST_F(AdminTest, TheRefusalNamesTheWays) {
   token_ = "t";
-  const auto refusal = MakeAdmin().Refusal(FromElsewhere());
+  const auto refusal = MakeAdmin().Refusal(FromElsewhere(), AdminRight::kAll);
   ASSERT_TRUE(refusal.has_value());
   const std::vector<std::pair<std::string, std::string>> expected = {{"WWW-Authenticate", "Bearer"},
                                                                      {"WWW-Authenticate", "Nostr"}};

@@ -56,6 +56,18 @@ TEST(Nip11, SaysTheLimitsInForce) {
   EXPECT_EQ(json.At<int64_t>("/supported_nips/0"), 1);
 }
 
+TEST(Nip11, ShowsTheFirstOperatorAndManagementByNip86) {
+  RelayConfiguration c;
+  const auto has_86 = [&c] { return std::ranges::count(SupportedNips(c.relay), 86) == 1; };
+  EXPECT_FALSE(has_86());
+  c.relay.admins = std::string(64, '4') + ":read";
+  EXPECT_TRUE(has_86());
+  EXPECT_FALSE(Json(Nip11Document(c).body).Has("/pubkey"));
+  c.relay.admin_pubkey = std::string(64, '2') + "," + std::string(64, '3');
+  EXPECT_TRUE(has_86());
+  EXPECT_EQ(Json(Nip11Document(c).body).At<std::string_view>("/pubkey"), std::string(64, '2'));
+}
+
 TEST(Nip11, TheStricterOfSettingsAndRulesHolds) {
   RelayConfiguration c;
   c.relay.min_pow_difficulty = 8;
