@@ -134,6 +134,11 @@ class HttpRouter {
   // These routes take precedence over all others. The factory of GET also gets HEAD, whose answer ends with the head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
+  // Adds a stream for POST of any path that has no stream of its own for POST, if the header Content-Type is
+  // `media_type`, as for NIP-86 (the management of a relay). Pages of any site may send such a request to a path whose
+  // first segment no route has (CORS); the factory must therefore accept only proofs that no browser adds by itself.
+  void AddStreamForContent(std::string media_type, HttpStreamFactory factory);
+
   // Adds a handler for paths that are not known before the server starts. It gets GET, HEAD and POST of each path in
   // plain spelling for which `takes` returns true. `takes` is called on I/O threads. It is not called for a path that
   // has the same first segment as a route; the root, "/", is an exception. If `takes` returns true for the root, a
@@ -161,9 +166,10 @@ class HttpRouter {
   // server's own answer (404, 405, OPTIONS), or returns the deferred handler, which the caller must call. The pointer
   // is valid as long as the router.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
-  // Returns the factory that AddStream has added for the method and the path; null if there is none. `raw_path` is the
-  // path as it was sent.
-  const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
+  // Returns the factory that AddStream has added for the method and the path, or else the one that AddStreamForContent
+  // has added for the value of Content-Type; null if there is none. `raw_path` is the path as it was sent.
+  const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path,
+                                     std::string_view content_type) const;
   // Returns the server's answer (404 or 405, in plain text) to a request without a route, before its body is read.
   // Returns nullopt if there is a route, if the path is malformed, and for GET, HEAD and OPTIONS. Does not consider the
   // routes of AddStream, so StreamFor must be called first.
@@ -188,6 +194,7 @@ class HttpRouter {
   std::map<std::string, Pattern, std::less<>> patterns_;  // by path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
+  std::vector<std::pair<std::string, HttpStreamFactory>> streams_by_content_;
   std::vector<std::pair<std::string, Wording>> wordings_;
   std::shared_ptr<Names> first_segments_ = std::make_shared<Names>();  // the first segments of all routes
   std::function<bool(std::string_view path)> takes_other_;

@@ -107,6 +107,7 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnClosed(Http2Stream& stream) override;
 
   void OnHead(Http2Stream& stream, bool has_body);
+  const HttpStreamFactory* StreamOf(const HttpRequest& request) const;
   std::optional<HttpResponse> BodyProblem(const HttpRequest& request) const;
   void OnDue(Http2Stream& stream);
   void DropBody(Http2Stream& stream, size_t bytes);
@@ -256,14 +257,18 @@ void Http2Stage::OnHead(Http2Stream& stream, bool has_body) {
   if (!problem && has_body) problem = BodyProblem(stream.request);
   if (problem) return Refuse(stream, *problem, "what its header asks for is refused");
   NoteHeld(stream);
-  stream.factory = core_.router.StreamFor(stream.request.method, stream.request.raw_path);
+  stream.factory = StreamOf(stream.request);
   if (stream.factory != nullptr) return OnDue(stream);
   if (has_body && stream.request.Header("expect") == "100-continue") frames_.Continue(stream.id);
 }
 
+const HttpStreamFactory* Http2Stage::StreamOf(const HttpRequest& request) const {
+  return core_.router.StreamFor(request.method, request.raw_path, request.Header("content-type"));
+}
+
 // Returns the answer that refuses a request because of its body, before the body has come; nullopt if there is none.
 std::optional<HttpResponse> Http2Stage::BodyProblem(const HttpRequest& request) const {
-  if (core_.router.StreamFor(request.method, request.raw_path) != nullptr) return std::nullopt;
+  if (StreamOf(request) != nullptr) return std::nullopt;
   if (auto refusal = core_.router.RefusalFromHead(request.method, request.raw_path)) return refusal;
   const uint64_t most = MostBodyBytes(core_.settings, request.method);
   const auto announced = ParseUnsigned(request.Header("content-length"), {.min = 0, .max = 1e18});

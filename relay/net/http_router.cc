@@ -19,6 +19,11 @@ bool SameWord(std::string_view a, std::string_view b) {
   return true;
 }
 
+// Returns true if `value`, which may have parameters, is the media type.
+bool IsOfType(std::string_view value, std::string_view media_type) {
+  return SameWord(TrimBlanks(value.substr(0, value.find(';'))), media_type);
+}
+
 bool Accepts(const HttpRequest& request, std::string_view media_type) {
   for (const auto& [name, value] : request.headers) {
     if (name != "accept") continue;
@@ -26,21 +31,22 @@ bool Accepts(const HttpRequest& request, std::string_view media_type) {
     while (!rest.empty()) {
       const size_t comma = rest.find(',');
       const std::string_view range = rest.substr(0, comma);
-      if (SameWord(TrimBlanks(range.substr(0, range.find(';'))), media_type)) return true;
+      if (IsOfType(range, media_type)) return true;
       rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
     }
   }
   return false;
 }
 
-// Returns the answer to OPTIONS that lets pages of any site read, but not write (CORS).
-HttpResponse Preflight() {
+// Returns the answer to OPTIONS that lets pages of any site read (CORS), and POST with a proof if `may_post` is true.
+HttpResponse Preflight(bool may_post) {
   return {.status = 204,
           .content_type = "",
           .body = "",
           .headers = {{"Access-Control-Allow-Origin", "*"},
-                      {"Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"},
-                      {"Access-Control-Allow-Headers", "Accept, Content-Type"},
+                      {"Access-Control-Allow-Methods", may_post ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS"},
+                      {"Access-Control-Allow-Headers",
+                       may_post ? "Accept, Authorization, Content-Type" : "Accept, Content-Type"},
                       {"Access-Control-Max-Age", "86400"}}};
 }
 
@@ -151,6 +157,10 @@ void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFacto
   streams_[std::move(path)].insert_or_assign(std::move(method), std::move(factory));
 }
 
+void HttpRouter::AddStreamForContent(std::string media_type, HttpStreamFactory factory) {
+  streams_by_content_.emplace_back(std::move(media_type), std::move(factory));
+}
+
 void HttpRouter::AddWording(std::string prefix, Wording wording) {
   wordings_.emplace_back(std::move(prefix), std::move(wording));
 }
@@ -161,12 +171,17 @@ HttpResponse HttpRouter::Worded(const HttpRequest& request, HttpResponse plain) 
   return PlainErrorAsJson(std::move(plain));
 }
 
-const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view raw_path) const {
+const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view raw_path,
+                                               std::string_view content_type) const {
   const auto path = DecodePlainPath(raw_path);
-  const auto streams = path ? streams_.find(*path) : streams_.end();
-  if (streams == streams_.end()) return nullptr;
-  const auto stream = streams->second.find(method == "HEAD" ? "GET" : method);
-  return stream == streams->second.end() ? nullptr : &stream->second;
+  if (const auto streams = path ? streams_.find(*path) : streams_.end(); streams != streams_.end()) {
+    const auto stream = streams->second.find(method == "HEAD" ? "GET" : method);
+    if (stream != streams->second.end()) return &stream->second;
+  }
+  if (method != "POST") return nullptr;
+  for (const auto& [media_type, factory] : streams_by_content_)
+    if (IsOfType(content_type, media_type)) return &factory;
+  return nullptr;
 }
 
 const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest& request) const {
@@ -198,7 +213,7 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
     if (const auto* deferred = std::get_if<HttpDeferredHandler>(handler)) return deferred;
     return PlainErrorAsJson(std::get<HttpHandler>(*handler)(request));
   }
-  if (method == "OPTIONS") return Preflight();
+  if (method == "OPTIONS") return Preflight(!streams_by_content_.empty() && !IsOwn(*first_segments_, request.path));
   return Worded(request, Refusal(request));
 }
 

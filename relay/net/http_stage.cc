@@ -205,7 +205,9 @@ void HttpStage::OnHeader(boost::system::error_code& error) {
   const BeastRequest& request = parser_->get();
   problem_ = HeaderProblem(request, folds_);
   if (problem_) return;
-  if (!Upgrades(request)) stream_ = core_.router.StreamFor(request.method_string(), RawPathOf(request));
+  if (!Upgrades(request)) {
+    stream_ = core_.router.StreamFor(request.method_string(), RawPathOf(request), request[http::field::content_type]);
+  }
   problem_ = FramingProblem(request, stream_ != nullptr);
   if (problem_ || stream_ != nullptr) return;
   const bool has_body = parser_->chunked() || parser_->content_length().value_or(0) > 0;
