@@ -22,7 +22,7 @@
 #include "config/mutex.h"
 #include "import/export/exporter.h"
 #include "import/serve/import_post.h"
-#include "import/serve/running_limit.h"
+#include "relay/account/running_limit.h"
 #include "relay/net/http_stream.h"
 #include "relay/protocol/relay_context.h"
 

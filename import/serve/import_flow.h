@@ -20,7 +20,7 @@
 
 #include "config/mutex.h"
 #include "import/pipeline.h"
-#include "import/serve/running_limit.h"
+#include "relay/account/running_limit.h"
 #include "relay/relay_plugin.h"
 
 namespace weir {

@@ -49,7 +49,7 @@
 #include "config/mutex.h"
 #include "import/serve/import_flow.h"
 #include "import/serve/query_string.h"
-#include "import/serve/running_limit.h"
+#include "relay/account/running_limit.h"
 #include "relay/relay_plugin.h"
 
 namespace weir {

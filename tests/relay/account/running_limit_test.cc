@@ -1,4 +1,4 @@
-#include "import/serve/running_limit.h"
+#include "relay/account/running_limit.h"
 
 #include <gtest/gtest.h>
 
