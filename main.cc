@@ -20,6 +20,7 @@
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
+#include "relay/commands/admin_command.h"
 #include "relay/commands/check_command.h"
 #include "relay/commands/health_command.h"
 #include "relay/commands/relay_command.h"
@@ -30,6 +31,7 @@
 #include "relay/limiters/quota/quota_command.h"
 #include "relay/limiters/served_limiters.h"
 #include "relay/limiters_plugin.h"
+#include "relay/management_plugin.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
 #include "relay/rules_plugin.h"
@@ -57,8 +59,9 @@ int RunRelay(int argc, char** argv) {
   ImportService import_service;
   LimitersPlugin limiters;
   RulesPlugin rules([&limiters] { return limiters.config_file(); });
+  ManagementPlugin management;
   LivePlugin live;
-  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &live});
+  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -81,6 +84,7 @@ constexpr Command kCommands[] = {
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"rules", RulesCommand, "check the rules about who may write and read, and say what they do to an event"},
+    {"admin", AdminCommand, "manage a relay that runs: bans, allowed authors, kinds and addresses, roles, its name"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},

@@ -191,8 +191,8 @@ Status Relay::Assemble() {
 }
 
 Status Relay::OpenModeration() {
-  const auto is_administrator = [this](const PublicKey& key) {
-    return ToHex(key) == configuration_.relay.admin_pubkey;
+  const auto is_administrator = [keys = AdminKeysOf(configuration_.relay).value()](const PublicKey& key) {
+    return std::ranges::find(keys, ToHex(key), &AdminKey::hex) != keys.end();
   };
   moderation_ = std::make_unique<Moderation>(storage_->store(), pipeline_->commit(), *rules_, is_administrator);
   return moderation_->Open();

@@ -1,0 +1,26 @@
+// The answers to calls of a relay's methods for administrators, as `weir admin` shows them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/status.h"
+
+namespace weir {
+
+// The answer {"result":…,"after":…} or {"result":null,"error":…}.
+struct AdminAnswer {
+  std::string result;  // JSON
+  std::string after;   // not empty: the result is a part of a list, and a call with this text returns the next part
+};
+// Returns an error if the answer has one, or if the body is no such answer.
+Result<AdminAnswer> ReadAdminAnswer(std::string_view body);
+
+// Returns the JSON of each item of a list. Returns an error if `list` is none.
+Result<std::vector<std::string>> ItemsOf(std::string_view list);
+// Returns an item as a line: the values of an object with two spaces between them, or the value itself. Public keys in
+// a member "pubkey" become npubs.
+std::string LineOf(std::string_view item);
+
+}  // namespace weir

@@ -1,0 +1,283 @@
+#include "relay/commands/admin_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/command_line.h"
+#include "config/settings.h"
+#include "config/text/json_string.h"
+#include "config/text/parse.h"
+#include "config/text/readable.h"
+#include "config/text/url.h"
+#include "config/wire/http/http_connection.h"
+#include "relay/commands/admin_answer.h"
+#include "relay/management/management_methods.h"
+#include "relay/operator/relay_configuration.h"
+#include "relay/watch/top/attachment.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{120'000};
+
+// A verb with at most two arguments, and perhaps a reason, which are the parameters of the method.
+struct AdminVerb {
+  std::string_view name;
+  std::string_view method;
+  std::string_view meaning;
+  std::string_view first;  // the name of the argument
+  std::string_view second = "";
+  bool has_reason = false;
+  std::string_view done;  // what is printed; {} stands for the first argument
+};
+
+constexpr AdminVerb kAdminVerbs[] = {
+    {"ban", "banpubkey", "hide the events of an author at once, remove them, and take no more", "NPUB", "", true,
+     "{} is banned; the events are hidden, and are being removed"},
+    {"unban", "unbanpubkey", "take events of the author again", "NPUB", "", true, "{} is not banned any more"},
+    {"allow", "allowpubkey", "take events of the author whatever the rules of weir.yaml say", "NPUB", "", true,
+     "{} is allowed"},
+    {"unallow", "unallowpubkey", "let the rules decide about the author again", "NPUB", "", true,
+     "the rules decide about {} again"},
+    {"ban-event", "banevent", "hide an event at once, remove it, and do not take it again", "ID", "", true,
+     "{} is banned"},
+    {"allow-event", "allowevent", "settle the reports about an event, or end its ban", "ID", "", true, "{} is allowed"},
+    {"block", "blockip", "neither take events from an address nor serve it", "ADDRESS", "", true, "{} is blocked"},
+    {"unblock", "unblockip", "end the block of an address", "ADDRESS", "", true, "{} is not blocked any more"},
+    {"allow-kind", "allowkind", "take events of this kind; if it was not disallowed, of listed kinds only", "KIND", "",
+     true, "kind {} is allowed"},
+    {"disallow-kind", "disallowkind", "take no events of this kind", "KIND", "", true, "kind {} is disallowed"},
+    {"name", "changerelayname", "change the relay's name; empty: that of WEIR_RELAY_NAME", "TEXT", "", false,
+     "the name is changed"},
+    {"description", "changerelaydescription", "change the relay's description", "TEXT", "", false,
+     "the description is changed"},
+    {"icon", "changerelayicon", "change the address of the relay's picture", "URL", "", false, "the icon is changed"},
+    {"create-role", "createrole", "make a role; its members may write as allowed authors may", "ROLE", "", false,
+     "the role {} is made"},
+    {"edit-role", "editrole", "change the texts of a role", "ROLE", "", false, "the role {} is changed"},
+    {"delete-role", "deleterole", "remove a role from all of its members, and the role", "ROLE", "", true,
+     "the role {} is gone"},
+    {"assign-role", "assignrole", "give a role to an author", "NPUB", "ROLE", false, "{} has the role"},
+    {"unassign-role", "unassignrole", "take a role from an author", "NPUB", "ROLE", false,
+     "{} does not have the role any more"},
+};
+
+struct AdminListName {
+  const char* name;
+  std::string_view method;
+};
+constexpr AdminListName kAdminLists[] = {
+    {"bans", "listbannedpubkeys"},   {"allowed", "listallowedpubkeys"},
+    {"events", "listbannedevents"},  {"reports", "listeventsneedingmoderation"},
+    {"kinds", "listallowedkinds"},   {"disallowed-kinds", "listdisallowedkinds"},
+    {"addresses", "listblockedips"}, {"roles", "listroles"},
+    {"members", "listmembers"},      {"removals", "listremovals"},
+    {"methods", "supportedmethods"},
+};
+
+struct AdminFlags {
+  AttachOptions attach;
+  bool json = false;
+  std::string first;
+  std::string second;
+  std::string reason;
+  std::string label, description, color, order;  // of a role
+  std::string list;
+  std::string file;
+};
+
+std::string Quoted(std::string_view text) {
+  std::string json;
+  AppendJsonString(text, &json);
+  return json;
+}
+
+std::string ParametersOf(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(Quoted(text));
+  return "[" + Join(quoted, ",") + "]";
+}
+
+bool IsOfRoleTexts(std::string_view verb) { return verb == "create-role" || verb == "edit-role"; }
+
+// Returns the parameters of the verb's method. An option that is missing is null.
+std::string ParametersOf(const AdminVerb& verb, const AdminFlags& flags) {
+  std::vector<std::string> texts{flags.first};
+  if (!verb.second.empty()) texts.push_back(flags.second);
+  if (verb.has_reason && !flags.reason.empty()) texts.push_back(flags.reason);
+  if (!IsOfRoleTexts(verb.name)) return ParametersOf(texts);
+  std::string parameters = "[" + Quoted(flags.first);
+  for (const std::string* text : {&flags.label, &flags.description, &flags.color, &flags.order})
+    parameters += "," + (text->empty() ? "null" : Quoted(*text));
+  return parameters + "]";
+}
+
+// Calls the methods of one relay.
+class AdminClient {
+ public:
+  explicit AdminClient(Attachment attachment) : at_(std::move(attachment)) {}
+
+  Result<AdminAnswer> Call(std::string_view method, std::string_view parameters) const {
+    HttpCall call{.method = "POST",
+                  .path = "/api/moderation",
+                  .headers = {{"Content-Type", "application/json"}},
+                  .body = fmt::format(R"({{"method":{},"params":{}}})", Quoted(method), parameters),
+                  .timeout = kPatience,
+                  .verify = !at_.is_own};
+    if (!at_.token.empty()) call.headers.emplace_back("Authorization", "Bearer " + at_.token);
+    const HttpAnswer answer = CallHttp(at_.url, call);
+    if (!answer.ok()) return Status::Error(answer.problem);
+    if (answer.status == 404 || answer.status == 405)
+      return Status::Error(at_.url.Origin() + " cannot be managed: it is no relay of weir, or an older one");
+    Result<AdminAnswer> read = ReadAdminAnswer(answer.body);
+    if (read.ok() || (answer.status != 401 && answer.status != 403)) return read;
+    return Status::Error(read.status().message().substr(0, read.status().message().find('\n')) + "\n" + at_.advice);
+  }
+
+  // Returns all items of a list, in the parts in which the relay sends it.
+  Result<std::vector<std::string>> List(std::string_view method) const {
+    std::vector<std::string> all;
+    std::string after;
+    do {
+      const Result<AdminAnswer> answer = Call(method, after.empty() ? "[]" : ParametersOf({after}));
+      if (!answer.ok()) return answer.status();
+      Result<std::vector<std::string>> items = ItemsOf(answer.value().result);
+      if (!items.ok()) return items;
+      std::ranges::move(items.value(), std::back_inserter(all));
+      after = answer.value().after;
+    } while (!after.empty());
+    return all;
+  }
+
+ private:
+  const Attachment at_;
+};
+
+Result<std::string> ReadDocument(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string text(ManagementMethods::kMostDocumentBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  if (in.bad() || (path != "-" && !file.is_open())) return Status::Error("cannot read " + path);
+  if (text.size() + 1024 > ManagementMethods::kMostDocumentBytes)
+    return Status::Error(path + " is too long; a relay takes documents of 16 MiB");
+  if (TrimBlanks(text).empty()) return Status::Error(path + " is empty; it must be a document of `weir admin export`");
+  return text;
+}
+
+int PrintAdminText(const CommandLine& line, const std::string& text) {
+  if (std::fputs((text + "\n").c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  return line.Fail(Status::Error("cannot write to standard output"), 1);
+}
+
+int PrintList(const CommandLine& line, const AdminFlags& flags, const AdminClient& client) {
+  const auto* const list = std::ranges::find(kAdminLists, flags.list, &AdminListName::name);
+  const Result<std::vector<std::string>> items = client.List(list->method);
+  if (!items.ok()) return line.Fail(items.status(), 1);
+  if (flags.json) return PrintAdminText(line, "[" + Join(items.value(), ",") + "]");
+  if (items.value().empty()) return PrintAdminText(line, "the list is empty");
+  std::vector<std::string> lines;
+  for (const std::string& item : items.value()) lines.push_back(LineOf(item));
+  return PrintAdminText(line, Join(lines, "\n"));
+}
+
+int RunAdmin(const CommandLine& line, const AdminFlags& flags, const AdminClient& client) {
+  const std::string verb_name = line.subcommand();
+  if (verb_name == "list") return PrintList(line, flags, client);
+  std::string_view method = verb_name == "export" ? "exportmoderation" : "importmoderation";
+  std::string parameters = "[]";
+  const auto* const verb = std::ranges::find(kAdminVerbs, verb_name, &AdminVerb::name);
+  if (verb != std::end(kAdminVerbs)) {
+    method = verb->method;
+    parameters = ParametersOf(*verb, flags);
+  } else if (verb_name == "import") {
+    const Result<std::string> document = ReadDocument(flags.file);
+    if (!document.ok()) return line.Fail(document.status());
+    parameters = "[" + document.value() + "]";
+  }
+  const Result<AdminAnswer> answer = client.Call(method, parameters);
+  if (!answer.ok()) return line.Fail(answer.status(), 1);
+  if (flags.json || verb_name == "export") return PrintAdminText(line, answer.value().result);
+  if (verb_name == "import") return PrintAdminText(line, answer.value().result + " decisions are in force");
+  return PrintAdminText(line, fmt::format(fmt::runtime(verb->done), AsText(flags.first)));
+}
+
+void AddVerb(CommandLine line, const AdminVerb& verb, AdminFlags& flags) {
+  const bool is_key = verb.first == "NPUB";
+  line.Add(std::string(verb.first), &flags.first, is_key ? "public key, an npub or 64 hex digits" : "").Required();
+  if (!verb.second.empty()) line.Add(std::string(verb.second), &flags.second, "id of the role").Required();
+  if (verb.has_reason) line.Add("--reason", &flags.reason, "why; kept with the decision, and logged");
+  if (!IsOfRoleTexts(verb.name)) return;
+  line.Add("--label", &flags.label, "name that clients show");
+  line.Add("--description", &flags.description, "what the role is for");
+  line.Add("--color", &flags.color, "hue, 0 to 360");
+  line.Add("--order", &flags.order, "place in a list of roles");
+}
+
+void AddVerbs(CommandLine& line, AdminFlags& flags) {
+  for (const AdminVerb& verb : kAdminVerbs)
+    AddVerb(line.AddSubcommand(std::string(verb.name), std::string(verb.meaning)), verb, flags);
+  std::vector<std::string> lists;
+  for (const AdminListName& list : kAdminLists) lists.emplace_back(list.name);
+  line.AddSubcommand("list", "print a list of decisions, or of the methods that there are")
+      .Add("LIST", &flags.list, "the list")
+      .Required()
+      .OneOf(lists);
+  line.AddSubcommand("export", "print all decisions as JSON");
+  line.AddSubcommand("import", "add the decisions of an export to those that there are, all or none")
+      .Add("FILE", &flags.file, "the export, or - for standard input")
+      .Required();
+}
+
+void AddWhere(CommandLine& line, AdminFlags& flags) {
+  line.Add("--url", &flags.attach.url, "the relay (default: the one that uses the data directory)")
+      .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
+  line.Add("--token-file", &flags.attach.token_file,
+           "a file with the token (default: admin.token in the data directory; with --url, WEIR_ADMIN_TOKEN if it is "
+           "set)");
+  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+  line.Add("--json", &flags.json, "print the result as JSON");
+  line.LetOptionsFollow();
+}
+
+}  // namespace
+
+int AdminCommand(int argc, char** argv) {
+  CommandLine line(argv[0],
+                   "Manages a relay that runs: bans, allowed authors, kinds and addresses, roles, its name.\n"
+                   "The same is possible over HTTP by NIP-86. `weir admin <verb> --help` lists a verb's flags.");
+  AdminFlags flags;
+  AddWhere(line, flags);
+  AddVerbs(line, flags);
+  line.SetFooter(
+      "Examples:\n"
+      "  weir admin ban npub1… --reason spam\n"
+      "  weir admin list bans\n"
+      "  weir admin block 192.0.2.0/24\n"
+      "  weir admin export >decisions.json\n"
+      "  weir admin import decisions.json --url https://relay.example --token-file token\n"
+      "\n"
+      "Exit status: 0 done, 1 the relay refused or could not be reached, 2 wrong flags or settings.");
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  RelayConfiguration configuration;
+  SettingTable table;
+  table.AddSecret("ADMIN_TOKEN", &flags.attach.admin_token, "shown to the relay that --url names");
+  const Status loaded = LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), &configuration);
+  if (!loaded.ok()) return line.Fail(loaded);
+  const Result<Attachment> attachment = FindAttachment(configuration, flags.attach);
+  if (!attachment.ok()) return line.Fail(attachment.status(), 1);
+  return RunAdmin(line, flags, AdminClient(attachment.value()));
+}
+
+}  // namespace weir
