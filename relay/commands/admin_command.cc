@@ -51,6 +51,7 @@ constexpr AdminVerb kAdminVerbs[] = {
     {"ban-event", "banevent", "hide an event at once, remove it, and do not take it again", "ID", "", true,
      "{} is banned"},
     {"allow-event", "allowevent", "settle the reports about an event, or end its ban", "ID", "", true, "{} is allowed"},
+    {"unban-event", "unbanevent", "take the event again", "ID", "", true, "{} is not banned any more"},
     {"block", "blockip", "neither take events from an address nor serve it", "ADDRESS", "", true, "{} is blocked"},
     {"unblock", "unblockip", "end the block of an address", "ADDRESS", "", true, "{} is not blocked any more"},
     {"allow-kind", "allowkind", "take events of this kind; if it was not disallowed, of listed kinds only", "KIND", "",

@@ -102,7 +102,8 @@ std::string RemovalsIn(const Moderation& moderation) {
   json.Open('[');
   for (const Moderation::Removal& removal : moderation.Removals()) {
     json.Open('{');
-    json.Member(removal.list == DecisionList::kBannedEvents ? "id" : "pubkey").String(removal.subject);
+    json.Member("list").String(NameOf(removal.list));
+    json.Member("subject").String(removal.subject);
     json.Member("removed").Number(removal.removed);
     json.Member("done").Bool(removal.done);
     json.Close('}');
@@ -298,6 +299,8 @@ void AddModerationMethods(ManagementMethods& methods, Moderation& moderation) {
   add.List("listallowedpubkeys", DecisionList::kAllowedAuthors, SubjectAs("pubkey"));
   add.Decide("banevent", kModerate, DecisionList::kBannedEvents, kEvent);
   add.Decide("allowevent", kModerate, DecisionList::kAllowedEvents, kEvent);
+  add.Revoke("unbanevent", kModerate, DecisionList::kBannedEvents, kEvent);
+  add.Revoke("unallowevent", kModerate, DecisionList::kAllowedEvents, kEvent);
   add.List("listbannedevents", DecisionList::kBannedEvents, SubjectAs("id"));
   add.Decide("blockip", kModerate, DecisionList::kBlockedAddresses, kAddress);
   add.Revoke("unblockip", kModerate, DecisionList::kBlockedAddresses, kAddress);

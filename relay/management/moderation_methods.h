@@ -1,6 +1,6 @@
 // The methods of NIP-86 that make and list the decisions of administrators (relay/moderation/moderation.h), and those
-// that weir adds: `listdisallowedkinds`, `listroles`, `listmembers`, `listremovals`, `exportmoderation` and
-// `importmoderation`.
+// that weir adds: `unbanevent`, `unallowevent`, `listdisallowedkinds`, `listroles`, `listmembers`, `listremovals`,
+// `exportmoderation` and `importmoderation`.
 //
 // A list has at most kMostListed entries, and stops after the entry with which its JSON exceeds kMostListBytes. If
 // there are more, the answer has a member `after`, and a call with this text as the parameter returns those behind it.

@@ -1,0 +1,119 @@
+// weir admin on a real relay: what it prints and how it ends.
+#include "relay/commands/admin_command.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/commands/admin_answer.h"
+#include "relay/management_plugin.h"
+#include "tests/fixtures/called_command.h"
+#include "tests/fixtures/has_text.h"
+#include "tests/relay/relay_server_fixture.h"
+
+namespace weir {
+namespace {
+
+const std::string kNpub = "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
+
+class AdminCommandTest : public RelayServerTest {
+ protected:
+  AdminCommandTest() { Open({&plugin_}); }
+  ~AdminCommandTest() override { relay_.reset(); }
+
+  Ran Admin(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "weir admin");
+    arguments.insert(arguments.end(), {"--data-dir", configuration_.data_dir});
+    return CallCommand(AdminCommand, std::move(arguments));
+  }
+
+  ManagementPlugin plugin_;
+};
+
+TEST_F(AdminCommandTest, DecidesListsAndTakesBack) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string out;
+  } steps[] = {
+      {{"ban", kNpub, "--reason", "spam"}, kNpub + " is banned; the events are hidden, and are being removed\n"},
+      {{"list", "bans"}, kNpub + "  spam\n"},
+      {{"list", "bans", "--json"},
+       R"([{"pubkey":"7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e","reason":"spam"}])"
+       "\n"},
+      {{"unban", kNpub}, kNpub + " is not banned any more\n"},
+      {{"list", "bans"}, "the list is empty\n"},
+      {{"disallow-kind", "7"}, "kind 7 is disallowed\n"},
+      {{"list", "disallowed-kinds"}, "7\n"},
+      {{"block", "192.0.2.1"}, "192.0.2.1 is blocked\n"},
+      {{"list", "addresses"}, "192.0.2.1\n"},
+      {{"name", "a \"new\" name"}, "the name is changed\n"},
+      {{"create-role", "friend", "--label", "Friend", "--color", "37"}, "the role friend is made\n"},
+      {{"assign-role", kNpub, "friend"}, kNpub + " has the role\n"},
+      {{"list", "members"}, kNpub + "  friend\n"},
+      {{"unassign-role", kNpub, "friend"}, kNpub + " does not have the role any more\n"},
+      {{"delete-role", "friend"}, "the role friend is gone\n"},
+  };
+  for (const auto& step : steps) {
+    const Ran ran = Admin(step.arguments);
+    EXPECT_EQ(ran.code, 0) << step.arguments[0] << ran.err;
+    EXPECT_EQ(ran.out, step.out);
+  }
+}
+
+TEST_F(AdminCommandTest, ExportsAndImports) {
+  ASSERT_EQ(Admin({"ban", kNpub}).code, 0);
+  const std::string path = directory_.Write("decisions.json", Admin({"export"}).out);
+  ASSERT_EQ(Admin({"unban", kNpub}).code, 0);
+  const Ran imported = Admin({"import", path});
+  EXPECT_EQ(imported.out, "1 decisions are in force\n") << imported.err;
+  EXPECT_EQ(Admin({"list", "bans"}).out, kNpub + "\n");
+}
+
+TEST_F(AdminCommandTest, SaysWhatIsWrong) {
+  const struct {
+    std::vector<std::string> arguments;
+    int code;
+    const char* part_of_error;
+  } cases[] = {
+      {{"ban", "npub1x"}, 1, "is not a public key"},
+      {{"unban", kNpub}, 1, "is not in the list"},
+      {{"ban"}, 2, "NPUB"},
+      {{"list", "everything"}, 2, "everything"},
+      {{"import", "/nowhere.json"}, 2, "cannot read /nowhere.json"},
+      {{"list", "bans", "--url", "http://127.0.0.1:1"}, 1, "cannot connect"},
+      {{"forbid", kNpub}, 2, "forbid"},
+  };
+  for (const auto& c : cases) {
+    const Ran ran = Admin(c.arguments);
+    EXPECT_EQ(ran.code, c.code) << c.arguments[0] << ran.err;
+    EXPECT_TRUE(Has(ran.err, c.part_of_error)) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+TEST_F(AdminCommandTest, AWrongTokenIsToldWithItsOrigin) {
+  const std::string path = directory_.Write("token", std::string(64, 'a'));
+  const Ran ran = Admin({"list", "bans", "--token-file", path});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(Has(ran.err, "wrong token")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, path)) << ran.err;
+}
+
+TEST(AdminAnswer, IsReadOrItsErrorTold) {
+  EXPECT_EQ(ReadAdminAnswer(R"({"result":[1,{"a":2}],"after":"x"})").value().result, R"([1,{"a":2}])");
+  EXPECT_EQ(ReadAdminAnswer(R"({"result":[],"after":"x"})").value().after, "x");
+  EXPECT_EQ(ReadAdminAnswer(R"({"result":null,"error":"no \"x\""})").status().message(), "no \"x\"");
+  for (const char* other : {"", "[]", "{}", "<html>", R"({"result":1)", "{\"result\":\"\xff\"}"})
+    EXPECT_TRUE(Has(ReadAdminAnswer(other).status().message(), "not that of a relay")) << other;
+}
+
+TEST(AdminAnswer, AnItemIsALine) {
+  EXPECT_EQ(LineOf("7"), "7");
+  EXPECT_EQ(LineOf(R"("a")"), "a");
+  EXPECT_EQ(LineOf(R"({"id":"x","reason":"a\tb","done":true})").substr(0, 3), "x  ");
+  EXPECT_EQ(ItemsOf(R"([1, "a", {"b":[2]}])").value().size(), 3u);
+  EXPECT_FALSE(ItemsOf("{}").ok());
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,66 @@
+// ManagedRelayTest: a relay with the plugin for management, whose operator and whose administrator with fewer rights
+// have keys.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <string>
+
+#include "config/clock.h"
+#include "relay/admin/admin.h"
+#include "relay/management_plugin.h"
+#include "relay/nostr/signature.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/relay_server_fixture.h"
+
+namespace weir {
+
+class ManagedRelayTest : public RelayServerTest {
+ protected:
+  ManagedRelayTest() {
+    configuration_.relay.admin_pubkey = ToHex(operator_.pubkey());
+    configuration_.relay.admins = ToHex(moderator_.pubkey()) + ":moderate";
+    Open({&plugin_});
+  }
+  ~ManagedRelayTest() override { relay_.reset(); }
+
+  // Waits until the relay takes proofs with the furthest date that it takes.
+  void WaitForProofs() const {
+    const uint64_t opened = WallClock::System().NowSeconds();
+    ASSERT_TRUE(Eventually([&] { return WallClock::System().NowSeconds() > opened; }));
+  }
+
+  static std::string CallOf(const std::string& method, const std::string& parameters = "") {
+    return R"({"method":")" + method + R"(","params":[)" + parameters + "]}";
+  }
+  std::string Token() const { return "Authorization: Bearer " + ReadAdminToken(configuration_.data_dir) + "\r\n"; }
+  // Makes the call with the relay's token.
+  RawAnswer Manage(const std::string& method, const std::string& parameters = "") const {
+    return AskPort(relay_->port(), "POST", "/api/moderation", CallOf(method, parameters), Token());
+  }
+
+  std::string Url() const { return "http://127.0.0.1"; }
+  // Returns the header of a request that the signer has signed for this body.
+  static std::string Signed(const Signer& signer, const std::string& url, const std::string& body,
+                            const std::string& content = "") {
+    const std::string tags =
+        R"([["u",")" + url + R"("],["method","POST"],["payload",")" + ToHex(Sha256(body)) + R"("]])";
+    const std::string event = signer.SignedEvent(WallClock::System().NowSeconds() + 5, 27235, tags, content);
+    std::string base64(4 * ((event.size() + 2) / 3) + 1, '\0');
+    base64.resize(static_cast<size_t>(EVP_EncodeBlock(reinterpret_cast<unsigned char*>(base64.data()),
+                                                      reinterpret_cast<const unsigned char*>(event.data()),
+                                                      static_cast<int>(event.size()))));
+    return "Authorization: Nostr " + base64 + "\r\n";
+  }
+  // Sends the call as NIP-86 says.
+  RawAnswer Nip86(const std::string& body, const std::string& headers, const std::string& path = "/") const {
+    return AskPort(relay_->port(), "POST", path, body, "Content-Type: application/nostr+json+rpc\r\n" + headers);
+  }
+
+  const Signer operator_{21};
+  const Signer moderator_{22};
+  ManagementPlugin plugin_;
+};
+
+}  // namespace weir
