@@ -1,5 +1,6 @@
 #include "relay/management_plugin.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,15 +37,18 @@ ManagementPlugin::Begun ManagementPlugin::BeginOwn(const HttpRequest& head, Http
 
 ManagementPlugin::Begun ManagementPlugin::Begin(Admin::Recognised recognised, const HttpRequest& head,
                                                 HttpFields headers, HttpExchange& exchange) {
-  std::unique_ptr<RunningLimit::Slot> slot = calls_.Take();
-  auto* refusal = std::get_if<HttpResponse>(&recognised);
-  HttpResponse busy{.status = 503,
-                    .body = std::to_string(kMostAtOnce) + " calls are under way, and no more may be at once",
-                    .headers = {{"Retry-After", "1"}}};
-  if (refusal == nullptr && slot == nullptr) refusal = &busy;
-  if (refusal != nullptr) {
+  std::unique_ptr<RunningLimit::Slot> slot;
+  std::optional<HttpResponse> refusal;
+  if (auto* const refused = std::get_if<HttpResponse>(&recognised)) {
+    refusal = std::move(*refused);
+  } else if (slot = calls_.Take(); slot == nullptr) {
+    refusal = {.status = 503,
+               .body = std::to_string(kMostAtOnce) + " calls are under way, and no more may be at once",
+               .headers = {{"Retry-After", "1"}}};
+  }
+  if (refusal) {
     ++refused_;
-    HttpResponse answer = ManagementRefusal(std::move(*refusal));
+    HttpResponse answer = ManagementRefusal(*std::move(refusal));
     for (auto& header : headers) answer.headers.push_back(std::move(header));
     return answer;
   }

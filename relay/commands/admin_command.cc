@@ -37,7 +37,7 @@ struct AdminVerb {
   std::string_view first;  // the name of the argument
   std::string_view second = "";
   bool has_reason = false;
-  std::string_view done;  // what is printed; {} stands for the first argument
+  std::string_view done;  // the text that is printed; {} stands for the first argument
 };
 
 constexpr AdminVerb kAdminVerbs[] = {
@@ -91,7 +91,7 @@ struct AdminFlags {
   std::string first;
   std::string second;
   std::string reason;
-  std::string label, description, color, order;  // of a role
+  std::string label, description, color, order;  // the texts of a role
   std::string list;
   std::string file;
 };

@@ -22,8 +22,8 @@ struct ManagementPostParts {
   RunningLimit& documents;
   std::unique_ptr<RunningLimit::Slot> slot;  // held until the call is over
   Administrator administrator;
-  std::string address;  // of the client
-  HttpFields headers;   // of the answer, in addition to those that it has
+  std::string address;  // the address of the client
+  HttpFields headers;   // added to those of the answer
 };
 
 class ManagementPost final : public HttpStreamHandler, public std::enable_shared_from_this<ManagementPost> {

@@ -26,8 +26,8 @@ constexpr ManagementParameter kReason{.name = "reason", .optional = true};
 constexpr ManagementParameter kAfter{.name = "after", .optional = true};
 
 constexpr size_t kListedAtOnce = 1000;   // decisions that are copied while the lists are locked
-constexpr size_t kMostNameBytes = 256;   // of the relay's name
-constexpr size_t kMostTextBytes = 4096;  // of its description, and of the address of its icon
+constexpr size_t kMostNameBytes = 256;   // the longest name of the relay
+constexpr size_t kMostTextBytes = 4096;  // the longest description, and address of an icon
 
 // Returns the key in hexadecimal if the text is an npub. Moderation checks the text.
 std::string SubjectOf(const ManagementParameter& parameter, const std::string& text) {
@@ -102,8 +102,7 @@ std::string RemovalsIn(const Moderation& moderation) {
   json.Open('[');
   for (const Moderation::Removal& removal : moderation.Removals()) {
     json.Open('{');
-    json.Member("list").String(NameOf(removal.list));
-    json.Member("subject").String(removal.subject);
+    json.Member(removal.list == DecisionList::kBannedEvents ? "id" : "pubkey").String(removal.subject);
     json.Member("removed").Number(removal.removed);
     json.Member("done").Bool(removal.done);
     json.Close('}');
