@@ -214,10 +214,18 @@ int RunAdmin(const CommandLine& line, const AdminFlags& flags, const AdminClient
   return PrintAdminText(line, fmt::format(fmt::runtime(verb->done), AsText(flags.first)));
 }
 
+std::string MeaningOf(std::string_view argument) {
+  if (argument == "NPUB") return "public key of the author, an npub or 64 hex digits";
+  if (argument == "ID") return "id of the event, 64 hex digits";
+  if (argument == "ADDRESS") return "an IP address, or a network such as 192.0.2.0/24";
+  if (argument == "KIND") return "number of the kind";
+  if (argument == "ROLE") return "id of the role";
+  return argument == "URL" ? "an address that begins with https://" : "the text";
+}
+
 void AddVerb(CommandLine line, const AdminVerb& verb, AdminFlags& flags) {
-  const bool is_key = verb.first == "NPUB";
-  line.Add(std::string(verb.first), &flags.first, is_key ? "public key, an npub or 64 hex digits" : "").Required();
-  if (!verb.second.empty()) line.Add(std::string(verb.second), &flags.second, "id of the role").Required();
+  line.Add(std::string(verb.first), &flags.first, MeaningOf(verb.first)).Required();
+  if (!verb.second.empty()) line.Add(std::string(verb.second), &flags.second, MeaningOf(verb.second)).Required();
   if (verb.has_reason) line.Add("--reason", &flags.reason, "why; kept with the decision, and logged");
   if (!IsOfRoleTexts(verb.name)) return;
   line.Add("--label", &flags.label, "name that clients show");

@@ -51,6 +51,7 @@ expect() {  # <line> <choices>
 expect 'weir im' 'import'
 expect 'weir do' 'doctor'
 expect 'weir quota re' 'record refund reserve reset'
+expect 'weir admin unb' 'unban unban-event unblock'
 expect 'weir import --re' '--rejects --relay --resume'
 expect 'weir import --summary ' 'json text'
 expect 'weir import --dry-run e' 'events.jsonl'
