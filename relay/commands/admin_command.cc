@@ -27,7 +27,7 @@
 namespace weir {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{120'000};
+constexpr std::chrono::milliseconds kAdminPatience{120'000};
 
 // A verb with at most two arguments, and perhaps a reason, which are the parameters of the method.
 struct AdminVerb {
@@ -132,7 +132,7 @@ class AdminClient {
                   .path = "/api/moderation",
                   .headers = {{"Content-Type", "application/json"}},
                   .body = fmt::format(R"({{"method":{},"params":{}}})", Quoted(method), parameters),
-                  .timeout = kPatience,
+                  .timeout = kAdminPatience,
                   .verify = !at_.is_own};
     if (!at_.token.empty()) call.headers.emplace_back("Authorization", "Bearer " + at_.token);
     const HttpAnswer answer = CallHttp(at_.url, call);
