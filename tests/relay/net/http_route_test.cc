@@ -108,8 +108,29 @@ TEST_F(HttpRouteTest, ARouteHasOneSpelling) {
   for (const char* path : {"/api/%65xport", "/%61pi/export", "/api%2fexport", "/api%2Fexport", "/v%31/models/x"})
     EXPECT_EQ(Ask("GET", path).status, 404) << path;
   router_.AddStream("GET", "/api/stream", [](const HttpRequest&, HttpExchange&) { return HttpResponse(); });
-  EXPECT_NE(router_.StreamFor("GET", "/api/stream"), nullptr);
-  EXPECT_EQ(router_.StreamFor("GET", "/api/str%65am"), nullptr);
+  EXPECT_NE(router_.StreamFor("GET", "/api/stream", ""), nullptr);
+  EXPECT_EQ(router_.StreamFor("GET", "/api/str%65am", ""), nullptr);
+}
+
+TEST_F(HttpRouteTest, AContentTypeFindsItsStreamOnAnyOtherPath) {
+  const auto none = [](const HttpRequest&, HttpExchange&) { return HttpResponse(); };
+  const auto may_post = [this](const char* path) { return Has(Ask("OPTIONS", path).headers.at(1).second, "POST"); };
+  router_.AddStream("POST", "/up", none);
+  EXPECT_FALSE(may_post("/"));
+  router_.AddStreamForContent("application/call", none);
+  const HttpStreamFactory* const up = router_.StreamFor("POST", "/up", "application/call");
+  const HttpStreamFactory* const call = router_.StreamFor("POST", "/", "Application/Call; charset=utf-8");
+  ASSERT_NE(call, nullptr);
+  EXPECT_NE(up, call) << "a stream of the path takes precedence";
+  for (const char* path : {"/a/b", "/v1/models", "/%61"})
+    EXPECT_EQ(router_.StreamFor("POST", path, "application/call"), call) << path;
+  for (const char* type : {"", "application/calls", "text/plain"})
+    EXPECT_EQ(router_.StreamFor("POST", "/", type), nullptr) << type;
+  EXPECT_EQ(router_.StreamFor("GET", "/", "application/call"), nullptr);
+  EXPECT_TRUE(may_post("/"));
+  EXPECT_TRUE(may_post("/relay"));
+  EXPECT_FALSE(may_post("/up"));
+  EXPECT_FALSE(may_post("/v1/models"));
 }
 
 TEST_F(HttpRouteTest, LetsNoOtherPathShadowARoute) {
