@@ -1,0 +1,47 @@
+// Standing: what the relay knows of an author, and the rung of the trust ladder on which the author stands. When the
+// relay must hold back, it holds back strangers, not regulars.
+//
+// Standing is a sum of points (PointsOf). No points can be bought in an hour: an author's own points begin a day after
+// its first event, each of them has a cap, and days count only for a few authors of an address (standings.h). Follows
+// give points only along steps from the operator's own list, so keys that follow each other give each other none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir {
+
+// The rungs of the ladder, from the lowest. An author that is not known is a stranger.
+enum class Rung : uint8_t { kReported, kStranger, kNewcomer, kRegular, kTrusted };
+inline constexpr size_t kRungs = 5;
+// Returns "reported", "stranger", "newcomer", "regular" or "trusted".
+std::string_view NameOf(Rung rung);
+
+// The measurements of an author. All times are by this relay's own clock, never by created_at.
+struct AuthorRecord {
+  uint32_t first_seen = 0;   // seconds since 1970; 0 if the relay has taken no event of the author
+  uint32_t last_seen = 0;    // seconds since 1970
+  uint32_t accepted = 0;     // new events that were stored
+  uint32_t deleted = 0;      // events that the author has deleted, or an administrator has removed
+  uint16_t active_days = 0;  // days (UTC) on which the author wrote and which count
+  uint16_t last_day = 0;     // the newest of them, in days since 1970
+  uint16_t reported = 0;     // authors at kRegular or above that have reported this one (kind 1984)
+  uint8_t follow_steps = 0;  // 1: on the operator's own list; 2: followed from there; 3: followed by keys of step 2;
+                             // 0: not reached
+  uint8_t followers = 0;     // the number of keys one step nearer that follow the author, at most 255
+  uint8_t work_bits = 0;     // 28 or 20 if an event had this much proof of work (NIP-13), otherwise 0
+  bool proved = false;       // the author has sent an event over a connection with AUTH for its key (NIP-42)
+
+  bool operator==(const AuthorRecord&) const = default;
+};
+
+// Returns the points of the author; the README of this folder has the table.
+int PointsOf(const AuthorRecord& record, uint64_t now_seconds);
+Rung RungOf(const AuthorRecord& record, uint64_t now_seconds);
+// Explains the rung in sentences, the first of which names the rung and the points: "a regular, with 13 points (a
+// trusted author has 20)", "10 points: it wrote on 12 days that count". They need the author as their subject.
+std::vector<std::string> ExplainRung(const AuthorRecord& record, uint64_t now_seconds);
+
+}  // namespace weir

@@ -1,0 +1,94 @@
+// Standings: the standing of all authors that this relay knows (standing.h). It remembers them in a table of bounded
+// size (author_table.h), learns from the events that the relay takes, and keeps the table in a file, the snapshot, so
+// that standing survives a restart.
+//
+// A thread of its own does the slow work, about once a second: it finds the authors within three steps of follows from
+// the operator's own list (follow_graph.h), counts the reports about an author (report_count.h), and writes the
+// snapshot. If there is no snapshot, it first learns from the stored events (history.h). It reads the store as bulk
+// work, in slices, each of which needs an admission by the limiter. Several relays on one PostgreSQL each measure the
+// standing of those that write to them.
+//
+// Threads: any thread may call any function, except that Open, Start and Stop belong to the owner. RungOf, Find,
+// NoteAccepted and NoteDeleted take less than a microsecond and never wait for the disk.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/clock.h"
+#include "relay/nostr/event.h"
+#include "relay/standing/standing.h"
+#include "relay/standing/standing_settings.h"
+#include "relay/store/event_store.h"
+#include "throttle/admission.h"
+
+namespace weir {
+
+struct StandingsStats {
+  std::array<uint64_t, kRungs> authors{};  // that are remembered, by rung
+  uint64_t bytes = 0;                      // of the table
+  uint64_t not_kept = 0;                   // events of authors for whom the table had no room
+  uint64_t follow_lists = 0;               // that the last search of follows has read
+  uint64_t follows_at_seconds = 0;         // when it ended, since 1970; 0 if none has
+  uint64_t snapshot_at_seconds = 0;        // when the snapshot was written or read last; 0 if never
+  bool learning = false;                   // the stored events are not all learned yet
+};
+
+class Standings {
+ public:
+  // Asks the limiter to admit a scan of this cost as bulk work: Admit(Operation::kRead, cost, {.work_class = kBulk}).
+  // An empty function admits everything.
+  using Admit = std::function<Admission(Cost cost)>;
+
+  // The days on which authors of one address write count for about this many authors a day. Authors that the follows
+  // reach, and those that have all the points that days can give, take none of these places.
+  static constexpr uint64_t kAuthorsOfAnAddressEachDay = 8;
+
+  // `store` and the clocks must outlive the object. `snapshot_path` is the file of the snapshot.
+  Standings(const StandingSettings& settings, const EventStore& store, std::string snapshot_path, Admit admit,
+            const Clock& clock, const WallClock& wall_clock);
+  ~Standings();  // calls Stop
+
+  // Reads the snapshot. Logs an error and begins anew if it is damaged. Call it once, before Start.
+  void Open();
+  // Starts the thread. Without it, the owner calls GoOn, as tests do.
+  void Start();
+  // Ends the thread and writes the snapshot. The limiter may be stopped before or after.
+  void Stop();
+  // Does the slow work that is due, and waits for the limiter's admissions. Only one thread may call it.
+  void GoOn();
+
+  // Replaces the operator's own list. Its keys are trusted at once, and the thread finds soon whom they follow.
+  void SetOwnList(std::vector<PublicKey> keys);
+
+  // Returns kStranger for an author that is not known.
+  Rung RungOf(const PublicKey& author) const;
+  std::optional<AuthorRecord> Find(const PublicKey& author) const;
+  // Explains the author's rung in sentences (ExplainRung).
+  std::vector<std::string> Explain(const PublicKey& author) const;
+
+  // Notes an event that was new in the store (SaveOutcome::kSaved), after it was saved. Call it for the events of this
+  // relay's own clients, not for those of imports and other relays. `address_group` is the group of the sender's
+  // address (GroupOf in relay/net/client_address.h). `proved` is true if the sender has proved the author's key
+  // by AUTH. NoteAccepted itself sees deletions (kind 5), reports (kind 1984), lists of follows (kind 3) and proof of
+  // work.
+  void NoteAccepted(EventView event, uint64_t address_group, bool proved);
+  // Notes that an administrator has removed events of the author.
+  void NoteDeleted(const PublicKey& author, uint64_t events);
+
+  // Walks through the table, which takes some milliseconds; so it answers from the last walk if that is less than five
+  // seconds old.
+  StandingsStats Stats() const;
+
+ private:
+  class Parts;  // the table and the work of the thread
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace weir
