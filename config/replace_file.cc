@@ -6,12 +6,29 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "config/sync_directory.h"
 
 namespace weir {
+namespace {
+
+bool WriteAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = write(file, text.data(), text.size());
+    if (size < 0 && errno != EINTR) return false;
+    if (size > 0) text.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+}  // namespace
 
 bool ReplaceFile(const std::string& name, std::string_view text) {
+  return ReplaceFile(name, [text]() mutable { return std::exchange(text, {}); });
+}
+
+bool ReplaceFile(const std::string& name, const std::function<std::string_view()>& next) {
   const std::string unfinished = name + ".new";
   (void)unlink(unfinished.c_str());  // left by a process that was killed while writing it
   struct stat before {};
@@ -19,10 +36,10 @@ bool ReplaceFile(const std::string& name, std::string_view text) {
   const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file < 0) return false;
   bool good = true;
-  while (good && !text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
-    good = size >= 0 || errno == EINTR;
-    if (size > 0) text.remove_prefix(static_cast<size_t>(size));
+  while (good) {
+    const std::string_view piece = next();
+    if (piece.empty()) break;
+    good = WriteAll(file, piece);
   }
   good = good && fsync(file) == 0 && std::rename(unfinished.c_str(), name.c_str()) == 0;
   const int error = errno;

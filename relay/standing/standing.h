@@ -19,6 +19,9 @@ inline constexpr size_t kRungs = 5;
 // Returns "reported", "stranger", "newcomer", "regular" or "trusted".
 std::string_view NameOf(Rung rung);
 
+// The most points that days of writing give, one for each.
+inline constexpr int kMostDayPoints = 10;
+
 // The measurements of an author. All times are by this relay's own clock, never by created_at.
 struct AuthorRecord {
   uint32_t first_seen = 0;   // seconds since 1970; 0 if the relay has taken no event of the author
@@ -37,11 +40,17 @@ struct AuthorRecord {
   bool operator==(const AuthorRecord&) const = default;
 };
 
+// Returns true if `now_seconds` is on a later day (UTC) than the newest that counts.
+bool IsNewDay(const AuthorRecord& record, uint64_t now_seconds);
+// Counts the day of `now_seconds` if it is new.
+void CountDay(uint64_t now_seconds, AuthorRecord* record);
+
 // Returns the points of the author; the README of this folder has the table.
 int PointsOf(const AuthorRecord& record, uint64_t now_seconds);
 Rung RungOf(const AuthorRecord& record, uint64_t now_seconds);
-// Explains the rung in sentences, the first of which names the rung and the points: "a regular, with 13 points (a
-// trusted author has 20)", "10 points: it wrote on 12 days that count". They need the author as their subject.
+// Explains the rung in sentences. The first says the rung and the points, each other one says what gives or takes
+// points: "the author is a regular, with 13 points; it takes 20 points to be trusted", "+10: the author wrote on 12
+// days that count".
 std::vector<std::string> ExplainRung(const AuthorRecord& record, uint64_t now_seconds);
 
 }  // namespace weir

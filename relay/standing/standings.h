@@ -4,9 +4,9 @@
 //
 // A thread of its own does the slow work, about once a second: it finds the authors within three steps of follows from
 // the operator's own list (follow_graph.h), counts the reports about an author (report_count.h), and writes the
-// snapshot. If there is no snapshot, it first learns from the stored events (history.h). It reads the store as bulk
-// work, in slices, each of which needs an admission by the limiter. Several relays on one PostgreSQL each measure the
-// standing of those that write to them.
+// snapshot. If there is no snapshot, it first learns from the stored events (stored_history.h). It reads the store as
+// bulk work, in slices, each of which needs an admission by the limiter. Several relays on one PostgreSQL each measure
+// the standing of those that write to them.
 //
 // Threads: any thread may call any function, except that Open, Start and Stop belong to the owner. RungOf, Find,
 // NoteAccepted and NoteDeleted take less than a microsecond and never wait for the disk.
@@ -15,18 +15,22 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/nostr/event.h"
+#include "relay/rules/rate_counts.h"
+#include "relay/standing/author_table.h"
+#include "relay/standing/bulk_reads.h"
 #include "relay/standing/standing.h"
 #include "relay/standing/standing_settings.h"
+#include "relay/standing/stored_history.h"
 #include "relay/store/event_store.h"
-#include "throttle/admission.h"
 
 namespace weir {
 
@@ -44,7 +48,7 @@ class Standings {
  public:
   // Asks the limiter to admit a scan of this cost as bulk work: Admit(Operation::kRead, cost, {.work_class = kBulk}).
   // An empty function admits everything.
-  using Admit = std::function<Admission(Cost cost)>;
+  using Admit = BulkReads::Admit;
 
   // The days on which authors of one address write count for about this many authors a day. Authors that the follows
   // reach, and those that have all the points that days can give, take none of these places.
@@ -64,7 +68,8 @@ class Standings {
   // Does the slow work that is due, and waits for the limiter's admissions. Only one thread may call it.
   void GoOn();
 
-  // Replaces the operator's own list. Its keys are trusted at once, and the thread finds soon whom they follow.
+  // Replaces the operator's own list, which is at first that of the settings (TrustFrom). Its keys are trusted at once,
+  // and the thread finds within a minute whom they follow. Set the first list before Start.
   void SetOwnList(std::vector<PublicKey> keys);
 
   // Returns kStranger for an author that is not known.
@@ -87,8 +92,53 @@ class Standings {
   StandingsStats Stats() const;
 
  private:
-  class Parts;  // the table and the work of the thread
-  const std::unique_ptr<Parts> parts_;
+  void Run();
+  bool IsStopped() const;
+  bool ReadFile();
+  void BeginToLearn();
+  void Learn();
+  void RenewFollows();
+  void ApplyFollows(AuthorTable& reached, uint64_t now_seconds);
+  void TrustOwnList(uint64_t now_seconds);
+  void NoteReported(const PublicKey& author);
+  void CountReports();
+  void SaveIfDue();
+  void Save();
+
+  const StandingSettings settings_;
+  const std::string snapshot_path_;
+  const Clock& clock_;
+  const WallClock& wall_clock_;
+
+  BulkReads reads_;
+  mutable AuthorTable table_;
+  RateCounts address_days_;
+  std::atomic<uint64_t> not_kept_{0};
+  std::atomic<bool> follows_changed_{false};  // a list of follows that counts has changed since the last search
+  std::atomic<uint64_t> follow_lists_{0};
+  std::atomic<uint64_t> follows_at_seconds_{0};
+  std::atomic<uint64_t> snapshot_at_seconds_{0};
+  std::atomic<bool> learning_{true};  // there is no snapshot, and none is written before all stored events are learned
+
+  // Used by GoOn only.
+  std::optional<StoredHistory> history_;
+  TimePoint follows_due_{};
+  TimePoint follows_soonest_{};  // the search is not repeated before, even if a list has changed
+  std::optional<TimePoint> saved_;
+  bool follows_failed_ = false;
+  bool save_failed_ = false;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
+  std::vector<PublicKey> own_list_ WEIR_GUARDED_BY(mutex_);
+  std::set<PublicKey> reported_ WEIR_GUARDED_BY(mutex_);  // authors whose reports are to be counted
+
+  mutable Mutex walk_mutex_;
+  mutable std::optional<TimePoint> walked_ WEIR_GUARDED_BY(walk_mutex_);
+  mutable std::array<uint64_t, kRungs> authors_ WEIR_GUARDED_BY(walk_mutex_){};
+
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 }  // namespace weir
