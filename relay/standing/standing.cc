@@ -59,16 +59,22 @@ void ForEachSource(const AuthorRecord& r, uint64_t now_seconds, Source&& source)
     source(kEachReport * r.reported,
            [&] { return "regular or trusted authors reported the author: " + std::to_string(r.reported); });
   if (!HasOwnPoints(r, now_seconds)) return;
-  source(std::min<int>(r.active_days, kMostDayPoints),
-         [&] { return "the author wrote on " + Count(r.active_days, "day") + " that count"; });
-  source(static_cast<int>(std::min<uint64_t>((now_seconds - r.first_seen) / (7 * kDay), kMostWeeks)),
-         [&] { return "the relay has known the author since " + Date(r.first_seen); });
-  source((KeptEvents(r) >= 10) + (KeptEvents(r) >= 100),
-         [&] { return "the relay has taken " + Count(KeptEvents(r), "event") + " that were not deleted"; });
+  const int days = std::min<int>(r.active_days, kMostDayPoints);
+  source(days, [&] { return "the author wrote on " + Count(r.active_days, "day") + " that count"; });
+  int others = 0;
+  const auto other = [&](int points, const auto& why) {
+    others += points;
+    source(points, why);
+  };
+  other(static_cast<int>(std::min<uint64_t>((now_seconds - r.first_seen) / (7 * kDay), kMostWeeks)),
+        [&] { return "the relay has known the author since " + Date(r.first_seen); });
+  other((KeptEvents(r) >= 10) + (KeptEvents(r) >= 100),
+        [&] { return "the relay has taken " + Count(KeptEvents(r), "event") + " that were not deleted"; });
   if (r.work_bits > 0)
-    source(r.work_bits >= 28 ? kMostOfWork : 1,
-           [&] { return "an event had " + std::to_string(r.work_bits) + " bits of proof of work"; });
-  if (r.proved) source(kProved, [] { return std::string("the author has proved the key by AUTH"); });
+    other(r.work_bits >= 28 ? kMostOfWork : 1,
+          [&] { return "an event had " + std::to_string(r.work_bits) + " bits of proof of work"; });
+  if (r.proved) other(kProved, [] { return std::string("the author has proved the key by AUTH"); });
+  if (others > days) source(days - others, [] { return std::string("other points count only up to those of days"); });
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 // relay must hold back, it holds back strangers, not regulars.
 //
 // Standing is a sum of points (PointsOf). No points can be bought in an hour: an author's own points begin a day after
-// its first event, each of them has a cap, and days count only for a few authors of an address (standings.h). Follows
-// give points only along steps from the operator's own list, so keys that follow each other give each other none.
+// its first event, each of them has a cap, and all of them together are at most twice those for days on which the
+// author wrote. Such days count only for a few authors of an address (standings.h). Follows give points only along
+// steps from the operator's own list, so keys that follow each other give each other none.
 #pragma once
 
 #include <cstdint>

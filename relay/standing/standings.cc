@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "relay/rules/proof_of_work.h"
@@ -67,16 +67,14 @@ void Standings::Open() {
 
 // Returns true if the table has the records of the file.
 bool Standings::ReadFile() {
-  errno = 0;
   std::ifstream file(snapshot_path_, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() && errno == ENOENT) return false;
   const uint64_t now = wall_clock_.NowSeconds();
-  Status status;
-  if (!file.is_open() || file.bad()) {
-    if (errno == ENOENT) return false;
-    status = Status::Error(std::string("cannot be read: ") + std::strerror(errno));
-  } else {
-    status = ReadSnapshot(bytes, now, &table_);
+  Status status = Status::Error(std::string("cannot be opened: ") + std::strerror(errno));
+  if (file.is_open()) {
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    status = ReadSnapshot(bytes.view(), now, &table_);
   }
   if (status.ok()) {
     snapshot_at_seconds_ = now;
