@@ -7,6 +7,7 @@
 #include "relay/admin/other_site.h"
 #include "relay/management/management_post.h"
 #include "relay/management/moderation_methods.h"
+#include "relay/management/report_methods.h"
 
 namespace weir {
 namespace {
@@ -68,6 +69,7 @@ Status ManagementPlugin::Start(const RelayServices& services) {
   admin_ = &services.admin;
   pool_ = std::make_unique<WorkPool>(1);
   AddModerationMethods(methods_, services.moderation);
+  AddReportMethods(methods_, services.context.store, services.moderation, services.context.wall_clock);
   return Status();
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kCountedSeconds = 90 * 86'400;
 constexpr size_t kMostReporters = 100;
-constexpr Work kMostWork = 1'000 * kTurnWork;
+constexpr Work kMostWork = 100 * kTurnWork;
 
 }  // namespace
 

@@ -18,8 +18,8 @@ inline constexpr uint16_t kReportKind = 1984;
 // the report.
 bool ReadReported(EventView report, PublicKey* author);
 
-// Returns the number of reporters for which `counts` returns true, at most a hundred. Stops early after about a second
-// of work, so that many reports by strangers cost little.
+// Returns the number of reporters for which `counts` returns true, at most a hundred. Stops early after about a tenth
+// of a second of work, so that many reports by strangers cost little.
 Result<uint16_t> CountReporters(BulkReads& reads, const PublicKey& author, uint64_t now_seconds,
                                 const std::function<bool(const PublicKey& reporter)>& counts);
 

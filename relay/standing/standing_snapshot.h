@@ -4,7 +4,7 @@
 //   "weir standing 1\n" | { key 32 | record 28 } … | SHA-256 32
 //
 // The numbers are sizes in bytes. The numbers in a record are little-endian, in the order of AuthorRecord's members;
-// the last byte is 0.
+// the last two bytes are 0.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ constexpr size_t kMostReported = 1'024;  // authors whose reports wait to be cou
 constexpr int kLearnedSlices = 64;       // slices of the history between two looks at the other work
 
 uint8_t WorkBitsOf(EventView event) {
-  if (event.id()[0] != 0 || event.id()[1] != 0) return 0;  // as of most events, without more work
+  if (event.id()[0] != 0 || event.id()[1] != 0) return 0;  // the usual case
   for (const uint8_t bits : {uint8_t{28}, uint8_t{20}})
     if (RefusalOfWork(event, bits).empty()) return bits;
   return 0;

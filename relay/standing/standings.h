@@ -36,7 +36,7 @@ namespace weir {
 
 struct StandingsStats {
   std::array<uint64_t, kRungs> authors{};  // that are remembered, by rung
-  uint64_t bytes = 0;                      // of the table
+  uint64_t bytes = 0;                      // memory of the table
   uint64_t not_kept = 0;                   // events of authors for whom the table had no room
   uint64_t follow_lists = 0;               // that the last search of follows has read
   uint64_t follows_at_seconds = 0;         // when it ended, since 1970; 0 if none has

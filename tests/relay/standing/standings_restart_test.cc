@@ -82,7 +82,7 @@ TEST_F(StandingsRestartTest, LearnsWhenEventsCameNotWhatTheyClaim) {
   store(3, 400, 1);  // forged, too
   store(2, 499, 6);
   store(1, 20, 7);
-  Store(Plain(Author(4), now + kDaySeconds, 1));  // of the future
+  Store(Plain(Author(4), now + kDaySeconds, 1));  // dated after the present
   Restart();
   GoOnToTheEnd();
   EXPECT_EQ(Record(1).first_seen, now - 40 * kDaySeconds);
