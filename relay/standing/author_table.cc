@@ -6,6 +6,13 @@
 #include "config/text/name_hash.h"
 
 namespace weir {
+namespace {
+
+bool IsKept(const AuthorRecord& record, uint64_t now_seconds) {
+  return record.last_seen + AuthorTable::kKeptSeconds > now_seconds && RungOf(record, now_seconds) >= Rung::kNewcomer;
+}
+
+}  // namespace
 
 uint64_t AuthorTable::HashOf(const PublicKey& author) {
   return HashOfName({reinterpret_cast<const char*>(author.data()), author.size()});
@@ -43,30 +50,29 @@ void AuthorTable::Shard::GrowPlaces() {
 }
 
 AuthorTable::Entry* AuthorTable::Shard::GivesWay(uint64_t now_seconds, bool to_any) {
+  const size_t most_visits = to_any ? entries.size() : std::min(kVisits, entries.size());
   Entry* lowest = nullptr;
   std::pair<int, uint32_t> least;
   size_t candidates = 0;
-  for (size_t i = 0; i < entries.size() && candidates < kCandidates; ++i) {
+  for (size_t visits = 0; visits < most_visits && candidates < kCandidates; ++visits) {
     Entry& entry = entries[next];
     next = (next + 1) % entries.size();
-    if (entry.record.follow_steps != 0) continue;
+    if (entry.record.follow_steps != 0 || (!to_any && IsKept(entry.record, now_seconds))) continue;
     ++candidates;
     const std::pair worth(PointsOf(entry.record, now_seconds), entry.record.last_seen);
     if (lowest != nullptr && worth >= least) continue;
     lowest = &entry;
     least = worth;
   }
-  const bool keeps_place = lowest != nullptr && !to_any && RungOf(lowest->record, now_seconds) >= Rung::kNewcomer &&
-                           lowest->record.last_seen + kKeptSeconds > now_seconds;
-  return keeps_place ? nullptr : lowest;
+  return lowest;
 }
 
 AuthorRecord* AuthorTable::FindOrAdd(Shard& shard, const PublicKey& author, uint64_t hash, uint64_t now_seconds,
-                                     bool displaces) {
+                                     bool is_followed) {
   const size_t place = shard.PlaceOf(author, hash);
   if (place != kNowhere) return &shard.entries[shard.places[place] - 1].record;
   if (shard.entries.size() >= most_in_shard_) {
-    Entry* const entry = shard.GivesWay(now_seconds, displaces);
+    Entry* const entry = shard.GivesWay(now_seconds, is_followed);
     if (entry == nullptr) return nullptr;
     shard.Take(shard.PlaceOf(entry->author, HashOf(entry->author)));
     *entry = {.author = author, .record = {}};

@@ -1,10 +1,10 @@
 // AuthorTable: the records of authors by their keys, in bounded memory: about 80 bytes an author.
 //
-// The table has a most number of authors. When it is full, a new author takes the place of another: of the next
-// kCandidates authors in turn, the one with the fewest points, and among these the one that was seen longest ago.
-// Authors that follows reach are no candidates. If the candidate with the fewest points is at least a newcomer and was
-// seen in the last 90 days, it keeps its place, and the new author is not remembered. So keys without number displace
-// only strangers.
+// The table has a most number of authors. When it is full, a new author takes the place of another: among the next
+// kCandidates authors in turn that may give way, the one with the fewest points, and of these the one that was seen
+// longest ago. Authors that follows reach never give way. An author that is at least a newcomer and was seen in the
+// last 90 days gives way only to an author that follows reach. If none of the next kVisits authors may give way, the
+// new author is not remembered. So keys without number displace only strangers.
 //
 // The table consists of shards, each with a lock. Strangers cannot choose keys that share a shard or a place, because
 // the hash has a random seed.
@@ -28,6 +28,7 @@ class AuthorTable {
  public:
   static constexpr size_t kShards = 64;
   static constexpr size_t kCandidates = 16;
+  static constexpr size_t kVisits = 64;
   static constexpr uint64_t kKeptSeconds = 90 * 86'400;
 
   explicit AuthorTable(uint64_t most_authors) : most_in_shard_((most_authors + kShards - 1) / kShards) {}
@@ -42,14 +43,13 @@ class AuthorTable {
   }
 
   // Calls `change(record)` for the record of the author, which is a new one if the author is not known. Returns false,
-  // and calls nothing, if there is no room for a new author. If `displaces` is true, the new author may displace any
-  // candidate.
+  // and calls nothing, if there is no room for a new author. `is_followed` says that follows reach the author.
   template <typename Do>
-  bool Change(const PublicKey& author, uint64_t now_seconds, Do&& change, bool displaces = false) {
+  bool Change(const PublicKey& author, uint64_t now_seconds, Do&& change, bool is_followed = false) {
     const uint64_t hash = HashOf(author);
     Shard& shard = shards_[hash >> kShardShift];
     const MutexLock lock(shard.mutex);
-    AuthorRecord* const record = FindOrAdd(shard, author, hash, now_seconds, displaces);
+    AuthorRecord* const record = FindOrAdd(shard, author, hash, now_seconds, is_followed);
     if (record != nullptr) change(*record);
     return record != nullptr;
   }
@@ -95,7 +95,7 @@ class AuthorTable {
 
   static uint64_t HashOf(const PublicKey& author);
   const Shard& ShardOf(uint64_t hash) const { return shards_[hash >> kShardShift]; }
-  AuthorRecord* FindOrAdd(Shard& shard, const PublicKey& author, uint64_t hash, uint64_t now_seconds, bool displaces)
+  AuthorRecord* FindOrAdd(Shard& shard, const PublicKey& author, uint64_t hash, uint64_t now_seconds, bool is_followed)
       WEIR_REQUIRES(shard.mutex);
 
   const size_t most_in_shard_;

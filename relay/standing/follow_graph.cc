@@ -8,7 +8,6 @@
 namespace weir {
 namespace {
 
-constexpr uint16_t kFollowsKind = 3;
 constexpr size_t kAuthorsOfAQuery = 100;
 constexpr uint8_t kLastStep = 3;
 

@@ -13,6 +13,8 @@
 
 namespace weir {
 
+inline constexpr uint16_t kFollowsKind = 3;
+
 // Sets follow_steps and followers of the authors in `reached`, which must be empty. When the table is full, further
 // keys are left out, so the number of keys is bounded by the table; keys of lower steps come first. Returns the number
 // of lists that were read.

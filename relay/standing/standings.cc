@@ -17,7 +17,6 @@
 namespace weir {
 namespace {
 
-constexpr uint16_t kFollowsKind = 3;
 constexpr uint16_t kDeletionKind = 5;
 constexpr Duration kFollowsEvery = std::chrono::minutes(10);
 constexpr Duration kFollowsSoon = std::chrono::seconds(30);  // after a list has changed, or after a failure,
