@@ -26,7 +26,9 @@
 #include "relay/commands/relay_command.h"
 #include "relay/commands/rules_command.h"
 #include "relay/commands/scan_command.h"
+#include "relay/commands/who_command.h"
 #include "relay/doctor/doctor_command.h"
+#include "relay/ladder_plugin.h"
 #include "relay/limiters/gate_command.h"
 #include "relay/limiters/quota/quota_command.h"
 #include "relay/limiters/served_limiters.h"
@@ -60,8 +62,9 @@ int RunRelay(int argc, char** argv) {
   LimitersPlugin limiters;
   RulesPlugin rules([&limiters] { return limiters.config_file(); });
   ManagementPlugin management;
+  LadderPlugin ladder;
   LivePlugin live;
-  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &live});
+  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &ladder, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -85,6 +88,7 @@ constexpr Command kCommands[] = {
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"rules", RulesCommand, "check the rules about who may write and read, and say what they do to an event"},
     {"admin", AdminCommand, "manage a relay that runs: bans, allowed authors, kinds and addresses, roles, its name"},
+    {"who", WhoCommand, "say what standing an author has with the relay that runs, and why"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},

@@ -55,6 +55,14 @@ Status CheckLimits(const RelayConfiguration& c) {
   return Status();
 }
 
+Status CheckLadder(const RelayConfiguration& c) {
+  if (Status status = Check(c.standing); !status.ok()) return status;
+  if (c.standing.mode != LadderMode::kOn || c.storage.limiter.enabled) return Status();
+  return Status::Error(
+      "WEIR_LADDER=on holds nobody back with WEIR_RATE_LIMIT_ENABLED=false: the throttle says when the relay is under "
+      "pressure; set that, or WEIR_LADDER=observe");
+}
+
 }  // namespace
 
 void Declare(SettingTable& table, RelayConfiguration& c) {
@@ -65,12 +73,13 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
   Declare(table, c.storage);
   Declare(table, c.trace);
   Declare(table, c.plugins);
+  Declare(table, c.standing);
 }
 
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
   for (const Status& status :
-       {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace), Check(c.plugins)})
+       {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace), Check(c.plugins), CheckLadder(c)})
     if (!status.ok()) return status;
   return Status();
 }

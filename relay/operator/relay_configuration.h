@@ -11,6 +11,7 @@
 #include "relay/plugins/plugin_settings.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
+#include "relay/standing/standing_settings.h"
 #include "relay/store/storage/storage.h"
 
 namespace weir {
@@ -24,6 +25,7 @@ struct RelayConfiguration {
   StorageSettings storage;
   TraceSettings trace;
   PluginSettings plugins;
+  StandingSettings standing;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
 // Checks the settings, also by rules that concern several of them, for example that the largest event fits into a

@@ -13,6 +13,7 @@
 #include "relay/plugins/policy_plugin.h"
 #include "relay/protocol/policy.h"
 #include "relay/protocol/save_allowed.h"
+#include "relay/standing/ladder.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,8 @@ struct EventPipeline::Flight final : Submission {
   Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
       : Submission(e, batch.party, SavingWorkOf(e.view())),
         sender(batch.sender),
+        client(batch.party),
+        identity(batch.identity),
         received(batch.received),
         budget_bytes(bytes),
         budget(from),
@@ -54,11 +57,19 @@ struct EventPipeline::Flight final : Submission {
   uint64_t TakeBytes() { return std::exchange(budget_bytes, 0); }
 
   const std::shared_ptr<EventSender> sender;
+  const Party client;  // the sender's; Submission::party is another one if the event is held back
+  const std::shared_ptr<const Identity> identity;
   const TimePoint received;
   uint64_t budget_bytes;
   ByteBudget& budget;
-  Work debt = 0;  // the part of its address's debt that the event is charged
+  Work debt = 0;             // the part of its address's debt that the event is charged
+  Cost cost;                 // at the gates
+  std::optional<Rung> rung;  // its author's; nullopt if the event has no standing or there is no ladder
+  bool held_back = false;    // the event may be held back for its rung
+  bool would_wait = false;   // the event would be held back if the ladder were on
+  bool waited = false;       // the event has waited at a gate
   std::optional<Admission> admission;
+  StrangerShare::Room room;  // while the event waits and is held back
   Span span;
   Span stage;  // a part of `span`: the wait for the plugin or at the gate, or the commit
 };
@@ -260,21 +271,49 @@ void EventPipeline::AfterPlugin(const std::shared_ptr<Flight>& flight, const Plu
 }
 
 void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judged) {
-  flight->debt = debts_.Take(flight->party);
-  const Cost cost = CostOf(GateWorkOf(flight->event.view()) + flight->debt);
-  if (flight->span) {
-    flight->stage = flight->span.Child("write gate");
-    flight->stage.Set("weir.cost", static_cast<int64_t>(cost.bytes));
+  flight->debt = debts_.Take(flight->client);
+  flight->cost = CostOf(GateWorkOf(flight->event.view()) + flight->debt);
+  Ladder* const ladder = context_.ladder;
+  if (ladder != nullptr) flight->rung = ladder->RungOf(flight->event.view(), flight->identity->keys());
+  if (!flight->rung) return AskWriteGate(flight, judged);
+  flight->held_back = ladder->HoldsBack(*flight->rung);
+  if (!flight->held_back) {
+    flight->would_wait = !ladder->is_on() && ladder->WouldWait(*flight->rung, flight->cost, flight->client);
+    return AskWriteGate(flight, judged);
   }
-  flight->admission = context_.limiter.Admit(Operation::kWrite, cost, flight->party);
-  if (flight->admission->admitted()) return Admitted(flight, judged);
-  if (flight->admission->refused()) return RefusedByGate(*flight, judged);
+  flight->party = Ladder::PartyOf(*flight->rung, flight->client);
+  if (flight->span) flight->stage = flight->span.Child("share");
+  flight->admission = ladder->share().Admit(flight->cost, flight->party);
+  Follow(flight, &EventPipeline::AskWriteGate, judged);
+}
+
+void EventPipeline::AskWriteGate(const std::shared_ptr<Flight>& flight, Judged* judged) {
+  if (flight->span) {
+    flight->stage.End();
+    flight->stage = flight->span.Child("write gate");
+    flight->stage.Set("weir.cost", static_cast<int64_t>(flight->cost.bytes));
+  }
+  Party party = flight->party;
+  if (flight->held_back) party.work_class = context_.ladder->ClassAtGate();
+  flight->admission = context_.limiter.Admit(Operation::kWrite, flight->cost, party);
+  Follow(flight, &EventPipeline::Admitted, judged);
+}
+
+// Goes on with a gate's answer: now, or after the wait.
+void EventPipeline::Follow(const std::shared_ptr<Flight>& flight, Step next, Judged* judged) {
+  if (flight->admission->admitted()) return (this->*next)(flight, judged);
+  if (flight->held_back && flight->room == nullptr && flight->admission->waiting()) {
+    flight->room = context_.ladder->share().TakeRoom(flight->budget_bytes);
+    if (flight->room == nullptr) flight->admission->Cancel();
+  }
+  if (!flight->admission->waiting()) return RefusedByGate(*flight, judged);
+  flight->waited = true;
   if (flight->stage) flight->stage.Set("weir.reason", flight->admission->reason());
   // Once OnSettled is called, another thread may use the flight, which owns the admission.
-  flight->admission->OnSettled([this, flight = flight]() mutable {
-    const Party party = flight->party;
-    context_.pool.Submit(Urgency::kFair, party, kAfterWaitWork,
-                         [this, flight = std::move(flight)] { AfterWait(flight); });
+  flight->admission->OnSettled([this, next, flight = flight]() mutable {
+    const Party client = flight->client;
+    context_.pool.Submit(Urgency::kFair, client, kAfterWaitWork,
+                         [this, next, flight = std::move(flight)] { AfterWait(flight, next); });
   });
 }
 
@@ -286,12 +325,12 @@ Work EventPipeline::GateWorkOf(EventView event) const {
          context_.delivery.subscriptions() * kFilterWork;
 }
 
-void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight) {
+void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight, Step next) {
   Judged judged;
   const Admission::State state = flight->admission->Poll();
-  context_.counters.WriteGateWait(flight->admission->waited());
+  if (next == &EventPipeline::Admitted) context_.counters.WriteGateWait(flight->admission->waited());
   try {
-    state == Admission::State::kAdmitted ? Admitted(flight, &judged) : RefusedByGate(*flight, &judged);
+    state == Admission::State::kAdmitted ? (this->*next)(flight, &judged) : RefusedByGate(*flight, &judged);
   } catch (const std::exception& fault) {
     Settle(*flight, {false, FaultText(fault)}, &judged);
   }
@@ -299,12 +338,27 @@ void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight) {
 }
 
 void EventPipeline::RefusedByGate(Flight& flight, Judged* judged) {
-  debts_.Add(flight.party, flight.debt);
-  if (flight.stage) flight.stage.Set("weir.outcome", flight.admission->reason());
-  Settle(flight, {false, RateLimited(*flight.admission)}, judged);
+  debts_.Add(flight.client, flight.debt);
+  flight.room.reset();
+  CountAtLadder(flight, /*refused=*/true);
+  const Admission& admission = *flight.admission;
+  if (flight.stage) flight.stage.Set("weir.outcome", admission.reason());
+  // An admission that was cancelled, because there was no room for its wait, knows only when its turn was to come.
+  const Duration again = std::max(admission.retry_after(), admission.wait_until() - context_.clock.Now());
+  Settle(flight, {false, flight.held_back ? Ladder::Refusal(*flight.rung, again) : RateLimited(admission)}, judged);
+}
+
+void EventPipeline::CountAtLadder(const Flight& flight, bool refused) {
+  if (!flight.rung) return;
+  context_.ladder->Count(*flight.rung, refused             ? LadderOutcome::kRefused
+                                       : flight.waited     ? LadderOutcome::kWaited
+                                       : flight.would_wait ? LadderOutcome::kWouldWait
+                                                           : LadderOutcome::kPassed);
 }
 
 void EventPipeline::Admitted(const std::shared_ptr<Flight>& flight, Judged* judged) {
+  flight->room.reset();
+  CountAtLadder(*flight, /*refused=*/false);
   if (ClassOf(flight->event.view().kind()) != KindClass::kEphemeral) {
     if (flight->span) flight->stage = flight->span.Child("commit");
     return judged->submissions.push_back(flight);
@@ -347,9 +401,12 @@ void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& st
 void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged) {
   const SaveResult& result = flight.result;
   if (!status.ok()) flight.stage.Fail();
-  debts_.Add(flight.party, result.removal);
+  debts_.Add(flight.client, result.removal);
   if (status.ok() && result.outcome == SaveOutcome::kSaved) {
-    context_.counters.CountSavedEvent(flight.event.view().kind());
+    const EventView event = flight.event.view();
+    context_.counters.CountSavedEvent(event.kind());
+    if (context_.ladder != nullptr)
+      context_.ladder->standings().NoteAccepted(event, flight.client.group, flight.identity->Has(event.pubkey()));
     if (context_.delivery.HasSubscribers()) judged->Live(flight);
   }
   Settle(flight,

@@ -3,11 +3,12 @@
 // A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
 // checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event
 // is counted against the operator's rates. If the operator has a write plugin, it then judges the new and valid event
-// (relay/plugins/policy_plugin.h). An event that passes needs the admission of the write gate, which limits writes to
-// the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it at once, delays it or
-// refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves every other admitted
-// event, together with events of other clients, in one write (relay/store/group_commit.h). After each write, the
-// pipeline passes the answers and the saved events to Delivery.
+// (relay/plugins/policy_plugin.h). If the author's standing is low and the relay is under pressure, the event first
+// needs a part of the strangers' share (relay/standing/ladder.h). An event that passes needs the admission of the write
+// gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it
+// at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves
+// every other admitted event, together with events of other clients, in one write (relay/store/group_commit.h). After
+// each write, the pipeline passes the answers and the saved events to Delivery.
 //
 // Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
@@ -117,11 +118,16 @@ class EventPipeline {
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   void AskPlugin(const std::shared_ptr<Flight>& flight);
   void AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict);
+  // A step of an event that a gate has admitted.
+  using Step = void (EventPipeline::*)(const std::shared_ptr<Flight>& flight, Judged* judged);
   void AskGate(const std::shared_ptr<Flight>& flight, Judged* judged);
+  void AskWriteGate(const std::shared_ptr<Flight>& flight, Judged* judged);
   Work GateWorkOf(EventView event) const;
-  void AfterWait(const std::shared_ptr<Flight>& flight);
+  void Follow(const std::shared_ptr<Flight>& flight, Step next, Judged* judged);
+  void AfterWait(const std::shared_ptr<Flight>& flight, Step next);
   void Admitted(const std::shared_ptr<Flight>& flight, Judged* judged);
   void RefusedByGate(Flight& flight, Judged* judged);
+  void CountAtLadder(const Flight& flight, bool refused);
   void Settle(Flight& flight, const Verdict& verdict, Judged* judged);
   void Finish(Judged* judged);
   void OnWritten(GroupCommit::Submissions settled, const Status& status);

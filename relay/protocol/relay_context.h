@@ -21,6 +21,7 @@
 
 namespace weir {
 
+class Ladder;
 class PolicyPlugin;
 
 struct RelayContext {
@@ -44,6 +45,9 @@ struct RelayContext {
   PolicyPlugin* write_plugin = nullptr;
   PolicyPlugin* import_plugin = nullptr;
   PolicyPlugin* read_plugin = nullptr;
+  // The trust ladder, which holds back strangers first (relay/standing/ladder.h). Null if it is off. Set before the
+  // first connection is accepted.
+  Ladder* ladder = nullptr;
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

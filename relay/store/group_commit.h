@@ -46,7 +46,7 @@ struct Submission {
   virtual ~Submission() = default;
 
   const Event event;
-  const Party party;
+  Party party;        // the submission takes its turns; does not change once it is submitted
   const Work work;    // SavingWorkOf(event)
   SaveResult result;  // valid once the submission is settled (see Done), if the status is ok
   Work paid = 0;      // work that the party was charged for earlier writes of a large deletion

@@ -1,0 +1,38 @@
+// LadderPlugin: the part of a relay (RelayPlugin) that owns the trust ladder (relay/standing/). It shows the ladder at
+// /metrics and /live, and answers `weir who` at /api/who.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/relay_plugin.h"
+#include "relay/standing/ladder.h"
+#include "relay/standing/standings.h"
+#include "relay/standing/stranger_share.h"
+
+namespace weir {
+
+class LadderPlugin final : public RelayPlugin {
+ public:
+  // Adds GET /api/who?key=KEY, for administrators. KEY is an npub or hexadecimal. The answer is an object with
+  // "pubkey", "npub", "rung", "ladder" ("observe" or "on"), and "explanation", a list of sentences whose subject is the
+  // author.
+  void AddRoutes(HttpRouter& router) override;
+  Status Start(const RelayServices& services) override;
+  void Stop() override;
+  void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override;
+
+ private:
+  HttpResponse Who(const HttpRequest& request) const;
+
+  const Admin* admin_ = nullptr;
+  // Null if the ladder is off. They outlive the relay's pipeline, which uses them until it has stopped.
+  std::unique_ptr<Standings> standings_;
+  std::unique_ptr<StrangerShare> share_;
+  std::unique_ptr<Ladder> ladder_;
+  std::atomic<bool> open_{false};  // Start has succeeded, and the ladder is not off
+};
+
+}  // namespace weir

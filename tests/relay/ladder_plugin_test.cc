@@ -1,0 +1,124 @@
+// The trust ladder in a relay: at /metrics, /live and /api/who, and by `weir who`.
+#include "relay/ladder_plugin.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/admin/admin.h"
+#include "relay/commands/who_command.h"
+#include "relay/nostr/npub.h"
+#include "relay/nostr/signature.h"
+#include "tests/fixtures/called_command.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
+#include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/relay_server_fixture.h"
+
+namespace weir {
+namespace {
+
+class LadderPluginTest : public RelayServerTest {
+ protected:
+  ~LadderPluginTest() override { relay_.reset(); }
+
+  void Open(LadderMode mode = LadderMode::kObserve) {
+    relay_.reset();
+    configuration_.standing.mode = mode;
+    plugin_ = std::make_unique<LadderPlugin>();
+    RelayServerTest::Open({plugin_.get()});
+  }
+  RawAnswer Who(const std::string& key, bool with_token = true) const {
+    const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
+    return AskPort(relay_->port(), "GET", "/api/who?key=" + key, "", with_token ? token : "");
+  }
+  std::string Metrics() const { return AskPort(relay_->port(), "GET", "/metrics").body; }
+  Ran WhoCommandOf(const std::string& key) const {
+    return CallCommand(WhoCommand, {"weir who", "--data-dir", directory_ / "data", key});
+  }
+  void Publish(uint64_t author) const {
+    RawClient client(relay_->port());
+    ASSERT_TRUE(client.Handshake());
+    client.Text("[\"EVENT\"," + Signer(author).SignedEvent(1'700'000'000, 1, "[]", "a") + "]");
+    ASSERT_TRUE(Has(client.ReadText().value_or(""), ",true,"));
+  }
+
+  std::unique_ptr<LadderPlugin> plugin_;
+  const std::string trusted_ = ToHex(Signer(1).pubkey());
+  const std::string stranger_ = ToHex(Signer(2).pubkey());
+};
+
+TEST_F(LadderPluginTest, SaysWhatStandingAnAuthorHas) {
+  configuration_.standing.trust_from = trusted_;
+  Open();
+  const RawAnswer trusted = Who(ToNpub(Signer(1).pubkey()));
+  EXPECT_EQ(trusted.status, 200);
+  EXPECT_TRUE(Has(trusted.body, "\"pubkey\":\"" + trusted_ + "\"")) << trusted.body;
+  EXPECT_TRUE(Has(trusted.body, R"("rung":"trusted","ladder":"observe","explanation":[")")) << trusted.body;
+  EXPECT_TRUE(Has(Who(stranger_).body, R"("rung":"stranger")"));
+  EXPECT_EQ(Who(stranger_, false).status, 401);
+  EXPECT_EQ(Who("x").status, 400);
+}
+
+TEST_F(LadderPluginTest, TheAdministratorIsTheOwnListByDefault) {
+  configuration_.relay.admin_pubkey = trusted_;
+  Open();
+  EXPECT_TRUE(Has(Who(trusted_).body, R"("rung":"trusted")"));
+}
+
+TEST_F(LadderPluginTest, CountsEventsByRung) {
+  configuration_.standing.trust_from = trusted_;
+  Open(LadderMode::kOn);
+  Publish(1);
+  Publish(2);
+  for (const std::string rung : {"trusted", "stranger"})
+    EXPECT_TRUE(Eventually([&] {
+      return Has(Metrics(), "weir_ladder_events_total{rung=\"" + rung + "\",outcome=\"passed\"} 1\n");
+    })) << rung;
+  EXPECT_TRUE(Has(Metrics(), "weir_ladder_share 1\n"));
+}
+
+TEST_F(LadderPluginTest, OffItShowsNothing) {
+  Open(LadderMode::kOff);
+  Publish(2);
+  EXPECT_FALSE(Has(Metrics(), "weir_ladder"));
+  EXPECT_EQ(Who(stranger_).status, 409);
+}
+
+TEST_F(LadderPluginTest, LiveShowsARowForEachRung) {
+  Open();
+  LiveRates rates;
+  rates.Begin(Clock::System().Now());
+  LiveTables tables(rates);
+  plugin_->AppendLive(tables);
+  const std::vector<LiveTable> shown = std::move(tables).Take();
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].name, "standing");
+  ASSERT_EQ(shown[0].rows.size(), kRungs);
+  EXPECT_EQ(shown[0].rows[0][0], "trusted");
+}
+
+TEST_F(LadderPluginTest, TheCommandPrintsTheReasons) {
+  configuration_.standing.trust_from = trusted_;
+  Open();
+  const Ran ran = WhoCommandOf(trusted_);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with(ToNpub(Signer(1).pubkey()) + ": ")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "trusted")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "holds nobody back")) << ran.out;
+  Open(LadderMode::kOn);
+  EXPECT_FALSE(Has(WhoCommandOf(trusted_).out, "holds nobody back"));
+}
+
+TEST_F(LadderPluginTest, TheCommandSaysWhyItHasNoAnswer) {
+  EXPECT_EQ(WhoCommandOf("npub1wrong").code, 2);
+  EXPECT_EQ(WhoCommandOf(stranger_).code, 1) << "no relay runs";
+  Open(LadderMode::kOff);
+  const Ran off = WhoCommandOf(stranger_);
+  EXPECT_EQ(off.code, 1);
+  EXPECT_TRUE(Has(off.err, "the ladder is off")) << off.err;
+}
+
+}  // namespace
+}  // namespace weir
