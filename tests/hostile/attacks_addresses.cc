@@ -12,6 +12,7 @@
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
 #include "tests/hostile/http2_bytes.h"
+#include "tests/hostile/quiet_client.h"
 
 namespace weir {
 namespace {
@@ -178,6 +179,18 @@ std::string ForgedEvents(Arena& arena, double scale) {
   return AllSay(arena, scale, EventFrame(Forged(Signer(33).SignedEvent(Now(), 1, "[]", "forged"))));
 }
 
+// The quiet client is on the operator's own list, the authors of the flood are strangers.
+std::string FreshKeys(Arena& arena, double scale) {
+  constexpr size_t kFreshKeys = 10'000;
+  Crowd crowd(arena.port(), StrangerAddress, 100);
+  uint64_t made = 0;
+  crowd.Run(Scaled(30s, scale), Reads::kAll, [&](size_t) {
+    ++made;
+    return EventFrame(Signer(100'000 + made % kFreshKeys).SignedEvent(Now(), 1, "[]", "flood " + std::to_string(made)));
+  });
+  return crowd.Heard();
+}
+
 // The crowd says nothing. Newcomers must still be served, and /healthz must answer.
 constexpr size_t kHouse = 2000;
 std::string FullHouse(Arena& arena, double scale) {
@@ -308,6 +321,8 @@ std::vector<Attack> AddressAttacks() {
                   say(HeavyRequest())),
       of_many("heavy_writers", "250 addresses bring 24 events of 500 tags each as fast as they can", HeavyWriters),
       of_many("notes_at_once", "45 addresses bring 2,880 notes of 20 KB at a memory target of 128 MiB", NotesAtOnce),
+      of_many("fresh_keys", "100 addresses bring events of 10,000 fresh keys as fast as they can, to a slow disk",
+              FreshKeys),
       of_many("forged_events", "250 addresses of forged events", ForgedEvents),
       of_many("forged_proofs", "250 addresses show forged NIP-98 proofs of the administrator", ForgedProofs),
       of_many("closes_of_many", "250 addresses close what is not open", say(TextFrame(R"(["CLOSE","a"])"))),
@@ -331,6 +346,9 @@ std::vector<Attack> AddressAttacks() {
     attack.also_brief = attack.name == "fresh_addresses" || attack.name == "full_house" ||
                         attack.name == "filters_of_many" || attack.name == "unfinished_of_many";
     if (attack.name == "notes_at_once") attack.settings = {"WEIR_RATE_LIMIT_TARGET_MEMORY_MB=128"};
+    if (attack.name == "fresh_keys")
+      attack.settings = {"WEIR_LADDER=on", "WEIR_TRUST_FROM=" + ToHex(Signer(kQuietSeed).pubkey()),
+                         "WEIR_DB_IO_MB_PER_S=6"};
     if (attack.name == "forged_proofs") attack.settings = {"WEIR_RELAY_ADMIN_PUBKEY=" + ToHex(Signer(kAdmin).pubkey())};
     if (attack.name == "full_house") attack.settings = {"WEIR_MAX_CONNECTIONS=" + std::to_string(kHouse)};
   }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr auto kBeat = std::chrono::milliseconds(50);
 constexpr auto kQuietPatience = std::chrono::minutes(1);
-constexpr uint64_t kSeed = 0x717569;
 // A quiet client stays well below the 64 KiB that the relay always lets an address hold: a subscription takes 1.5 KB,
 // and each gets all of its events.
 constexpr size_t kMostOpen = 8;
@@ -37,7 +36,7 @@ double Latencies::Quantile(double share) const {
   return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
 }
 
-QuietClient::QuietClient(uint16_t port) : client_(port, "127.0.0.200"), signer_(kSeed) {
+QuietClient::QuietClient(uint16_t port) : client_(port, "127.0.0.200"), signer_(kQuietSeed) {
   if (!client_.connected() || !client_.Handshake()) figures_.trouble = "the relay does not take it";
   thread_ = std::thread([this] { Run(); });
 }

@@ -18,6 +18,9 @@
 
 namespace weir {
 
+// The seed of the quiet client's key (relay/nostr/signature.h).
+inline constexpr uint64_t kQuietSeed = 0x717569;
+
 // Returns the id in an event's JSON.
 std::string IdOf(const std::string& event);
 
