@@ -65,6 +65,13 @@ Result<int> ConnectTo(const Endpoint& endpoint) {
     if (fd >= 0) close(fd);
     return Status::Error("cannot connect to " + endpoint.Url() + ": " + why);
   };
+  if (fd >= 0 && !endpoint.from.empty()) {
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    if (inet_pton(AF_INET, endpoint.from.c_str(), &from.sin_addr) != 1 ||
+        bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0)
+      return fail();
+  }
   if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), size) != 0) return fail();
   const int on = 1;
   if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return fail();

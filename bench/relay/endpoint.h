@@ -14,6 +14,7 @@ struct Endpoint {
   std::string host = "127.0.0.1";  // a loopback address
   uint16_t port = 0;
   std::string path = "/";
+  std::string from = {};  // the IPv4 address from which to connect; empty: the system chooses
 
   std::string Url() const;
 };

@@ -65,13 +65,17 @@ class Maker {
  public:
   explicit Maker(const EventRecipe& recipe)
       : recipe_(recipe), random_(HashOf(recipe.purpose) ^ (recipe.seed * 0x9e3779b97f4a7c15)) {
-    const size_t authors = recipe.one_author ? 1 : kAuthors;
-    const uint64_t first = recipe.one_author ? HashOf(recipe.purpose) + recipe.seed : 1'000'000;
+    const size_t own = recipe.one_author ? 1 : recipe.own_authors;
+    const size_t authors = own > 0 ? own : kAuthors;
+    const uint64_t first = own > 0 ? HashOf(recipe.purpose) + recipe.seed : 1'000'000;
     for (size_t i = 0; i < authors; ++i) authors_.emplace_back(first + i);
   }
 
   std::string Next() {
-    const Draft draft = recipe_.one_author ? Remark() : recipe_.lived_in ? AnyOdd() : Any();
+    const Draft draft = recipe_.one_author        ? Remark()
+                        : recipe_.own_authors > 0 ? NoteInTurn()
+                        : recipe_.lived_in        ? AnyOdd()
+                                                  : Any();
     const uint64_t end = recipe_.day * kSecondsOfADay, span = kDays * kSecondsOfADay;
     const uint64_t passed = span * made_ / recipe_.count;
     const uint64_t created_at = end - span + passed - std::min(passed, recipe_.lived_in ? Lateness() : 0);
@@ -145,6 +149,7 @@ class Maker {
     return Below(share < 80 ? 60 : share < 95 ? kSecondsOfADay : kDays * kSecondsOfADay);
   }
 
+  Draft NoteInTurn() { return {.content = Words(recipe_.content_bytes), .author = turn_++ % authors_.size()}; }
   Draft Remark() { return {.content = Words(320)}; }
 
   Draft Note() {
@@ -226,6 +231,7 @@ class Maker {
   std::vector<Signer> authors_;
   std::vector<Written> recent_;
   size_t made_ = 0;
+  size_t turn_ = 0;
 };
 
 }  // namespace

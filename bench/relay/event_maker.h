@@ -21,6 +21,8 @@ struct EventRecipe {
   uint64_t day = 0;
   // True: all events are of kind 1 and by one author, who has no events of another purpose, for live subscriptions.
   bool one_author = false;
+  // Above 0: all events are of kind 1 and by so many authors in turn, who have no events of another purpose.
+  size_t own_authors = 0;
   // True: some events arrive late, by at most 30 days; some are large; some delete an earlier event of their author.
   bool lived_in = false;
   // Above 0: all events are notes with texts of this size. 0: the events are the mix.

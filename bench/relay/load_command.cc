@@ -177,6 +177,7 @@ int LoadCommand(int argc, char** argv) {
   std::vector<std::unique_ptr<LoadScenario>> scenarios = AllScenarios();
   scenarios.push_back(MakeImport());
   scenarios.push_back(MakeSoak());
+  scenarios.push_back(MakeFlood());
   for (const auto& scenario : scenarios)
     scenario->AddOptions(line.AddSubcommand(std::string(scenario->name()), std::string(scenario->meaning())));
   AddCampaignOptions(line.AddSubcommand("all", "every scenario, several times, of one relay or of several in turn"),

@@ -1,5 +1,5 @@
-// The scenarios of relay_load, each in a file of its own. Each scenario is a subcommand and, except for `import` and
-// `soak`, a step of the subcommand `all`.
+// The scenarios of relay_load, each in a file of its own. Each scenario is a subcommand and, except for `import`,
+// `soak` and `flood`, a step of the subcommand `all`.
 #pragma once
 
 #include <sys/types.h>
@@ -71,14 +71,16 @@ std::unique_ptr<LoadScenario> MakeStormOnRelay();
 std::unique_ptr<LoadScenario> MakeBurst();
 std::unique_ptr<LoadScenario> MakeFanOut();
 std::unique_ptr<LoadScenario> MakeIdle();
-// These two are not steps of `all`: MakeImport needs the command of an import, and MakeSoak takes hours.
+// These three are not steps of `all`: MakeImport needs the command of an import, MakeSoak takes hours, and MakeFlood
+// needs a relay that trusts its operator.
 std::unique_ptr<LoadScenario> MakeImport();
 std::unique_ptr<LoadScenario> MakeSoak();
+std::unique_ptr<LoadScenario> MakeFlood();
 
 // Runs the scenario, and adds the machine's load average of the minute before to its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);
 
-// Returns the scenarios of `all`, in its order: all except `import` and `soak`.
+// Returns the scenarios of `all`, in its order: all except `import`, `soak` and `flood`.
 std::vector<std::unique_ptr<LoadScenario>> AllScenarios();
 
 }  // namespace weir

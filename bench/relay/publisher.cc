@@ -10,15 +10,20 @@ namespace weir {
 Publisher::Publisher(const EventSet& events)
     : events_(events), released_at_(events.size()), is_answered_(events.size()) {}
 
-Status Publisher::Connect(const Endpoint& endpoint, size_t connections, Loop* loop) {
-  std::vector<FrameLane> lanes = MakeLanes(events_, connections);
-  for (FrameLane& lane : lanes) {
-    auto connection = ClientSocket::Open(endpoint);
+Status Publisher::Connect(const std::vector<Endpoint>& endpoints, Loop* loop) {
+  std::vector<FrameLane> lanes = MakeLanes(events_, endpoints.size());
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    auto connection = ClientSocket::Open(endpoints[i]);
     if (!connection.ok()) return connection.status();
-    lines_.push_back({.connection = std::move(connection).value(), .lane = std::move(lane)});
+    lines_.push_back({.connection = std::move(connection).value(), .lane = std::move(lanes[i])});
     if (Status s = loop->Watch(lines_.back().connection.get(), this); !s.ok()) return s;
   }
   return Status();
+}
+
+void Publisher::Leave(Loop* loop) {
+  for (Line& line : lines_) loop->Forget(line.connection.get());
+  lines_.clear();
 }
 
 void Publisher::StartClosedLoop(size_t window) {
@@ -71,6 +76,7 @@ void Publisher::OnMessage(ClientSocket& connection, std::string_view message, Ti
   const std::string_view reason = ReasonPrefix(reply.text);
   if (reply.accepted && reason != "duplicate") {
     ++accepted_;
+    accepted_bytes_ += events_.json(*event).size();
     latency_->Record(now - released_at_[*event]);
   } else {
     ++refused_[std::string(reason)];

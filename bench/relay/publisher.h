@@ -22,7 +22,11 @@ class Publisher final : public Listener {
   // The events must outlive the publisher.
   explicit Publisher(const EventSet& events);
 
-  Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
+  Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop) {
+    return Connect(std::vector<Endpoint>(connections, endpoint), loop);
+  }
+  // Makes a connection for each of the endpoints.
+  Status Connect(const std::vector<Endpoint>& endpoints, Loop* loop);
 
   // The next three functions start to send. Call only one of them, and only once.
   // StartClosedLoop keeps `window` events of each connection unanswered until all events are sent.
@@ -33,6 +37,8 @@ class Publisher final : public Listener {
   void StartPaced(double per_second, Loop* loop);
   // Makes the publisher send no more events.
   void Stop() { stopped_ = true; }
+  // Removes the connections from the loop and closes them.
+  void Leave(Loop* loop);
 
   // Runs the loop until each event that is to be sent has an OK. An error says how many events have none.
   Status AwaitAnswers(Loop* loop) const;
@@ -40,6 +46,7 @@ class Publisher final : public Listener {
   size_t released() const { return released_; }
   size_t answered() const { return answered_; }
   size_t accepted() const { return accepted_; }
+  uint64_t accepted_bytes() const { return accepted_bytes_; }  // the bytes of their JSON
   // Returns the number of refused events for each reason: NIP-01's prefix of the message, or "notice" for a NOTICE. A
   // duplicate counts as refused, although its OK is true; otherwise a database that has the events would look fast.
   const std::map<std::string, size_t>& refused() const { return refused_; }
@@ -78,6 +85,7 @@ class Publisher final : public Listener {
   size_t released_ = 0;
   size_t answered_ = 0;
   size_t accepted_ = 0;
+  uint64_t accepted_bytes_ = 0;
   std::map<std::string, size_t> refused_;
   std::unique_ptr<LatencyHistogram> latency_ = std::make_unique<LatencyHistogram>();
   TimePoint first_release_{};
