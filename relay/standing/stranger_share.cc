@@ -25,10 +25,15 @@ bool IsUnderPressure(const LimiterView& view) {
   return view.emergency || IsNearSetpoint(view[WorkClass::kInteractive]) || IsNearSetpoint(view[WorkClass::kBulk]);
 }
 
-// Below the setpoint the limit is above the drain, so that the engine fills; it cannot carry that for long.
-double CarriedBytesPerSecond(const LimiterView::Write& write) {
-  const double drain = write.drain_bytes_per_second;
-  return drain > 0 ? std::min(drain, write.bytes_per_second) : write.bytes_per_second;
+// Returns what the engine carries by the less limited class; 0 if no limit is known. Below the setpoint a limit is above
+// the drain, so that the engine fills; it cannot carry that for long.
+double CarriedBytesPerSecond(const LimiterView& view) {
+  double carried = 0;
+  for (const LimiterView::Write& write : view.writes) {
+    const double drain = write.drain_bytes_per_second;
+    carried = std::max(carried, drain > 0 ? std::min(drain, write.bytes_per_second) : write.bytes_per_second);
+  }
+  return carried;
 }
 
 }  // namespace
@@ -67,8 +72,7 @@ void StrangerShare::Look(TimePoint now) {
   const double passed_s = looked_at_ ? ToSeconds(now - *looked_at_) : 0;
   looked_at_ = now;
   const LimiterView view = look_();
-  if (const double carried = CarriedBytesPerSecond(view[WorkClass::kInteractive]); carried > 0)
-    engine_bytes_per_second_ = carried;
+  if (const double carried = CarriedBytesPerSecond(view); carried > 0) engine_bytes_per_second_ = carried;
   const bool strangers_wait = gate_.TakePressed(WorkClass::kInteractive);
   if (IsUnderPressure(view)) {
     if (share_ == 1) ++pressures_;

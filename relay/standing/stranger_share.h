@@ -7,7 +7,7 @@
 // work, below that of clients.
 //
 // When pressure begins, the share falls to kLeast: all strangers together may write a twentieth of what the engine
-// carries. This is the limit of interactive work or the engine's drain, whichever is lower. Further events wait here,
+// carries. This is the limit of clients' writes or the engine's drain, whichever is lower. Further events wait here,
 // up to kLongestWait, and are then refused with a time to come back. Parties take turns in bytes (FairQueue). Events
 // are refused at once only if 10,000 wait or if their bytes have no room (TakeRoom).
 //
