@@ -53,8 +53,11 @@ void JudgeByTenRules(benchmark::State& state) {
   TimePoint now{};
   for (auto _ : state) {
     const Ruling ruling = rules.JudgeEvent(event.view(), sender, 1'700'000'000);
+    const std::unique_ptr<WordSearch> search = rules.SearchWords(event.view(), sender);
+    while (search->Step()) continue;
     const Ruling rates = rules.TakeRates(event.view(), sender, now += std::chrono::microseconds(1));
-    if (ruling.refused() || rates.refused()) state.SkipWithError("the event was refused");
+    if (ruling.refused() || Rules::JudgeWords(*search).refused() || rates.refused())
+      state.SkipWithError("the event was refused");
   }
 }
 BENCHMARK(JudgeByTenRules);

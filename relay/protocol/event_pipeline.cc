@@ -68,6 +68,7 @@ struct EventPipeline::Flight final : Submission {
   bool held_back = false;    // the event may be held back for its rung
   bool would_wait = false;   // the event would be held back if the ladder were on
   bool waited = false;       // the event has waited at a gate
+  std::unique_ptr<WordSearch> search;  // null if its content need not be searched, or was searched
   std::optional<Admission> admission;
   StrangerShare::Room room;  // while the event waits and is held back
   Span span;
@@ -86,6 +87,13 @@ struct EventPipeline::Judged {
     live->events.push_back({flight.event, flight.result.serial, flight.received});
     live->bytes += flight.TakeBytes();
   }
+};
+
+// A batch that is being judged.
+struct EventPipeline::Judging {
+  const std::shared_ptr<const EventBatch> batch;
+  std::vector<std::shared_ptr<Flight>> flights;  // the events that the rules take
+  Judged judged;
 };
 
 EventPipeline::EventPipeline(RelayContext& context)
@@ -142,30 +150,55 @@ void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
   const Party party = batch->party;
   const Work byte_work = kParsedByteWork + (context_.rules->searches_content() ? kSearchedByteWork : 0);
   const Work work = batch->count * kSignatureWork + batch->texts.size() * byte_work;
-  context_.pool.Submit(Urgency::kFair, party, work,
-                       [this, work, batch = std::move(batch)] { return JudgeAll(*batch, work); });
+  const auto judging = std::make_shared<Judging>(Judging{.batch = std::move(batch), .flights = {}, .judged = {}});
+  context_.pool.Submit(Urgency::kFair, party, work, [this, work, judging] { return JudgeAll(judging, work); });
 }
 
-// Returns the work that the batch has cost: `expected`, but if content is searched, at least the time of that. A text
-// that is made for an expression with a long repetition, such as win.{0,100}bitcoin, costs a thousand times as much as
-// others.
-Work EventPipeline::JudgeAll(const EventBatch& batch, Work expected) {
+// Returns the work that the batch has cost so far: `expected`, but at least the time of the search for words. A text
+// that is made for an expression costs a thousand times as much as others.
+Work EventPipeline::JudgeAll(const std::shared_ptr<Judging>& judging, Work expected) {
+  const EventBatch& batch = *judging->batch;
   std::unique_ptr<EventParser> parser;
-  Judged judged;
-  std::vector<std::shared_ptr<Flight>> flights;
-  const bool searches = context_.rules->searches_content();
-  const TimePoint begin = context_.clock.Now();
-  for (size_t i = 0; i < batch.count; ++i) Read(batch, batch.text(i), &parser, &judged, &flights);
-  const Duration reading = context_.clock.Now() - begin;
+  for (size_t i = 0; i < batch.count; ++i) Read(batch.text(i), &parser, judging.get());
   if (parser != nullptr) PutBack(std::move(parser));
-  JudgeNew(batch, flights, &judged);
-  Finish(&judged);
-  return searches ? std::max(expected, static_cast<Work>(std::chrono::nanoseconds(reading).count())) : expected;
+  return std::max(expected, SearchWords(judging));
+}
+
+// Searches the content of the events for words, for about a turn; the rest follows in another task. Then judges the
+// events further. Returns the time of the search.
+Work EventPipeline::SearchWords(const std::shared_ptr<Judging>& judging) {
+  const TimePoint begin = context_.clock.Now();
+  const auto searched = [&] { return static_cast<Work>(Duration(context_.clock.Now() - begin).count()); };
+  for (const std::shared_ptr<Flight>& flight : judging->flights) {
+    while (flight->search) {
+      if (!flight->search->Step()) {
+        const Ruling ruling = context_.rules->JudgeWords(*flight->search);
+        flight->search = nullptr;
+        if (ruling.refused()) Settle(*flight, {false, ruling.reason}, &judging->judged);
+      }
+      if (searched() < kTurnWork) continue;
+      try {
+        context_.pool.Submit(Urgency::kFair, judging->batch->party, kTurnWork,
+                             [this, judging] { return SearchWords(judging); });
+        return searched();
+      } catch (const std::exception&) {
+        // There is no memory for a task, so the search goes on at once.
+      }
+    }
+  }
+  const Work work = searched();
+  const auto is_settled = [](const std::shared_ptr<Flight>& flight) { return flight->budget_bytes == 0; };
+  std::erase_if(judging->flights, is_settled);
+  JudgeNew(*judging->batch, judging->flights, &judging->judged);
+  Finish(&judging->judged);
+  return work;
 }
 
 // Makes all checks except those that need the store, and that of the signature.
-void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
-                         Judged* judged, std::vector<std::shared_ptr<Flight>>* flights) {
+void EventPipeline::Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging) {
+  const EventBatch& batch = *judging->batch;
+  std::vector<std::shared_ptr<Flight>>* const flights = &judging->flights;
+  Judged* const judged = &judging->judged;
   const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
   Span span = BeginSpan(context_.tracer, "EVENT", SpanKind::kServer, batch.received);
   if (span) span.Set("weir.bytes", static_cast<int64_t>(text.size()));
@@ -185,7 +218,9 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
     if (refusal.empty()) refusal = context_.rules->JudgeEvent(parsed.value().view(), batch.rule_client(), now).reason;
     if (!refusal.empty()) return refuse(std::move(refusal));
     flights->reserve(batch.count);  // so that push_back cannot fail once the flight exists
+    std::unique_ptr<WordSearch> search = context_.rules->SearchWords(parsed.value().view(), batch.rule_client());
     flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget, span));
+    flights->back()->search = std::move(search);
     if (span) span.Set("weir.kind", parsed.value().view().kind());
   } catch (const std::exception& fault) {
     refuse(FaultText(fault));

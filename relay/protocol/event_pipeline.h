@@ -1,14 +1,15 @@
 // EventPipeline: handles EVENT messages from their text to their answer.
 //
 // A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
-// checks whether the event is stored already, and verifies the signature last, because that costs most. Then the event
-// is counted against the operator's rates. If the operator has a write plugin, it then judges the new and valid event
-// (relay/plugins/policy_plugin.h). If the author's standing is low and the relay is under pressure, the event first
-// needs a part of the strangers' share (relay/standing/ladder.h). An event that passes needs the admission of the write
-// gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the gate admits it
-// at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit thread saves
-// every other admitted event, together with events of other clients, in one write (relay/store/group_commit.h). After
-// each write, the pipeline passes the answers and the saved events to Delivery.
+// checks whether the event is stored already, and verifies the signature last, because that costs most. A long search
+// for the operator's words gives up the worker after about a millisecond, and goes on in its address's next turn. Then
+// the event is counted against the operator's rates. If the operator has a write plugin, it then judges the new and
+// valid event (relay/plugins/policy_plugin.h). If the author's standing is low and the relay is under pressure, the
+// event first needs a part of the strangers' share (relay/standing/ladder.h). An event that passes needs the admission
+// of the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the
+// gate admits it at once, delays it or refuses it. An admitted ephemeral event goes to the live subscribers. The commit
+// thread saves every other admitted event, together with events of other clients, in one write
+// (relay/store/group_commit.h). After each write, the pipeline passes the answers and the saved events to Delivery.
 //
 // Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
@@ -107,14 +108,15 @@ class EventPipeline {
  private:
   struct Flight;
   struct Judged;
+  struct Judging;
   struct Verdict {
     bool accepted = false;
     std::string text;
   };
   Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results);
-  Work JudgeAll(const EventBatch& batch, Work expected);
-  void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
-            std::vector<std::shared_ptr<Flight>>* flights);
+  Work JudgeAll(const std::shared_ptr<Judging>& judging, Work expected);
+  void Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging);
+  Work SearchWords(const std::shared_ptr<Judging>& judging);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   void AskPlugin(const std::shared_ptr<Flight>& flight);
   void AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict);

@@ -57,6 +57,12 @@ std::string RefusalOfAge(const AgeRule& rule, uint64_t created_at, uint64_t now,
   return "";
 }
 
+// `found` is the index of a word in the content.
+std::string RefusalOfWords(std::optional<size_t> found) {
+  if (!found) return "";
+  return Reason("blocked", "the content has words that are not taken", {kWrite, "deny.words", found});
+}
+
 template <typename Value>
 void AppendBytes(const Value& value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -157,12 +163,8 @@ void Rules::VisitSpamRules(EventView event, uint64_t now_seconds, Visit visit) c
     if (rule.kinds.Has(kind) && !visit(RuleKind::kWork, name, check)) return;
   }
   if (set_.deny_write.words == nullptr) return;
-  const RuleName words{kWrite, "deny.words"};
-  visit(RuleKind::kWords, words, [&]() -> std::string {
-    const std::optional<size_t> found = set_.deny_write.words->Find(ContentOf(event));
-    if (!found) return "";
-    return Reason("blocked", "the content has words that are not taken", {kWrite, "deny.words", found});
-  });
+  visit(RuleKind::kWords, {kWrite, "deny.words"},
+        [&] { return RefusalOfWords(set_.deny_write.words->Find(ContentOf(event))); });
 }
 
 Ruling Rules::JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds) const {
@@ -170,12 +172,22 @@ Ruling Rules::JudgeEvent(EventView event, const RuleClient& sender, uint64_t now
   if (!judges_writes_) return ruling;
   const bool exempt = IsExempt(event, sender);
   VisitWriteRules(event, sender, now_seconds, [&](RuleKind kind, const RuleName&, const auto& check) {
-    if (exempt && IsAgainstSpam(kind)) return false;
+    if (kind == RuleKind::kWords || (exempt && IsAgainstSpam(kind))) return false;  // words come last
     ruling.reason = check();
     if (!ruling.reason.empty()) ruling.refused_by = kind;
     return ruling.reason.empty();
   });
   return ruling;
+}
+
+std::unique_ptr<WordSearch> Rules::SearchWords(EventView event, const RuleClient& sender) const {
+  if (set_.deny_write.words == nullptr || IsExempt(event, sender)) return nullptr;
+  return std::make_unique<WordSearch>(set_.deny_write.words, ContentOf(event));
+}
+
+Ruling Rules::JudgeWords(const WordSearch& search) {
+  if (!search.found()) return {};
+  return {RuleKind::kWords, RefusalOfWords(search.found())};
 }
 
 std::vector<RuleOutcome> Rules::Explain(EventView event, const RuleClient& sender, uint64_t now_seconds) const {

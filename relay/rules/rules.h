@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/clock.h"
@@ -97,6 +98,31 @@ struct Ruling {
   bool refused() const { return refused_by.has_value(); }
 };
 
+// The search of an event's content for words, the slowest of all rules; piece by piece, so that a thread can do
+// something else in between. Not thread-safe.
+class WordSearch {
+ public:
+  WordSearch(std::shared_ptr<const WordSet> words, std::string content)
+      : words_(std::move(words)), content_(std::move(content)) {}
+
+  // Searches a piece, in about a millisecond or less. Returns true while there are further pieces, and no word was
+  // found.
+  bool Step() {
+    if (IsOver()) return false;
+    found_ = words_->FindSome(content_, &place_);
+    return !IsOver();
+  }
+  std::optional<size_t> found() const { return found_; }  // the index of the expression
+
+ private:
+  bool IsOver() const { return found_ || words_->IsOver(place_); }
+
+  const std::shared_ptr<const WordSet> words_;
+  const std::string content_;
+  WordSet::Place place_;
+  std::optional<size_t> found_;
+};
+
 // The decision of one rule, for a person who asks why.
 struct RuleOutcome {
   std::string rule;
@@ -119,9 +145,13 @@ class Rules {
   // Each rate goes on with the counts of the same rate of `before`, if there is one.
   explicit Rules(RuleSet set, const Rules* before = nullptr);
 
-  // Judges an event by all rules for writing but rates. Does not check the signature, so a rule about authors may
-  // refuse an event, but its author need not have sent it.
+  // Judges an event by all rules for writing but words and rates. Does not check the signature, so a rule about authors
+  // may refuse an event, but its author need not have sent it.
   Ruling JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds) const;
+  // Returns the search for words in an event that JudgeEvent does not refuse; null if there are no words for it.
+  std::unique_ptr<WordSearch> SearchWords(EventView event, const RuleClient& sender) const;
+  // Judges the event of a search that is over.
+  static Ruling JudgeWords(const WordSearch& search);
   // Counts the event against the rates, or, if it exceeds one, refuses it and counts it against none. Call it only when
   // the signature was verified: otherwise strangers could use up the rates of any author.
   Ruling TakeRates(EventView event, const RuleClient& sender, TimePoint now) const;

@@ -58,6 +58,7 @@ void RulesInForce::Use(std::shared_ptr<const Rules> rules) {
   searches_content_.store(rules->set().deny_write.words != nullptr, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   rules_.swap(rules);  // the lock is released before `rules`, which now has the old rules, is destroyed
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 std::shared_ptr<const Rules> RulesInForce::Now() const {
@@ -87,6 +88,10 @@ Ruling RulesInForce::JudgeEvent(EventView event, const RuleClient& sender, uint6
   if (decided.refused()) return Counted(std::move(decided), &refused_events_);
   if (!judges_writes_.load(std::memory_order_relaxed)) return {};
   return Counted(Now()->JudgeEvent(event, WithDecisions(event, sender), now_seconds), &refused_events_);
+}
+
+std::unique_ptr<WordSearch> RulesInForce::SearchWords(EventView event, const RuleClient& sender) const {
+  return searches_content() ? Now()->SearchWords(event, sender) : nullptr;
 }
 
 Ruling RulesInForce::TakeRates(EventView event, const RuleClient& sender, TimePoint now) {

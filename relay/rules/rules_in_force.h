@@ -54,6 +54,8 @@ class RulesInForce {
 
   // These functions decide as the functions of Rules with the same names.
   Ruling JudgeEvent(EventView event, const RuleClient& sender, uint64_t now_seconds);
+  std::unique_ptr<WordSearch> SearchWords(EventView event, const RuleClient& sender) const;
+  Ruling JudgeWords(const WordSearch& search) { return Counted(Rules::JudgeWords(search), &refused_events_); }
   Ruling TakeRates(EventView event, const RuleClient& sender, TimePoint now);
   Ruling JudgeRead(std::span<const Filter> filters, const RuleClient& reader);
   bool MaySee(EventView event) const {
@@ -64,7 +66,9 @@ class RulesInForce {
   }
   // Returns the conditions of the file and of the administrators.
   RuleLimits limits() const;
-  // Returns true if JudgeEvent searches the content of events, which costs time for each byte.
+  // Returns a number that changes whenever the rules are replaced.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  // Returns true if the content of events is searched, which costs time for each byte.
   bool searches_content() const { return searches_content_.load(std::memory_order_relaxed); }
 
   // Returns how many events and requests the rules of a kind have refused.
@@ -94,6 +98,7 @@ class RulesInForce {
   std::atomic<bool> judges_reads_{false};
   std::atomic<bool> hides_{false};
   std::atomic<bool> searches_content_{false};
+  std::atomic<uint64_t> generation_{0};
   mutable Mutex mutex_;
   std::shared_ptr<const Rules> rules_ WEIR_GUARDED_BY(mutex_) = std::make_shared<Rules>();
   std::vector<std::string> files_ WEIR_GUARDED_BY(mutex_);  // that the newest reading asked for

@@ -197,7 +197,7 @@ class ClientTest : public testing::Test {
                                                            .budget = *budget_,
                                                            .max_pending_bytes = 4 << 20,
                                                            .count_own_bytes = count_own_bytes,
-                                                           .clock = clock_,
+                                                           .clock = *context_clock_,
                                                            .wall_clock = wall_clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
   }
@@ -341,6 +341,7 @@ class ClientTest : public testing::Test {
 
   boost::asio::io_context io_;
   ManualClock clock_{TimePoint{std::chrono::hours(1)}};
+  const Clock* context_clock_ = &clock_;
   AskedWallClock wall_clock_{kNow};
   RelaySettings settings_;
   RelayCounters counters_;

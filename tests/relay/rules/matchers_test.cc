@@ -166,13 +166,47 @@ TEST(WordSet, RefusesExpressionsThatAreWrongOrMatchEverything) {
   const std::pair<const char*, const char*> cases[] = {{"(a", "is no regular expression"},
                                                        {"a*", "matches the empty text"},
                                                        {"(((a{100}){100}){100})", "is no regular expression"},
-                                                       {"(?<=a)b", "is no regular expression"}};
+                                                       {"(?<=a)b", "is no regular expression"},
+                                                       {"(?i)win.{0,100}bitcoin", "takes too long to search"}};
   for (const auto& [text, part] : cases) {
     const Status status = WordSet::CheckExpression(text);
     ASSERT_FALSE(status.ok()) << text;
     EXPECT_TRUE(Has(status.message(), part)) << text << " " << status.message();
   }
   EXPECT_TRUE(WordSet::CheckExpression("(?i)free bitcoin").ok());
+}
+
+// The expressions are searched one by one, in one pass, and with a repetition, which makes the pieces short.
+TEST(WordSet, FindsAMatchWhereverItLiesInALongText) {
+  const std::vector<std::string> lists[] = {
+      {"casino"}, {"lottery", "poker", "casino"}, {"(?i)win.{0,40}bitcoin", "\\bcas.*ino\\b"}};
+  const std::string before(40'000, '.');
+  for (const std::vector<std::string>& list : lists) {
+    const WordSet words(list);
+    for (size_t at = 0; at < before.size(); at += 251) {
+      std::string text = before;
+      EXPECT_EQ(words.Find(text.insert(at, " casino ")), list.size() - 1) << at;
+    }
+    EXPECT_EQ(words.Find(before), std::nullopt);
+  }
+}
+
+TEST(WordSet, TheBeginningOfAPieceIsNotThatOfTheText) {
+  const std::string text(40'000, 'a');
+  EXPECT_EQ(WordSet({"x^a", "a$x", "^b|^aa*b", "\\ba\\b"}).Find(text), std::nullopt);
+  EXPECT_EQ(WordSet({"^a"}).Find(text), 0U);
+  EXPECT_EQ(WordSet({"(?i)(win.{0,40})?aa$"}).Find(text), 0U);
+}
+
+TEST(WordSet, AStepSearchesAPieceOfBoundedCost) {
+  const std::string text(128 << 10, 'x');
+  for (const auto& [expression, least, most] : {std::tuple{"abc", 1U, 40U}, {"(?i)win.{0,40}bitcoin", 100U, 520U}}) {
+    const WordSet words({expression});
+    unsigned steps = 0;
+    for (WordSet::Place place; !words.IsOver(place); ++steps) EXPECT_EQ(words.FindSome(text, &place), std::nullopt);
+    EXPECT_GE(steps, least) << expression;
+    EXPECT_LE(steps, most) << expression;
+  }
 }
 
 TEST(WordSet, FindsWhatExpressionsSay) {

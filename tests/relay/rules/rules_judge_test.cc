@@ -23,7 +23,10 @@ class RulesJudgeTest : public testing::Test {
   }
   std::string Judge(const Event& event, const RuleClient& sender = {}) {
     const Rules rules(set_);
-    const Ruling ruling = rules.JudgeEvent(event.view(), sender, kNow);
+    Ruling ruling = rules.JudgeEvent(event.view(), sender, kNow);
+    const std::unique_ptr<WordSearch> search = rules.SearchWords(event.view(), sender);
+    while (search && search->Step()) continue;
+    if (search && !ruling.refused()) ruling = Rules::JudgeWords(*search);
     EXPECT_EQ(ruling.refused(), !ruling.reason.empty());
     // The explanation of each rule leads to the same decision.
     std::string first;
