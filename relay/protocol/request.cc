@@ -83,6 +83,7 @@ void Request::Start() {
   const size_t all = filters_.size();
   std::erase_if(filters_, [](const Filter& filter) { return filter.limit == 0; });
   const bool live_only = filters_.size() < all;
+  rules_generation_ = context_.rules->generation();
   may_withhold_ = live_only || context_.rules->MayHide(filters_) ||
                   (context_.settings.auth && MayWithhold(filters_, *peer_->identity()));
   std::erase_if(filters_, [](const Filter& filter) { return filter.MatchesNothing(); });
@@ -248,6 +249,7 @@ void Request::OnReport(const Report& report) {
     if (PrefixOf(report.refusal) == "error") span_.Fail();
     return Refuse(report.refusal);
   }
+  if (!MayRead()) return;
   const bool reads_on = !report.done && !room_->IsBehind(report.bytes()) && TakeTurn() && IsCovered();
   if (reads_on) SubmitSlice();  // a worker reads the next slice while this one is sent
   SayEvents(report);
@@ -258,6 +260,15 @@ void Request::OnReport(const Report& report) {
   turn_.reset();
   Suspend();
   room_->WhenCaughtUp(Later(State::kPaused, &Request::GoOn));
+}
+
+// Returns false, and refuses the request, if the client may not read any more.
+bool Request::MayRead() {
+  const std::string& refusal = room_->RefusalOfReader();
+  if (refusal.empty()) return true;
+  if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
+  Refuse(refusal);
+  return false;
 }
 
 void Request::SayEvents(const Report& report) {
@@ -280,7 +291,8 @@ void Request::Finish(const Report& report, Completeness completeness) {
   const Duration latency = context_.clock.Now() - received_;
   context_.counters.ReqToEose(latency);
   context_.limiter.RecordLatency(Operation::kRead, latency);
-  const bool unsure = completeness == Completeness::kFinish && may_withhold_;
+  const bool rules_changed = rules_generation_ != context_.rules->generation();  // and may have hidden events
+  const bool unsure = completeness == Completeness::kFinish && (may_withhold_ || rules_changed);
   if (unsure || !context_.settings.eose_completeness) completeness = Completeness::kUnknown;
   completeness_ = completeness;
   moment_ = report.moment;
@@ -311,8 +323,8 @@ void Request::SayHeld() {
 }
 
 void Request::OnLive(const LiveEvent& event, bool by_query) {
+  if (state_ == State::kOver || !MayRead()) return;
   if (state_ == State::kLives) return SayLive(event, by_query);
-  if (state_ == State::kOver) return;
   const Held held{event, by_query};
   if (held_.empty()) held_memory_ = HeldBytes(peer_->account(), 0, Memory::kShared);
   if (!room_->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))

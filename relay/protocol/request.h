@@ -23,6 +23,8 @@
 // The scan gate admits a request at its estimated cost (request_cost.h). If the request turns out to cost more, it must
 // ask the gate again, at a higher cost.
 //
+// If the rules change so that the client may not read any more, the request is closed at its next slice or live event.
+//
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
 // the members from `admission_` to `found_` belong to the worker. The destructor returns the request's memory,
 // admission and turn, if the request still has them.
@@ -116,6 +118,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   Work RunSlice();
   void Walk(Report* report);
   void OnReport(const Report& report);
+  bool MayRead();
   void SayEvents(const Report& report);
   void Finish(const Report& report, Completeness completeness);
   void SayHeld();
@@ -132,9 +135,10 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const TimePoint received_;
   const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
   std::atomic<State> state_{State::kQueued};
-  HeldBytes memory_;           // the memory of the request itself and of its place in the live index
-  HeldBytes filter_memory_;    // the memory of its filters, until its query has ended
-  bool may_withhold_ = false;  // true if matches may be left out: private events, or those of a filter with limit 0
+  HeldBytes memory_;               // the memory of the request itself and of its place in the live index
+  HeldBytes filter_memory_;        // the memory of its filters, until its query has ended
+  bool may_withhold_ = false;      // true if matches may be left out: private events, or those of a filter with limit 0
+  uint64_t rules_generation_ = 0;  // that of the rules at the start
 
   Delivery::Subscription live_;
   Moment moment_;  // the query's moment, known once the stored events are sent

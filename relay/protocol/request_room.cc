@@ -17,6 +17,17 @@ constexpr uint64_t kLittlePart = 64;
 
 }  // namespace
 
+const std::string& RequestRoom::RefusalOfReader() {
+  const uint64_t generation = context_.rules->generation();
+  const std::vector<PublicKey>& keys = peer_->identity()->keys();
+  if (generation != rules_generation_ || keys.size() != keys_) {
+    rules_generation_ = generation;
+    keys_ = keys.size();
+    reader_refusal_ = context_.rules->JudgeRead({}, {.proved = keys, .address = peer_->address_bytes()}).reason;
+  }
+  return reader_refusal_;
+}
+
 bool RequestRoom::IsBehind(uint64_t about_to_be_said) const {
   return peer_->pending_bytes() + about_to_be_said > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
 }

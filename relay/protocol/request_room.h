@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "relay/protocol/peer.h"
 #include "relay/protocol/relay_context.h"
@@ -44,6 +45,9 @@ class RequestRoom {
     if (owner_ != nullptr) owner_->ReturnPlace();
   }
 
+  // Returns the reason for which the operator's rules do not let the client read any more, with its prefix; empty if
+  // there is none. Judges again only if the rules or the client's keys have changed since the last call.
+  const std::string& RefusalOfReader();
   // Returns true if so much output waits for the client that its requests should not read the store. Counts
   // `about_to_be_said` bytes as waiting output, too.
   bool IsBehind(uint64_t about_to_be_said = 0) const;
@@ -60,7 +64,10 @@ class RequestRoom {
  private:
   RelayContext& context_;
   const std::shared_ptr<Peer> peer_;
-  Owner* owner_;             // null once it is closed
+  Owner* owner_;                            // null once it is closed
+  uint64_t rules_generation_ = UINT64_MAX;  // that of the rules by which `reader_refusal_` was judged
+  size_t keys_ = 0;                         // the number of the client's keys then; it never falls
+  std::string reader_refusal_;
   uint64_t held_bytes_ = 0;  // bytes of live events that the requests hold
 };
 

@@ -1,4 +1,6 @@
 // The operator's rules on every way in and out of a connection.
+#include <latch>
+
 #include "relay/rules/rules_in_force.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
@@ -7,8 +9,24 @@
 namespace weir {
 namespace {
 
+// Moves on by `step` whenever it is read.
+class EagerClock final : public Clock {
+ public:
+  explicit EagerClock(Duration step) : step_(step) {}
+  TimePoint Now() const override { return TimePoint{std::chrono::hours(1)} + step_ * ++reads_; }
+
+ private:
+  const Duration step_;
+  mutable std::atomic<int64_t> reads_{0};
+};
+
 class OperatorRulesTest : public ClientTest {
  protected:
+  void UseWord(const std::string& expression) {
+    RuleSet set;
+    set.deny_write.words = std::make_shared<WordSet>(std::vector{expression});
+    Use(std::move(set));
+  }
   void Use(RuleSet set) {
     if (!context_) Build();
     context_->rules->Use(std::make_shared<Rules>(std::move(set)));
@@ -74,20 +92,53 @@ TEST_F(OperatorRulesTest, RulesThatChangeHoldFromTheNextEventOn) {
   EXPECT_EQ(Ask(elsewhere, Publish(after)), OkFor(after));
 }
 
-// The judging asks the wall clock; here that takes half a second, as the search for a slow expression may.
 TEST_F(OperatorRulesTest, ASearchIsChargedByItsTime) {
-  RuleSet set;
-  set.deny_write.words = std::make_shared<WordSet>(std::vector<std::string>{"spam"});
-  Use(std::move(set));
+  static const EagerClock clock(std::chrono::milliseconds(500));
+  context_clock_ = &clock;
+  UseWord("spam");
   Seat& seat = Connect();
-  wall_clock_.WhenAsked([this] { clock_.Advance(std::chrono::milliseconds(500)); });
   const std::string event = alice_.SignedEvent(kNow, 1, "[]", "spam");
   EXPECT_TRUE(Has(Ask(seat, Publish(event)), "relay.write.deny.words[0]"));
-  wall_clock_.WhenAsked({});
   EXPECT_TRUE(Eventually([&] {
     const auto parties = pool_->HeaviestTakers().parties;
     return !parties.empty() && parties[0].work >= 500e6;
   }));
+}
+
+// One of the two workers is kept busy. The other waits in the judging of the long event until a short one is queued.
+TEST_F(OperatorRulesTest, ALongSearchLetsOthersGoFirst) {
+  static const EagerClock clock(std::chrono::milliseconds(1));
+  context_clock_ = &clock;
+  UseWord("(?i)win.{0,20}bitcoin");
+  std::latch busy{1}, judges{1}, queued{1}, answered{1};
+  pool_->Submit(Urgency::kFair, Party{}, [&] {
+    busy.count_down();
+    answered.wait();
+  });
+  busy.wait();
+  std::vector<uint64_t> under_way;
+  wall_clock_.WhenAsked([&] {
+    if (under_way.empty()) {
+      judges.count_down();
+      queued.wait();
+    }
+    under_way.push_back(budget_->out());
+  });
+  Seat& slow = Connect("192.0.2.1");
+  Seat& quick = Connect("192.0.2.2");
+  const std::string text = alice_.SignedEvent(kNow, 1, "[]", std::string(100'000, 'x') + "win bitcoin");
+  slow.Say(Publish(text));
+  judges.wait();
+  const std::string note = alice_.SignedEvent(kNow, 1, "[]", "short");
+  quick.Say(Publish(note));
+  queued.count_down();
+  EXPECT_EQ(Hear(quick)[0], OkFor(note));
+  EXPECT_TRUE(Has(Hear(slow)[0], "relay.write.deny.words[0]")) << "the word at the end of the content";
+  wall_clock_.WhenAsked({});
+  answered.count_down();
+  RunUntilIdle();  // no worker uses the latches any more
+  ASSERT_GE(under_way.size(), 2U) << "the clock is read when an event is judged, and when it is saved";
+  EXPECT_GT(under_way[1], text.size()) << "the long event was judged to its end before the short one was read";
 }
 
 TEST_F(OperatorRulesTest, AForgedEventUsesUpNobodysRate) {
@@ -172,6 +223,79 @@ TEST_F(OperatorRulesTest, ASubscriptionFollowsRulesThatChange) {
   EXPECT_EQ(Ask(writer, Publish(hidden)), OkFor(hidden));
   EXPECT_EQ(Ask(writer, Publish(shown)), OkFor(shown));
   EXPECT_TRUE(Has(Hear(seat)[0], IdOf(shown)));
+}
+
+// The second connection of the address has no subscription that wants the event.
+TEST_F(OperatorRulesTest, AReaderWhoseAddressIsDeniedGetsNoMoreEvents) {
+  Seat& seat = Connect();
+  Seat& quiet = Connect();
+  Seat& elsewhere = Connect("198.51.100.1");
+  AllThatIsSaid(seat, R"(["REQ","a",{"kinds":[1]}])", "EOSE");
+  AllThatIsSaid(seat, R"(["REQ","b",{}])", "EOSE");
+  AllThatIsSaid(quiet, R"(["REQ","q",{"kinds":[7]}])", "EOSE");
+  AllThatIsSaid(elsewhere, R"(["REQ","e",{}])", "EOSE");
+  RuleSet set;
+  set.deny_read.addresses = AddressSet({ParseNetwork("192.0.2.0/24").value()});
+  Use(std::move(set));
+  const std::string note = alice_.SignedEvent(kNow, 1, "[]", "note");
+  EXPECT_EQ(Ask(quiet, Publish(note)), OkFor(note));
+  EXPECT_TRUE(Has(Hear(elsewhere)[0], IdOf(note)));
+  std::vector<std::string> closed = Hear(seat, 2);
+  std::sort(closed.begin(), closed.end());
+  const std::string why = R"x(","blocked: clients at your address may not read (relay.read.deny.addresses)"])x";
+  EXPECT_EQ(closed, (std::vector{R"(["CLOSED","a)" + why, R"(["CLOSED","b)" + why}));
+  RunUntilIdle();
+  EXPECT_TRUE(quiet->said.empty());
+  EXPECT_EQ(delivery_->subscriptions(), 2U);
+}
+
+TEST_F(OperatorRulesTest, AReaderThatProvesADeniedKeyGetsNoMoreEvents) {
+  settings_.url = "wss://relay.example";
+  RuleSet set;
+  set.deny_read.readers = KeySet({bob_.pubkey()});
+  Use(std::move(set));
+  Seat& seat = Connect();
+  seat.Say(R"(["REQ","a",{"kinds":[1,4]}])");
+  RunUntil([&] { return seat->said.size() == 2; });
+  EXPECT_EQ(seat->last(), R"(["EOSE","a"])") << "after the challenge";
+  seat->said.pop_back();
+  Authenticate(seat, bob_);
+  const std::string note = alice_.SignedEvent(kNow, 1, "[]", "note");
+  EXPECT_EQ(Ask(Connect(), Publish(note)), OkFor(note));
+  EXPECT_EQ(Hear(seat)[0],
+            R"x(["CLOSED","a","blocked: the owner of your key may not read (relay.read.deny.readers)"])x");
+}
+
+// The scan pauses because its client does not read.
+TEST_F(OperatorRulesTest, EoseIsUnsureIfTheRulesChangeInMidScan) {
+  settings_.eose_completeness = true;
+  Store(Notes(1000, std::string(1000, 'x')));
+  for (const bool changes : {false, true}) {
+    Seat& seat = Connect();
+    SayWithoutReading(seat, R"(["REQ","s",{"kinds":[1],"limit":5000}])");
+    if (changes) {
+      RuleSet set;
+      set.deny_read.authors = KeySet({bob_.pubkey()});
+      Use(std::move(set));
+      Use({});
+    }
+    TakeUntil(seat);
+    EXPECT_EQ(seat->last(), changes ? R"(["EOSE","s"])" : R"(["EOSE","s",["finish"]])");
+  }
+}
+
+// A scan pauses because its client does not read.
+TEST_F(OperatorRulesTest, AScanEndsOnceItsClientMayNotRead) {
+  Store(Notes(1000, std::string(1000, 'x')));
+  Seat& seat = Connect();
+  SayWithoutReading(seat);
+  RuleSet set;
+  set.allow_read.readers = KeySet({alice_.pubkey()});
+  Use(std::move(set));
+  TakeUntil(seat, "[\"CLOSED\"");
+  EXPECT_EQ(seat->Count("[\"EOSE\""), 0U);
+  EXPECT_LT(seat->Count("[\"EVENT\""), 500U);
+  EXPECT_EQ(seat->Count("[\"AUTH\""), 1U);
 }
 
 }  // namespace
