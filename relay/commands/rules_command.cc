@@ -5,6 +5,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/clock.h"
@@ -26,10 +27,11 @@ struct RulesFlags {
   std::vector<std::string> authed;  // --authed
 };
 
-// The settings that also decide about events.
-struct OtherSettings {
+// The rules of a file, and the settings that also decide about events.
+struct Loaded {
   RelaySettings relay;
   std::string config_file;
+  RulesRead read;
 };
 
 void AddCheck(CommandLine line, RulesFlags& flags) {
@@ -50,25 +52,27 @@ void AddTest(CommandLine line, RulesFlags& flags) {
       "Exit status: 0 the relay would take every event, 1 it would refuse one, 2 an argument or the file is wrong.");
 }
 
-Result<OtherSettings> LoadOtherSettings(const RulesFlags& flags) {
-  OtherSettings settings;
+Result<Loaded> Load(const RulesFlags& flags) {
+  Loaded loaded;
   SettingTable table;
-  Declare(table, settings.relay);
-  table.Add("CONFIG", &settings.config_file, "path of weir.yaml");
+  Declare(table, loaded.relay);
+  table.Add("CONFIG", &loaded.config_file, "path of weir.yaml");
   if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
-  if (!flags.file.empty()) settings.config_file = flags.file;
-  if (settings.config_file.empty()) return Status::Error("name a file, or set WEIR_CONFIG");
-  return settings;
+  if (!flags.file.empty()) loaded.config_file = flags.file;
+  if (loaded.config_file.empty()) return Status::Error("name a file, or set WEIR_CONFIG");
+  std::vector<std::string> files;
+  Result<RulesRead> read = ReadRules(loaded.config_file, &files);
+  if (!read.ok()) return read.status();
+  loaded.read = std::move(read).value();
+  return loaded;
 }
 
 int CheckRules(const CommandLine& line, const RulesFlags& flags) {
-  const Result<OtherSettings> settings = LoadOtherSettings(flags);
-  if (!settings.ok()) return line.Fail(settings.status());
-  std::vector<std::string> files;
-  const Result<RulesRead> read = ReadRules(settings.value().config_file, &files);
-  if (!read.ok()) return line.Fail(read.status());
-  for (const std::string& text : DescribeRules(read.value().rules->set())) std::printf("%s\n", text.c_str());
-  std::printf("%s: %s\n", settings.value().config_file.c_str(), read.value().summary.c_str());
+  const Result<Loaded> loaded = Load(flags);
+  if (!loaded.ok()) return line.Fail(loaded.status());
+  const RulesRead& read = loaded.value().read;
+  for (const std::string& text : DescribeRules(read.rules->set())) std::printf("%s\n", text.c_str());
+  std::printf("%s: %s\n", loaded.value().config_file.c_str(), read.summary.c_str());
   return 0;
 }
 
@@ -115,11 +119,9 @@ bool TestEvent(EventView event, const Rules& rules, const RelaySettings& setting
 }
 
 int TestRules(const CommandLine& line, const RulesFlags& flags) {
-  const Result<OtherSettings> settings = LoadOtherSettings(flags);
-  if (!settings.ok()) return line.Fail(settings.status());
-  std::vector<std::string> files;
-  const Result<RulesRead> read = ReadRules(settings.value().config_file, &files);
-  if (!read.ok()) return line.Fail(read.status());
+  const Result<Loaded> loaded = Load(flags);
+  if (!loaded.ok()) return line.Fail(loaded.status());
+  const RelaySettings& settings = loaded.value().relay;
   const Result<std::shared_ptr<const Identity>> identity = IdentityOf(flags.authed);
   if (!identity.ok()) return line.Fail(identity.status());
   const std::optional<AddressBytes> address = ParseAddressBytes(flags.address);
@@ -127,13 +129,13 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
     return line.Fail(Status::Error("--address " + flags.address + " is no address"));
   const Result<std::vector<std::string>> texts = ReadEventTexts(flags.event);
   if (!texts.ok()) return line.Fail(texts.status());
-  EventParser parser(EventLimitsOf(settings.value().relay));
+  EventParser parser(EventLimitsOf(settings));
   bool all_taken = true;
   for (const std::string& text : texts.value()) {
     const Result<Event> event = parser.Parse(text);
     if (!event.ok()) return line.Fail(Status::Error("the event is wrong: " + event.status().message()));
     const bool taken =
-        TestEvent(event.value().view(), *read.value().rules, settings.value().relay, *identity.value(), address);
+        TestEvent(event.value().view(), *loaded.value().read.rules, settings, *identity.value(), address);
     all_taken = all_taken && taken;
   }
   return all_taken ? 0 : 1;
