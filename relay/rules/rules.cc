@@ -116,7 +116,7 @@ void Rules::VisitWriteRules(EventView event, const RuleClient& sender, uint64_t 
   const auto is_from = [&](const AddressSet& set) { return sender.address && set.Has(*sender.address); };
   const bool throws_away = HasThrowAwayAuthor(kind);
   const auto is_allowed_author = [&] {
-    return sender.is_allowed || allow.authors.Has(event.pubkey()) ||
+    return sender.is_allowed || allow.authors.Has(event.pubkey()) || allow.open_kinds.Has(kind) ||
            (throws_away && HasAny(allow.authors, sender.proved));
   };
   const auto is_denied_author = [&] { return deny.authors.Has(event.pubkey()) || HasAny(deny.authors, sender.proved); };

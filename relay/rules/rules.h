@@ -35,11 +35,12 @@ namespace weir {
 // A list of `allow` or `deny`. An empty member is no rule. An event must match every member of `allow` that is not
 // empty, and no member of `deny`; a ban list is a list of `deny`.
 struct RuleList {
-  KeySet readers;                        // keys that a reader proves by AUTH; only for reading
-  KeySet authors;                        // authors of events
-  KindSet kinds;                         // kinds of events
-  AddressSet addresses;                  // addresses of clients
-  TagSet tags;                           // only in `deny`
+  KeySet readers;        // keys that a reader proves by AUTH; only for reading
+  KeySet authors;        // authors of events
+  KindSet kinds;         // kinds of events
+  KindSet open_kinds;    // kinds of which `authors` need not have the author; only in `allow` for writing
+  AddressSet addresses;  // addresses of clients
+  TagSet tags;           // only in `deny`
   std::shared_ptr<const WordSet> words;  // only in `deny` for writing; null if there are none
 };
 

@@ -134,6 +134,8 @@ class SectionReader {
     if (!set_.allow_write.kinds.empty()) RefuseUseless("relay.write", allowed_write_kinds_, denied_write_kinds_);
     if (!set_.allow_read.kinds.empty()) RefuseUseless("relay.read", allowed_read_kinds_, denied_read_kinds_);
     RefuseRulesWithoutEvents();
+    for (const OfKinds& open : open_kinds_)
+      if ((open.kinds & TakenKinds()).empty()) open.value.Error("found kinds that are denied or not allowed");
   }
   RuleSet& set() { return set_; }
 
@@ -146,8 +148,13 @@ class SectionReader {
   using KindItems = std::vector<OfKinds>;
 
   void ReadWrite(YamlMap& map) {
-    map.Optional("allow").Map(
-        [&](YamlMap& allow) { ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_); });
+    map.Optional("allow").Map([&](YamlMap& allow) {
+      ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_);
+      const YamlValue open = allow.Optional("open_kinds");
+      ReadKinds(open, &set_.allow_write.open_kinds, &open_kinds_);
+      if (open && set_.allow_write.authors.empty())
+        open.Error("has no effect, because without authors in the list all may write");
+    });
     map.Optional("deny").Map([&](YamlMap& deny) {
       ReadAuthorsAndKinds(deny, &set_.deny_write, &denied_write_kinds_);
       const YamlValue tags = deny.Optional("tags");
@@ -337,10 +344,13 @@ class SectionReader {
         item.value.Error("found kinds that " + section + ".allow.kinds does not allow, so denying them has no effect");
   }
 
+  KindSet TakenKinds() const {
+    return (set_.allow_write.kinds.empty() ? KindSet::All() : set_.allow_write.kinds) - set_.deny_write.kinds;
+  }
+
   // Refuses a rule against spam that no event can meet, because its kinds are exempt or not taken.
   void RefuseRulesWithoutEvents() {
-    KindSet judged = (set_.allow_write.kinds.empty() ? KindSet::All() : set_.allow_write.kinds) -
-                     set_.deny_write.kinds - set_.exempt.kinds;
+    const KindSet judged = TakenKinds() - set_.exempt.kinds;
     for (const OfKinds& rule : spam_rules_)
       if (!rule.kinds.empty() && (rule.kinds & judged).empty())
         rule.value.Error("applies to no event: its kinds are exempt (relay.write.exempt.kinds), denied or not allowed");
@@ -350,6 +360,7 @@ class SectionReader {
   std::vector<std::string>& files_;
   RuleSet set_;
   KindItems allowed_write_kinds_, denied_write_kinds_, allowed_read_kinds_, denied_read_kinds_;
+  KindItems open_kinds_;
   KindItems spam_rules_;  // the rules that RuleSet::Exempt exempts from
   std::vector<YamlValue> rate_values_;
 };

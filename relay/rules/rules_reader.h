@@ -5,6 +5,7 @@
 //       allow:                            # an event must match every list that is given
 //         authors: [npub1…, 7e7e9c42…]    # npub, or 64 hex digits
 //         authors_file: friends.txt       # one key a line; # begins a comment; beside weir.yaml
+//         open_kinds: [24133]             # kinds that all authors may write, whatever `authors` says
 //         kinds: [0-3, 7, 30000-39999]
 //         addresses: [10.0.0.0/8]
 //       deny:                             # an event must match none; may have the same lists, and

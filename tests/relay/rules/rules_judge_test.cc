@@ -68,6 +68,17 @@ TEST_F(RulesJudgeTest, EveryListOfAllowMustMatch) {
   EXPECT_TRUE(Has(Judge(EventOf(alice_, 1)), "allow.addresses")) << "an unknown address is no listed one";
 }
 
+TEST_F(RulesJudgeTest, OpenKindsMayBeWrittenByAllAuthors) {
+  set_.allow_write.authors = KeySet({alice_.pubkey()});
+  set_.allow_write.open_kinds.Add(24133, 24133);
+  EXPECT_EQ(Judge(EventOf(bob_, 24133)), "") << "the request of an application to a remote signer";
+  EXPECT_NE(Judge(EventOf(bob_, 24134)), "");
+  set_.deny_write.authors = KeySet({bob_.pubkey()});
+  EXPECT_TRUE(Has(Judge(EventOf(bob_, 24133)), "deny.authors"));
+  set_.allow_write.addresses = AddressSet({ParseNetwork("10.0.0.0/8").value()});
+  EXPECT_TRUE(Has(Judge(EventOf(Signer(3), 24133)), "allow.addresses"));
+}
+
 TEST_F(RulesJudgeTest, DenyBeatsAllow) {
   set_.allow_write.authors = set_.deny_write.authors = KeySet({alice_.pubkey()});
   EXPECT_EQ(Judge(EventOf(alice_, 1)), "blocked: events of this author are not taken (relay.write.deny.authors)");

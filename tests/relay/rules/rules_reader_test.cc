@@ -40,7 +40,8 @@ TEST_F(RulesReaderTest, ReadsAllThatThereIs) {
 relay:
   write:
     allow: {authors: [)" + std::string(64, 'b') +
-                                      R"(], authors_file: friends.txt, kinds: [0-3, 7], addresses: [10.0.0.0/8]}
+                                      R"(], authors_file: friends.txt, open_kinds: [7], kinds: [0-3, 7],
+            addresses: [10.0.0.0/8]}
     deny: {kinds: [2], tags: {t: [casino, gambling]}, words: ["(?i)free bitcoin"]}
     exempt: {kinds: [7]}
     rates: [{by: author, limit: 30/minute, kinds: [1]}, {by: address, limit: 5/second}]
@@ -55,6 +56,7 @@ quota: {shadow: true}
   const RuleSet& set = read.value().rules->set();
   EXPECT_EQ(set.allow_write.authors.size(), 3U);
   EXPECT_TRUE(set.allow_write.authors.Has(alice.pubkey()));
+  EXPECT_EQ(set.allow_write.open_kinds.InWords(), "7");
   EXPECT_EQ(set.allow_write.kinds.InWords(), "0-3, 7");
   EXPECT_TRUE(set.allow_write.addresses.Has(*ParseAddressBytes("10.1.1.1")));
   EXPECT_EQ(set.deny_write.tags.size(), 2U);
@@ -68,7 +70,7 @@ quota: {shadow: true}
   EXPECT_EQ(set.ages[0].newest_s, 900U);
   EXPECT_EQ(set.allow_read.readers.size(), 2U);
   EXPECT_TRUE(set.deny_read.tags.Has('t', "nsfw"));
-  EXPECT_EQ(read.value().summary, "14 rules");
+  EXPECT_EQ(read.value().summary, "15 rules");
   EXPECT_EQ(files_.size(), 3U) << "weir.yaml, and a file of keys for each list that names one";
 }
 
@@ -138,6 +140,7 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
 }
 
 TEST_F(RulesReaderTest, RulesThatCanHaveNoEffectAreErrors) {
+  directory_.Write("keys.txt", hex_);
   const std::pair<const char*, const char*> cases[] = {
       {"relay: {write: {allow: {kinds: [1, 4]}, deny: {kinds: [4-5]}}}",
        "weir.yaml:1:36: relay.write.allow.kinds[1]: found kinds that relay.write.deny.kinds denies"},
@@ -150,6 +153,10 @@ TEST_F(RulesReaderTest, RulesThatCanHaveNoEffectAreErrors) {
       {"relay: {write: {exempt: {kinds: [0-65535]}, deny: {words: [x]}}}",
        "relay.write.deny.words: applies to no event"},
       {"relay: {write: {exempt: {kinds: [1]}}}", "relay.write.exempt: has no effect"},
+      {"relay: {write: {allow: {open_kinds: [1]}}}", "relay.write.allow.open_kinds: has no effect"},
+      {"relay: {write: {allow: {authors_file: keys.txt, open_kinds: [7, 4]}, deny: {kinds: [4]}}}",
+       "relay.write.allow.open_kinds[1]: found kinds that are denied"},
+      {"relay: {read: {allow: {open_kinds: [1]}}}", "found the key \"open_kinds\""},
   };
   for (const auto& [text, part] : cases) {
     const std::string message = ErrorOf(text);
