@@ -8,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <vector>
 
 namespace weir {
 namespace {
@@ -67,8 +69,12 @@ class SpawnPlan {
     std::string script = command;
     const std::array<char*, 4> with_shell = {program.data(), option.data(), script.data(), nullptr};
     const std::array<char*, 2> alone = {program.data(), nullptr};
+    std::vector<char*> environment;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      if (!IsOfRelay(*variable)) environment.push_back(*variable);
+    environment.push_back(nullptr);
     return posix_spawn(pid, program.c_str(), &actions_, &attributes_, is_path ? alone.data() : with_shell.data(),
-                       environ);
+                       environment.data());
   }
 
  private:
@@ -77,6 +83,11 @@ class SpawnPlan {
 };
 
 }  // namespace
+
+bool IsOfRelay(std::string_view variable) {
+  return std::ranges::any_of(std::array{"WEIR_", "ORLY_", "OTEL_", "PGPASSWORD="},
+                             [&](const char* begin) { return variable.starts_with(begin); });
+}
 
 void Descriptor::Close() {
   if (is_open()) ::close(std::exchange(number_, -1));

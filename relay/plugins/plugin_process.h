@@ -1,7 +1,8 @@
 // PluginProcess: a child process with pipes to its standard input, output and error.
 //
 // The process is the leader of a process group of its own: Ctrl-C at the terminal does not reach it, and End also ends
-// the processes that it has started. It inherits no other descriptor.
+// the processes that it has started. It inherits no other descriptor. It gets the relay's environment, without the
+// variables that configure the relay, because some of these are secrets (IsOfRelay).
 //
 // Not thread-safe.
 #pragma once
@@ -9,6 +10,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "config/status.h"
@@ -34,6 +36,9 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+// Returns true for a variable of the environment that processes of plugins do not get.
+bool IsOfRelay(std::string_view variable);
 
 class PluginProcess {
  public:
