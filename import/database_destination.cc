@@ -57,6 +57,10 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
                    .limiter = &in->limiter(),
                    .save = [raw = open.get()](std::span<const Event> events,
                                               std::span<SaveResult> results) { return raw->Save(events, results); },
+                   .interrupt =
+                       [raw = open.get()] {
+                         if (raw->plugin) raw->plugin->StopSoon();
+                       },
                    .flush = [in] { return in->store().Flush(); },
                    .count_own_bytes = [in](int64_t bytes, OwnUse use) { in->AddOwnBytes(bytes, use); },
                    .tracer = Traces::TracerOf(open->traces),

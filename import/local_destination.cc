@@ -34,6 +34,7 @@ PipelineParts LocalDestination::PartsOfPipeline() {
           .store = parts_.store,
           .limiter = parts_.limiter,
           .save = parts_.save,
+          .interrupt = parts_.interrupt,
           .on_failure =
               [this] {
                 const MutexLock lock(mutex_);

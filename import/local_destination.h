@@ -20,10 +20,11 @@ struct LocalParts {
   const EventStore* store = nullptr;  // `store`, `limiter` and `save`: see PipelineParts (pipeline.h)
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // Finish calls it when all chunks are settled, by Pipeline::Repeat
-  CountOwnBytes count_own_bytes = {};  // called with each change of the unsettled chunks' memory, in bytes
-  Tracer* tracer = nullptr;            // may be null
-  size_t window_bytes = 16 << 20;      // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
+  std::function<void()> interrupt = {};  // see PipelineParts
+  std::function<Status()> flush = {};    // Finish calls it when all chunks are settled, by Pipeline::Repeat
+  CountOwnBytes count_own_bytes = {};    // called with each change of the unsettled chunks' memory, in bytes
+  Tracer* tracer = nullptr;              // may be null
+  size_t window_bytes = 16 << 20;        // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
 };
 
 class LocalDestination final : public Destination {

@@ -147,6 +147,7 @@ bool Pipeline::Repeat(const std::function<Status()>& work) {
   while (true) {
     const TimePoint begin = parts_.clock.Now();
     const Status done = work();
+    if (!done.ok() && !gate_.Pause({})) return false;  // Stop has interrupted it
     SetProblem(done.message());
     if (done.ok()) return true;
     if (IsDiskFull(done.message())) {
@@ -222,6 +223,7 @@ void Pipeline::Stop() {
   }
   line_.Stop();
   gate_.Stop();
+  if (parts_.interrupt) parts_.interrupt();
   if (thread_.joinable()) thread_.join();
   MutexLock lock(mutex_);
   idle_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return tasks_ == 0; });

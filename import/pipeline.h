@@ -43,6 +43,7 @@ struct PipelineParts {
   // Saves events as EventStore::Save does. If it returns an error, it has set SaveResult::settled for the events that
   // it saved before the error. Empty on a dry run: then every event that is not rejected counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
+  std::function<void()> interrupt = {};   // called by Stop; makes a `save` that waits for a plugin return
   std::function<void()> on_failure = {};  // called once, when Failure() becomes an error
   Tracer* tracer = nullptr;               // may be null
   std::string traceparent = {};           // the header field of the request that brings the chunks; may be empty

@@ -108,13 +108,17 @@ void PolicyPlugin::Nudge() {
   while (::write(wakes_.number(), &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-void PolicyPlugin::Stop() {
-  const MutexLock one(stop_mutex_);
+void PolicyPlugin::StopSoon() {
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
   Wake();
+}
+
+void PolicyPlugin::Stop() {
+  const MutexLock one(stop_mutex_);
+  StopSoon();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -65,8 +65,10 @@ class PolicyPlugin {
   ~PolicyPlugin();
 
   void Ask(PluginQuestion question, OnPluginVerdict settled);
-  // Settles the questions under way by the rule for failures, closes the inputs of all processes, waits at most two
-  // seconds for their end, and kills those that still run. A second call does nothing.
+  // Begins to stop, and returns at once: the thread refuses the questions under way, and Ask refuses further ones.
+  void StopSoon();
+  // Calls StopSoon, closes the inputs of all processes, waits at most two seconds for their end, and kills those that
+  // still run. A second call does nothing.
   void Stop();
 
   PluginStats Stats() const;

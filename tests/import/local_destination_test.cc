@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "import/input/source.h"
 #include "tests/fixtures/engine_options.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/import/signed_events.h"
 #include "tests/relay/store/store_fixture.h"
 
@@ -52,6 +54,21 @@ TEST_F(LocalDestinationTest, ImportsIntoTheDatabaseOfTheConfiguration) {
   EXPECT_EQ(imported_, 50U);
   StoreOptions options = SmallStore(directory_ / "events");
   EXPECT_EQ(StoredIds(*MustOpen(options)).size(), 50U);
+}
+
+TEST_F(LocalDestinationTest, StopDoesNotWaitForThePluginsAnswer) {
+  RelayConfiguration configuration = Configuration();
+  const std::string asked = directory_ / "asked";
+  configuration.plugins.write.command = "exec cat > " + asked;
+  configuration.plugins.timeout = std::chrono::hours(1);
+  Result<std::unique_ptr<Destination>> opened = OpenDatabaseDestination(configuration, {}, Count());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_TRUE(opened.value()->Push(NoteChunk(1)));
+  std::thread finish([&] { EXPECT_FALSE(opened.value()->Finish().ok()); });
+  EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(asked) && std::filesystem::file_size(asked) > 0; }));
+  opened.value()->Stop();
+  finish.join();
+  EXPECT_EQ(imported_, 0U);
 }
 
 TEST_F(LocalDestinationTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabled) {

@@ -188,6 +188,16 @@ TEST_F(PolicyPluginTest, ThePausesBetweenItsStartsGrow) {
   EXPECT_GE(clock_.Now() - begin, seconds(231)) << "from 0.1 s, twice as long each time, to 30 s";
 }
 
+TEST_F(PolicyPluginTest, RefusesAllQuestionsOnceItIsToStop) {
+  Open();
+  Ask("a");
+  EXPECT_EQ(script_.Hear(), "a");
+  plugin_->StopSoon();
+  Ask("b");
+  for (const char* id : {"a", "b"}) EXPECT_EQ(verdicts_.Of(id), "error: the relay is shutting down (unanswered)");
+  EXPECT_EQ(script_.Hear(), "") << "the end of its input";
+}
+
 TEST_F(PolicyPluginTest, ASilentProcessIsEndedAndStartedAgain) {
   Open();
   Ask("a");
