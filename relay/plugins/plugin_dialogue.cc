@@ -23,8 +23,15 @@ void PluginDialogue::Ask(PendingQuestion question) {
   questions_.push_back({std::move(question)});
   const Place place = std::prev(questions_.end());
   by_id_.emplace(IdOf(place), place);
+  place->by_time = unsettled_.emplace(place->asked, place);
   if (unsent_ == questions_.end()) unsent_ = place;
-  if (unsettled_ == questions_.end()) unsettled_ = place;
+}
+
+bool PluginDialogue::has_room() const {
+  size_t unsent = 0;
+  for (auto place = Questions::const_iterator(unsent_); place != questions_.end() && unsent < kEnoughUnsent; ++place)
+    unsent += place->question.line.size();
+  return unsent < kEnoughUnsent;
 }
 
 size_t PluginDialogue::NextOutput(std::span<iovec> pieces) {
@@ -97,7 +104,7 @@ void PluginDialogue::HearLine(std::string_view line, TimePoint now) {
   ++answers_;
   silent_since_ = now;
   const OnPluginVerdict settled = std::move(place->settled);
-  if (!place->overdue) health_.NoteAnswer(answer.action, now - place->asked);
+  if (!IsOverdue(place)) health_.NoteAnswer(answer.action, now - place->asked);
   Forget(place);
   if (!settled) return;
   PluginVerdict verdict{.action = answer.action, .refusal = {}};
@@ -112,7 +119,7 @@ PluginDialogue::Place PluginDialogue::QuestionOf(std::string_view id) {
   Place found = questions_.end();
   const auto [begin, end] = by_id_.equal_range(id);
   for (auto at = begin; at != end && at->second->question.line.empty(); ++at) {
-    if (!at->second->overdue) return at->second;
+    if (!IsOverdue(at->second)) return at->second;
     if (found == questions_.end()) found = at->second;
   }
   return found;
@@ -125,8 +132,7 @@ void PluginDialogue::Forget(Place place) {
   auto [at, end] = by_id_.equal_range(IdOf(place));
   while (at != end && at->second != place) ++at;
   by_id_.erase(at);
-  if (place->overdue) --overdue_;
-  if (place == unsettled_) ++unsettled_;
+  if (!IsOverdue(place)) unsettled_.erase(place->by_time);
   if (place == unsent_) {
     ++unsent_;
     written_ = 0;
@@ -136,20 +142,26 @@ void PluginDialogue::Forget(Place place) {
 
 std::vector<OnPluginVerdict> PluginDialogue::TakeAskedUntil(TimePoint time) {
   std::vector<OnPluginVerdict> taken;
-  for (; unsettled_ != questions_.end() && unsettled_->asked <= time; ++unsettled_) {
-    taken.push_back(std::exchange(unsettled_->settled, nullptr));
-    unsettled_->overdue = true;
-    ++overdue_;
+  while (oldest() <= time && !unsettled_.empty()) {
+    const Place place = unsettled_.begin()->second;
+    taken.push_back(std::exchange(place->settled, nullptr));
+    unsettled_.erase(place->by_time);
+    place->by_time = unsettled_.end();
   }
-  for (Place next = FirstUnbegun(); next != questions_.end() && next->overdue;) Forget(next++);
+  if (taken.empty()) return taken;
+  for (Place next = FirstUnbegun(); next != questions_.end();) {
+    const Place place = next++;
+    if (IsOverdue(place)) Forget(place);
+  }
   return taken;
 }
 
 std::vector<PendingQuestion> PluginDialogue::TakeUnsent() {
   std::vector<PendingQuestion> taken;
   for (Place next = FirstUnbegun(); next != questions_.end(); Forget(next++)) {
-    if (!next->overdue) {
-      PluginQuestion question{.id = next->question.id, .line = std::move(next->question.line)};
+    if (!IsOverdue(next)) {
+      PluginQuestion question{
+          .id = next->question.id, .line = std::move(next->question.line), .address = next->question.address};
       taken.push_back({std::move(question), std::move(next->settled), next->asked});
     }
   }
@@ -159,7 +171,7 @@ std::vector<PendingQuestion> PluginDialogue::TakeUnsent() {
 std::vector<OnPluginVerdict> PluginDialogue::TakeAll() {
   std::vector<OnPluginVerdict> taken;
   for (; !questions_.empty(); Forget(questions_.begin())) {
-    if (!questions_.front().overdue) taken.push_back(std::move(questions_.front().settled));
+    if (!IsOverdue(questions_.begin())) taken.push_back(std::move(questions_.front().settled));
   }
   return taken;
 }

@@ -50,15 +50,17 @@ class PluginDialogue {
  public:
   // The longest answer, in bytes. The rest of a longer line is dropped as it comes, and the line counts as garbage.
   static constexpr size_t kMostLine = 16 << 10;
+  static constexpr size_t kEnoughUnsent = 8 << 10;
 
   // `health` must outlive the dialogue.
   explicit PluginDialogue(PluginHealth& health) : health_(health) {}
 
-  // Adds a question. TakeAskedUntil takes it no earlier than the questions that were added before it, even if it was
-  // asked before them.
   void Ask(PendingQuestion question);
 
   bool has_output() const { return unsent_ != questions_.end(); }
+  // Returns true if the process should be given more questions, because fewer than kEnoughUnsent bytes wait for its
+  // pipe.
+  bool has_room() const;
   // Fills `pieces` with the bytes to write next. Returns the number of pieces that it has filled.
   size_t NextOutput(std::span<iovec> pieces);
   // Notes that this many of these bytes are written.
@@ -70,7 +72,7 @@ class PluginDialogue {
   // forgets all but their ids.
   std::vector<OnPluginVerdict> TakeAskedUntil(TimePoint time);
   // Returns the time of the oldest question that is not settled; TimePoint::max() if there is none.
-  TimePoint oldest() const { return unsettled_ == questions_.end() ? TimePoint::max() : unsettled_->asked; }
+  TimePoint oldest() const { return unsettled_.empty() ? TimePoint::max() : unsettled_.begin()->first; }
   // For the end of the process: TakeUnsent forgets the questions of which no byte is written and returns them; TakeAll
   // forgets all questions and returns the callbacks of those that are not settled.
   std::vector<PendingQuestion> TakeUnsent();
@@ -79,32 +81,35 @@ class PluginDialogue {
   // The questions that the process has not answered, including those whose time is over.
   size_t owed() const { return questions_.size(); }
   // The number of these whose time is over.
-  size_t overdue() const { return overdue_; }
+  size_t overdue() const { return questions_.size() - unsettled_.size(); }
   uint64_t answers() const { return answers_; }  // answers to questions so far
   // Returns the time since which the process owes answers and has given none; TimePoint::max() if it owes none.
   TimePoint silent_since() const { return questions_.empty() ? TimePoint::max() : silent_since_; }
 
  private:
+  struct Question;
+  using Questions = std::list<Question>;
+  using Place = Questions::iterator;
+  using ByTime = std::multimap<TimePoint, Place>;
   struct Question : PendingQuestion {
-    bool overdue = false;
+    ByTime::iterator by_time = {};  // unsettled_.end() if its time is over
   };
-  using Place = std::list<Question>::iterator;
 
   void HearLine(std::string_view line, TimePoint now);
   Place QuestionOf(std::string_view id);
   Place FirstUnbegun();
   void Forget(Place place);
+  bool IsOverdue(Place place) const { return place->by_time == unsettled_.end(); }
   std::string_view IdOf(Place place) const { return place->question.id; }
 
   PluginHealth& health_;
-  std::list<Question> questions_;                 // in the order in which they were asked
+  Questions questions_;                           // in the order in which they are written
   Place unsent_ = questions_.end();               // the first question that is not written to its end
-  Place unsettled_ = questions_.end();            // the first question whose time is not over
+  ByTime unsettled_;                              // the questions whose time is not over, by when they were asked
   size_t written_ = 0;                            // the bytes of *unsent_ that are written
-  std::multimap<std::string_view, Place> by_id_;  // equal ids in the order in which they were asked
+  std::multimap<std::string_view, Place> by_id_;  // equal ids in the order in which they are written
   std::string line_;                              // the beginning of a line whose end has not come yet
   bool skips_line_ = false;                       // true until the end of a line that is too long
-  size_t overdue_ = 0;
   uint64_t answers_ = 0;
   TimePoint silent_since_{};
 };

@@ -25,8 +25,9 @@ inline constexpr PluginSource kImportSource{.type = "Import", .info = ""};
 PluginSource SourceOfClient(std::string_view address);
 
 struct PluginQuestion {
-  std::string id;    // the member "id" of its answer
-  std::string line;  // ends with a newline
+  std::string id;        // the member "id" of its answer
+  std::string line;      // ends with a newline
+  uint64_t address = 0;  // stands for the client's address (Party::group); 0: an import
 };
 
 // Returns the question about an event; its id is the event's id. `received_at` is in seconds since 1970.

@@ -19,6 +19,8 @@ namespace {
 
 // The longest wait for the end of a process that may not be killed, in milliseconds.
 constexpr int kLongestEndMs = 1000;
+// With 4 KiB, which is the least, a plugin that answers at once would wait for each few questions.
+constexpr int kInputPipeBytes = 8 << 10;
 
 std::string WhyNot(int error) { return std::generic_category().message(error); }
 
@@ -91,6 +93,11 @@ bool IsOfRelay(std::string_view variable) {
 
 void Descriptor::Close() {
   if (is_open()) ::close(std::exchange(number_, -1));
+}
+
+PluginProcess::PluginProcess(Descriptor input, Descriptor output, Descriptor error)
+    : input_(std::move(input)), output_(std::move(output)), error_(std::move(error)) {
+  fcntl(input_.number(), F_SETPIPE_SZ, kInputPipeBytes);
 }
 
 Result<PluginProcess> PluginProcess::Start(const std::string& command) {

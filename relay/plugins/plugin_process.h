@@ -45,9 +45,9 @@ class PluginProcess {
   // Starts a process. A command without a space is the path of a program; any other command is passed to /bin/sh. The
   // error says why the program cannot be run; a shell reports this by its exit status later.
   static Result<PluginProcess> Start(const std::string& command);
-  // Makes an object without a process, which uses these descriptors. They should not block.
-  PluginProcess(Descriptor input, Descriptor output, Descriptor error)
-      : input_(std::move(input)), output_(std::move(output)), error_(std::move(error)) {}
+  // Makes an object without a process, which uses these descriptors. They should not block. Makes the pipe of `input`
+  // small, because the questions in it take no turns any more (question_queue.h).
+  PluginProcess(Descriptor input, Descriptor output, Descriptor error);
   // Calls End.
   ~PluginProcess() { End(); }
   PluginProcess(PluginProcess&& other) noexcept = default;

@@ -165,9 +165,11 @@ void PolicyPlugin::Run() {
   while (TakeAsked()) {
     const TimePoint now = options_.clock.Now();
     KeepProcesses(now);
-    PassOn(now);
-    for (const Slot& slot : slots_)
-      if (slot.runner) slot.runner->Write();
+    do {
+      PassOn(now);
+      for (const Slot& slot : slots_)
+        if (slot.runner) slot.runner->Write();
+    } while (!waiting_.empty() && SlotWithRoom());
     for (const auto& runner : replaced_) runner->Write();
     WaitAndRead();
   }
@@ -177,7 +179,7 @@ void PolicyPlugin::Run() {
 // Returns false once the plugin stops.
 bool PolicyPlugin::TakeAsked() {
   const MutexLock lock(mutex_);
-  std::ranges::move(asked_, std::back_inserter(waiting_));
+  for (PendingQuestion& question : asked_) waiting_.Push(std::move(question));
   asked_.clear();
   return !stopping_;
 }
@@ -186,7 +188,7 @@ void PolicyPlugin::KeepProcesses(TimePoint now) {
   LookAtFiles(now);
   for (Slot& slot : slots_) {
     if (slot.runner) {
-      Expire(*slot.runner, now);
+      FailOverdue(slot.runner->dialogue().TakeAskedUntil(now - options_.timeout));
       if (IsSilent(*slot.runner, now)) OnEnded(slot, "owes answers, has given none for long, and", now);
     }
     if (slot.runner || now < slot.start_at) continue;
@@ -198,7 +200,7 @@ void PolicyPlugin::KeepProcesses(TimePoint now) {
     }
   }
   for (const auto& runner : replaced_) {
-    Expire(*runner, now);
+    FailOverdue(runner->dialogue().TakeAskedUntil(now - options_.timeout));
     if (runner->dialogue().owed() == 0) runner->CloseInput(now);
   }
   std::erase_if(replaced_, [&](const std::unique_ptr<PluginRunner>& runner) {
@@ -239,26 +241,23 @@ void PolicyPlugin::NoteFailed(Slot& slot, PluginFault fault, const std::string& 
 // Gives the waiting questions to processes. If none runs, they wait for the restart of one that has failed only once. A
 // question keeps its time when its process ends, so a program that ends again and again does not make it wait for long.
 void PolicyPlugin::PassOn(TimePoint now) {
-  std::vector<OnPluginVerdict> failed;
-  const bool hopeful = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.failures < 2; });
-  for (; !waiting_.empty(); waiting_.pop_front()) {
-    PendingQuestion& question = waiting_.front();
-    Slot* const slot = LeastBusy();
-    if (now - question.asked >= options_.timeout || (!slot && !hopeful)) {
-      failed.push_back(std::move(question.settled));
-    } else if (slot) {
-      slot->runner->dialogue().Ask(std::move(question));
-    } else {
-      break;
-    }
+  const bool hopeful = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.runner || slot.failures < 2; });
+  FailOverdue(waiting_.TakeAskedUntil(now - options_.timeout));
+  if (!hopeful) Fail(waiting_.TakeAskedUntil(TimePoint::max()), NoAnswer());
+  while (!waiting_.empty()) {
+    Slot* const slot = SlotWithRoom();
+    if (!slot) break;
+    slot->runner->dialogue().Ask(waiting_.Pop());
   }
-  Fail(std::move(failed), NoAnswer());
 }
 
-PolicyPlugin::Slot* PolicyPlugin::LeastBusy() {
+// Returns the slot that owes the fewest answers among those whose processes should be given more questions; null if
+// there is none.
+PolicyPlugin::Slot* PolicyPlugin::SlotWithRoom() {
   Slot* least = nullptr;
   for (Slot& slot : slots_) {
-    if (slot.runner && (!least || slot.runner->dialogue().owed() < least->runner->dialogue().owed())) least = &slot;
+    if (!slot.runner || !slot.runner->dialogue().has_room()) continue;
+    if (!least || slot.runner->dialogue().owed() < least->runner->dialogue().owed()) least = &slot;
   }
   return least;
 }
@@ -299,7 +298,7 @@ int PolicyPlugin::MillisecondsToWait(TimePoint now) const {
     if (!slot.runner) next = std::min(next, slot.start_at);
   }
   for (const auto& runner : replaced_) consider(runner->dialogue().oldest());
-  if (!waiting_.empty()) consider(waiting_.front().asked);
+  consider(waiting_.oldest());
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - now);
   return static_cast<int>(std::clamp<int64_t>(wait.count(), 0, kBetweenLooks.count()));
 }
@@ -308,21 +307,18 @@ int PolicyPlugin::MillisecondsToWait(TimePoint now) const {
 void PolicyPlugin::OnEnded(Slot& slot, const std::string& why, TimePoint now) {
   const std::unique_ptr<PluginRunner> runner = std::move(slot.runner);
   PluginDialogue& dialogue = runner->dialogue();
-  std::vector<PendingQuestion> unsent = dialogue.TakeUnsent();
-  std::ranges::move(unsent, std::inserter(waiting_, waiting_.begin()));
+  for (PendingQuestion& question : dialogue.TakeUnsent()) waiting_.Push(std::move(question));
   if (dialogue.answers() > 0) slot.failures = 0;
   NoteFailed(slot, PluginFault::kEnded, (why.empty() ? why : why + " ") + runner->End(), now);
   Fail(dialogue.TakeAll(), NoAnswer());
 }
 
-void PolicyPlugin::Expire(PluginRunner& runner, TimePoint now) {
-  std::vector<OnPluginVerdict> over = runner.dialogue().TakeAskedUntil(now - options_.timeout);
-  if (over.empty()) return;
-  for (size_t n = 0; n < over.size(); ++n) {
+void PolicyPlugin::FailOverdue(std::vector<OnPluginVerdict> overdue) {
+  for (size_t n = 0; n < overdue.size(); ++n) {
     health_.NoteFault(PluginFault::kTimeout,
                       "has not answered a question within " + std::to_string(options_.timeout.count()) + " ms");
   }
-  Fail(std::move(over), NoAnswer());
+  Fail(std::move(overdue), NoAnswer());
 }
 
 bool PolicyPlugin::IsSilent(const PluginRunner& runner, TimePoint now) const {
@@ -340,10 +336,7 @@ void PolicyPlugin::EndAll() {
     Fail(runner->dialogue().TakeAll(), kStopping);
     runner->CloseInput(options_.clock.Now());
   }
-  std::vector<OnPluginVerdict> waiting;
-  for (PendingQuestion& question : waiting_) waiting.push_back(std::move(question.settled));
-  waiting_.clear();
-  Fail(std::move(waiting), kStopping);
+  Fail(waiting_.TakeAskedUntil(TimePoint::max()), kStopping);
   const TimePoint end = Clock::System().Now() + kLongestStop;
   for (const auto& runner : runners) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::System().Now());

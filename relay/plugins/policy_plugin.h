@@ -4,17 +4,19 @@
 //
 //   plugin->Ask(QuestionAbout(event, now, source), [](PluginVerdict verdict) { … });
 //
+// Client addresses take turns, so that one with many questions that take long does not use up the time of others. A
+// process is given a question only if it has read nearly all that it was given before.
+//
 // Every question is settled once: by its answer, or by the operator's rule for failures (PluginFailure) if there is
 // none. There is none if the time is over, the process ends, or no process runs. A slow answer delays no other answer,
 // as long as the program itself reads on.
 //
 // Processes. One that ends is started again after a pause that grows from 0.1 s to 30 s while it ends without any
 // answer. Questions that it was not sent yet go to another process; they also wait for its restart if it is the first
-// in a row. They keep their time, but behind newer questions of that process they may wait until the time of these is
-// over. A process that owes answers and gives none for three time-outs is killed and counts as ended, and so is one
-// that closes its input or output. If a file of the command changes, each process is replaced: the new one gets all
-// further questions, and the old one gets the end of its input when it owes no answer. If the new one cannot be
-// started, the old one stays.
+// in a row. They keep their time. A process that owes answers and gives none for three time-outs is killed and counts
+// as ended, and so is one that closes its input or output. If a file of the command changes, each process is replaced:
+// the new one gets all further questions, and the old one gets the end of its input when it owes no answer. If the new
+// one cannot be started, the old one stays.
 //
 // A question's line lives until it is written or the question is settled (plugin_dialogue.h has an exception), so its
 // bytes belong to the budget of the caller.
@@ -25,7 +27,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,6 +42,7 @@
 #include "relay/plugins/plugin_process.h"
 #include "relay/plugins/plugin_runner.h"
 #include "relay/plugins/plugin_settings.h"
+#include "relay/plugins/question_queue.h"
 #include "relay/process/config_watch.h"
 
 namespace weir {
@@ -100,11 +102,11 @@ class PolicyPlugin {
   void Replace(TimePoint now);
   void NoteFailed(Slot& slot, PluginFault fault, const std::string& what, TimePoint now);
   void PassOn(TimePoint now);
-  Slot* LeastBusy();
+  Slot* SlotWithRoom();
   void WaitAndRead();
   int MillisecondsToWait(TimePoint now) const;
   void OnEnded(Slot& slot, const std::string& why, TimePoint now);
-  void Expire(PluginRunner& runner, TimePoint now);
+  void FailOverdue(std::vector<OnPluginVerdict> overdue);
   bool IsSilent(const PluginRunner& runner, TimePoint now) const;
   void EndAll();
   std::string NoAnswer() const;
@@ -118,7 +120,7 @@ class PolicyPlugin {
   // The thread's own.
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<PluginRunner>> replaced_;  // they get no further question
-  std::deque<PendingQuestion> waiting_;                  // questions that no process was given
+  QuestionQueue waiting_;                                // questions that no process was given
   FileWatch files_;
   TimePoint look_at_{};  // when to look at the files
   std::vector<char> buffer_;

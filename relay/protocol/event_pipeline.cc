@@ -284,6 +284,7 @@ void EventPipeline::AskPlugin(const std::shared_ptr<Flight>& flight) {
   if (flight->span) flight->stage = flight->span.Child("plugin");
   PluginQuestion question =
       QuestionAbout(flight->event.view(), context_.wall_clock.NowSeconds(), SourceOfClient(flight->sender->address()));
+  question.address = GroupOf(flight->party);
   context_.write_plugin->Ask(std::move(question), [this, flight](PluginVerdict verdict) {
     context_.pool.Submit(Urgency::kFair, flight->party, kAfterWaitWork,
                          [this, flight, verdict = std::move(verdict)] { AfterPlugin(flight, verdict); });

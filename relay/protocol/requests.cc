@@ -65,6 +65,7 @@ void Requests::AskPlugin(Request& request) {
                            .is_count = request.is_count(),
                            .keys = peer_->identity()->hex()};
   PluginQuestion question = QuestionAbout(asked, context_.wall_clock.NowSeconds(), SourceOfClient(peer_->address()));
+  question.address = GroupOf(peer_->party());
   peer_->Charge(question.line.size() * kWrittenByteWork);
   std::optional<HeldBytes> memory =
       HeldBytes::Try(peer_->account(), question.line.size() + kQuestionBytes, Memory::kWaiting);

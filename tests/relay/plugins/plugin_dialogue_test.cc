@@ -121,6 +121,19 @@ TEST_F(PluginDialogueTest, AnOverdueQuestionIsForgottenButForItsId) {
   EXPECT_EQ(dialogue_.overdue(), 0U);
 }
 
+TEST_F(PluginDialogueTest, AnOlderQuestionThatWaitedLongerIsOverdueFirst) {
+  const TimePoint begin = clock_.Now();
+  clock_.Advance(std::chrono::seconds(3));
+  Ask("young");
+  Write();
+  clock_.Set(begin);
+  Ask("old");
+  EXPECT_EQ(dialogue_.oldest(), begin);
+  EXPECT_EQ(dialogue_.TakeAskedUntil(begin).size(), 1U);
+  EXPECT_EQ(dialogue_.owed(), 1U) << "the old question was not written yet";
+  EXPECT_EQ(dialogue_.oldest(), begin + std::chrono::seconds(3));
+}
+
 TEST_F(PluginDialogueTest, ALostAnswerDoesNotTakeThatOfTheNextQuestionWithItsId) {
   Ask("a");
   Write();

@@ -102,6 +102,31 @@ TEST_F(PolicyPluginTest, AQuestionGoesToTheProcessThatOwesLeast) {
   EXPECT_EQ(verdicts_.Of("slow"), "accept");
 }
 
+// Address 1 has asked a thousand questions when address 2 asks one.
+TEST_F(PolicyPluginTest, AnAddressWithManyQuestionsLetsOthersGoFirst) {
+  Open();
+  const std::string end(1000, 'x');
+  for (int i = 0; i < 1000; ++i)
+    plugin_->Ask({.id = "many", .line = "many" + end + "\n", .address = 1}, verdicts_.For("many"));
+  EXPECT_TRUE(script_.HearSome());
+  plugin_->Ask({.id = "one", .line = "one" + end + "\n", .address = 2}, verdicts_.For("one"));
+  int heard = 0;
+  while (script_.Hear().starts_with("many")) ++heard;
+  EXPECT_LT(heard, 50) << "the pipe and the dialogue have some of them already";
+  script_.Answer("one", "accept");
+  EXPECT_EQ(verdicts_.Of("one"), "accept");
+}
+
+TEST_F(PolicyPluginTest, AnEndlessQueueFailsByTheTimeOut) {
+  Open();
+  const std::string line = std::string(10'000, 'x') + "\n";
+  for (int i = 0; i < 20; ++i) plugin_->Ask({.id = std::to_string(i), .line = line}, verdicts_.For(std::to_string(i)));
+  EXPECT_TRUE(script_.HearSome());
+  Advance(seconds(5));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(verdicts_.Of(std::to_string(i)), kNoAnswer);
+  EXPECT_EQ(faults(PluginFault::kTimeout), 20U);
+}
+
 TEST_F(PolicyPluginTest, ASlowAnswerHoldsBackNoOther) {
   Open();
   Ask("slow");
