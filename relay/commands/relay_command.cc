@@ -8,6 +8,7 @@
 
 #include "config/command_line.h"
 #include "monitors/memory_probe.h"
+#include "relay/operator/orly_access.h"
 #include "relay/process/logging.h"
 #include "relay/process/serving.h"
 #include "relay/process/version.h"
@@ -117,7 +118,9 @@ int RelayCommand(int argc, char** argv, std::vector<RelayPlugin*> plugins) {
   const Status loaded = LoadRelayConfiguration(table, environment, line.settings(), &configuration);
   if (!loaded.ok()) return line.Fail(loaded);
   if (const Status tls = CheckTls(configuration.server.tls); !tls.ok()) return line.Fail(tls);
-  const int code = Run(configuration, take_over, std::move(plugins), table.UnknownNames(environment));
+  std::vector<std::string> warnings = table.UnknownNames(environment);
+  for (std::string& warning : WarnOfOrlyAccess(environment)) warnings.push_back(std::move(warning));
+  const int code = Run(configuration, take_over, std::move(plugins), warnings);
   StopLogging();
   return code;
 }

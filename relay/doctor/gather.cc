@@ -18,6 +18,7 @@
 #include "relay/limiters/gate_server.h"
 #include "relay/net/host_names.h"
 #include "relay/net/tls_certificate.h"
+#include "relay/operator/orly_access.h"
 #include "relay/process/lock_file.h"
 #include "relay/rules/rules_reader.h"
 
@@ -48,6 +49,7 @@ SettingsFacts LookAtSettings(const GatherOptions& options, std::vector<std::stri
   AddOnce(table.Load(options.environment), &facts.wrong);
   if (!options.data_dir.empty()) facts.relay.data_dir = options.data_dir;
   facts.unknown = table.UnknownNames(options.environment);
+  for (std::string& warning : WarnOfOrlyAccess(options.environment)) facts.unknown.push_back(std::move(warning));
   facts.all = table.rows().size();
   facts.set = static_cast<size_t>(
       std::ranges::count_if(table.rows(), [](const SettingRow& row) { return row.source != "default"; }));

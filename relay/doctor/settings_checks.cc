@@ -25,8 +25,8 @@ std::optional<Finding> SettingUnknown(const Facts& facts) {
   if (facts.settings.unknown.empty()) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
                  .saw = Join(facts.settings.unknown, "\n"),
-                 .why = "A misspelled setting has no effect: the default applies.",
-                 .act = "Correct the name, or take it out of the environment."};
+                 .why = "A setting that weir does not read has no effect: the default applies.",
+                 .act = "Correct the name, set what the line says instead, or take it out of the environment."};
 }
 
 std::optional<Finding> SettingsDiffer(const Facts& facts) {
