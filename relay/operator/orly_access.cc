@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kCounterparts[] = {
     {"ORLY_ACL_MODE", "so all may write; set relay.write.allow in weir.yaml (WEIR_CONFIG)"},
-    {"ORLY_ADMINS", "set WEIR_RELAY_ADMIN_PUBKEY"},
+    {"ORLY_ADMINS", "set WEIR_RELAY_ADMINS, which says what each key may, and WEIR_TRUST_FROM"},
     {"ORLY_AUTH_TO_WRITE", "so all may write; set WEIR_AUTH_REQUIRED, which also concerns reading"},
-    {"ORLY_FOLLOWS_THROTTLE", "set relay.write.rates in weir.yaml (WEIR_CONFIG)"},
+    {"ORLY_FOLLOWS_THROTTLE", "set WEIR_LADDER=on and WEIR_TRUST_FROM"},
     {"ORLY_IP_BLACKLIST",
      "set relay.write.deny.addresses and relay.read.deny.addresses in weir.yaml (WEIR_CONFIG), with networks such as "
      "10.1.0.0/16"},
@@ -19,7 +19,6 @@ constexpr std::pair<const char*, const char*> kCounterparts[] = {
      "so all addresses may connect; set relay.write.allow.addresses and relay.read.allow.addresses in weir.yaml "
      "(WEIR_CONFIG), with networks such as 10.1.0.0/16"},
     {"ORLY_NIP46_BYPASS_AUTH", "with relay.write.allow.authors in weir.yaml, set open_kinds: [24133]"},
-    {"ORLY_OWNERS", "set WEIR_RELAY_ADMIN_PUBKEY"},
     {"ORLY_POLICY_ENABLED", "so the policy file is not read; set the section relay in weir.yaml (WEIR_CONFIG)"},
     {"ORLY_SPROCKET_ENABLED", "so the sprocket does not run; set WEIR_WRITE_PLUGIN"},
     {"ORLY_SUBSCRIPTION_ENABLED", "so all may write without paying; set relay.write.allow in weir.yaml (WEIR_CONFIG)"},

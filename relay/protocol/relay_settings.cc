@@ -15,6 +15,7 @@ void DeclareIdentity(SettingTable& table, RelaySettings& s) {
   table.Add("RELAY_ADMINS", &s.admins,
             "public keys of other administrators, each with a colon and what it may do (read, moderate, settings, all, "
             "or several with + between them), with commas between them: npub1…:moderate,npub1…:read");
+  table.AlsoFrom("RELAY_ADMIN_PUBKEY", "ORLY_OWNERS");
   Declare(table, s.admin_from_loopback);
   table.Add("RELAY_ICON", &s.icon, "address of a square picture");
   table.Add("RELAY_URL", &s.url,

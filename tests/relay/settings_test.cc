@@ -83,6 +83,16 @@ TEST(RelayConfiguration, SeveralOperatorsKeysBecomeHexadecimal) {
   EXPECT_EQ(c.relay.admin_pubkey, hex + ",7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e");
 }
 
+TEST(RelayConfiguration, OrlysOwnersAreTheOperators) {
+  RelayConfiguration c;
+  const std::string npub = "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
+  ASSERT_TRUE(Load({{"ORLY_OWNERS", npub}}, &c).ok());
+  EXPECT_EQ(c.relay.admin_pubkey, "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e");
+  RelayConfiguration other;
+  ASSERT_TRUE(Load({{"ORLY_OWNERS", npub}, {"WEIR_RELAY_ADMIN_PUBKEY", std::string(64, 'a')}}, &other).ok());
+  EXPECT_EQ(other.relay.admin_pubkey, std::string(64, 'a'));
+}
+
 TEST(RelayConfiguration, FlagsComeBeforeTheEnvironmentAndAreChecked) {
   RelayConfiguration c;
   ASSERT_TRUE(Load({{"WEIR_PORT", "1"}, {"WEIR_LISTEN", "::1"}}, &c, {{"--port", "PORT", "2"}}).ok());

@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 TEST(OrlyAccess, ASettingThatWouldLeaveTheRelayOpenIsAWarning) {
-  for (const char* variable : {"ORLY_ACL_MODE", "ORLY_IP_WHITELIST", "ORLY_IP_BLACKLIST", "ORLY_ADMINS", "ORLY_OWNERS",
+  for (const char* variable : {"ORLY_ACL_MODE", "ORLY_IP_WHITELIST", "ORLY_IP_BLACKLIST", "ORLY_ADMINS",
                                "ORLY_AUTH_TO_WRITE", "ORLY_POLICY_ENABLED", "ORLY_SUBSCRIPTION_ENABLED"}) {
     const std::vector<std::string> warnings = WarnOfOrlyAccess({{variable, "true"}, {"ORLY_PORT", "3334"}});
     ASSERT_EQ(warnings.size(), 1U) << variable;
