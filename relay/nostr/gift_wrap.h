@@ -12,8 +12,8 @@ namespace weir {
 inline constexpr uint16_t kGiftWrapKind = 1059;
 inline constexpr uint16_t kEphemeralGiftWrapKind = 21059;
 
-// Returns true for gift wraps, stored or ephemeral. Their author's key is used once, so lists that allow authors look at
-// the keys that the sender has proved.
+// Returns true for gift wraps, stored or ephemeral. Their author's key is used once, so lists that allow authors look
+// at the keys that the sender has proved.
 inline bool HasThrowAwayAuthor(uint16_t kind) { return kind == kGiftWrapKind || kind == kEphemeralGiftWrapKind; }
 
 // Returns true if `event` is a gift wrap and `pubkey_hex` is one of its recipients. `pubkey_hex` must be in lower-case

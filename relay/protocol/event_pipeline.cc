@@ -62,12 +62,12 @@ struct EventPipeline::Flight final : Submission {
   const TimePoint received;
   uint64_t budget_bytes;
   ByteBudget& budget;
-  Work debt = 0;             // the part of its address's debt that the event is charged
-  Cost cost;                 // at the gates
-  std::optional<Rung> rung;  // its author's; nullopt if the event has no standing or there is no ladder
-  bool held_back = false;    // the event may be held back for its rung
-  bool would_wait = false;   // the event would be held back if the ladder were on
-  bool waited = false;       // the event has waited at a gate
+  Work debt = 0;                       // the part of its address's debt that the event is charged
+  Cost cost;                           // at the gates
+  std::optional<Rung> rung;            // its author's; nullopt if the event has no standing or there is no ladder
+  bool held_back = false;              // the event may be held back for its rung
+  bool would_wait = false;             // the event would be held back if the ladder were on
+  bool waited = false;                 // the event has waited at a gate
   std::unique_ptr<WordSearch> search;  // null if its content need not be searched, or was searched
   std::optional<Admission> admission;
   StrangerShare::Room room;  // while the event waits and is held back

@@ -25,8 +25,8 @@ bool IsUnderPressure(const LimiterView& view) {
   return view.emergency || IsNearSetpoint(view[WorkClass::kInteractive]) || IsNearSetpoint(view[WorkClass::kBulk]);
 }
 
-// Returns what the engine carries by the less limited class; 0 if no limit is known. Below the setpoint a limit is above
-// the drain, so that the engine fills; it cannot carry that for long.
+// Returns what the engine carries by the less limited class; 0 if no limit is known. Below the setpoint a limit is
+// above the drain, so that the engine fills; it cannot carry that for long.
 double CarriedBytesPerSecond(const LimiterView& view) {
   double carried = 0;
   for (const LimiterView::Write& write : view.writes) {

@@ -1,14 +1,14 @@
 // EventStore: keeps events on disk and finds those that match filters. It is the interface of the store on RocksDB
 // (rocksdb_store.h) and of the store on PostgreSQL (postgres/postgres_store.h).
 //
-// A call of SaveSome, RemoveVanished, RemoveExpired or RemoveAuthor does no more than about the work that the caller allows, so that
-// the thread can do other work between two calls. A unit of work is about a nanosecond of CPU time
+// A call of SaveSome, RemoveVanished, RemoveExpired or RemoveAuthor does no more than about the work that the caller
+// allows, so that the thread can do other work between two calls. A unit of work is about a nanosecond of CPU time
 // (relay/account/work.h).
 //
 // Threads: only one thread at a time may call the functions that change the store: Save, SaveSome, SaveSomeHistory,
-// RemoveVanished, RemoveExpired, RemoveAuthor, Delete, WriteMemos and Upkeep. In a relay this is the commit thread (group_commit.h). The other
-// functions may be called from any thread at any time. Only one thread at a time may use a Query. A Query must not
-// outlive its store.
+// RemoveVanished, RemoveExpired, RemoveAuthor, Delete, WriteMemos and Upkeep. In a relay this is the commit thread
+// (group_commit.h). The other functions may be called from any thread at any time. Only one thread at a time may use a
+// Query. A Query must not outlive its store.
 #pragma once
 
 #include <cstdint>

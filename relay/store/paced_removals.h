@@ -6,8 +6,9 @@
 // at the latest after kLongestRefused.
 //
 // It removes events of authors who asked to vanish, expired events, and those that the owner of the relay bans
-// (RemoveAlso); pieces of these kinds take turns. At the start and once a minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
-// GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their work to Charge.
+// (RemoveAlso); pieces of these kinds take turns. At the start and once a minute it looks for such events; once a
+// minute it also calls the store's Upkeep. The owner of this object, GroupCommit (group_commit.h), saves the pieces of
+// large deletions itself and passes their work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once

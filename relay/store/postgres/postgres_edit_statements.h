@@ -86,8 +86,8 @@ inline constexpr PostgresStatement kCopyVanished{
 inline constexpr PostgresStatement kSetNote{"set_note",
                                             "INSERT INTO weir_meta (key, value) VALUES ($1::text, $2::text)"
                                             " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
-inline constexpr PostgresStatement kNextRevision{
-    "next_revision", "UPDATE weir_memos SET revision = revision + 1 WHERE name = ''"};
+inline constexpr PostgresStatement kNextRevision{"next_revision",
+                                                 "UPDATE weir_memos SET revision = revision + 1 WHERE name = ''"};
 inline constexpr PostgresStatement kWriteMemos{
     "write_memos",
     "INSERT INTO weir_memos (name, text, revision)"
