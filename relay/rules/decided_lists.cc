@@ -20,6 +20,7 @@ void DecidedLists::Use(Short lists) {
   auto next = std::make_shared<const Short>(std::move(lists));
   has_short_ = !next->empty();
   const MutexLock lock(mutex_);
+  ++exchanges_;
   short_.swap(next);  // the lock is released before `next`, which now has the old lists, is destroyed
 }
 

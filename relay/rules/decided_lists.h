@@ -39,6 +39,8 @@ class DecidedLists {
   bool MayHide(std::span<const Filter> filters) const;
   // Returns true if the author of the event is allowed; of a gift wrap, whose author is used once, its sender.
   bool IsAllowed(EventView event, const RuleClient& sender) const;
+  // Returns a number that changes whenever a list changes that hides events or keeps clients from reading.
+  uint64_t generation() const { return exchanges_ + banned_authors.changes() + banned_events.changes(); }
   // Returns true if events must meet a condition of these lists.
   bool restricts_writes() const;
 
@@ -46,6 +48,7 @@ class DecidedLists {
   std::shared_ptr<const Short> ShortLists() const;
 
   std::atomic<bool> has_short_{false};
+  std::atomic<uint64_t> exchanges_{0};  // number of calls of Use
   mutable Mutex mutex_;
   std::shared_ptr<const Short> short_ WEIR_GUARDED_BY(mutex_) = std::make_shared<Short>();
 };

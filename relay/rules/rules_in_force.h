@@ -66,8 +66,9 @@ class RulesInForce {
   }
   // Returns the conditions of the file and of the administrators.
   RuleLimits limits() const;
-  // Returns a number that changes whenever the rules are replaced.
-  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  // Returns a number that changes whenever the rules of the file are replaced, or a list of the administrators changes
+  // that hides events or keeps clients from reading.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire) + decided_.generation(); }
   // Returns true if the content of events is searched, which costs time for each byte.
   bool searches_content() const { return searches_content_.load(std::memory_order_relaxed); }
 

@@ -27,15 +27,21 @@ class SharedKeySet {
   void Add(const Bytes32& key) {
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
-    size_ += part.keys.insert(key).second ? 1 : 0;
+    if (!part.keys.insert(key).second) return;
+    ++size_;
+    ++changes_;
   }
   void Remove(const Bytes32& key) {
     Part& part = PartOf(key);
     const MutexLock lock(part.mutex);
-    size_ -= part.keys.erase(key);
+    if (part.keys.erase(key) == 0) return;
+    --size_;
+    ++changes_;
   }
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
+  // Returns how often the set has changed.
+  uint64_t changes() const { return changes_; }
 
  private:
   // The seed keeps strangers from choosing keys that share a place.
@@ -58,6 +64,7 @@ class SharedKeySet {
 
   std::array<Part, kParts> parts_;
   std::atomic<size_t> size_ = 0;
+  std::atomic<uint64_t> changes_ = 0;
 };
 
 }  // namespace weir

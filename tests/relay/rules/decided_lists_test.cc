@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
 
 #include "relay/nostr/event_parser.h"
@@ -102,6 +103,21 @@ TEST(DecidedListsTest, AnAllowedAuthorPassesListsAndRatesButNoBan) {
   EXPECT_FALSE(rules.JudgeEvent(EventOf(2, 1059).view(), {.proved = {&key, 1}}, kNow).refused()) << "a gift wrap";
   rules.decided().banned_authors.Add(key);
   EXPECT_TRUE(rules.JudgeEvent(EventOf(1).view(), {}, kNow).refused());
+}
+
+// Subscriptions and scans that go on compare the generation (relay/protocol/request_room.h).
+TEST(DecidedListsTest, EachChangeThatReadersNoticeChangesTheGeneration) {
+  RulesInForce rules;
+  DecidedLists& lists = rules.decided();
+  const std::function<void()> changes[] = {[&] { lists.banned_authors.Add(KeyOf(1)); },
+                                           [&] { lists.banned_authors.Remove(KeyOf(1)); },
+                                           [&] { lists.banned_events.Add(KeyOf(2)); }, [&] { lists.Use({}); },
+                                           [&] { rules.Use(std::make_shared<Rules>()); }};
+  for (const auto& change : changes) {
+    const uint64_t before = rules.generation();
+    change();
+    EXPECT_NE(rules.generation(), before) << "change " << &change - changes;
+  }
 }
 
 TEST(DecidedListsTest, BansHideEventsAndAreSeenInFilters) {
