@@ -63,7 +63,7 @@ void LadderPlugin::Stop() {
 }
 
 HttpResponse LadderPlugin::Who(const HttpRequest& request) const {
-  if (std::optional<HttpResponse> refusal = admin_->Refusal(request)) return *refusal;
+  if (std::optional<HttpResponse> refusal = admin_->Refusal(request, AdminRight::kRead)) return *refusal;
   if (!open_) return ErrorResponse(409, "ladder_off", "the ladder is off: WEIR_LADDER=observe measures standing");
   const std::string_view query = request.query;
   const std::string text =
