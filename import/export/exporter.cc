@@ -87,8 +87,8 @@ class NewestFirst final : public Exporter {
  public:
   NewestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds)
       : query_(store.Find(std::move(filters), {.now_seconds = now_seconds,
-                                               .default_limit = kAll,
-                                               .max_limit = kAll,
+                                               .default_limit = kAllEvents,
+                                               .max_limit = kAllEvents,
                                                .fills_cache = false,
                                                .after = std::nullopt,
                                                .visible = nullptr})) {}

@@ -48,8 +48,8 @@ void OldestFirst::Begin(const Span& span) {
     if (span.last) filter.since = std::max(filter.since, span.last->created_at);
   }
   query_ = store_.Find(std::move(filters), {.now_seconds = now_seconds_,
-                                            .default_limit = kAll,
-                                            .max_limit = kAll,
+                                            .default_limit = kAllEvents,
+                                            .max_limit = kAllEvents,
                                             .fills_cache = false,
                                             .after = span.after,
                                             .visible = nullptr});

@@ -16,7 +16,7 @@
 namespace weir {
 
 // The limit of a query that is to return all events.
-inline constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
+inline constexpr uint64_t kAllEvents = std::numeric_limits<int64_t>::max();
 
 class OldestFirst final : public Exporter {
  public:
