@@ -178,10 +178,15 @@ void PolicyPlugin::Run() {
 
 // Returns false once the plugin stops.
 bool PolicyPlugin::TakeAsked() {
-  const MutexLock lock(mutex_);
-  for (PendingQuestion& question : asked_) waiting_.Push(std::move(question));
-  asked_.clear();
-  return !stopping_;
+  std::vector<PendingQuestion> asked;
+  bool stops = false;
+  {
+    const MutexLock lock(mutex_);
+    asked.swap(asked_);
+    stops = stopping_;
+  }
+  for (PendingQuestion& question : asked) waiting_.Push(std::move(question));
+  return !stops;
 }
 
 void PolicyPlugin::KeepProcesses(TimePoint now) {
