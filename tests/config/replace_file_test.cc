@@ -24,6 +24,18 @@ TEST(ReplaceFile, HasTheNewTextAndTheModeOfBefore) {
   EXPECT_FALSE(std::filesystem::exists(path + ".new"));
 }
 
+TEST(ReplaceFile, TakesTheTextInPieces) {
+  const TempDirectory directory;
+  const std::string path = directory / "file";
+  const std::string pieces[] = {"one ", std::string(100'000, 'x'), " three", ""};
+  size_t next = 0;
+  ASSERT_TRUE(ReplaceFile(path, [&]() -> std::string_view { return pieces[next++]; }));
+  EXPECT_EQ(TextOf(path), pieces[0] + pieces[1] + pieces[2]);
+  EXPECT_EQ(next, 4U);
+  ASSERT_TRUE(ReplaceFile(path, ""));
+  EXPECT_EQ(TextOf(path), "");
+}
+
 TEST(ReplaceFile, AFailureLeavesTheFormerFile) {
   const TempDirectory directory;
   EXPECT_FALSE(ReplaceFile(directory / "no/such", "x"));
