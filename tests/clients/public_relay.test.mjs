@@ -127,7 +127,7 @@ describe('a public relay', () => {
   });
 
   test('a NIP-86 client sees the ban, takes it back, and bans another', async () => {
-    assert.equal((await manage(stranger, 'listbannedpubkeys')).status, 401);
+    assert.equal((await manage(stranger, 'listbannedpubkeys')).status, 403);
     const banned = await manage(operator, 'listbannedpubkeys');
     assert.deepEqual(banned.result.map(entry => entry.pubkey), [stranger.pubkey]);
     assert.equal((await manage(operator, 'unbanpubkey', stranger.pubkey)).result, true);
