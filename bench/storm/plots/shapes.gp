@@ -1,6 +1,6 @@
 # Each shape of the engine: what clients feel, and what bulk work gets of what it gets with RocksDB alone.
 load "style.gp"
-eval svg(1000, 700)
+eval svg(1100, 700)
 set output output_file
 set multiplot layout 2,1 margins 0.1, 0.82, 0.13, 0.94 spacing 0.06
 set xrange [0.5:|shapes| + 0.5]
@@ -16,7 +16,7 @@ plot 10 lw 1.5 dt 2 lc rgb "#404040" title "10 ms", \
   lc rgb colours[i] lw 2 pt points[i] ps 1.2 title names[i]
 unset title
 unset logscale y
-set for [i = 1:|shapes|] xtics add (shapes[i] i) rotate by -30
+set for [i = 1:|shapes|] xtics add (shapes[i] i) rotate by -60
 set ytics auto
 set format y "%g %%"
 set offsets graph 0, graph 0, graph 0.08, graph 0.08
