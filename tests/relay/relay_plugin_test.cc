@@ -191,8 +191,8 @@ TEST_F(RelayPluginTest, AdministratorsHaveATokenWhileItRuns) {
   const std::string token = ReadAdminToken(directory_ / "data");
   EXPECT_EQ(token.size(), 64U);
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
-  EXPECT_FALSE(plugin_.services().admin.Refusal(with(token)).has_value());
-  EXPECT_TRUE(plugin_.services().admin.Refusal(elsewhere).has_value());
+  EXPECT_FALSE(plugin_.services().admin.Refusal(with(token), AdminRight::kAll).has_value());
+  EXPECT_TRUE(plugin_.services().admin.Refusal(elsewhere, AdminRight::kRead).has_value());
   FakePlugin second;
   EXPECT_FALSE(Relay::Open(configuration_, false, {&second}).ok());
   EXPECT_EQ(ReadAdminToken(directory_ / "data"), token) << "one that could not open has left it alone";
@@ -203,13 +203,15 @@ TEST_F(RelayPluginTest, AdministratorsHaveATokenWhileItRuns) {
   std::filesystem::create_directories(path + "/in the way");
   Open();
   EXPECT_EQ(ReadAdminToken(directory_ / "data"), "");
-  EXPECT_TRUE(plugin_.services().admin.Refusal(with("")).has_value());
-  EXPECT_TRUE(plugin_.services().admin.Refusal(with(token)).has_value()) << "that of an earlier start";
+  EXPECT_TRUE(plugin_.services().admin.Refusal(with(""), AdminRight::kRead).has_value());
+  EXPECT_TRUE(plugin_.services().admin.Refusal(with(token), AdminRight::kAll).has_value())
+      << "that of an earlier start";
   relay_.reset();
   std::filesystem::remove_all(path);
   Open();
-  EXPECT_TRUE(plugin_.services().admin.Refusal(with(token)).has_value());
-  EXPECT_FALSE(plugin_.services().admin.Refusal(with(ReadAdminToken(directory_ / "data"))).has_value());
+  EXPECT_TRUE(plugin_.services().admin.Refusal(with(token), AdminRight::kAll).has_value());
+  EXPECT_FALSE(
+      plugin_.services().admin.Refusal(with(ReadAdminToken(directory_ / "data")), AdminRight::kAll).has_value());
 }
 
 }  // namespace
