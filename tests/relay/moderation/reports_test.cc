@@ -148,13 +148,14 @@ TEST_F(ReportsTest, APageCostsABoundedAmountOfWork) {
   SaveAll(*store_, answered);
   Decide(Author(1), Verdict::kBanned);
   Report({{"p", Author(2), "spam"}});
-  const ReportPage first = Read();
-  EXPECT_TRUE(first.rows.empty());
-  const ReportPage second = Read(ReadReportQuestion("", first.after).value());
-  EXPECT_TRUE(second.rows.empty());
-  const ReportPage third = Read(ReadReportQuestion("", second.after).value());
-  EXPECT_EQ(third.rows.size(), 1U);
-  EXPECT_EQ(third.after, "");
+  ReportPage page;
+  size_t pages = 0;
+  do {
+    page = Read(ReadReportQuestion("open", page.after).value());
+    ++pages;
+  } while (page.rows.empty() && !page.after.empty());
+  EXPECT_EQ(page.rows.size(), 1U);
+  EXPECT_GE(pages, 3U) << "of at most 50 such reports each";
 }
 
 TEST_F(ReportsTest, AreReadInSlices) {
