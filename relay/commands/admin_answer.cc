@@ -49,7 +49,10 @@ Result<AdminAnswer> ReadAdminAnswer(std::string_view body) {
   AdminAnswer answer;
   if (ReadValues(body, '{', &members)) {
     for (const Value& member : members) {
-      if (member.name == "error") return Status::Error(AsText(TextOf(member.json)));
+      if (member.name == "error") {
+        const std::string error = TextOf(member.json);
+        return Status::Error(AsText(error.substr(0, error.find('\n'))));
+      }
       if (member.name == "result") answer.result = member.json;
       if (member.name == "after") answer.after = TextOf(member.json);
     }

@@ -14,7 +14,7 @@ struct AdminAnswer {
   std::string result;  // JSON
   std::string after;   // not empty: the result is a part of a list, and a call with this text returns the next part
 };
-// Returns an error if the answer has one, or if the body is no such answer.
+// Returns the first line of the error if the answer has one, or an error if the body is no such answer.
 Result<AdminAnswer> ReadAdminAnswer(std::string_view body);
 
 // Returns the JSON of each item of a list. Returns an error if `list` is none.

@@ -141,7 +141,7 @@ class AdminClient {
       return Status::Error(at_.url.Origin() + " cannot be managed: it is no relay of weir, or an older one");
     Result<AdminAnswer> read = ReadAdminAnswer(answer.body);
     if (read.ok() || (answer.status != 401 && answer.status != 403)) return read;
-    return Status::Error(read.status().message().substr(0, read.status().message().find('\n')) + "\n" + at_.advice);
+    return Status::Error(read.status().message() + "\n" + at_.advice);
   }
 
   // Returns all items of a list, in the parts in which the relay sends it.

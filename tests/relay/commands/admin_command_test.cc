@@ -103,6 +103,7 @@ TEST(AdminAnswer, IsReadOrItsErrorTold) {
   EXPECT_EQ(ReadAdminAnswer(R"({"result":[1,{"a":2}],"after":"x"})").value().result, R"([1,{"a":2}])");
   EXPECT_EQ(ReadAdminAnswer(R"({"result":[],"after":"x"})").value().after, "x");
   EXPECT_EQ(ReadAdminAnswer(R"({"result":null,"error":"no \"x\""})").status().message(), "no \"x\"");
+  EXPECT_EQ(ReadAdminAnswer(R"({"result":null,"error":"one\ntwo"})").status().message(), "one");
   for (const char* other : {"", "[]", "{}", "<html>", R"({"result":1)", "{\"result\":\"\xff\"}"})
     EXPECT_TRUE(Has(ReadAdminAnswer(other).status().message(), "not that of a relay")) << other;
 }

@@ -4,6 +4,7 @@
 
 #include <openssl/evp.h>
 
+#include <future>
 #include <string>
 
 #include "config/clock.h"
@@ -21,6 +22,14 @@ class ManagedRelayTest : public RelayServerTest {
   ManagedRelayTest() {
     configuration_.relay.admin_pubkey = ToHex(operator_.pubkey());
     configuration_.relay.admins = ToHex(moderator_.pubkey()) + ":moderate";
+    plugin_.methods().Add({.name = "hold",
+                           .parameters = {{.name = "document", .type = ManagementParameter::Type::kJson}},
+                           .run = [this](const ManagementCall&) -> Result<ManagementResult> {
+                             holds_.set_value();
+                             let_go_.get_future().wait();
+                             return ManagementResult();
+                           },
+                           .takes_document = true});
     Open({&plugin_});
   }
   ~ManagedRelayTest() override { relay_.reset(); }
@@ -35,9 +44,20 @@ class ManagedRelayTest : public RelayServerTest {
     return R"({"method":")" + method + R"(","params":[)" + parameters + "]}";
   }
   std::string Token() const { return "Authorization: Bearer " + ReadAdminToken(configuration_.data_dir) + "\r\n"; }
+  // Receives an answer, which is in chunks unless the request's head was refused.
+  static RawAnswer AnswerOf(RawClient& client) {
+    RawAnswer answer = client.Answer(true);
+    if (answer.headers.contains("transfer-encoding")) answer.body = client.ReadChunks().value_or("");
+    return answer;
+  }
+  RawAnswer Post(const std::string& path, const std::string& body, const std::string& headers) const {
+    RawClient client(relay_->port());
+    client.Send(HttpText("POST", path, body, headers));
+    return AnswerOf(client);
+  }
   // Makes the call with the relay's token.
   RawAnswer Manage(const std::string& method, const std::string& parameters = "") const {
-    return AskPort(relay_->port(), "POST", "/api/moderation", CallOf(method, parameters), Token());
+    return Post("/api/moderation", CallOf(method, parameters), Token());
   }
 
   std::string Url() const { return "http://127.0.0.1"; }
@@ -55,11 +75,14 @@ class ManagedRelayTest : public RelayServerTest {
   }
   // Sends the call as NIP-86 says.
   RawAnswer Nip86(const std::string& body, const std::string& headers, const std::string& path = "/") const {
-    return AskPort(relay_->port(), "POST", path, body, "Content-Type: application/nostr+json+rpc\r\n" + headers);
+    return Post(path, body, "Content-Type: application/nostr+json+rpc\r\n" + headers);
   }
 
   const Signer operator_{21};
   const Signer moderator_{22};
+  // The method `hold` sets `holds_`, and waits for `let_go_`.
+  std::promise<void> holds_;
+  std::promise<void> let_go_;
   ManagementPlugin plugin_;
 };
 

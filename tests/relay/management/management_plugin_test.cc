@@ -77,14 +77,13 @@ TEST_F(ManagementPluginTest, DecisionsCarryTheAdministratorsNpub) {
 
 TEST_F(ManagementPluginTest, TheTokenIsEnoughOnItsOwnPath) {
   EXPECT_EQ(Manage("supportedmethods").status, 200);
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/api/moderation", kBan).status, 401);
+  EXPECT_EQ(Post("/api/moderation", kBan, "").status, 401);
   const std::string other = Token() + "Content-Type: application/nostr+json+rpc\r\n";
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/api/moderation", CallOf("supportedmethods"), other).status, 200);
+  EXPECT_EQ(Post("/api/moderation", CallOf("supportedmethods"), other).status, 200);
 }
 
 TEST_F(ManagementPluginTest, APageOfAnotherSiteIsRefused) {
-  const RawAnswer answer =
-      AskPort(relay_->port(), "POST", "/api/moderation", kBan, Token() + "Origin: https://evil.example\r\n");
+  const RawAnswer answer = Post("/api/moderation", kBan, Token() + "Origin: https://evil.example\r\n");
   EXPECT_EQ(answer.status, 403);
   EXPECT_TRUE(Has(answer.body, "a page of another site")) << answer.body;
 }
@@ -101,25 +100,22 @@ TEST_F(ManagementPluginTest, PagesOfAnySiteMaySendSignedCalls) {
 
 TEST_F(ManagementPluginTest, ABodyThatIsTooLongIsRefused) {
   const std::string long_call = CallOf("banpubkey", "\"" + std::string(ManagementMethods::kMostCallBytes, 'a') + "\"");
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/api/moderation", long_call, Token()).status, 413);
+  EXPECT_EQ(Post("/api/moderation", long_call, Token()).status, 413);
   const std::string document(ManagementMethods::kMostDocumentBytes + 1, ' ');
-  EXPECT_EQ(AskPort(relay_->port(), "POST", "/api/moderation", document, Token()).status, 413);
+  EXPECT_EQ(Post("/api/moderation", document, Token()).status, 413);
   EXPECT_EQ(Manage("supportedmethods").status, 200);
 }
 
 TEST_F(ManagementPluginTest, OneDocumentIsTakenAtATime) {
-  const std::string head =
-      "POST /api/moderation HTTP/1.1\r\nHost: 127.0.0.1\r\n" + Token() + "Content-Length: 200000\r\n\r\n";
-  const std::string part(100'000, ' ');
+  const std::string document = CallOf("hold", "\"" + std::string(ManagementMethods::kMostCallBytes, 'a') + "\"");
   RawClient first(relay_->port());
-  ASSERT_TRUE(first.Send(head + part));
-  // The relay has read the first client's part when it refuses that of another.
-  EXPECT_TRUE(Eventually([&] {
-    RawClient other(relay_->port());
-    return other.Send(head + part) && other.Answer(true).status == 503;
-  }));
-  first.Send(part);
-  EXPECT_EQ(first.Answer(true).status, 400);
+  ASSERT_TRUE(first.Send(HttpText("POST", "/api/moderation", document, Token())));
+  holds_.get_future().wait();
+  const RawAnswer other = Post("/api/moderation", document, Token());
+  EXPECT_EQ(other.status, 503);
+  EXPECT_TRUE(Has(other.body, "another document is being taken")) << other.body;
+  let_go_.set_value();
+  EXPECT_EQ(AnswerOf(first).body, "{\"result\":true}\n");
 }
 
 TEST_F(ManagementPluginTest, CallsAreBoundedAndCounted) {
