@@ -3,6 +3,7 @@
 #include "import/relay_destination.h"
 #include "import/serve/import_service.h"
 #include "relay/admin/admin.h"
+#include "relay/moderation/moderation.h"
 #include "relay/net/server.h"
 #include "relay/observe/relay/relay_metrics.h"
 #include "tests/fixtures/eventually.h"
@@ -43,11 +44,14 @@ class ImportTroubleTest : public testing::Test {
                                                                },
                                                            .clock = clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
+    moderation_ = std::make_unique<Moderation>(store_, pipeline_->commit(), *context_->rules,
+                                               [](const PublicKey&) { return false; });
     EXPECT_TRUE(service_
                     .Start({.context = *context_,
                             .events = *pipeline_,
                             .metrics = metrics_,
                             .admin = admin_,
+                            .moderation = *moderation_,
                             .configuration = configuration_,
                             .append_live = [](LiveTables&) {},
                             .heaviest_clients = [] { return HeaviestClients(); }})
@@ -104,6 +108,7 @@ class ImportTroubleTest : public testing::Test {
   std::unique_ptr<WorkPool> pool_ = std::make_unique<WorkPool>(2);
   std::unique_ptr<RelayContext> context_;
   std::unique_ptr<EventPipeline> pipeline_;
+  std::unique_ptr<Moderation> moderation_;
 };
 
 constexpr const char* kDiskFull = "IO error: No space left on device: 000012.log";
