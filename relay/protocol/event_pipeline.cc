@@ -249,9 +249,7 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);
-      } else if (Ruling rates =
-                     context_.rules->TakeRates(flights[i]->event.view(), batch.rule_client(), context_.clock.Now());
-                 rates.refused()) {
+      } else if (Ruling rates = TakeRates(batch, *flights[i]); rates.refused()) {
         Settle(*flights[i], {false, std::move(rates.reason)}, judged);
       } else if (context_.write_plugin != nullptr) {
         AskPlugin(flights[i]);
@@ -262,6 +260,14 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
       Settle(*flights[i], {false, FaultText(fault)}, judged);
     }
   }
+}
+
+// The signature must have been verified.
+Ruling EventPipeline::TakeRates(const EventBatch& batch, Flight& flight) {
+  RuleClient sender = batch.rule_client();
+  if (context_.ladder != nullptr) flight.rung = context_.ladder->RungOf(flight.event.view(), sender.proved);
+  sender.rung = flight.rung.value_or(Rung::kStranger);
+  return context_.rules->TakeRates(flight.event.view(), sender, context_.clock.Now());
 }
 
 void EventPipeline::Settle(Flight& flight, const Verdict& verdict, Judged* judged) {
@@ -310,7 +316,6 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   flight->debt = debts_.Take(flight->client);
   flight->cost = CostOf(GateWorkOf(flight->event.view()) + flight->debt);
   Ladder* const ladder = context_.ladder;
-  if (ladder != nullptr) flight->rung = ladder->RungOf(flight->event.view(), flight->identity->keys());
   if (!flight->rung) return AskWriteGate(flight, judged);
   flight->held_back = ladder->HoldsBack(*flight->rung);
   if (!flight->held_back) {

@@ -118,6 +118,7 @@ class EventPipeline {
   void Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging);
   Work SearchWords(const std::shared_ptr<Judging>& judging);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
+  Ruling TakeRates(const EventBatch& batch, Flight& flight);
   void AskPlugin(const std::shared_ptr<Flight>& flight);
   void AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict);
   // A step of an event that a gate has admitted.

@@ -67,7 +67,8 @@ std::string InWordsOf(uint64_t seconds) { return InWords(static_cast<double>(sec
 std::string RateInWords(const RateRule& rule) {
   static constexpr std::string_view kOf[] = {"of one author", "from one address", "of one kind"};
   return "at most " + SizeInWords(rule.rate.events, "event") + " " + std::string(kOf[static_cast<size_t>(rule.by)]) +
-         " " + std::string(UnitInWords(rule.rate.per)) + ", " + KindsInWords(rule.kinds);
+         " " + std::string(UnitInWords(rule.rate.per)) + ", " + KindsInWords(rule.kinds) +
+         (rule.below ? ", of authors who stand below " + std::string(NameOf(*rule.below)) : "");
 }
 
 std::vector<std::string> DescribeRules(const RuleSet& set) {

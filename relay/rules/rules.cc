@@ -215,7 +215,7 @@ Ruling Rules::TakeRates(EventView event, const RuleClient& sender, TimePoint now
   std::vector<std::pair<RateCounts*, uint64_t>> taken;
   for (size_t i = 0; i < set_.rates.size(); ++i) {
     const RateRule& rule = set_.rates[i];
-    if (!rule.kinds.Has(event.kind())) continue;
+    if (!rule.kinds.Has(event.kind()) || (rule.below && sender.rung >= *rule.below)) continue;
     const uint64_t counted = HashOfCounted(rule, event, sender);
     const Duration wait = rule.counts->Take(counted, now);
     if (wait == Duration::zero()) {

@@ -27,6 +27,7 @@
 #include "relay/rules/key_set.h"
 #include "relay/rules/kind_set.h"
 #include "relay/rules/rate_counts.h"
+#include "relay/rules/rung.h"
 #include "relay/rules/tag_set.h"
 #include "relay/rules/word_set.h"
 
@@ -49,9 +50,12 @@ struct RateRule {
   RateBy by = RateBy::kAuthor;
   Rate rate;
   KindSet kinds = KindSet::All();
+  std::optional<Rung> below = std::nullopt;      // if it is set, the rate holds only for authors below this rung
   std::shared_ptr<RateCounts> counts = nullptr;  // set by the constructor of Rules
 
-  bool IsSame(const RateRule& other) const { return by == other.by && rate == other.rate && kinds == other.kinds; }
+  bool IsSame(const RateRule& other) const {
+    return by == other.by && rate == other.rate && kinds == other.kinds && below == other.below;
+  }
 };
 struct WorkRule {
   uint64_t bits = 0;
@@ -83,7 +87,8 @@ struct RuleSet {
 struct RuleClient {
   std::span<const PublicKey> proved;  // the keys that it has proved by AUTH
   std::optional<AddressBytes> address = std::nullopt;
-  bool is_allowed = false;  // allow.authors and rates do not hold (decided_lists.h)
+  bool is_allowed = false;      // allow.authors and rates do not hold (decided_lists.h)
+  Rung rung = Rung::kStranger;  // that of the event's author; only rates ask for it
 };
 
 // The kinds of rules. Those from kTags on are against spam; RuleSet::Exempt exempts events from them.

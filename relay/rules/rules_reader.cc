@@ -297,6 +297,14 @@ class SectionReader {
   static void ReadRateRule(YamlMap& map, RateRule* rule) {
     map.Required("by").Read(&rule->by,
                             {{"author", RateBy::kAuthor}, {"address", RateBy::kAddress}, {"kind", RateBy::kKind}});
+    if (const YamlValue below = map.Optional("below")) {
+      Rung rung = Rung::kRegular;
+      below.Read(&rung, {{"stranger", Rung::kStranger},
+                         {"newcomer", Rung::kNewcomer},
+                         {"regular", Rung::kRegular},
+                         {"trusted", Rung::kTrusted}});
+      rule->below = rung;
+    }
     const YamlValue limit = map.Required("limit");
     std::string text;
     limit.Read(&text);

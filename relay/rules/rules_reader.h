@@ -16,6 +16,7 @@
 //         authors: […]                    # and authors_file
 //       rates:
 //         - {by: author, limit: 30/minute, kinds: [1]}   # by author, address or kind; second, minute, hour, day
+//         - {by: author, limit: 3/hour, below: regular}  # of authors below this rung of the trust ladder
 //       proof_of_work: [{kinds: [1], bits: 16}]          # without `kinds`: all kinds
 //       age: [{kinds: [1], oldest: 30d, newest: 15m}]    # s, m, h or d
 //     read:                               # who may read, and which events are shown

@@ -10,7 +10,6 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, kRungs> kRungNames = {"reported", "stranger", "newcomer", "regular", "trusted"};
 constexpr std::array<std::string_view, kRungs> kRungsInWords = {"reported", "a stranger", "a newcomer", "a regular",
                                                                 "trusted"};
 constexpr std::array<int, kRungs> kRungPoints = {-1, 0, 4, 12, 20};  // the fewest points of each rung
@@ -78,8 +77,6 @@ void ForEachSource(const AuthorRecord& r, uint64_t now_seconds, Source&& source)
 }
 
 }  // namespace
-
-std::string_view NameOf(Rung rung) { return kRungNames[static_cast<size_t>(rung)]; }
 
 bool IsNewDay(const AuthorRecord& record, uint64_t now_seconds) { return now_seconds / kDay > record.last_day; }
 

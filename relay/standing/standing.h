@@ -9,16 +9,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace weir {
+#include "relay/rules/rung.h"
 
-// The rungs of the ladder, from the lowest. An author that is not known is a stranger.
-enum class Rung : uint8_t { kReported, kStranger, kNewcomer, kRegular, kTrusted };
-inline constexpr size_t kRungs = 5;
-// Returns "reported", "stranger", "newcomer", "regular" or "trusted".
-std::string_view NameOf(Rung rung);
+namespace weir {
 
 // The most points that days of writing give, one for each.
 inline constexpr int kMostDayPoints = 10;

@@ -170,6 +170,19 @@ TEST_F(RulesJudgeTest, RatesCountByAuthorAddressAndKind) {
   }
 }
 
+TEST_F(RulesJudgeTest, ARateForLowRungsLeavesTheOthersAlone) {
+  set_.rates.push_back({.rate = {.events = 1}, .below = Rung::kRegular});
+  const Rules rules(set_);
+  for (size_t i = 0; i < kRungs; ++i) {
+    const auto rung = static_cast<Rung>(i);
+    const Event event = EventOf(Signer(1000 + i), 1);
+    const RuleClient sender{.proved = {}, .rung = rung};
+    EXPECT_FALSE(rules.TakeRates(event.view(), sender, TimePoint()).refused());
+    const std::string second = rules.TakeRates(event.view(), sender, TimePoint()).reason;
+    EXPECT_EQ(Has(second, "of authors who stand below regular"), rung < Rung::kRegular) << NameOf(rung) << second;
+  }
+}
+
 TEST_F(RulesJudgeTest, ARefusedEventCountsAgainstNoRate) {
   set_.rates = {{.by = RateBy::kKind, .rate = {.events = 2}}, {.by = RateBy::kAuthor, .rate = {.events = 1}}};
   const Rules rules(set_);

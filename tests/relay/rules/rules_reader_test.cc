@@ -44,7 +44,7 @@ relay:
             addresses: [10.0.0.0/8]}
     deny: {kinds: [2], tags: {t: [casino, gambling]}, words: ["(?i)free bitcoin"]}
     exempt: {kinds: [7]}
-    rates: [{by: author, limit: 30/minute, kinds: [1]}, {by: address, limit: 5/second}]
+    rates: [{by: author, limit: 30/minute, kinds: [1]}, {by: address, limit: 5/second, below: regular}]
     proof_of_work: [{kinds: [1], bits: 16}]
     age: [{oldest: 30d, newest: 15m}]
   read:
@@ -65,6 +65,8 @@ quota: {shadow: true}
   EXPECT_EQ(set.rates[0].rate, (Rate{.events = 30, .per = std::chrono::minutes(1)}));
   EXPECT_EQ(set.rates[1].by, RateBy::kAddress);
   EXPECT_EQ(set.rates[1].kinds, KindSet::All());
+  EXPECT_EQ(set.rates[0].below, std::nullopt);
+  EXPECT_EQ(set.rates[1].below, Rung::kRegular);
   EXPECT_EQ(set.work[0].bits, 16U);
   EXPECT_EQ(set.ages[0].oldest_s, 30U * 86'400);
   EXPECT_EQ(set.ages[0].newest_s, 900U);
@@ -124,6 +126,7 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
       {"relay: {write: {rates: [{by: author, limit: 0/minute}]}}", "expected a rate such as"},
       {"relay: {write: {rates: [{by: tag, limit: 1/day}]}}", "expected one of author, address, kind"},
       {"relay: {write: {rates: [{by: kind, limit: 1/day}, {by: kind, limit: 1/day}]}}", "found the same rate again"},
+      {"relay: {write: {rates: [{by: author, limit: 1/day, below: reported}]}}", "expected one of stranger, newcomer"},
       {"relay: {write: {rates: []}}", "found an empty list"},
       {"relay: {write: {proof_of_work: [{bits: 0}]}}", "expected a whole number within 1..256"},
       {"relay: {write: {age: [{kinds: [1]}]}}", "found neither oldest nor newest"},
