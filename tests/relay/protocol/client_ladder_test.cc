@@ -175,7 +175,7 @@ TEST_F(ClientLadderTest, AGiftWrapStandsAsHighAsTheKeysOfItsSender) {
 }
 
 // The queue of the commit thread.
-TEST_F(ClientLadderTest, AHundredAddressesOfStrangersHaveOneLotOfTurns) {
+TEST(LadderTurnsTest, AHundredAddressesOfStrangersHaveOneLotOfTurns) {
   Turns<int> turns;
   constexpr Work kEach = 100;
   for (int n = 0; n < 10; ++n) {
