@@ -66,7 +66,7 @@ async function notesOf(person) {
 // be 5 s ahead.
 async function manage(person, method, ...params) {
   const payload = { method, params };
-  const sign = ({ kind, tags, created_at }) => person.event(kind, '', tags, created_at + 5);
+  const sign = ({ kind, tags }) => person.event(kind, '', tags, Math.floor(Date.now() / 1000) + 5);
   const authorization = await getToken(relay.http, 'POST', sign, true, payload);
   const answer = await fetch(relay.http, {
     method: 'POST', body: JSON.stringify(payload), headers: { authorization, 'content-type': 'application/nostr+json+rpc' },
