@@ -13,7 +13,7 @@
 #include "tests/fixtures/called_command.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
-#include "tests/fixtures/quiet_log.h"
+#include "tests/fixtures/without_log.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "tests/relay/relay_server_fixture.h"
 
@@ -36,8 +36,9 @@ class LadderPluginTest : public RelayServerTest {
   }
   std::string Metrics() const { return AskPort(relay_->port(), "GET", "/metrics").body; }
   Ran WhoCommandOf(const std::string& key) const {
-    const QuietLog quiet;  // the relay runs in this process
-    return CallCommand(WhoCommand, {"weir who", "--data-dir", directory_ / "data", key});
+    Ran ran = CallCommand(WhoCommand, {"weir who", "--data-dir", directory_ / "data", key});
+    ran.out = WithoutLog(ran.out);
+    return ran;
   }
   void Publish(uint64_t author) const {
     RawClient client(relay_->port());

@@ -9,7 +9,7 @@
 #include "relay/management_plugin.h"
 #include "tests/fixtures/called_command.h"
 #include "tests/fixtures/has_text.h"
-#include "tests/fixtures/quiet_log.h"
+#include "tests/fixtures/without_log.h"
 #include "tests/relay/relay_server_fixture.h"
 
 namespace weir {
@@ -25,8 +25,9 @@ class AdminCommandTest : public RelayServerTest {
   Ran Admin(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), "weir admin");
     arguments.insert(arguments.end(), {"--data-dir", configuration_.data_dir});
-    const QuietLog quiet;  // the relay runs in this process
-    return CallCommand(AdminCommand, std::move(arguments));
+    Ran ran = CallCommand(AdminCommand, std::move(arguments));
+    ran.out = WithoutLog(ran.out);
+    return ran;
   }
 
   ManagementPlugin plugin_;
