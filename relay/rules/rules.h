@@ -111,7 +111,7 @@ class WordSearch {
   WordSearch(std::shared_ptr<const WordSet> words, std::string content)
       : words_(std::move(words)), content_(std::move(content)) {}
 
-  // Searches a piece, in about a millisecond or less. Returns true while there are further pieces, and no word was
+  // Searches a piece, in a few milliseconds at most. Returns true while there are further pieces, and no word was
   // found.
   bool Step() {
     if (IsOver()) return false;

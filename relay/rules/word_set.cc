@@ -14,11 +14,12 @@ constexpr int64_t kMostExpressionBytes = int64_t{1} << 20;
 constexpr int64_t kMostGroupBytes = int64_t{4} << 20;
 // The expressions of a group have at most this many instructions together, so that a piece stays cheap.
 constexpr int kMostTogether = 2000;
-// An expression with a longer program is searched alone: it probably has a repetition.
-constexpr int kLongAlone = 100;
+// An expression with a longer program is searched alone: it probably has a repetition. The states of several would
+// multiply, so a piece of a text that is made for twenty expressions with programs of 80 took 20 ms in one pass.
+constexpr int kLongAlone = 40;
 // Up to this many expressions are searched one by one: two words take 1.2 ns a byte so, and 2.4 ns in one pass.
 constexpr size_t kFewExpressions = 2;
-// The most instructions times bytes of a piece, at 4 ns: a millisecond.
+// The most instructions times bytes of a piece, at 20 ns: five milliseconds.
 constexpr size_t kMostPieceSteps = 250'000;
 
 re2::RE2::Options OptionsWith(int64_t most_bytes) {

@@ -1,7 +1,7 @@
 // WordSet: regular expressions (RE2) that are searched in a text. The set never changes after its construction, so any
 // thread may use it.
 //
-// A text that is made for an expression costs up to 4 ns for each byte of the text and each instruction of the program
+// A text that is made for an expression costs up to 20 ns for each byte of the text and each instruction of the program
 // to which RE2 compiles the expression: almost each byte then leads to a new state. So a program has a bounded length,
 // and the text is searched in pieces of a bounded cost. Pieces overlap by kOverlap bytes, so every match of fewer bytes
 // is found. A longer match may be missed if the text has more bytes than a piece.
@@ -39,7 +39,7 @@ class WordSet {
     size_t from = 0;  // in the text
   };
   bool IsOver(const Place& place) const;
-  // Searches the next piece of the text, in about a millisecond or less, and moves the place behind it. Returns the
+  // Searches the next piece of the text, in a few milliseconds at most, and moves the place behind it. Returns the
   // index of the first expression that matches there. REQUIRES: the search is not over.
   std::optional<size_t> FindSome(std::string_view text, Place* place) const;
   // Searches the whole text. Returns the index of an expression that matches somewhere.

@@ -209,6 +209,17 @@ TEST(WordSet, AStepSearchesAPieceOfBoundedCost) {
   }
 }
 
+// In one pass for all of them, a text that is made for them would make a step cost several times as much.
+TEST(WordSet, ExpressionsWithRepetitionsAreSearchedApart) {
+  const std::string text(32 << 10, 'x');
+  std::vector<std::string> list;
+  for (int i = 0; i < 20; ++i) list.push_back("a[ab]{" + std::to_string(60 + i) + "}c");
+  const WordSet words(list);
+  unsigned steps = 0;
+  for (WordSet::Place place; !words.IsOver(place); ++steps) EXPECT_EQ(words.FindSome(text, &place), std::nullopt);
+  EXPECT_GE(steps, 200U);
+}
+
 TEST(WordSet, FindsWhatExpressionsSay) {
   const WordSet words({"(?i)free bitcoin", "^casino$", "Ünï"});
   EXPECT_EQ(words.Find("get FREE Bitcoin now"), 0U);
