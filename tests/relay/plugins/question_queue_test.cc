@@ -42,7 +42,7 @@ TEST_F(QuestionQueueTest, AddressesTakeTurns) {
 TEST_F(QuestionQueueTest, AnAddressWithLongQuestionsWaitsLonger) {
   for (const char* id : {"A", "B"}) Push(id, 1, 0, 300);
   for (const char* id : {"a", "b", "c", "d", "e", "f"}) Push(id, 2);
-  EXPECT_EQ(PopAll(), "abcAdefB");
+  EXPECT_EQ(PopAll(), "abAcdeBf");
 }
 
 TEST_F(QuestionQueueTest, AQuestionThatComesBackIsBeforeYoungerOnes) {
