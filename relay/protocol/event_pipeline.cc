@@ -164,6 +164,19 @@ Work EventPipeline::JudgeAll(const std::shared_ptr<Judging>& judging, Work expec
   return std::max(expected, SearchWords(judging));
 }
 
+// Searches the next piece of the event's content, and judges the event after the last one.
+void EventPipeline::SearchPiece(Flight& flight, Judged* judged) {
+  try {
+    if (flight.search->Step()) return;
+    const Ruling ruling = context_.rules->JudgeWords(*flight.search);
+    flight.search = nullptr;
+    if (ruling.refused()) Settle(flight, {false, ruling.reason}, judged);
+  } catch (const std::exception& fault) {
+    flight.search = nullptr;
+    Settle(flight, {false, FaultText(fault)}, judged);
+  }
+}
+
 // Searches the content of the events for words, for about a turn; the rest follows in another task. Then judges the
 // events further. Returns the time of the search.
 Work EventPipeline::SearchWords(const std::shared_ptr<Judging>& judging) {
@@ -171,11 +184,7 @@ Work EventPipeline::SearchWords(const std::shared_ptr<Judging>& judging) {
   const auto searched = [&] { return static_cast<Work>(Duration(context_.clock.Now() - begin).count()); };
   for (const std::shared_ptr<Flight>& flight : judging->flights) {
     while (flight->search) {
-      if (!flight->search->Step()) {
-        const Ruling ruling = context_.rules->JudgeWords(*flight->search);
-        flight->search = nullptr;
-        if (ruling.refused()) Settle(*flight, {false, ruling.reason}, &judging->judged);
-      }
+      SearchPiece(*flight, &judging->judged);
       if (searched() < kTurnWork) continue;
       try {
         context_.pool.Submit(Urgency::kFair, judging->batch->party, kTurnWork,

@@ -117,6 +117,7 @@ class EventPipeline {
   Work JudgeAll(const std::shared_ptr<Judging>& judging, Work expected);
   void Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging);
   Work SearchWords(const std::shared_ptr<Judging>& judging);
+  void SearchPiece(Flight& flight, Judged* judged);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   Ruling TakeRates(const EventBatch& batch, Flight& flight);
   void AskPlugin(const std::shared_ptr<Flight>& flight);

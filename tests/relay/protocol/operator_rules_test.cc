@@ -3,6 +3,7 @@
 
 #include "relay/rules/rules_in_force.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/failing_memory.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/relay/protocol/client_fixture.h"
 
@@ -18,6 +19,16 @@ class EagerClock final : public Clock {
  private:
   const Duration step_;
   mutable std::atomic<int64_t> reads_{0};
+};
+
+// Makes the next allocation of the thread that reads it fail, once, if it is told to.
+class FailingClock final : public Clock {
+ public:
+  TimePoint Now() const override {
+    if (fails.exchange(false)) FailAllocation(1);
+    return TimePoint{std::chrono::hours(1)};
+  }
+  mutable std::atomic<bool> fails{false};
 };
 
 class OperatorRulesTest : public ClientTest {
@@ -139,6 +150,18 @@ TEST_F(OperatorRulesTest, ALongSearchLetsOthersGoFirst) {
   RunUntilIdle();  // no worker uses the latches any more
   ASSERT_GE(under_way.size(), 2U) << "the clock is read when an event is judged, and when it is saved";
   EXPECT_GT(under_way[1], text.size()) << "the long event was judged to its end before the short one was read";
+}
+
+// The first event makes RE2 allocate what it needs. The search of the second reads the clock after the judging.
+TEST_F(OperatorRulesTest, ALackOfMemoryInASearchIsAnAnswer) {
+  static const FailingClock clock;
+  context_clock_ = &clock;
+  UseWord("spam");
+  Seat& seat = Connect();
+  EXPECT_TRUE(Has(Ask(seat, Publish(alice_.SignedEvent(kNow, 1, "[]", "spam"))), "relay.write.deny.words[0]"));
+  wall_clock_.WhenAsked([] { clock.fails = true; });
+  EXPECT_TRUE(Has(Ask(seat, Publish(alice_.SignedEvent(kNow, 1, "[]", "more spam"))), "error: a fault of this relay"));
+  wall_clock_.WhenAsked({});
 }
 
 TEST_F(OperatorRulesTest, AForgedEventUsesUpNobodysRate) {
