@@ -91,7 +91,7 @@ struct EventPipeline::Judged {
 
 // A batch that is being judged.
 struct EventPipeline::Judging {
-  const std::shared_ptr<const EventBatch> batch;
+  const std::shared_ptr<EventBatch> batch;       // without the texts once they were read
   std::vector<std::shared_ptr<Flight>> flights;  // the events that the rules take
   Judged judged;
 };
@@ -146,7 +146,7 @@ void EventPipeline::DeliverShared(std::vector<LiveEvent> events, std::function<v
   if (context_.budget.Take(kSiblings, bytes, deliver)) deliver();
 }
 
-void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
+void EventPipeline::Submit(std::shared_ptr<EventBatch> batch) {
   const Party party = batch->party;
   const Work byte_work = kParsedByteWork + (context_.rules->searches_content() ? kSearchedByteWork : 0);
   const Work work = batch->count * kSignatureWork + batch->texts.size() * byte_work;
@@ -161,6 +161,7 @@ Work EventPipeline::JudgeAll(const std::shared_ptr<Judging>& judging, Work expec
   std::unique_ptr<EventParser> parser;
   for (size_t i = 0; i < batch.count; ++i) Read(batch.text(i), &parser, judging.get());
   if (parser != nullptr) PutBack(std::move(parser));
+  judging->batch->texts = std::string();  // the flights have records, and copies of the content that is searched
   return std::max(expected, SearchWords(judging));
 }
 

@@ -78,8 +78,8 @@ class EventPipeline {
   // Calls Stop.
   ~EventPipeline();
 
-  // Queues the batch for a worker.
-  void Submit(std::shared_ptr<const EventBatch> batch);
+  // Queues the batch for a worker, which changes it: the caller must not use the batch any more.
+  void Submit(std::shared_ptr<EventBatch> batch);
 
   // Delivers events to the live subscribers of this relay; another relay on the same store has received the events.
   // First takes the events' bytes from the byte budget, so the events wait while subscribers are behind. Calls `done`

@@ -7,8 +7,8 @@
 namespace weir {
 namespace {
 
-// The number of copies of an event in flight: its text and its record; or, while a plugin judges it, its record and the
-// question's line. A queued event has only its text.
+// The number of copies of an event in flight: its text and its record; while it is searched for words, its record and
+// its content; or, while a plugin judges it, its record and the question's line. A queued event has only its text.
 constexpr uint64_t kCopies = 2;
 
 }  // namespace
