@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kCounterparts[] = {
     {"ORLY_ACL_MODE", "so all may write; set relay.write.allow in weir.yaml (WEIR_CONFIG)"},
-    {"ORLY_ADMINS", "set WEIR_RELAY_ADMINS, which says what each key may, and WEIR_TRUST_FROM"},
+    {"ORLY_ADMINS", "except as WEIR_TRUST_FROM; set WEIR_RELAY_ADMINS, which says what each of these keys may do"},
     {"ORLY_AUTH_TO_WRITE", "so all may write; set WEIR_AUTH_REQUIRED, which also concerns reading"},
-    {"ORLY_FOLLOWS_THROTTLE", "set WEIR_LADDER=on and WEIR_TRUST_FROM"},
+    {"ORLY_FOLLOWS_THROTTLE", "set WEIR_LADDER=on, which trusts ORLY_ADMINS and whom they follow"},
     {"ORLY_IP_BLACKLIST",
      "set relay.write.deny.addresses and relay.read.deny.addresses in weir.yaml (WEIR_CONFIG), with networks such as "
      "10.1.0.0/16"},

@@ -10,12 +10,12 @@ void DeclareIdentity(SettingTable& table, RelaySettings& s) {
   table.Add("RELAY_DESCRIPTION", &s.description, "purpose of this relay, in one or a few sentences");
   table.Add("RELAY_CONTACT", &s.contact, "how to reach the operator: mailto:… or https://…");
   table.Add("RELAY_ADMIN_PUBKEY", &s.admin_pubkey,
-            "public keys of the operators, who may do everything: an npub or 64 hex digits each, with commas between "
-            "them; NIP-11 shows the first");
+            "public keys of the operators (or ORLY_OWNERS), who may do everything: an npub or 64 hex digits each, with "
+            "commas between them; NIP-11 shows the first");
+  table.AlsoFrom("RELAY_ADMIN_PUBKEY", "ORLY_OWNERS");
   table.Add("RELAY_ADMINS", &s.admins,
             "public keys of other administrators, each with a colon and what it may do (read, moderate, settings, all, "
             "or several with + between them), with commas between them: npub1…:moderate,npub1…:read");
-  table.AlsoFrom("RELAY_ADMIN_PUBKEY", "ORLY_OWNERS");
   Declare(table, s.admin_from_loopback);
   table.Add("RELAY_ICON", &s.icon, "address of a square picture");
   table.Add("RELAY_URL", &s.url,

@@ -29,23 +29,20 @@ Result<std::vector<PublicKey>> ParseKeys(std::string_view text) {
 void Declare(SettingTable& table, StandingSettings& s) {
   table.Add("LADDER", &s.mode, {{"off", LadderMode::kOff}, {"observe", LadderMode::kObserve}, {"on", LadderMode::kOn}},
             "whether the relay measures the standing of authors, and whether it holds back strangers first");
-  table.Add("TRUST_FROM", &s.trust_from,
-            "public keys (npub or hex, comma-separated) that are trusted, and whose follows are; empty: the "
-            "administrators' keys");
+  table.Add(
+      "TRUST_FROM", &s.trust_from,
+      "public keys (npub or hex, comma-separated) that are trusted, and whose follows are (or ORLY_ADMINS); empty: "
+      "those of WEIR_RELAY_ADMIN_PUBKEY");
+  table.AlsoFrom("TRUST_FROM", "ORLY_ADMINS");
   table.Add("LADDER_AUTHORS", &s.authors, {.min = 1'000, .max = 10'000'000, .unit = "authors"},
             "most authors whose standing is remembered, at 80 bytes each");
 }
 
 Status Check(const StandingSettings& s) {
   if (const Result<std::vector<PublicKey>> keys = ParseKeys(s.trust_from); !keys.ok()) return keys.status();
-  if (s.mode != LadderMode::kOff) return Status();
-  const auto useless = [](std::string_view setting) {
-    return Status::Error(std::string(setting) +
-                         " is set, but has no effect with WEIR_LADDER=off: set that to observe or on, or unset this");
-  };
-  if (!s.trust_from.empty()) return useless("WEIR_TRUST_FROM");
-  if (s.authors != StandingSettings{}.authors) return useless("WEIR_LADDER_AUTHORS");
-  return Status();
+  if (s.mode != LadderMode::kOff || s.authors == StandingSettings{}.authors) return Status();
+  return Status::Error(
+      "WEIR_LADDER_AUTHORS is set, but has no effect with WEIR_LADDER=off: set that to observe or on, or unset this");
 }
 
 std::vector<PublicKey> TrustFrom(const StandingSettings& settings) { return ParseKeys(settings.trust_from).value(); }

@@ -21,7 +21,8 @@ struct StandingSettings {
   uint64_t authors = 250'000;  // the most authors that are remembered
 };
 void Declare(SettingTable& table, StandingSettings& settings);
-// Returns an error for a key that is none, and for a setting that has no effect because the ladder is off.
+// Returns an error for a key that is none, and for `authors` if it has no effect because the ladder is off; but
+// `trust_from` may come from a variable that ORLY needs.
 Status Check(const StandingSettings& settings);
 // Returns the keys of `trust_from`, sorted and without repeated ones; the settings must have passed Check. If there are
 // none, the operator's own list is that of the administrators' keys, which the caller knows.
