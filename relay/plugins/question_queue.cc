@@ -30,6 +30,7 @@ PendingQuestion QuestionQueue::Pop() {
   if (!line.questions.empty()) WaitOn(line);
   turns_.End(line, bytes, bytes);
   ForgetLines();
+  if (empty()) oldest_ = TimePoint::max();
   return question;
 }
 

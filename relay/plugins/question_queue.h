@@ -28,7 +28,7 @@ class QuestionQueue {
   std::vector<OnPluginVerdict> TakeAskedUntil(TimePoint time);
   // Returns the number of addresses that have questions, or are remembered for those that they had.
   size_t addresses() const { return lines_.size(); }
-  // Returns a time no later than that of the oldest question; TimePoint::max() if TakeAskedUntil would find none.
+  // Returns a time no later than that of the oldest question; TimePoint::max() if the queue is empty.
   TimePoint oldest() const { return oldest_; }
 
  private:

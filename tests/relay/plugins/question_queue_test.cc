@@ -68,6 +68,15 @@ TEST_F(QuestionQueueTest, FindsTheOverdueQuestionsOfAllAddresses) {
   EXPECT_EQ(queue_.addresses(), 0U);
 }
 
+TEST_F(QuestionQueueTest, AnEmptyQueueHasNoOldestQuestion) {
+  Push("a", 1, 1);
+  Push("b", 1, 2);
+  EXPECT_EQ(queue_.Pop().question.id, "a");
+  EXPECT_LE(queue_.oldest(), At(2));
+  EXPECT_EQ(queue_.Pop().question.id, "b");
+  EXPECT_EQ(queue_.oldest(), TimePoint::max());
+}
+
 TEST_F(QuestionQueueTest, ForgetsAddressesThatAreNeverServed) {
   for (uint64_t address = 1; address <= 1000; ++address) {
     Push("a", address);
