@@ -53,7 +53,7 @@ void Describe(const std::string& section, const RuleList& list, bool allows, boo
   lines.Add(!list.authors.empty(), "authors", only + "events of " + SizeInWords(list.authors.size(), "author") + taken);
   lines.Add(!list.tags.empty(), "tags", only + "events with one of " + SizeInWords(list.tags.size(), "tag") + taken);
   lines.Add(!list.open_kinds.empty(), "open_kinds",
-            "events of " + KindsInWords(list.open_kinds) + " are taken of all authors");
+            "events of " + KindsInWords(list.open_kinds) + " are taken from all authors");
   lines.Add(list.words != nullptr, "words",
             only + "events whose content matches one of " +
                 SizeInWords(list.words ? list.words->expressions().size() : 0, "expression") + taken);
