@@ -167,8 +167,7 @@ bool ReportReader::BeginTargets() {
     if (row.event) ids.push_back(row.event->id);
   if (ids.empty()) return false;
   std::ranges::sort(ids);
-  const auto repeated = std::ranges::unique(ids);
-  ids.erase(repeated.begin(), repeated.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   Filter filter;
   filter.ids = std::move(ids);
   work_before_ = query_->work();

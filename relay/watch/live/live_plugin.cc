@@ -112,8 +112,9 @@ LivePlugin::LivePlugin(const Clock& clock, const WallClock& wall_clock)
 
 void LivePlugin::AddRoutes(HttpRouter& router) {
   for (const auto& [path, make] : {std::pair(kLivePath, &LivePage), std::pair(kModerationPath, &ModerationPage)})
-    router.AddDeferred("GET", std::string(path),
-                       [this, make](const HttpRequest& request, HttpReply reply) { Page(make, request, reply); });
+    router.AddDeferred("GET", std::string(path), [this, make = make](const HttpRequest& request, HttpReply reply) {
+      Page(make, request, reply);
+    });
   router.AddDeferred("GET", "/live/state",
                      [this](const HttpRequest& request, HttpReply reply) { State(request, reply); });
   router.AddStream("GET", "/live/events",
