@@ -49,7 +49,11 @@ void BanRemovals::Begin(DecisionList list, const std::string& subject, uint64_t 
 
 void BanRemovals::Resume(DecisionList list, const std::string& subject, uint64_t banned_at) {
   const MutexLock lock(mutex_);
-  if (!items_.contains(MemoOf(list, subject))) PutNew(list, subject, banned_at);
+  const std::string name = MemoOf(list, subject);
+  const auto found = items_.find(name);
+  if (found != items_.end() && found->second.banned_at >= banned_at) return;
+  Drop(name);
+  PutNew(list, subject, banned_at);
 }
 
 void BanRemovals::End(DecisionList list, std::string_view subject) {
@@ -74,7 +78,7 @@ Result<OwedPiece> BanRemovals::RemovePiece(Work most) {
     if (!piece.more) break;
     const Result<OwedPiece> some = RemoveSome(&item, most);
     if (!some.ok()) {
-      Note(item, {.removed = 0, .more = true});  // others have their turns before it is tried again
+      PutOff(item);
       return some.status();
     }
     if (Note(item, some.value())) over.push_back({MemoOf(item.removal.list, item.removal.subject), std::nullopt});
@@ -108,7 +112,7 @@ bool BanRemovals::Note(const Item& item, const OwedPiece& piece) {
   next.removal.removed += piece.removed;
   if (!piece.more) {
     next.resume.clear();
-    if (!next.removal.done)
+    if (!next.removal.done && next.removal.removed > 0)
       spdlog::info("moderation: {} events are removed, by the ban of {}", next.removal.removed, next.removal.subject);
     next.removal.done = true;
   }
@@ -118,6 +122,17 @@ bool BanRemovals::Note(const Item& item, const OwedPiece& piece) {
   Drop(name);
   Put(name, std::move(next), due_at);
   return is_over;
+}
+
+// Tries a removal that failed again a minute later, behind those that do not fail; otherwise it would hold them up, as
+// the caller waits after each failure.
+void BanRemovals::PutOff(const Item& item) {
+  const std::string name = MemoOf(item.removal.list, item.removal.subject);
+  const MutexLock lock(mutex_);
+  const auto found = items_.find(name);
+  if (found == items_.end() || found->second.place != item.place) return;
+  Drop(name);
+  Put(name, item, clock_.NowSeconds() + kSettlesAfterSeconds);
 }
 
 void BanRemovals::EndAll(const std::vector<Memo>& over) {

@@ -51,7 +51,7 @@ class BanRemovals {
 
   // Begins a removal, or begins it anew. `banned_at` is the time of the ban in seconds since 1970.
   void Begin(DecisionList list, const std::string& subject, uint64_t banned_at);
-  // Begins a removal unless it has begun.
+  // Begins a removal unless it has begun after this ban or a later one.
   void Resume(DecisionList list, const std::string& subject, uint64_t banned_at);
   // Ends a removal before it is over. Does nothing if there is none.
   void End(DecisionList list, std::string_view subject);
@@ -77,6 +77,7 @@ class BanRemovals {
   bool TakeNext(Item* item) const;
   Result<OwedPiece> RemoveSome(Item* item, Work most);
   bool Note(const Item& item, const OwedPiece& piece);
+  void PutOff(const Item& item);
   void EndAll(const std::vector<Memo>& over);
   void PutNew(DecisionList list, const std::string& subject, uint64_t banned_at) WEIR_REQUIRES(mutex_);
   void Put(const std::string& name, Item item, uint64_t due_at) WEIR_REQUIRES(mutex_);

@@ -92,6 +92,22 @@ TEST_P(ModerationSuite, EventsThatWereUnderWayDuringTheBanAreRemovedToo) {
   })) << "the removal is over";
 }
 
+// Another relay's ban may follow its unban so soon that this relay sees only the new ban.
+TEST_P(ModerationSuite, ALaterBanBeginsTheRemovalAnew) {
+  relay_.reset();
+  const ManualWallClock clock{ModeratedRelay::kStart};
+  BanRemovals removals(*store_, clock);
+  const auto removed = [&](uint64_t banned_at) {
+    removals.Resume(DecisionList::kBannedAuthors, Author(1), banned_at);
+    return removals.RemovePiece(kTurnWork).value().removed;
+  };
+  EXPECT_EQ(removed(ModeratedRelay::kStart), 0U);
+  std::vector<SaveResult> results(1);
+  ASSERT_TRUE(store_->Save(NotesOf(1, 1), 0, results).ok());
+  EXPECT_EQ(removed(ModeratedRelay::kStart), 0U) << "the same ban";
+  EXPECT_EQ(removed(ModeratedRelay::kStart + 1), 1U);
+}
+
 TEST_P(ModerationSuite, ABanDuringAScanHidesTheRest) {
   relay().Save(NotesOf(1, 100));
   QueryOptions options;

@@ -70,9 +70,24 @@ TEST_F(PostgresModerationTest, ARemovalThatFailsIsTriedAgain) {
   EXPECT_FALSE(one_->IsRemoved(1));
   database_->Ask("ALTER TABLE elsewhere RENAME TO weir_events");
   EXPECT_TRUE(Eventually([&] {
+    one_->clock.Advance(BanRemovals::kSettlesAfterSeconds);
     one_->LookAgain();
     return one_->IsRemoved(1);
   }));
+}
+
+TEST_F(PostgresModerationTest, ARemovalThatFailsHoldsUpNoOther) {
+  constexpr uint64_t kEvents = 2000;
+  std::vector<Event> events{ToEvent(Plain(Author(1), 1000, 1))};
+  for (uint64_t n = 0; n < kEvents; ++n) events.push_back(ToEvent(Plain(Author(2), 1000 + n, 1)));
+  one_->Save(events);
+  database_->Ask("CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'damaged'; END $$ LANGUAGE plpgsql");
+  database_->Ask("CREATE TRIGGER refuse BEFORE DELETE ON weir_events FOR EACH ROW WHEN (OLD.pubkey = '\\x" + Author(1) +
+                 "'::bytea) EXECUTE FUNCTION refuse()");
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(2)), "");
+  one_->LookAgain();
+  EXPECT_TRUE(Eventually([&] { return database_->Ask("SELECT count(*) FROM weir_events") == "1"; }));
 }
 
 TEST_F(PostgresModerationTest, ADatabaseOfAnOlderWeirGetsTheTable) {
