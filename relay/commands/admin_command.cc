@@ -244,7 +244,7 @@ void AddVerbs(CommandLine& line, AdminFlags& flags) {
       .Required()
       .OneOf(lists);
   line.AddSubcommand("export", "print all decisions as JSON");
-  line.AddSubcommand("import", "add the decisions of an export to those that there are, all or none")
+  line.AddSubcommand("import", "add the decisions of an export to those that there are; none if one of them is wrong")
       .Add("FILE", &flags.file, "the export, or - for standard input")
       .Required();
 }

@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view kDecisionMemo = "decision/";
 constexpr std::string_view kRemovalMemo = "removal/";
 constexpr uint64_t kOverheadBytes = 300;  // memory of one decision, beside its texts
-constexpr size_t kExportedAtOnce = 1000;
+constexpr size_t kCopiedAtOnce = 1000;    // decisions, while the lists are locked
+constexpr size_t kMostInWrite = 250;      // changes; the commit thread then does as much as in a write of events
 
 uint64_t BytesOf(const ModerationDecision& d) {
   return kOverheadBytes + 2 * d.subject.size() + d.reason.size() + d.detail.size() + d.by.size();
@@ -202,16 +203,17 @@ Result<bool> Moderation::Revoke(DecisionList list, std::string_view subject, std
   const Result<std::string> normal = SubjectFor(list, subject);
   if (!normal.ok()) return normal.status();
   const MutexLock lock(change_mutex_);
-  Changes changes{{{list, normal.value()}, std::nullopt}};
-  {
-    const MutexLock lists_lock(mutex_);
-    if (!In(list).by_subject.contains(normal.value())) return false;
-    if (list == DecisionList::kRoles)
-      for (const auto& [member, decision] : In(DecisionList::kMembers).by_subject)
-        if (RoleOf(member) == normal.value()) changes[{DecisionList::kMembers, member}] = std::nullopt;
+  if (!Has(list, normal.value(), {})) return false;
+  Changes members;
+  if (list == DecisionList::kRoles)
+    Visit(DecisionList::kMembers, [&](const ModerationDecision& member) {
+      if (RoleOf(member.subject) == normal.value()) members[{DecisionList::kMembers, member.subject}] = std::nullopt;
+    });
+  // The role goes last, so that it can be revoked again if the store fails before.
+  for (const Changes& changes : {std::move(members), Changes{{{list, normal.value()}, std::nullopt}}}) {
+    if (Status made = Make(changes); !made.ok()) return made;
+    for (const auto& [place, decision] : changes) LogChange(place.first, place.second, by, nullptr);
   }
-  if (Status made = Make(changes); !made.ok()) return made;
-  for (const auto& [place, decision] : changes) LogChange(place.first, place.second, by, nullptr);
   return true;
 }
 
@@ -228,7 +230,11 @@ Result<size_t> Moderation::Import(std::string_view json, std::string_view by) {
   }
   if (changes.empty()) return size_t{0};
   if (Status fits = Check(changes); !fits.ok()) return fits;
-  if (Status made = Make(changes); !made.ok()) return made;
+  if (Status made = Make(std::move(changes)); !made.ok()) {
+    spdlog::warn("moderation: {} imports {} decisions, of which only some may hold: {}", Printable(by),
+                 decisions.value().size(), made.message());
+    return made;
+  }
   spdlog::info("moderation: {} imports {} decisions", Printable(by), decisions.value().size());
   return decisions.value().size();
 }
@@ -281,8 +287,23 @@ Status Moderation::Check(const Changes& changes) const {
   return {};
 }
 
+// Makes the changes in several writes if they are many, so that clients' events do not wait for all of them. The
+// allowed kinds are not divided, because the first half of them would refuse events of the others.
+Status Moderation::Make(Changes changes) {
+  while (!changes.empty()) {
+    Changes some;
+    const auto fits = [&some](DecisionList list) {
+      return some.size() < kMostInWrite || list == DecisionList::kAllowedKinds;
+    };
+    while (!changes.empty() && fits(changes.begin()->first.first))
+      some.insert(some.end(), changes.extract(changes.begin()));
+    if (Status made = MakeInOneWrite(some); !made.ok()) return made;
+  }
+  return {};
+}
+
 // Begins and ends the removals on the commit thread, so that none of them ends between the write and its beginning.
-Status Moderation::Make(const Changes& changes) {
+Status Moderation::MakeInOneWrite(const Changes& changes) {
   const uint64_t now = clock_.NowSeconds();
   std::vector<Memo> memos;
   for (const auto& [place, decision] : changes) {
@@ -344,22 +365,20 @@ bool Moderation::IsAllowed(std::string_view key_hex) const {
 
 void Moderation::PutShortListsInForce() {
   DecidedLists::Short lists;
-  const auto kinds = [this](DecisionList list) WEIR_REQUIRES(mutex_) {
+  const auto kinds = [this](DecisionList list) WEIR_REQUIRES(change_mutex_) {
     KindSet set;
-    for (const auto& [subject, decision] : In(list).by_subject) {
-      const auto kind = static_cast<uint16_t>(std::stoul(subject));
+    Visit(list, [&set](const ModerationDecision& decision) {
+      const auto kind = static_cast<uint16_t>(std::stoul(decision.subject));
       set.Add(kind, kind);
-    }
+    });
     return set;
   };
+  lists.allowed_kinds = kinds(DecisionList::kAllowedKinds);
+  lists.disallowed_kinds = kinds(DecisionList::kDisallowedKinds);
   std::vector<AddressRange> ranges;
-  {
-    const MutexLock lock(mutex_);
-    lists.allowed_kinds = kinds(DecisionList::kAllowedKinds);
-    lists.disallowed_kinds = kinds(DecisionList::kDisallowedKinds);
-    for (const auto& [subject, decision] : In(DecisionList::kBlockedAddresses).by_subject)
-      if (const Result<AddressRange> range = ParseNetwork(subject); range.ok()) ranges.push_back(range.value());
-  }
+  Visit(DecisionList::kBlockedAddresses, [&ranges](const ModerationDecision& decision) {
+    if (const Result<AddressRange> range = ParseNetwork(decision.subject); range.ok()) ranges.push_back(range.value());
+  });
   lists.blocked_addresses = AddressSet(std::move(ranges));
   rules_.decided().Use(std::move(lists));
 }
@@ -395,21 +414,25 @@ std::optional<std::string> Moderation::Text(std::string_view name) const {
   return found == texts.end() ? std::nullopt : std::optional(found->second.detail);
 }
 
+void Moderation::Visit(DecisionList list, const std::function<void(const ModerationDecision& decision)>& visit) const {
+  std::vector<ModerationDecision> some;
+  std::string after;
+  do {
+    some = List(list, after, kCopiedAtOnce);
+    for (const ModerationDecision& decision : some) visit(decision);
+    if (!some.empty()) after = some.back().subject;
+  } while (some.size() == kCopiedAtOnce);
+}
+
 std::string Moderation::Export() const {
   const MutexLock lock(change_mutex_);
   JsonWriter json(JsonWriter::Layout::kCompact);
   json.Open('{');
   json.Member("weir_moderation").Number(1);
   json.Member("decisions").Open('[');
-  for (size_t i = 0; i < kDecisionLists; ++i) {
-    std::vector<ModerationDecision> some;
-    std::string after;
-    do {
-      some = List(static_cast<DecisionList>(i), after, kExportedAtOnce);
-      for (const ModerationDecision& decision : some) AppendDecision(decision, json);
-      if (!some.empty()) after = some.back().subject;
-    } while (some.size() == kExportedAtOnce);
-  }
+  for (size_t i = 0; i < kDecisionLists; ++i)
+    Visit(static_cast<DecisionList>(i),
+          [&json](const ModerationDecision& decision) { AppendDecision(decision, json); });
   json.Close(']');
   json.Close('}');
   return std::move(json).Text();

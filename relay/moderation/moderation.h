@@ -67,7 +67,8 @@ class Moderation {
   // a database server has carried out a write without answering.
   Status Decide(ModerationDecision decision);
   // Takes the subject out of the list, in any spelling that Decide takes. Returns false if it is not there. A role that
-  // is revoked takes its members with it.
+  // is revoked takes its members with it; if the store fails, only some of them may be gone, and the role is still
+  // there.
   Result<bool> Revoke(DecisionList list, std::string_view subject, std::string_view by);
 
   // Returns at most `most` decisions of the list in the order of their subjects, from the first one after `after` on.
@@ -83,8 +84,10 @@ class Moderation {
   // Returns all decisions as JSON, a document that Import takes: {"weir_moderation":1,"decisions":[{"list":…,
   // "subject":…,"reason":…,"detail":…,"by":…,"at":…}]}.
   std::string Export() const;
-  // Adds the decisions of the document to those that are there, all or none, in one write. Returns their number. An
-  // error names the decision that is wrong. `by` stands in for a decision's own "by" if that is missing.
+  // Adds the decisions of the document to those that are there. Returns their number. If one of them is wrong, or a
+  // list would be too long, adds none; the error names the decision. Many decisions take several writes, so if the
+  // store fails, some may hold already; the document can then be imported again. `by` stands in for a decision's own
+  // "by" if that is missing.
   Result<size_t> Import(std::string_view json, std::string_view by);
 
   // Adds the figures weir_moderation_….
@@ -105,11 +108,15 @@ class Moderation {
 
   Status Plan(ModerationDecision decision, Changes* changes) const WEIR_REQUIRES(change_mutex_);
   Status Check(const Changes& changes) const WEIR_REQUIRES(change_mutex_);
-  Status Make(const Changes& changes) WEIR_REQUIRES(change_mutex_);
+  Status Make(Changes changes) WEIR_REQUIRES(change_mutex_);
+  Status MakeInOneWrite(const Changes& changes) WEIR_REQUIRES(change_mutex_);
   Status CatchUp() WEIR_REQUIRES(change_mutex_);
   void Follow();
-  void PutInForce(const Changes& changes);
-  void PutShortListsInForce();
+  void PutInForce(const Changes& changes) WEIR_REQUIRES(change_mutex_);
+  void PutShortListsInForce() WEIR_REQUIRES(change_mutex_);
+  // Copies the decisions in parts, so that no other thread waits long for the lists.
+  void Visit(DecisionList list, const std::function<void(const ModerationDecision& decision)>& visit) const
+      WEIR_REQUIRES(change_mutex_);
   bool Has(DecisionList list, const std::string& subject, const Changes& changes) const;
   bool IsAllowed(std::string_view key_hex) const WEIR_REQUIRES(mutex_);
   const Entries& In(DecisionList list) const WEIR_REQUIRES(mutex_) { return lists_[static_cast<size_t>(list)]; }

@@ -90,6 +90,24 @@ TEST_F(PostgresModerationTest, ARemovalThatFailsHoldsUpNoOther) {
   EXPECT_TRUE(Eventually([&] { return database_->Ask("SELECT count(*) FROM weir_events") == "1"; }));
 }
 
+TEST_F(PostgresModerationTest, AnImportOfManyDecisionsTakesSeveralWrites) {
+  std::string decisions;
+  for (uint64_t n = 0; n < 800; ++n) {
+    decisions += R"({"list":"banned_authors","subject":")" + Author(1000 + n) + "\"},";
+    decisions += R"({"list":"allowed_kinds","subject":")" + std::to_string(n) + "\"},";
+  }
+  decisions.pop_back();
+  const auto imported = (*one_)->Import(R"({"weir_moderation":1,"decisions":[)" + decisions + "]}", "me");
+  EXPECT_EQ(imported.value(), 1600U) << imported.status().message();
+  const auto writes_of = [&](const std::string& names) {
+    return database_->Ask("SELECT count(DISTINCT revision) FROM weir_memos WHERE name LIKE '" + names + "'");
+  };
+  EXPECT_GE(std::stoi(writes_of("decision/banned_authors/%")), 3);
+  EXPECT_EQ(writes_of("decision/allowed_kinds/%"), "1") << "a part of this list would refuse the other kinds";
+  EXPECT_EQ((*one_)->size(DecisionList::kBannedAuthors), 800U);
+  EXPECT_EQ((*one_)->size(DecisionList::kAllowedKinds), 800U);
+}
+
 TEST_F(PostgresModerationTest, ADatabaseOfAnOlderWeirGetsTheTable) {
   one_.reset();
   store_.reset();
