@@ -135,6 +135,8 @@ void Moderation::Stop() {
   commit_.RemoveAlso({});
 }
 
+// After a failure it reads all memos: a standby that lacks the last writes may have become the primary, and then the
+// next writes get revisions that this relay knows already.
 void Moderation::Follow() {
   bool reads = true;
   for (;;) {
@@ -143,8 +145,9 @@ void Moderation::Follow() {
       stopped_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(stop_mutex_) { return stopping_; });
       if (stopping_) return;
     }
-    const Result<bool> read = FaultsAsErrors<bool>([this]() -> Result<bool> {
+    const Result<bool> read = FaultsAsErrors<bool>([&]() -> Result<bool> {
       const MutexLock lock(change_mutex_);
+      if (!reads) revision_ = 0;
       Status caught_up = CatchUp();
       return caught_up.ok() ? Result<bool>(true) : caught_up;
     });

@@ -108,6 +108,27 @@ TEST_F(PostgresModerationTest, AnImportOfManyDecisionsTakesSeveralWrites) {
   EXPECT_EQ((*one_)->size(DecisionList::kAllowedKinds), 800U);
 }
 
+// The new primary lacks a write, so its next one has the same revision.
+TEST_F(PostgresModerationTest, ABanAfterAFailoverHoldsToo) {
+  const auto store = MustOpen(database_->Options("two"));
+  ModeratedRelay two(*store, Author(99));
+  const auto may_see = [&](uint64_t author) {
+    return two.rules.MaySee(ToEvent(Plain(Author(author), 1000, 1)).view());
+  };
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  EXPECT_TRUE(Eventually([&] { return !may_see(1); }));
+  one_.reset();
+  database_->Ask("SELECT pg_stat_reset()");
+  database_->Ask("ALTER TABLE weir_memos RENAME TO elsewhere");
+  EXPECT_TRUE(Eventually([&] {
+    return database_->Ask("SELECT xact_rollback > 0 FROM pg_stat_database WHERE datname = current_database()") == "t";
+  })) << "the relay has asked in vain";
+  database_->Ask("UPDATE elsewhere SET name = replace(name, '" + Author(1) + "', '" + Author(2) +
+                 "'), text = replace(text, '" + Author(1) + "', '" + Author(2) + "')");
+  database_->Ask("ALTER TABLE elsewhere RENAME TO weir_memos");
+  EXPECT_TRUE(Eventually([&] { return !may_see(2); }));
+}
+
 TEST_F(PostgresModerationTest, ADatabaseOfAnOlderWeirGetsTheTable) {
   one_.reset();
   store_.reset();
