@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kMostEvents = 512;
 constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMarksAtOnce = 4096;
+constexpr size_t kMemosAtOnce = 500;  // relays of the database wait for a write of memos with their own
 
 class StoreCopy {
  public:
@@ -75,7 +77,13 @@ class StoreCopy {
   Status CopyMemos() {
     std::vector<Memo> memos;
     const Result<uint64_t> read = from_.ReadMemos(0, [&memos](const Memo& memo) { memos.push_back(memo); });
-    return read.ok() && !memos.empty() ? to_.WriteMemos(memos) : read.status();
+    Status done = read.status();
+    for (std::span<const Memo> rest(memos); done.ok() && !rest.empty();) {
+      const std::span<const Memo> some = rest.first(std::min(rest.size(), kMemosAtOnce));
+      done = to_.WriteMemos(some);
+      rest = rest.subspan(some.size());
+    }
+    return done;
   }
 
   // Removes copied versions that `from` no longer has. A version that was replaced leaves no mark, and the event that

@@ -80,6 +80,15 @@ TEST_F(MigrationTest, CopiesMemosAgainAndAgain) {
   }
 }
 
+TEST_F(MigrationTest, CopiesManyMemosInSeveralWrites) {
+  std::vector<Memo> memos;
+  for (int i = 0; i < 1200; ++i) memos.push_back({"decision/banned_events/" + std::to_string(i), "text"});
+  ASSERT_TRUE(from_->WriteMemos(memos).ok());
+  Copy();
+  EXPECT_EQ(database_.Ask("SELECT count(*) FROM weir_memos WHERE text IS NOT NULL"), "1200");
+  EXPECT_EQ(database_.Ask("SELECT revision FROM weir_memos WHERE name = ''"), "3");
+}
+
 // The history has everything that deletes, replaces, expires and vanishes.
 TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
   const RandomNostr random(5, 3000);
