@@ -135,8 +135,6 @@ void Moderation::Stop() {
   commit_.RemoveAlso({});
 }
 
-// After a failure it reads all memos: a standby that lacks the last writes may have become the primary, and then the
-// next writes get revisions that this relay knows already.
 void Moderation::Follow() {
   bool reads = true;
   for (;;) {
@@ -145,9 +143,8 @@ void Moderation::Follow() {
       stopped_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(stop_mutex_) { return stopping_; });
       if (stopping_) return;
     }
-    const Result<bool> read = FaultsAsErrors<bool>([&]() -> Result<bool> {
+    const Result<bool> read = FaultsAsErrors<bool>([this]() -> Result<bool> {
       const MutexLock lock(change_mutex_);
-      if (!reads) revision_ = 0;
       Status caught_up = CatchUp();
       return caught_up.ok() ? Result<bool>(true) : caught_up;
     });
@@ -160,6 +157,8 @@ void Moderation::Follow() {
 }
 
 // Reads the memos that have changed. Those of this relay are among them; putting them in force again changes nothing.
+// After a failure it reads all memos: a standby that lacks the last writes may have become the primary, and then the
+// next writes get revisions that this relay knows already.
 Status Moderation::CatchUp() {
   Changes changes;
   const Result<uint64_t> revision = store_.ReadMemos(revision_, [&](const Memo& memo) {
@@ -182,16 +181,23 @@ Status Moderation::CatchUp() {
                           decision.status().message());
     changes[{list, subject}] = std::move(decision).value();
   });
+  revision_ = revision.ok() ? revision.value() : 0;
   if (!revision.ok()) return revision.status();
-  revision_ = revision.value();
   PutInForce(changes);
   return {};
+}
+
+// Called before a change is planned, because another relay may just have decided about the same subject.
+Status Moderation::CatchUpWithOthers() {
+  const Status read = store_.is_shared() ? CatchUp() : Status();
+  return read.ok() ? read : Status::Error("the decision cannot be stored: " + read.message());
 }
 
 Status Moderation::Decide(ModerationDecision decision) {
   Changes changes;
   const MutexLock lock(change_mutex_);
-  Status done = Plan(std::move(decision), &changes);
+  Status done = CatchUpWithOthers();
+  if (done.ok()) done = Plan(std::move(decision), &changes);
   if (done.ok()) done = Check(changes);
   if (done.ok()) done = Make(changes);
   if (!done.ok()) return done;
@@ -206,6 +212,7 @@ Result<bool> Moderation::Revoke(DecisionList list, std::string_view subject, std
   const Result<std::string> normal = SubjectFor(list, subject);
   if (!normal.ok()) return normal.status();
   const MutexLock lock(change_mutex_);
+  if (Status read = CatchUpWithOthers(); !read.ok()) return read;
   if (!Has(list, normal.value(), {})) return false;
   Changes members;
   if (list == DecisionList::kRoles)
@@ -225,6 +232,7 @@ Result<size_t> Moderation::Import(std::string_view json, std::string_view by) {
   if (!decisions.ok()) return decisions.status();
   Changes changes;
   const MutexLock lock(change_mutex_);
+  if (Status read = CatchUpWithOthers(); !read.ok()) return read;
   for (size_t i = 0; i < decisions.value().size(); ++i) {
     ModerationDecision& decision = decisions.value()[i];
     if (decision.by.empty()) decision.by = by;

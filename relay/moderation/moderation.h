@@ -111,6 +111,7 @@ class Moderation {
   Status Make(Changes changes) WEIR_REQUIRES(change_mutex_);
   Status MakeInOneWrite(const Changes& changes) WEIR_REQUIRES(change_mutex_);
   Status CatchUp() WEIR_REQUIRES(change_mutex_);
+  Status CatchUpWithOthers() WEIR_REQUIRES(change_mutex_);
   void Follow();
   void PutInForce(const Changes& changes) WEIR_REQUIRES(change_mutex_);
   void PutShortListsInForce() WEIR_REQUIRES(change_mutex_);

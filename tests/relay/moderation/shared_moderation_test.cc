@@ -32,6 +32,16 @@ TEST_F(PostgresModerationTest, WhatOneRelayDecidesHoldsAtTheOthers) {
   EXPECT_EQ((*one_)->size(DecisionList::kAllowedAuthors), 1U);
 }
 
+TEST_F(PostgresModerationTest, ADecisionKnowsThatOfAnotherRelayJustBefore) {
+  const auto store = MustOpen(database_->Options("two"));
+  ModeratedRelay two(*store, Author(99));
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(1)), "");
+  EXPECT_EQ(two.Put(DecisionList::kAllowedAuthors, Author(1)), "");
+  EXPECT_FALSE(two->Find(DecisionList::kBannedAuthors, Author(1))) << "the opposite list loses it";
+  EXPECT_EQ(one_->Put(DecisionList::kBannedAuthors, Author(2)), "");
+  EXPECT_TRUE(two->Revoke(DecisionList::kBannedAuthors, Author(2), "me").value());
+}
+
 TEST_F(PostgresModerationTest, RelaysThatBanTheSameAuthorRemoveItTogether) {
   const auto store = MustOpen(database_->Options("two"));
   ModeratedRelay two(*store, Author(99));
