@@ -181,23 +181,31 @@ void Standings::RenewFollows() {
   follows_failed_ = !lists.ok();
 }
 
-// Also lets the reports be counted again of authors that were reported, because some may be too old or deleted by now.
+// Begins with the authors that are no longer reached, so that they can give way to those that are. Also lets the
+// reports be counted again of authors that were reported, because some may be too old or deleted by now.
 void Standings::ApplyFollows(AuthorTable& reached, uint64_t now_seconds) {
-  reached.ForEach([&](const PublicKey& author, const AuthorRecord& found) {
-    table_.Change(
-        author, now_seconds,
-        [&found](AuthorRecord& record) {
-          record.follow_steps = found.follow_steps;
-          record.followers = found.followers;
-        },
-        true);
-  });
   std::vector<PublicKey> reported;
   table_.ForEach([&](const PublicKey& author, AuthorRecord& record) {
     if (record.follow_steps != 0 && !reached.Find(author)) record.follow_steps = record.followers = 0;
     if (record.reported != 0 && reported.size() < kMostReported) reported.push_back(author);
   });
   for (const PublicKey& author : reported) NoteReported(author);
+  std::vector<std::pair<PublicKey, AuthorRecord>> found;
+  for (size_t shard = 0; shard < AuthorTable::kShards; ++shard) {
+    found.clear();  // a copy, because no lock of `reached` may be held while one of table_ is taken
+    reached.ForEachOf(shard,
+                      [&found](const PublicKey& author, const AuthorRecord& r) { found.emplace_back(author, r); });
+    for (const std::pair<PublicKey, AuthorRecord>& each : found) {
+      const AuthorRecord& reach = each.second;
+      table_.Change(
+          each.first, now_seconds,
+          [&reach](AuthorRecord& record) {
+            record.follow_steps = reach.follow_steps;
+            record.followers = reach.followers;
+          },
+          true);
+    }
+  }
   TrustOwnList(now_seconds);  // it may have changed meanwhile
 }
 

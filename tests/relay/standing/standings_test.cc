@@ -1,5 +1,7 @@
 #include "relay/standing/standings.h"
 
+#include <numeric>
+
 #include "tests/fixtures/eventually.h"
 #include "tests/relay/standing/standings_fixture.h"
 
@@ -119,6 +121,28 @@ TEST_F(StandingsTest, OnlyAListThatCountsIsReadAgainBeforeItsTime) {
   Pass(std::chrono::minutes(1));
   standings_->GoOn();
   EXPECT_EQ(Record(5).follow_steps, 2);
+}
+
+// The table has room for two authors in a shard. The follows have one of them.
+TEST_F(StandingsTest, NewFollowsTakeThePlacesOfFormerOnes) {
+  settings_.authors = 2 * AuthorTable::kShards;
+  Restart();
+  const auto follow = [this](uint64_t first) {
+    std::vector<uint64_t> keys(1'000);  // so many that each shard gets one
+    std::iota(keys.begin(), keys.end(), first);
+    Store(Follows(1, keys));
+    standings_->GoOn();
+  };
+  Trust({1});
+  follow(10'000);
+  for (int day = 0; day < 14; ++day, PassDays(1))
+    for (uint64_t author = 1'000; author < 1'100; ++author) Note(Note1(author), author);
+  std::vector<uint64_t> regulars;
+  for (uint64_t author = 1'000; author < 1'100; ++author)
+    if (RungOf(author) == Rung::kRegular) regulars.push_back(author);
+  ASSERT_GT(regulars.size(), 10U);
+  follow(20'000);
+  for (const uint64_t author : regulars) EXPECT_EQ(RungOf(author), Rung::kRegular) << author;
 }
 
 TEST_F(StandingsTest, OnlyAuthorsWhoStandHighCanReport) {
