@@ -23,7 +23,7 @@ struct AuthorRecord {
   uint32_t first_seen = 0;   // seconds since 1970; 0 if the relay has taken no event of the author
   uint32_t last_seen = 0;    // seconds since 1970
   uint32_t accepted = 0;     // new events that were stored
-  uint32_t deleted = 0;      // events that the author has deleted, or an administrator has removed
+  uint32_t deleted = 0;      // events that the author has asked to delete (kind 5)
   uint16_t active_days = 0;  // days (UTC) on which the author wrote and which count
   uint16_t last_day = 0;     // the newest of them, in days since 1970
   uint16_t reported = 0;     // authors at kRegular or above that have reported this one (kind 1984)

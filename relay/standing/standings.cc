@@ -268,12 +268,6 @@ void Standings::NoteAccepted(EventView event, uint64_t address_group, bool prove
     NoteReported(reported);
 }
 
-void Standings::NoteDeleted(const PublicKey& author, uint64_t events) {
-  if (!table_.Find(author)) return;
-  table_.Change(author, wall_clock_.NowSeconds(),
-                [events](AuthorRecord& record) { record.deleted += static_cast<uint32_t>(events); });
-}
-
 void Standings::NoteReported(const PublicKey& author) {
   const MutexLock lock(mutex_);
   if (reported_.size() < kMostReported) reported_.insert(author);

@@ -8,8 +8,8 @@
 // bulk work, in slices, each of which needs an admission by the limiter. Several relays on one PostgreSQL each measure
 // the standing of those that write to them.
 //
-// Threads: any thread may call any function, except that Open, Start and Stop belong to the owner. RungOf, Find,
-// NoteAccepted and NoteDeleted take less than a microsecond and never wait for the disk.
+// Threads: any thread may call any function, except that Open, Start and Stop belong to the owner. RungOf, Find
+// and NoteAccepted take about a microsecond and never wait for the disk.
 #pragma once
 
 #include <array>
@@ -84,8 +84,6 @@ class Standings {
   // by AUTH. NoteAccepted itself sees deletions (kind 5), reports (kind 1984), lists of follows (kind 3) and proof of
   // work.
   void NoteAccepted(EventView event, uint64_t address_group, bool proved);
-  // Notes that an administrator has removed events of the author.
-  void NoteDeleted(const PublicKey& author, uint64_t events);
 
   // Walks through the table, which takes some milliseconds; so it answers from the last walk if that is less than five
   // seconds old.

@@ -75,11 +75,7 @@ TEST_F(StandingsTest, NotesWhatAnEventTells) {
   EXPECT_TRUE(Record(1).proved);
   Note(Plain(Author(1), wall_.NowSeconds(), 5, {{"e", Author(8)}, {"a", "30023:" + Author(1) + ":x"}, {"k", "1"}}));
   EXPECT_EQ(Record(1).deleted, 2U);
-  standings_->NoteDeleted(ToBytes(Author(1)), 40);
-  standings_->NoteDeleted(ToBytes(Author(2)), 40);
-  EXPECT_EQ(Record(1).deleted, 42U);
   EXPECT_EQ(Record(1).accepted, 3U);
-  EXPECT_FALSE(standings_->Find(ToBytes(Author(2)))) << "a removal makes no author known";
 }
 
 TEST_F(StandingsTest, TheOwnListIsTrustedAtOnceAndItsFollowsSoon) {
