@@ -1,7 +1,7 @@
 #include "relay/standing/ladder.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 
 #include "relay/nostr/gift_wrap.h"
 
@@ -29,12 +29,14 @@ Party Ladder::PartyOf(Rung rung, const Party& client) {
 }
 
 bool Ladder::WouldWait(Rung rung, Cost cost, const Party& client) {
-  // The admission ends here: an event that waits is not charged, and makes no other event wait.
+  // The share lets no event wait while the ladder observes: an event without a turn is not charged.
   return rung < Rung::kRegular && !share_.Admit(cost, PartyOf(rung, client)).admitted();
 }
 
 std::string Ladder::Refusal(Rung rung, Duration retry_after) {
-  const auto seconds = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(ToSeconds(retry_after))));
+  // The gate adds a microsecond to a time that it foretells, which must not become a second here.
+  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(retry_after);
+  const auto seconds = std::max<int64_t>(1, std::chrono::ceil<std::chrono::seconds>(milliseconds).count());
   return std::string("rate-limited: ") + (rung == Rung::kReported ? "reported keys" : "new keys") +
          " wait while this relay is busy; try again in " + std::to_string(seconds) + " s";
 }
