@@ -46,8 +46,9 @@ Status LadderPlugin::Start(const RelayServices& services) {
       context.clock, context.wall_clock);
   standings_->Open();
   standings_->SetOwnList(OwnList(configuration));
+  const bool is_on = configuration.standing.mode == LadderMode::kOn;
   share_ = std::make_unique<StrangerShare>([&limiter] { return limiter.View(); },
-                                           context.budget.bytes() / kPartOfStrangers, context.clock);
+                                           is_on ? context.budget.bytes() / kPartOfStrangers : 0, context.clock);
   ladder_ = std::make_unique<Ladder>(configuration.standing.mode, *standings_, *share_);
   standings_->Start();
   share_->Start();

@@ -84,17 +84,18 @@ void StrangerShare::Look(TimePoint now) {
   gate_.SetLimits(Limits());
 }
 
-// No event is refused before it has waited, because a client that is answered at once sends the next one at once, and
-// each costs a signature.
+// If events may wait, none is refused before it has waited, because a client that is answered at once sends the next
+// one at once, and each costs a signature.
 WriteLimits StrangerShare::Limits() const {
+  const bool may_wait = most_bytes_ > 0;
   WriteLimits limits;
   limits.open = share_ == 1;
   if (limits.open) return limits;
   const double rate = std::max(kLeastRate, share_ * engine_bytes_per_second_);
   limits.burst_bytes = kBurstSeconds * rate;
   limits[WorkClass::kInteractive] = {.bytes_per_second = rate,
-                                     .mean_bytes_per_second = std::numeric_limits<double>::infinity(),
-                                     .longest_wait = kLongestWait,
+                                     .mean_bytes_per_second = may_wait ? std::numeric_limits<double>::infinity() : rate,
+                                     .longest_wait = may_wait ? kLongestWait : Duration::zero(),
                                      .reason = "strangers"};
   return limits;
 }

@@ -46,7 +46,8 @@ class StrangerShare {
   static constexpr Duration kLongestHold = std::chrono::minutes(10);
   static constexpr Duration kTick = std::chrono::milliseconds(100);
 
-  // `look` returns the limiter's view. Strangers' events that wait may hold at most `most_bytes` of the byte budget.
+  // `look` returns the limiter's view. Strangers' events that wait may hold at most `most_bytes` of the byte budget. If
+  // that is 0, none waits: Admit refuses at once an event that would have to wait, which is all that observing needs.
   // The clock must outlive the object, and the object must outlive its Admissions and its Rooms.
   StrangerShare(std::function<LimiterView()> look, uint64_t most_bytes, const Clock& clock);
   ~StrangerShare();  // calls Stop

@@ -206,6 +206,22 @@ TEST_F(StrangerShareTest, RoomIsBoundedAndGivenBack) {
   EXPECT_EQ(share_.Now().held_bytes, 0U);
 }
 
+TEST_F(StrangerShareTest, WithoutBytesAnEventIsRefusedInsteadOfWaiting) {
+  StrangerShare observed([this] { return view_; }, 0, clock_);
+  Press();
+  observed.GoOn();
+  int admitted = 0;
+  for (int n = 0; n < 1000; ++n) admitted += observed.Admit({kEvent}, Address(n % 10)).admitted() ? 1 : 0;
+  EXPECT_EQ(admitted, 250) << "half a second's bytes";
+  Admission refused = observed.Admit({kEvent}, Address(1));
+  EXPECT_TRUE(refused.refused());
+  EXPECT_GT(refused.retry_after(), Duration::zero());
+  EXPECT_EQ(observed.Now().waiting, 0U);
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(observed.GoOn(), clock_.Now() + StrangerShare::kTick) << "nothing waits for a turn";
+  EXPECT_TRUE(observed.Admit({kEvent}, Address(1)).admitted());
+}
+
 TEST_F(StrangerShareTest, StopAdmitsWhatWaits) {
   Press();
   Run(seconds(1));
