@@ -352,11 +352,11 @@ void EventPipeline::AskWriteGate(const std::shared_ptr<Flight>& flight, Judged* 
 
 // Goes on with a gate's answer: now, or after the wait.
 void EventPipeline::Follow(const std::shared_ptr<Flight>& flight, Step next, Judged* judged) {
-  if (flight->admission->admitted()) return (this->*next)(flight, judged);
   if (flight->held_back && flight->room == nullptr && flight->admission->waiting()) {
-    flight->room = context_.ladder->share().TakeRoom(flight->budget_bytes);
-    if (flight->room == nullptr) flight->admission->Cancel();
+    flight->room = context_.ladder->share().TakeRoom(flight->budget_bytes, flight->party);
+    if (flight->room == nullptr) flight->admission->Cancel();  // too late if the gate has admitted it meanwhile
   }
+  if (flight->admission->admitted()) return (this->*next)(flight, judged);
   if (!flight->admission->waiting()) return RefusedByGate(*flight, judged);
   flight->waited = true;
   if (flight->stage) flight->stage.Set("weir.reason", flight->admission->reason());

@@ -16,6 +16,7 @@ constexpr double kNearSetpoint = 0.9;
 constexpr double kLeastRate = 4 << 10;
 // The depth of the bucket, as a time: strangers may write so much at once.
 constexpr double kBurstSeconds = 0.5;
+constexpr uint64_t kGroups = 2;  // strangers and newcomers
 
 bool IsNearSetpoint(const LimiterView::Write& write) {
   return !write.open && write.setpoint > 0 && write.level >= kNearSetpoint * write.setpoint;
@@ -105,18 +106,37 @@ Admission StrangerShare::Admit(Cost cost, Party party) {
   return gate_.PassOpen(cost, party.work_class) ? Admission() : gate_.Admit(cost, party);
 }
 
-StrangerShare::Room StrangerShare::TakeRoom(uint64_t bytes) {
-  if (held_bytes_.fetch_add(bytes) + bytes <= most_bytes_) return Room(this, GivesBack{bytes});
-  held_bytes_ -= bytes;
-  return nullptr;
+StrangerShare::Room StrangerShare::TakeRoom(uint64_t bytes, const Party& party) {
+  const MutexLock lock(held_mutex_);
+  Held& held = held_[party.group];
+  const uint64_t free = most_bytes_ / kGroups - held.bytes;
+  const auto own = held.of.find(party.id);
+  if (bytes + (own == held.of.end() ? 0 : own->second) > free) return nullptr;
+  held.of[party.id] += bytes;
+  held.bytes += bytes;
+  return Room(this, GivesBack{bytes, party});
+}
+
+void StrangerShare::GiveBack(uint64_t bytes, const Party& party) {
+  const MutexLock lock(held_mutex_);
+  Held& held = held_.at(party.group);
+  held.bytes -= bytes;
+  const auto own = held.of.find(party.id);
+  own->second -= bytes;
+  if (own->second == 0) held.of.erase(own);
 }
 
 StrangerShare::State StrangerShare::Now() const {
+  uint64_t held_bytes = 0;
+  {
+    const MutexLock lock(held_mutex_);
+    for (const auto& [group, held] : held_) held_bytes += held.bytes;
+  }
   const MutexLock lock(mutex_);
   return {.share = share_,
           .bytes_per_second = share_ == 1 ? 0 : Limits()[WorkClass::kInteractive].bytes_per_second,
           .waiting = gate_.Stats().waiting,
-          .held_bytes = held_bytes_,
+          .held_bytes = held_bytes,
           .admitted_bytes = gate_.Admitted(WorkClass::kInteractive).bytes,
           .pressures = pressures_};
 }

@@ -23,11 +23,11 @@
 // begins a thread that calls GoOn; a test calls GoOn itself.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "config/clock.h"
 #include "config/mutex.h"
@@ -64,14 +64,17 @@ class StrangerShare {
   // Returns true while the share is below 1.
   bool limits() const { return !gate_.open(); }
 
-  // Room for an event that waits, here or at the write gate. Its destructor gives the bytes back. Null if there is
-  // none.
+  // Room for an event of `party` that waits, here or at the write gate. Its destructor gives the bytes back. Null if
+  // there is none. Each of the two groups (strangers and newcomers) has half of the bytes. A party whose events wait
+  // gets no more than the others leave free, so each of a hundred that flood holds a hundredth, and a further one still
+  // finds room for its events.
   struct GivesBack {
     uint64_t bytes = 0;
-    void operator()(StrangerShare* share) const { share->held_bytes_ -= bytes; }
+    Party party;
+    void operator()(StrangerShare* share) const { share->GiveBack(bytes, party); }
   };
   using Room = std::unique_ptr<StrangerShare, GivesBack>;
-  Room TakeRoom(uint64_t bytes);
+  Room TakeRoom(uint64_t bytes, const Party& party);
 
   struct State {
     double share = 1;
@@ -84,13 +87,22 @@ class StrangerShare {
   State Now() const;
 
  private:
+  // The bytes that the events of one group hold.
+  struct Held {
+    uint64_t bytes = 0;
+    std::unordered_map<uint64_t, uint64_t> of;  // by party, without those that hold none
+  };
+
+  void GiveBack(uint64_t bytes, const Party& party);
   void Look(TimePoint now);
   WriteLimits Limits() const WEIR_REQUIRES(mutex_);
 
   const std::function<LimiterView()> look_;
   const uint64_t most_bytes_;
   const Clock& clock_;
-  std::atomic<uint64_t> held_bytes_{0};
+
+  mutable Mutex held_mutex_;
+  std::unordered_map<uint64_t, Held> held_ WEIR_GUARDED_BY(held_mutex_);  // by group
 
   mutable Mutex mutex_;  // taken before the gate's lock
   double share_ WEIR_GUARDED_BY(mutex_) = 1;

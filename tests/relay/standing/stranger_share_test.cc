@@ -197,13 +197,26 @@ TEST_F(StrangerShareTest, AFloodThatCausesThePressureDoesNotMakeItSwing) {
 
 TEST_F(StrangerShareTest, RoomIsBoundedAndGivenBack) {
   std::vector<StrangerShare::Room> rooms;
-  while (StrangerShare::Room room = share_.TakeRoom(kMostBytes / 10)) rooms.push_back(std::move(room));
+  for (uint64_t address = 0; address < 100; ++address) {
+    for (const Rung rung : {Rung::kStranger, Rung::kNewcomer})
+      if (auto room = share_.TakeRoom(kMostBytes / 10, Address(address, rung))) rooms.push_back(std::move(room));
+  }
   EXPECT_EQ(rooms.size(), 10U);
-  EXPECT_EQ(share_.TakeRoom(kMostBytes / 10), nullptr);
+  EXPECT_EQ(share_.Now().held_bytes, kMostBytes / 10 * 10);
   rooms.pop_back();
-  EXPECT_NE(share_.TakeRoom(kMostBytes / 10), nullptr);
+  EXPECT_NE(share_.TakeRoom(kMostBytes / 10, Address(200, Rung::kNewcomer)), nullptr);
   rooms.clear();
   EXPECT_EQ(share_.Now().held_bytes, 0U);
+}
+
+TEST_F(StrangerShareTest, AFloodLeavesRoomForOtherAddressesAndForNewcomers) {
+  std::vector<StrangerShare::Room> rooms;
+  for (uint64_t n = 0; n < 100'000; ++n)
+    if (auto room = share_.TakeRoom(kEvent, Address(n % 100))) rooms.push_back(std::move(room));
+  EXPECT_GE(rooms.size(), 400U);
+  EXPECT_EQ(share_.TakeRoom(kEvent, Address(1)), nullptr);
+  EXPECT_NE(share_.TakeRoom(kEvent, Address(100)), nullptr);
+  EXPECT_NE(share_.TakeRoom(kMostBytes / 4, Address(1, Rung::kNewcomer)), nullptr);
 }
 
 TEST_F(StrangerShareTest, WithoutBytesAnEventIsRefusedInsteadOfWaiting) {
