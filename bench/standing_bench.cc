@@ -1,16 +1,16 @@
 // Measures what the trust ladder costs: a look-up of an author's rung and a note of an accepted event, among known
-// authors and in a flood of fresh ones; and the bytes that an author takes.
+// authors and in a flood of fresh ones; the judgement of an event while the ladder observes; and the bytes that an
+// author takes.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
-#include "relay/standing/standings.h"
+#include "relay/standing/ladder.h"
 #include "relay/store/rocksdb_store.h"
 
 namespace weir {
@@ -30,6 +30,9 @@ struct Relay {
     standings = std::make_unique<Standings>(StandingSettings{}, *store, (directory / "standing").string(), nullptr,
                                             Clock::System(), WallClock::System());
     record = *EventParser().Parse(Signer(1).SignedEvent(1'700'000'000, 1, "[]", "a note")).value().record();
+  }
+  void NoteAll(uint64_t authors) {
+    for (uint64_t i = 0; i < authors; ++i) standings->NoteAccepted(By(i), i, false);
   }
   ~Relay() {
     standings.reset();
@@ -60,7 +63,7 @@ struct Relay {
 
 void LookUpAndNoteKnownAuthors(benchmark::State& state) {
   Relay relay;
-  for (uint64_t i = 0; i < kAuthors; ++i) relay.standings->NoteAccepted(relay.By(i), i, false);
+  relay.NoteAll(kAuthors);
   relay.standings->SetOwnList({Relay::Key(0)});
   uint64_t i = 0;
   for (auto _ : state) {
@@ -77,7 +80,7 @@ BENCHMARK(LookUpAndNoteKnownAuthors);
 void LookUpAndNoteFreshAuthors(benchmark::State& state) {
   Relay relay;
   const uint64_t most = StandingSettings{}.authors;
-  for (uint64_t i = 0; i < most; ++i) relay.standings->NoteAccepted(relay.By(i), i, false);
+  relay.NoteAll(most);
   uint64_t i = most;
   for (auto _ : state) {
     const EventView event = relay.By(++i);
@@ -87,6 +90,30 @@ void LookUpAndNoteFreshAuthors(benchmark::State& state) {
   state.counters["bytes_an_author"] = static_cast<double>(relay.standings->Stats().bytes) / static_cast<double>(most);
 }
 BENCHMARK(LookUpAndNoteFreshAuthors);
+
+// Under pressure almost every event of these strangers would have to wait.
+void JudgeWhileObserving(benchmark::State& state, bool under_pressure) {
+  Relay relay;
+  relay.NoteAll(kAuthors);
+  LimiterView view;
+  if (under_pressure) {
+    for (LimiterView::Write& write : view.writes)
+      write = {.open = false, .bytes_per_second = 1e7, .setpoint = 0.8, .level = 0.8};
+  }
+  StrangerShare share([&view] { return view; }, 0, Clock::System());
+  share.GoOn();
+  share.Start();
+  Ladder ladder(LadderMode::kObserve, *relay.standings, share);
+  uint64_t i = 0;
+  for (auto _ : state) {
+    const Rung rung = ladder.RungOf(relay.By(i), {}).value();
+    const bool waits = ladder.WouldWait(rung, {1000}, {.id = 1, .group = 1});
+    ladder.Count(rung, waits ? LadderOutcome::kWouldWait : LadderOutcome::kPassed);
+    i = (i + 7919) % kAuthors;
+  }
+}
+BENCHMARK_CAPTURE(JudgeWhileObserving, without_pressure, false);
+BENCHMARK_CAPTURE(JudgeWhileObserving, under_pressure, true)->MeasureProcessCPUTime();
 
 void ComputeARung(benchmark::State& state) {
   const AuthorRecord record{.first_seen = 1'700'000'000, .accepted = 340, .active_days = 12, .proved = true};
