@@ -25,7 +25,7 @@ void Declare(SettingTable& table, StandingSettings& settings);
 // `trust_from` may come from a variable that ORLY needs.
 Status Check(const StandingSettings& settings);
 // Returns the keys of `trust_from`, sorted and without repeated ones; the settings must have passed Check. If there are
-// none, the operator's own list is that of the administrators' keys, which the caller knows.
+// none, the operator's own list is WEIR_RELAY_ADMIN_PUBKEY, which the caller knows.
 std::vector<PublicKey> TrustFrom(const StandingSettings& settings);
 
 }  // namespace weir

@@ -284,7 +284,10 @@ void Standings::CountReports() {
     if (!table_.Find(author)) continue;
     const Result<uint16_t> reporters = CountReporters(
         reads_, author, now, [this](const PublicKey& reporter) { return RungOf(reporter) >= Rung::kRegular; });
-    if (!reporters.ok()) return;
+    if (!reporters.ok()) {
+      NoteReported(author);  // is tried again
+      continue;
+    }
     table_.Change(author, now, [&reporters](AuthorRecord& record) { record.reported = reporters.value(); });
   }
 }
