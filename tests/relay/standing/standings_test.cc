@@ -124,7 +124,7 @@ TEST_F(StandingsTest, NewFollowsTakeThePlacesOfFormerOnes) {
   settings_.authors = 2 * AuthorTable::kShards;
   Restart();
   const auto follow = [this](uint64_t first) {
-    std::vector<uint64_t> keys(1'000);  // so many that each shard gets one
+    std::vector<uint64_t> keys(1'000);  // each shard gets some of them
     std::iota(keys.begin(), keys.end(), first);
     Store(Follows(1, keys));
     standings_->GoOn();
