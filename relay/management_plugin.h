@@ -6,7 +6,8 @@
 //   POST /api/moderation    The same call with any proof that Admin::RecognisePage knows; not for pages of other sites.
 //
 // Calls run one after the other on a worker of this plugin, because they wait for the store. At most kMostAtOnce are
-// under way, of which one may have a body of more than ManagementMethods::kMostCallBytes; others are answered 503.
+// under way, of which one may have a body of more than ManagementMethods::kMostCallBytes; others are answered 503. A
+// call is under way until its client has taken the answer.
 #pragma once
 
 #include <atomic>

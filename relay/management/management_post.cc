@@ -63,9 +63,29 @@ void ManagementPost::Refuse(int status, std::string why) {
 void ManagementPost::Answer(HttpResponse response) {
   if (exchange_ == nullptr) return;
   for (const auto& header : parts_.headers) response.headers.push_back(header);
-  HttpExchange& exchange = *std::exchange(exchange_, nullptr);
-  exchange.Begin(response);
-  exchange.End();
+  answer_ = std::exchange(response.body, {});
+  response.body = NextPiece();
+  exchange_->Begin(response);
+  SendRest();
+}
+
+std::string ManagementPost::NextPiece() {
+  std::string piece = answer_.substr(sent_, HttpExchange::kAlwaysTaken);
+  sent_ += piece.size();
+  return piece;
+}
+
+// Waits for the client before each further piece. So a long list waits here, where parts_.slot counts it, and not in
+// the server's output.
+void ManagementPost::SendRest() {
+  if (exchange_ == nullptr) return;
+  if (sent_ == answer_.size()) return std::exchange(exchange_, nullptr)->End();
+  exchange_->WhenPendingBelow(HttpExchange::kAlwaysTaken, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr || self->exchange_ == nullptr) return;
+    self->exchange_->Write(self->NextPiece());
+    self->SendRest();
+  });
 }
 
 }  // namespace weir

@@ -4,6 +4,8 @@
 
 #include <openssl/evp.h>
 
+#include <atomic>
+#include <cstdint>
 #include <future>
 #include <string>
 
@@ -30,6 +32,10 @@ class ManagedRelayTest : public RelayServerTest {
                              return ManagementResult();
                            },
                            .takes_document = true});
+    plugin_.methods().Add({.name = "fill", .run = [this](const ManagementCall&) -> Result<ManagementResult> {
+                             ++fills_;
+                             return ManagementResult{.json = "\"" + std::string(kFilledBytes, 'a') + "\""};
+                           }});
     Open({&plugin_});
   }
   ~ManagedRelayTest() override { relay_.reset(); }
@@ -78,11 +84,14 @@ class ManagedRelayTest : public RelayServerTest {
     return Post(path, body, "Content-Type: application/nostr+json+rpc\r\n" + headers);
   }
 
+  // The method `fill` returns a text with as many bytes, which is more than sockets hold.
+  static constexpr size_t kFilledBytes = size_t{12} << 20;
   const Signer operator_{21};
   const Signer moderator_{22};
   // The method `hold` sets `holds_`, and waits for `let_go_`.
   std::promise<void> holds_;
   std::promise<void> let_go_;
+  std::atomic<uint64_t> fills_{0};  // calls of `fill` that were executed
   ManagementPlugin plugin_;
 };
 

@@ -118,6 +118,18 @@ TEST_F(ManagementPluginTest, OneDocumentIsTakenAtATime) {
   EXPECT_EQ(AnswerOf(first).body, "{\"result\":true}\n");
 }
 
+TEST_F(ManagementPluginTest, ALongAnswerCountsUntilItIsTaken) {
+  std::vector<RawClient> waiting;
+  for (uint64_t i = 0; i < ManagementPlugin::kMostAtOnce; ++i) {
+    waiting.emplace_back(relay_->port());
+    waiting.back().Send(HttpText("POST", "/api/moderation", CallOf("fill"), Token()));
+  }
+  ASSERT_TRUE(Eventually([&] { return fills_ == ManagementPlugin::kMostAtOnce; }));
+  EXPECT_EQ(Manage("supportedmethods").status, 503);
+  EXPECT_EQ(AnswerOf(waiting.back()).body.size(), kFilledBytes + std::string("{\"result\":\"\"}\n").size());
+  EXPECT_TRUE(Eventually([&] { return Manage("supportedmethods").status == 200; }));
+}
+
 TEST_F(ManagementPluginTest, CallsAreBoundedAndCounted) {
   std::vector<RawClient> waiting;
   for (uint64_t i = 0; i < ManagementPlugin::kMostAtOnce; ++i) {
