@@ -125,6 +125,18 @@ describe('reports', () => {
     await close(page);
   });
 
+  test('many types do not make a reason that the relay refuses as too long', async () => {
+    const answers = new Answers();
+    answers.reports[''] = Array.from({ length: 20 }, (_, i) => noteReport(hex('1'), { type: '🙈'.repeat(39) + String.fromCharCode(97 + i) }));
+    const page = await open(answers);
+    await button(page, 'Ban author').click();
+    await answerOf(page, /^Banned/);
+    const [[, , reason]] = answers.decisions();
+    assert.ok(reason.startsWith('🙈') && reason.isWellFormed());
+    assert.ok(Buffer.byteLength(reason) <= 1024, `${Buffer.byteLength(reason)} bytes`);
+    await close(page);
+  });
+
   test('an undo brings back the decision that was there', async () => {
     const answers = new Answers();
     answers.lists.allowedpubkeys = [{ pubkey: victim, reason: 'a friend' }];
@@ -133,7 +145,7 @@ describe('reports', () => {
     await button(card(page, 'impersonation'), 'Ban author').click();
     await button(card(page, 'impersonation'), 'Undo').click();
     await answerOf(card(page, 'impersonation'), /^Allowed/);
-    assert.deepEqual(answers.decisions().map(([method]) => method), ['banpubkey', 'allowpubkey']);
+    assert.deepEqual(answers.decisions(), [['banpubkey', victim, 'impersonation'], ['allowpubkey', victim, 'a friend']]);
     await close(page);
   });
 
@@ -154,8 +166,10 @@ describe('reports', () => {
     answers.reports = { '': [noteReport(hex('1'))], '7-1': [authorReport] };
     answers.olderReports = { '': '7-1' };
     const page = await open(answers);
-    await button(page, 'Older reports').click();
+    await button(page, 'Older reports').evaluate(older => { older.click(); older.click(); });
     await card(page, 'impersonation').waitFor();
+    await page.waitForFunction(() => document.getElementById('older').hidden);
+    assert.equal(await card(page, 'impersonation').locator('summary').textContent(), '1 report', 'although it was asked for twice');
     assert.equal(await page.locator('.report').count(), 2);
     assert.ok(await button(page, 'Older reports').isHidden());
     await page.getByLabel('also answered ones').check();

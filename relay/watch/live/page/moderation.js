@@ -7,6 +7,7 @@
 const kShown = 50;        // rows of a list
 const kParts = 20;        // the most parts of a list that are read
 const kTimeout = 30_000;  // ms
+const kReason = 200;      // characters of a reason
 const $ = id => document.getElementById(id);
 
 // --- The calls.
@@ -19,11 +20,14 @@ const asSentence = text => {
 // Returns the answer of the method: `result` and, if that is a part of a list, `after`, the parameter for the next part.
 // The message of an error is a sentence for people.
 async function call(method, ...params) {
-  const answer = await fetch('/api/moderation', {
-    method: 'POST', headers: { 'content-type': 'application/nostr+json+rpc' }, body: JSON.stringify({ method, params }),
-    signal: AbortSignal.timeout(kTimeout),
-  }).catch(() => { throw new Error('The relay cannot be reached. Try again in a moment.'); });
-  const text = await answer.text();
+  const ask = async () => {
+    const answer = await fetch('/api/moderation', {
+      method: 'POST', headers: { 'content-type': 'application/nostr+json+rpc' }, body: JSON.stringify({ method, params }),
+      signal: AbortSignal.timeout(kTimeout),
+    });
+    return { answer, text: await answer.text() };
+  };
+  const { answer, text } = await ask().catch(() => { throw new Error('The relay cannot be reached. Try again in a moment.'); });
   if (answer.status === 401) throw new Error('The relay no longer knows this browser. Reload the page to sign in again.');
   let said = {};
   try {
@@ -117,6 +121,7 @@ const whatFollows = {
 // Decides, and says in `answer` what that did, with a button that takes it back.
 async function decide(subject, to, reason, answer) {
   const from = verdictOf(subject);
+  const reasonBefore = lists[from]?.all.find(entry => entry.subject.hex === subject.hex)?.reason ?? '';
   say(answer, 'Asking the relay …');
   try {
     await call(methodFor(subject, from, to), subject.hex, reason);
@@ -126,7 +131,7 @@ async function decide(subject, to, reason, answer) {
     if (to !== 'allowed') answer.append(element('span', { 'data-removal': subject.hex }));
     if (from !== to && to !== 'none' && methodFor(subject, to, from)) {
       const undo = element('button', { class: 'quiet' }, 'Undo');
-      undo.addEventListener('click', () => decide(subject, from, reason, answer));
+      undo.addEventListener('click', () => decide(subject, from, reasonBefore, answer));
       answer.append(undo);
       undo.focus();
     }
@@ -150,6 +155,10 @@ function element(tag, attributes, ...children) {
 
 const nameElement = subject => element('code', { class: 'name', title: nameOf(subject) }, nameOf(subject));
 const timeElement = seconds => element('time', {}, new Date(seconds * 1000).toLocaleString());
+
+// Returns the types of a card's reports as the reason of a decision. Clients that report choose the types, so there may
+// be more than a reason may have.
+const reasonOf = ({ types }) => [...[...types.keys()].join(', ')].slice(0, kReason).join('');
 
 // All reports about one event or author share a card. `targetOf` returns what a report is about.
 let cards = new Map();
@@ -185,7 +194,7 @@ function makeCard(report) {
       const button = element('button', {}, `${to === 'banned' ? 'Ban' : 'Allow'} ${subject.about}`);
       button.addEventListener('click', () => {
         for (const other of card.actions.children) other.disabled = true;
-        decide(subject, to, [...card.types.keys()].join(', '), card.answer);
+        decide(subject, to, reasonOf(card), card.answer);
       });
       card.actions.append(Object.assign(button, { subject, to }));
     }
@@ -226,8 +235,11 @@ function renewCards() {
 }
 
 let older;
+let asked = 0;  // times that reports were asked for
 async function loadReports(from) {
+  const number = ++asked;
   const { result, after } = await call('listreports', $('all').checked ? 'all' : 'open', ...(from ? [from] : []));
+  if (number !== asked) return;  // they were asked for again meanwhile
   if (!from) {
     cards = new Map();
     $('reports').replaceChildren();
