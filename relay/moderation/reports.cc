@@ -88,7 +88,7 @@ Result<ReportQuestion> ReadReportQuestion(std::string_view which, std::string_vi
   const Result<uint64_t> created_at = ParseUnsigned(after.substr(0, dash), {.min = 0, .max = 1e15});
   EventPlace place;
   if (!created_at.ok() || !FromHex(after.substr(std::min(dash + 1, after.size())), place.id.data(), place.id.size()))
-    return Status::Error("the second parameter of listreports is " + Printable(after) +
+    return Status::Error("the parameter after is " + Printable(after) +
                          "; it must be what the page before gave as after");
   place.created_at = created_at.value();
   question.after = place;

@@ -1,7 +1,9 @@
 // The methods of NIP-86 on a relay.
 #include "relay/management/moderation_methods.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fixtures/has_text.h"
@@ -136,6 +138,29 @@ TEST_F(ModerationMethodsTest, DecisionsAreExportedAndImported) {
   Manage("unbanpubkey", "\"" + kHex + "\"");
   EXPECT_EQ(Manage("importmoderation", document).body, "{\"result\":2}\n") << document;
   EXPECT_TRUE(Has(Manage("listbannedpubkeys").body, kHex));
+}
+
+TEST_F(ModerationMethodsTest, ReportsAreListedUntilTheyAreAnswered) {
+  RawClient client(relay_->port());
+  ASSERT_TRUE(client.Handshake());
+  const uint64_t now = WallClock::System().NowSeconds();
+  for (const uint64_t age : {1, 2}) {
+    const std::string target = R"([["e",")" + std::string(64, age == 1 ? 'd' : 'e') + R"(","spam"]])";
+    client.Text("[\"EVENT\"," + operator_.SignedEvent(now - age, 1984, target, "again") + "]");
+    ASSERT_TRUE(Has(client.ReadText().value_or(""), ",true,"));
+  }
+  const std::string both =
+      R"({"result":[{"id":")" + std::string(64, 'd') + R"(","reason":"spam: again"},{"id":")" + kId + R"(",)";
+  EXPECT_TRUE(Manage("listeventsneedingmoderation").body.starts_with(both));
+  EXPECT_TRUE(Manage("listreports").body.starts_with(R"({"result":[{"id":")"));
+  Manage("allowevent", "\"" + std::string(64, 'd') + "\"");
+  const std::string open = Manage("listreports").body;
+  EXPECT_FALSE(Has(open, std::string(64, 'd'))) << open;
+  EXPECT_TRUE(Has(open, kId)) << open;
+  EXPECT_TRUE(Has(Manage("listreports", "\"all\"").body, std::string(64, 'd')));
+  for (const auto& [method, parameters] :
+       {std::pair("listreports", "\"all\",\"x\""), {"listeventsneedingmoderation", "\"x\""}})
+    EXPECT_TRUE(Has(Manage(method, parameters).body, "the parameter after is x")) << method;
 }
 
 TEST_F(ModerationMethodsTest, ALongListComesInParts) {
