@@ -211,8 +211,16 @@ describe('the box', () => {
     await page.getByText('and 19950 others').waitFor();
     const asked = answers.calls.length;
     assert.equal(await page.locator('#banned li').count(), 50);
-    await page.getByLabel('Author, by npub').fill(npubEncode(wanted));
-    await page.waitForFunction(() => document.querySelectorAll('#banned li').length === 1);
+    const shownFor = async (typed, rows) => {
+      await page.getByLabel('Author, by npub').fill(typed);
+      await page.waitForFunction(n => document.querySelectorAll('#banned li').length === n, rows, { timeout: 5000 });
+    };
+    await shownFor('npub', 50);
+    await shownFor(npubEncode(wanted).slice(0, 57), 1);
+    await shownFor(npubEncode(wanted).slice(0, 6), 50);
+    await shownFor('npub1b', 0);
+    await shownFor(wanted, 1);
+    await shownFor(npubEncode(wanted), 1);
     await button(page, 'Unban').click();
     await answerOf(page, /^Took back/);
     await page.getByText('None matches the box above.').waitFor();

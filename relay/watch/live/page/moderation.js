@@ -93,6 +93,15 @@ function readSubject(text) {
   return { about: prefix === 'npub' ? 'author' : 'event', hex };
 }
 
+// Returns the hex digits with which a key begins whose npub or hex digits begin with `typed`.
+function beginningOfKey(typed) {
+  if ('npub1'.startsWith(typed)) return '';
+  const values = [...typed.slice(5, 57)].map(c => kLetters.indexOf(c));
+  if (!typed.startsWith('npub1') || values.includes(-1)) return typed;
+  const whole = Math.min(Math.floor(values.length * 5 / 4), 64);
+  return regroup(values, 5, 4).slice(0, whole).map(n => n.toString(16)).join('');
+}
+
 // --- Decisions.
 
 let supported = new Set();  // methods that this administrator may call
@@ -259,7 +268,7 @@ async function loadLists() {
     let from = [];
     for (let part = 0; part < kParts && from; part++) {
       const { result, after } = await call(`list${verdict}pubkeys`, ...from);
-      for (const { pubkey, reason } of result) all.push({ subject: author(pubkey), name: nameOf(author(pubkey)), reason });
+      for (const { pubkey, reason } of result) all.push({ subject: author(pubkey), reason });
       from = after && [after];
     }
     for (const { subject } of all) noteVerdict(subject, verdict);
@@ -272,7 +281,7 @@ async function loadLists() {
 function noteInLists(subject, to, reason) {
   for (const [verdict, list] of Object.entries(lists)) {
     list.all = list.all.filter(entry => entry.subject.hex !== subject.hex);
-    if (verdict === to) list.all.unshift({ subject, name: nameOf(subject), reason });
+    if (verdict === to) list.all.unshift({ subject, reason });
   }
 }
 
@@ -288,9 +297,9 @@ function listRow({ subject, reason }, verdict) {
 
 // Shows the authors that match what is typed into the box.
 function showLists() {
-  const typed = $('subject').value.trim().toLowerCase();
+  const beginning = beginningOfKey($('subject').value.trim().toLowerCase());
   for (const [verdict, { all, isCut }] of Object.entries(lists)) {
-    const found = all.filter(({ subject, name }) => subject.hex.startsWith(typed) || name.startsWith(typed));
+    const found = all.filter(({ subject }) => subject.hex.startsWith(beginning));
     $(verdict).replaceChildren(...found.slice(0, kShown).map(entry => listRow(entry, verdict)));
     const more = Math.max(found.length - kShown, 0) + (isCut ? ' or more' : '');
     $(verdict + '-note').textContent = all.length === 0 ? `No author is ${verdict}.` :
