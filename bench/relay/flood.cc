@@ -112,12 +112,12 @@ class Flood final : public LoadScenario {
     auto list = EventSet::FromLines(
         Signer(kOperator).SignedEvent(static_cast<uint64_t>(now.count()), 3, tags + "]", "") + "\n");
     if (!list.ok()) return list.status();
-    Publisher operator_(list.value());
-    if (Status s = operator_.Connect(endpoint, 1, loop); !s.ok()) return s;
-    operator_.StartClosedLoop(1);
-    Status answered = operator_.AwaitAnswers(loop);
-    operator_.Leave(loop);
-    if (answered.ok() && operator_.accepted() == 0) return Status::Error("the relay refused the operator's list");
+    Publisher of_operator(list.value());
+    if (Status s = of_operator.Connect(endpoint, 1, loop); !s.ok()) return s;
+    of_operator.StartClosedLoop(1);
+    Status answered = of_operator.AwaitAnswers(loop);
+    of_operator.Leave(loop);
+    if (answered.ok() && of_operator.accepted() == 0) return Status::Error("the relay refused the operator's list");
     return answered;
   }
 

@@ -135,7 +135,7 @@ ReportReader::ReportReader(const EventStore& store, Verdicts verdicts, const Rep
 }
 
 Result<Progress> ReportReader::Next(const Slice& slice) {
-  const Result<Progress> progress =
+  Result<Progress> progress =
       query_->Next(slice, [this](EventView event) { reads_targets_ ? TakeTarget(event) : TakeReport(event); });
   if (!progress.ok()) return progress;
   const bool is_done = progress.value() == Progress::kDone;

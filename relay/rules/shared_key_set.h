@@ -47,9 +47,10 @@ class SharedKeySet {
   // The seed keeps strangers from choosing keys that share a place.
   struct Hash {
     size_t operator()(const Bytes32& key) const {
-      uint64_t words[2];
-      std::memcpy(words, key.data() + 8, sizeof(words));
-      const uint64_t mixed = (words[0] ^ kNameSeed) * 0x9e3779b97f4a7c15 ^ words[1];
+      uint64_t words[4];
+      std::memcpy(words, key.data(), sizeof(words));
+      uint64_t mixed = kNameSeed;
+      for (const uint64_t word : words) mixed = ((mixed ^ word) * 0x9e3779b97f4a7c15) ^ (mixed >> 29);
       return mixed * 0xbf58476d1ce4e5b9 >> 8;
     }
   };

@@ -1,6 +1,7 @@
 #include "relay/standing/follow_graph.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "config/text/hex.h"
@@ -34,10 +35,11 @@ Result<uint64_t> FindFollows(BulkReads& reads, std::span<const PublicKey> own_li
   for (uint8_t step = 2; step <= kLastStep; ++step) {
     std::vector<PublicKey> next;
     std::ranges::sort(nearer);
-    for (size_t begin = 0; begin < nearer.size(); begin += kAuthorsOfAQuery) {
+    for (std::span<const PublicKey> left = nearer; !left.empty();) {
+      const auto authors = left.first(std::min(kAuthorsOfAQuery, left.size()));
+      left = left.subspan(authors.size());
       Filter filter;
-      filter.authors.emplace(nearer.begin() + begin,
-                             nearer.begin() + std::min(begin + kAuthorsOfAQuery, nearer.size()));
+      filter.authors.emplace(authors.begin(), authors.end());
       filter.kinds = {kFollowsKind};
       const Result<bool> read = reads.Read(
           {std::move(filter)}, {.now_seconds = now_seconds, .default_limit = kAuthorsOfAQuery, .fills_cache = false},

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kCountedSeconds = 90 * 86'400;
+constexpr uint64_t kCountedSeconds = uint64_t{90} * 86'400;
 constexpr size_t kMostReporters = 100;
 constexpr Work kMostWork = 100 * kTurnWork;
 

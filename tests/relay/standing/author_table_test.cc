@@ -15,7 +15,7 @@ constexpr uint64_t kNow = 1'700'000'000;
 PublicKey Key(uint64_t number) { return Sha256("key " + std::to_string(number)); }
 // A regular that was just seen.
 void MakeRegular(AuthorRecord& record) {
-  record = {.first_seen = kNow - 30 * 86'400, .last_seen = kNow, .active_days = 10};
+  record = {.first_seen = kNow - uint64_t{30} * 86'400, .last_seen = kNow, .active_days = 10};
 }
 uint64_t CountOf(AuthorTable& table) {
   uint64_t count = 0;

@@ -262,7 +262,9 @@ TEST_F(StrangerShareTest, NeverExceedsItsShareNorItsWait) {
     double passed = 0;
     std::deque<std::pair<TimePoint, Admission>> waiting;
     for (int tick = 0; tick < 600; ++tick) {
-      if (random() % 20 == 0) view_ = ViewOf(0.72 + 0.001 * (random() % 300), kEngine * 0.1 * (1 + random() % 20));
+      if (random() % 20 == 0)
+        view_ = ViewOf(0.72 + 0.001 * static_cast<double>(random() % 300),
+                       kEngine * 0.1 * static_cast<double>(1 + random() % 20));
       for (size_t n = random() % 10; n > 0; --n)
         waiting.emplace_back(clock_.Now(), share.Admit({100 + random() % 20'000}, Address(random() % 50)));
       const TimePoint end = clock_.Now() + milliseconds(50);
