@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <unordered_set>
 
 #include "config/mutex.h"
@@ -44,14 +43,9 @@ class SharedKeySet {
   uint64_t changes() const { return changes_; }
 
  private:
-  // The seed keeps strangers from choosing keys that share a place.
   struct Hash {
     size_t operator()(const Bytes32& key) const {
-      uint64_t words[4];
-      std::memcpy(words, key.data(), sizeof(words));
-      uint64_t mixed = kNameSeed;
-      for (const uint64_t word : words) mixed = ((mixed ^ word) * 0x9e3779b97f4a7c15) ^ (mixed >> 29);
-      return mixed * 0xbf58476d1ce4e5b9 >> 8;
+      return HashOfName({reinterpret_cast<const char*>(key.data()), key.size()});
     }
   };
   struct Part {
