@@ -234,8 +234,12 @@ class ClientTest : public testing::Test {
   // Runs until this many more messages were sent to the client. Returns them.
   std::vector<std::string> Hear(Seat& seat, size_t messages = 1) {
     RunUntil([&] { return seat->said.size() >= messages; });
-    std::vector<std::string> heard(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
-    seat->said.erase(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
+    std::vector<std::string> heard(messages);  // empty texts if the messages did not come
+    for (std::string& text : heard) {
+      if (seat->said.empty()) break;
+      text = std::move(seat->said.front());
+      seat->said.pop_front();
+    }
     return heard;
   }
   std::string Ask(Seat& seat, const std::string& text) {

@@ -1,5 +1,6 @@
 // The operator's rules on every way in and out of a connection.
 #include <latch>
+#include <utility>
 
 #include "relay/rules/rules_in_force.h"
 #include "tests/fixtures/eventually.h"
@@ -21,15 +22,17 @@ class EagerClock final : public Clock {
   mutable std::atomic<int64_t> reads_{0};
 };
 
-// Makes the next allocation of the thread that reads it fail, once, if it is told to.
+// Makes the next allocation of the thread that reads it fail, once, if the same thread has told it to. The commit
+// thread reads clocks meanwhile, and must not take or set the failure of a worker.
 class FailingClock final : public Clock {
  public:
   TimePoint Now() const override {
-    if (fails.exchange(false)) FailAllocation(1);
+    if (std::exchange(fails, false)) FailAllocation(1);
     return TimePoint{std::chrono::hours(1)};
   }
-  mutable std::atomic<bool> fails{false};
+  static thread_local bool fails;
 };
+thread_local bool FailingClock::fails = false;
 
 class OperatorRulesTest : public ClientTest {
  protected:
@@ -159,7 +162,8 @@ TEST_F(OperatorRulesTest, ALackOfMemoryInASearchIsAnAnswer) {
   UseWord("spam");
   Seat& seat = Connect();
   EXPECT_TRUE(Has(Ask(seat, Publish(alice_.SignedEvent(kNow, 1, "[]", "spam"))), "relay.write.deny.words[0]"));
-  wall_clock_.WhenAsked([] { clock.fails = true; });
+  RunUntilIdle();  // a worker may ask what time it is after its answer
+  wall_clock_.WhenAsked([] { FailingClock::fails = true; });
   EXPECT_TRUE(Has(Ask(seat, Publish(alice_.SignedEvent(kNow, 1, "[]", "more spam"))), "error: a fault of this relay"));
   wall_clock_.WhenAsked({});
 }
