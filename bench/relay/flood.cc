@@ -1,6 +1,9 @@
 // Floods the relay with events of fresh keys from many addresses, more than it can take, while regulars publish and
 // read. The relay must trust the operator (kOperator): the operator's list of follows has the regulars.
+#include <algorithm>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <set>
 
 #include "bench/relay/load_scenario.h"
@@ -39,6 +42,7 @@ class Flood final : public LoadScenario {
     line.Add("--settle-seconds", &settle_seconds_, "until the relay knows whom the operator follows")
         .ShowDefault()
         .Within(0.0, 3600.0);
+    line.Add("--timeline", &timeline_, "print what regulars felt in each second");
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
@@ -61,6 +65,8 @@ class Flood final : public LoadScenario {
     if (Status s = flood.Connect(From(target.endpoint, "127.3.", addresses_), &loop); !s.ok()) return s;
     const auto meter = UsageMeter::Start(target);
     if (!meter.ok()) return meter.status();
+    oks_.Clear();
+    reads_.Clear();
     flood.StartClosedLoop(window_);
     regulars.StartPaced(regular_rate_, &loop);
     if (Status s = readers.Start(target.endpoint, regular_events.value(), regulars_,
@@ -68,7 +74,12 @@ class Flood final : public LoadScenario {
         !s.ok())
       return s;
     const auto is_over = [&] { return flood.answered() == flood_events.value().size(); };
-    if (Status s = loop.RunFor(FromSeconds(seconds), is_over); !s.ok()) return s;
+    const TimePoint end = Loop::Now() + FromSeconds(seconds);
+    for (int second = 1; Loop::Now() < end && !is_over(); ++second) {
+      if (Status s = loop.RunFor(std::min<Duration>(std::chrono::seconds(1), end - Loop::Now()), is_over); !s.ok())
+        return s;
+      if (timeline_) PrintSecond(second, flood, &regulars, &readers);
+    }
     LoadFigures figures;
     AddFlood(flood, regulars, &figures);
     if (Status s = meter.value().AddProcessor("event taken", Taken(flood, regulars), &figures); !s.ok()) return s;
@@ -134,13 +145,27 @@ class Flood final : public LoadScenario {
         {"strangers' part of what was taken", "", bytes / (bytes + static_cast<double>(regulars.accepted_bytes()))});
     AddLatency("strangers' OK", flood.latency(), figures);
   }
-  static void AddRegulars(const Publisher& regulars, const Readers& readers, LoadFigures* figures) {
+  // Prints what the regulars felt in a second, so that a reader sees when the relay began to hold back the flood.
+  void PrintSecond(int second, const Publisher& flood, Publisher* regulars, Readers* readers) {
+    LatencyHistogram oks;
+    LatencyHistogram reads;
+    regulars->MoveLatencyTo(&oks);
+    readers->MoveLatencyTo(&reads);
+    std::fprintf(stderr,
+                 "%4d s: strangers answered %8zu taken %8zu; regulars' OKs %4" PRIu64
+                 " p50 %7.1f max %7.1f ms; REQs %4" PRIu64 " p50 %7.1f max %7.1f ms\n",
+                 second, flood.answered(), flood.accepted(), oks.count(), Milliseconds(oks.Quantile(0.5)),
+                 Milliseconds(oks.max()), reads.count(), Milliseconds(reads.Quantile(0.5)), Milliseconds(reads.max()));
+    oks_.Merge(oks);
+    reads_.Merge(reads);
+  }
+  void AddRegulars(const Publisher& regulars, const Readers& readers, LoadFigures* figures) {
     figures->push_back({"regulars taken", "", static_cast<double>(regulars.accepted())});
     figures->push_back({"regulars refused", "", static_cast<double>(regulars.answered() - regulars.accepted())});
-    AddLatency("regulars' OK", regulars.latency(), figures);
-    LatencyHistogram reads;
-    readers.MergeInto(&reads);
-    AddLatency("regulars' REQ", reads, figures);
+    oks_.Merge(regulars.latency());
+    readers.MergeInto(&reads_);
+    AddLatency("regulars' OK", oks_, figures);
+    AddLatency("regulars' REQ", reads_, figures);
     figures->push_back({"regulars' REQs closed", "", static_cast<double>(readers.closed())});
   }
 
@@ -153,6 +178,9 @@ class Flood final : public LoadScenario {
   double regular_rate_ = 100;
   int interval_ms_ = 2000;
   double settle_seconds_ = 45;
+  bool timeline_ = false;
+  LatencyHistogram oks_;    // the regulars', without those that `regulars` still has
+  LatencyHistogram reads_;  // likewise
 };
 
 }  // namespace
