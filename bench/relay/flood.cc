@@ -61,7 +61,8 @@ class Flood final : public LoadScenario {
     Publisher flood(flood_events.value());
     Publisher regulars(regular_events.value());
     Readers readers;
-    if (Status s = regulars.Connect(From(target.endpoint, "127.2.", regulars_), &loop); !s.ok()) return s;
+    const std::vector<Endpoint> of_regulars = From(target.endpoint, "127.2.", regulars_);
+    if (Status s = regulars.Connect(of_regulars, &loop); !s.ok()) return s;
     if (Status s = flood.Connect(From(target.endpoint, "127.3.", addresses_), &loop); !s.ok()) return s;
     const auto meter = UsageMeter::Start(target);
     if (!meter.ok()) return meter.status();
@@ -69,8 +70,8 @@ class Flood final : public LoadScenario {
     reads_.Clear();
     flood.StartClosedLoop(window_);
     regulars.StartPaced(regular_rate_, &loop);
-    if (Status s = readers.Start(target.endpoint, regular_events.value(), regulars_,
-                                 std::chrono::milliseconds(interval_ms_), plan.seed, &loop);
+    if (Status s = readers.Start(of_regulars, regular_events.value(), std::chrono::milliseconds(interval_ms_),
+                                 plan.seed, &loop);
         !s.ok())
       return s;
     const auto is_over = [&] { return flood.answered() == flood_events.value().size(); };
@@ -173,7 +174,7 @@ class Flood final : public LoadScenario {
   size_t keys_ = 10'000;
   size_t addresses_ = 100;
   size_t window_ = 64;
-  size_t events_ = 1'000'000;
+  size_t events_ = 6'000'000;
   size_t regulars_ = 50;
   double regular_rate_ = 100;
   int interval_ms_ = 2000;

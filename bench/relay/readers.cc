@@ -6,12 +6,13 @@
 
 namespace weir {
 
-Status Readers::Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval,
-                      uint64_t seed, Loop* loop) {
+Status Readers::Start(const std::vector<Endpoint>& endpoints, const EventSet& stored, Duration interval, uint64_t seed,
+                      Loop* loop) {
   constexpr size_t kVariants = 250;  // filters of each shape, before they come again
+  const size_t readers = endpoints.size();
   for (size_t i = 0; i < readers; ++i) {
     readers_.push_back(std::make_unique<Reader>(InteractiveFilters(stored, kVariants, seed + i)));
-    if (Status s = readers_.back()->Connect(endpoint, loop); !s.ok()) return s;
+    if (Status s = readers_.back()->Connect(endpoints[i], loop); !s.ok()) return s;
   }
   for (size_t i = 0; i < readers; ++i)
     readers_[i]->Start(interval, interval * static_cast<int64_t>(i) / static_cast<int64_t>(readers), std::nullopt);

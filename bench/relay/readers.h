@@ -13,10 +13,14 @@ namespace weir {
 
 class Readers {
  public:
-  // Connects `readers` readers, each of which sends a REQ every `interval` from now on. Their first REQs are spread
-  // evenly over the interval.
-  Status Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval, uint64_t seed,
+  // Connects a reader to each of the endpoints. Each sends a REQ every `interval` from now on; their first REQs are
+  // spread evenly over the interval.
+  Status Start(const std::vector<Endpoint>& endpoints, const EventSet& stored, Duration interval, uint64_t seed,
                Loop* loop);
+  Status Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval, uint64_t seed,
+               Loop* loop) {
+    return Start(std::vector<Endpoint>(readers, endpoint), stored, interval, seed, loop);
+  }
   void Stop();
   bool idle() const;
   // Adds the latency of all readers to `*latency`.
