@@ -5,9 +5,9 @@
 
 namespace weir {
 
-void FairTurns::Add(FairLine& line) {
-  line.had_ = now_;
-  line.due_ = static_cast<int64_t>(now_);
+void FairTurns::Add(FairLine& line, uint64_t position) {
+  line.had_ = std::min(position, now_);
+  line.due_ = static_cast<int64_t>(line.had_);
   line.number_ = ++last_number_;
   line.place_ = kAway;
   places_[kAway].insert(&line);
@@ -16,12 +16,15 @@ void FairTurns::Add(FairLine& line) {
 void FairTurns::Wait(FairLine& line, uint64_t asks, Sort sort) {
   uint64_t number = line.number_;
   if (!IsWaiting(line)) {
-    if (line.place_ == kAway) line.had_ = std::max(line.had_, now_);
+    if (line.place_ == kAway && line.had_ < now_) {
+      line.credit_ = std::min(most_credit_, line.credit_ + (now_ - line.had_));
+      line.had_ = now_;
+    }
     line.ahead_ = ahead_;
     number = ++last_number_;
   }
   line.asks_ = asks;
-  Put(line, sort == Sort::kFirst ? kWaits : kWaitsInSecond, line.had_ + asks - line.ahead_, number);
+  Put(line, sort == Sort::kFirst ? kWaits : kWaitsInSecond, Rank(line), number);
 }
 
 void FairTurns::GiveUp(FairLine& line) {
@@ -39,17 +42,25 @@ FairLine& FairTurns::Next(bool either_sort) const {
 }
 
 void FairTurns::Begin(FairLine& line, uint64_t asks) {
-  line.had_ = std::max(line.had_ + asks, crowded_until_);
+  const uint64_t free = std::min(line.credit_, asks);
+  line.credit_ -= free;
+  line.free_ += free;
+  line.had_ = std::max(line.had_ + asks - free, crowded_until_);
   ++line.served_;
   Put(line, kServed, line.had_, line.number_);
 }
 
+// What a line is served for its credit it left to the others before, so it advances neither the line nor `now`.
 void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done, uint64_t counted) {
-  GoOn(done - counted);
+  const uint64_t free = std::min(line.free_, asked);
+  const uint64_t used = std::min(free, done);
+  GoOn(done - std::min(done, used + counted));
   --line.served_;
-  line.had_ = line.had_ - asked + done;
+  line.free_ -= free;
+  line.credit_ += free - used;
+  line.had_ = line.had_ - (asked - free) + (done - used);
   if (IsWaiting(line)) {
-    Put(line, line.place_, line.had_ + line.asks_ - line.ahead_, line.number_);
+    Put(line, line.place_, Rank(line), line.number_);
   } else if (line.served_ == 0) {
     Put(line, kAway, line.had_, line.number_);
   }

@@ -17,15 +17,23 @@
 // kPatience-th of all that is served, because a waiting line gains a kPatience-th of an equal part on lines that come
 // later.
 //
+// Credit, if the caller allows it: a line that comes back after `now` has passed its position is as much ahead of the
+// others, up to the most credit, in what it asks for next. So a client that uses less than an equal part does not wait
+// for the whole crowd when it once asks for more. A line that never was away has no credit, and neither has a new one.
+//
 // FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace weir {
 
@@ -34,6 +42,8 @@ class FairLine {
   friend class FairTurns;
   uint64_t had_ = 0;     // the line's position in virtual time
   uint64_t asks_ = 0;    // while it waits: the amount of its next request
+  uint64_t credit_ = 0;  // what it may be served before its position advances
+  uint64_t free_ = 0;    // the part of its present turns that it has for credit
   uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it began to wait
   int64_t due_ = 0;      // while it waits: its rank, the lowest is next; while it is away: its position
   uint64_t number_ = 0;  // orders lines with the same due_
@@ -48,9 +58,12 @@ class FairTurns {
   // Waiting lines are of two sorts, so that Next can leave out the second.
   enum class Sort : uint8_t { kFirst, kSecond };
 
+  explicit FairTurns(uint64_t most_credit = 0) : most_credit_(most_credit) {}
+
   // Adds a new line, which does not wait yet. FairTurns keeps a pointer to it. If memory runs out, throws
-  // std::bad_alloc and changes nothing.
-  void Add(FairLine& line);
+  // std::bad_alloc and changes nothing. A line that was forgotten at a position before `now` continues from there.
+  void Add(FairLine& line) { Add(line, now_); }
+  void Add(FairLine& line, uint64_t position);
   // Removes the line and forgets how much it was served.
   void Remove(FairLine& line) { places_[line.place_].erase(&line); }
 
@@ -71,6 +84,9 @@ class FairTurns {
   // Counts an amount that a waiting line is served before its turn begins: advances `now`, so that a line that begins
   // to wait now does not come before the one that is nearly done.
   void GoOn(uint64_t done);
+
+  // Returns the position at which a line that is forgotten may be added again.
+  static uint64_t PositionOf(const FairLine& line) { return line.had_ - std::min(line.had_, line.credit_); }
 
   bool empty() const { return waiting() == 0; }
   size_t waiting() const { return waiting(Sort::kFirst) + waiting(Sort::kSecond); }
@@ -100,7 +116,9 @@ class FairTurns {
   size_t known() const { return present() + places_[kAway].size(); }
   bool IsWaiting(const FairLine& line) const { return line.place_ == kWaits || line.place_ == kWaitsInSecond; }
   void Put(FairLine& line, uint8_t place, uint64_t due, uint64_t number);
+  static uint64_t Rank(const FairLine& line) { return line.had_ + line.asks_ - line.ahead_ - line.credit_; }
 
+  uint64_t most_credit_;
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
   uint64_t undivided_ = 0;      // remainder of the last division of an amount among the lines
@@ -110,11 +128,16 @@ class FairTurns {
 };
 
 // FairLines: a FairTurns that owns its lines and finds them by key. A line exists while it waits, is served or is
-// remembered. Line derives from FairLine and has a member `key`.
+// remembered. Line derives from FairLine and has a member `key`. If there is credit, FairLines also keeps the positions
+// of most of the last kPositions lines that it has forgotten.
 template <typename Line, typename Hash = std::hash<decltype(Line::key)>>
 class FairLines {
  public:
   using Key = decltype(Line::key);
+  static constexpr size_t kPositions = 4096;
+  static constexpr size_t kPlaces = 8;  // positions that may be of one key
+
+  explicit FairLines(uint64_t most_credit = 0) : turns_(most_credit), positions_(most_credit == 0 ? 0 : kPositions) {}
 
   // Returns the line with that key; makes one if there is none. If memory runs out, throws std::bad_alloc and changes
   // nothing.
@@ -124,7 +147,7 @@ class FairLines {
     if (!is_new) return line;
     line.key = key;
     try {
-      turns_.Add(line);
+      turns_.Add(line, PositionOf(key));
     } catch (...) {
       lines_.erase(entry);
       throw;
@@ -154,12 +177,40 @@ class FairLines {
   size_t size() const { return lines_.size(); }
 
  private:
+  struct Position {
+    std::optional<Key> key;
+    uint64_t position = 0;
+  };
+
   void Forget() {
-    turns_.ForgetThoseAway([this](FairLine& away) { lines_.erase(Key(static_cast<Line&>(away).key)); });
+    turns_.ForgetThoseAway([this](FairLine& away) {
+      const Key key = static_cast<Line&>(away).key;
+      Keep(key, FairTurns::PositionOf(away));
+      lines_.erase(key);
+    });
+  }
+  // The places that a key may have.
+  std::span<Position> PlacesOf(const Key& key) {
+    if (positions_.empty()) return {};
+    return std::span(positions_).subspan(Hash()(key) % (positions_.size() / kPlaces) * kPlaces, kPlaces);
+  }
+  void Keep(const Key& key, uint64_t position) {
+    Position* place = nullptr;
+    for (Position& other : PlacesOf(key)) {
+      if (other.key == key) return void(other.position = position);
+      if (place == nullptr || other.position < place->position) place = &other;
+    }
+    if (place != nullptr) *place = {key, position};
+  }
+  uint64_t PositionOf(const Key& key) {
+    for (const Position& kept : PlacesOf(key))
+      if (kept.key == key) return kept.position;
+    return UINT64_MAX;
   }
 
   std::unordered_map<Key, Line, Hash> lines_;
   FairTurns turns_;
+  std::vector<Position> positions_;
 };
 
 }  // namespace weir

@@ -68,12 +68,12 @@ class Flood final : public LoadScenario {
     if (!meter.ok()) return meter.status();
     oks_.Clear();
     reads_.Clear();
-    flood.StartClosedLoop(window_);
-    regulars.StartPaced(regular_rate_, &loop);
     if (Status s = readers.Start(of_regulars, regular_events.value(), std::chrono::milliseconds(interval_ms_),
                                  plan.seed, &loop);
         !s.ok())
       return s;
+    flood.StartClosedLoop(window_);
+    regulars.StartPaced(regular_rate_, &loop);
     const auto is_over = [&] { return flood.answered() == flood_events.value().size(); };
     const TimePoint end = Loop::Now() + FromSeconds(seconds);
     for (int second = 1; Loop::Now() < end && !is_over(); ++second) {

@@ -25,6 +25,9 @@ struct Task {
 };
 
 constexpr uint32_t kUrgentInARow = 7;
+// The work that an address which used less than its part may ask for ahead of others: a REQ for 500 events has two
+// slices of half a turn to a turn each.
+constexpr Work kCredit = 4 * kTurnWork;
 
 // Catches exceptions: a task that fails, because memory runs out for example, must not end the program.
 Work RunAndForget(std::function<Work()> run) {
@@ -115,7 +118,7 @@ class Tasks {
     groups_.turns().Wait(group, expected, group.has_short() ? FairTurns::Sort::kFirst : FairTurns::Sort::kSecond);
   }
 
-  FairLines<Group> groups_;
+  FairLines<Group> groups_{kCredit};
 };
 
 }  // namespace

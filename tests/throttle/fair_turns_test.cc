@@ -29,6 +29,8 @@ struct OwnLine : FairLine {
 // A server whose clock is the work that it has done.
 class Server {
  public:
+  explicit Server(uint64_t most_credit = 0) : lines_(most_credit) {}
+
   void Ask(uint64_t key, uint64_t asks) { Ask(key, asks, asks); }
   void Ask(uint64_t key, uint64_t asks, uint64_t costs) {
     OwnLine& line = lines_.Find(key);
@@ -200,6 +202,56 @@ TEST(FairTurns, ACrowdIsServedToo) {
     if (server.ServeOne() < 300) of_crowd += kMuch;
     ASSERT_LE(server.time(), 2 * FairTurns::kPatience * 300 * kMuch);
   }
+}
+
+// Serves a crowd of lines that always wait, and the known line, which asks for a page of four requests every `pause`.
+void ServePages(Server& server, uint64_t many, uint64_t pause, uint64_t end) {
+  for (uint64_t key = 0; key < many; ++key) server.Ask(key, kMuch / 5);
+  // The known line is known before its first page.
+  server.Ask(kKnown, kLittle);
+  for (uint64_t next = pause; server.time() < end;) {
+    const uint64_t last = server.ServeOne();
+    if (last != kKnown) server.Ask(last, kMuch / 5);
+    if (server.time() < next) continue;
+    for (int n = 0; n < 4; ++n) server.Ask(kKnown, kMuch);
+    next += pause;
+  }
+}
+
+TEST(FairTurns, ALineThatUsesLessThanItsPartDoesNotWaitForACrowdWhenItAsksForMore) {
+  for (const uint64_t many : {10U, 65U, 150U, 2'000U}) {
+    Server with(4 * kMuch);
+    ServePages(with, many, 2'000 * kMuch, 60'000 * kMuch);
+    EXPECT_LE(with.longest_wait(), 5 * kMuch) << many;
+    Server without;
+    ServePages(without, many, 2'000 * kMuch, 60'000 * kMuch);
+    if (many <= FairTurns::kShares) continue;
+    EXPECT_GE(without.longest_wait(), 200 * kMuch) << many << ": what credit is for";
+  }
+}
+
+// A line that asks for pages all the time gets no more than one that always waits.
+TEST(FairTurns, CreditIsNoMoreThanWhatALineLeftToOthers) {
+  for (const uint64_t many : {10U, 150U}) {
+    Server server(4 * kMuch);
+    ServePages(server, many, 10 * kMuch, 60'000 * kMuch);
+    const uint64_t part = 60'000 * kMuch / std::min(many + 1, FairTurns::kShares);
+    EXPECT_LE(server.had(kKnown), part + 5 * kMuch) << many;
+  }
+}
+
+TEST(FairTurns, NewLinesHaveNoCredit) {
+  Server server(100 * kMuch);
+  server.Ask(1, kMuch);
+  for (int n = 0; n < 50; ++n) server.Ask(2, kMuch);
+  while (server.had(1) == 0) server.ServeOne();
+  for (int n = 0; n < 20; ++n) server.ServeOne();
+  server.Ask(3, kMuch);
+  server.Ask(1, kMuch);
+  EXPECT_EQ(server.ServeOne(), 1U) << "it left its turns to others meanwhile";
+  server.Ask(1, 100 * kMuch);
+  EXPECT_EQ(server.ServeOne(), 2U) << "the credit has an end";
+  EXPECT_EQ(server.ServeOne(), 3U);
 }
 
 TEST(FairTurns, RemembersFewOfTheLinesThatComeAndGo) {
