@@ -48,4 +48,10 @@ void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');
 }
 
+std::string QuotedJson(std::string_view text) {
+  std::string json;
+  AppendJsonString(text, &json);
+  return json;
+}
+
 }  // namespace weir

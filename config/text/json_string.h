@@ -32,6 +32,9 @@ void AppendJsonEscape(char c, std::string* out);
 // Appends `text` as a JSON string: with its quotes and its escapes.
 void AppendJsonString(std::string_view text, std::string* out);
 
+// Returns `text` as a JSON string.
+std::string QuotedJson(std::string_view text);
+
 // Appends the escape of a character below U+10000, such as "\u202e".
 void AppendUnicodeEscape(char32_t c, std::string* out);
 

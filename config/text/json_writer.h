@@ -1,5 +1,5 @@
 // JsonWriter: writes a JSON text value by value. The readable layout indents each level by two spaces and puts no line
-// breaks between the items of a list. The compact layout, for programs, has no white space but the newline at the end.
+// breaks between the items of a list. The compact layout, for programs, has no white space.
 //
 //   JsonWriter json;
 //   json.Open('{');
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weir {
 
@@ -44,7 +45,8 @@ class JsonWriter {
   }
 
   size_t size() const { return text_.size(); }  // bytes written so far
-  // Returns the text with a newline at its end. The writer must not be used afterwards.
+  // These two return the text; Text adds a newline at its end. The writer must not be used afterwards.
+  std::string Value() && { return std::move(text_); }
   std::string Text() &&;
 
  private:

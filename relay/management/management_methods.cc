@@ -136,18 +136,12 @@ HttpResponse AnswerWith(std::string body, int status = 200) {
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
-std::string Quoted(std::string_view text) {
-  std::string json;
-  AppendJsonString(text, &json);
-  return json;
-}
-
 HttpResponse ErrorAnswer(std::string_view error, int status = 200) {
-  return AnswerWith(R"({"result":null,"error":)" + Quoted(error) + "}\n", status);
+  return AnswerWith(R"({"result":null,"error":)" + QuotedJson(error) + "}\n", status);
 }
 
 HttpResponse AnswerOf(const ManagementResult& result) {
-  const std::string after = result.after.empty() ? "" : ",\"after\":" + Quoted(result.after);
+  const std::string after = result.after.empty() ? "" : ",\"after\":" + QuotedJson(result.after);
   return AnswerWith(R"({"result":)" + result.json + after + "}\n");
 }
 
@@ -168,7 +162,7 @@ std::string ManagementMethods::SupportedBy(const AdminRights& rights) const {
   for (const auto& [name, method] : methods_)
     if (name != kSupportedMethods && rights.Has(method.right)) json.String(name);
   json.Close(']');
-  return std::string(TrimBlanks(std::move(json).Text()));
+  return std::move(json).Value();
 }
 
 HttpResponse ManagementMethods::Answer(std::string_view body, const Administrator& administrator,

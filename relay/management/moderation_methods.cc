@@ -49,13 +49,7 @@ Outcome OutcomeOf(const Result<bool>& revoked, const std::string& subject, Decis
 // Writes an entry of a list as JSON.
 using EntryWriter = std::function<std::string(const ModerationDecision& decision)>;
 
-std::string Member(std::string_view name, std::string_view text) {
-  std::string json;
-  AppendJsonString(name, &json);
-  json += ':';
-  AppendJsonString(text, &json);
-  return json;
-}
+std::string Member(std::string_view name, std::string_view text) { return QuotedJson(name) + ":" + QuotedJson(text); }
 
 // Writes {"<name>":<subject>,"reason":…}.
 EntryWriter SubjectAs(std::string_view name) {
@@ -108,7 +102,7 @@ std::string RemovalsIn(const Moderation& moderation) {
     json.Close('}');
   }
   json.Close(']');
-  return std::move(json).Text();
+  return std::move(json).Value();
 }
 
 // The parameters of createrole and editrole behind the role's id. NIP-43: color is a hue from 0 to 360.
@@ -126,7 +120,7 @@ Result<std::string> DetailOfRole(const std::vector<std::string>& values) {
     json.Member(i == 3 ? "color" : "order").Number(number.value());
   }
   json.Close('}');
-  return std::string(TrimBlanks(std::move(json).Text()));
+  return std::move(json).Value();
 }
 
 // Adds methods that have one function of Moderation in common.
@@ -267,11 +261,11 @@ void AddDocuments(Adder add) {
   Moderation& moderation = add.moderation();
   add.methods().Add(
       {.name = "listremovals", .right = AdminRight::kRead, .run = [&moderation](const ManagementCall&) -> Outcome {
-         return ManagementResult{.json = std::string(TrimBlanks(RemovalsIn(moderation)))};
+         return ManagementResult{.json = RemovalsIn(moderation)};
        }});
   add.methods().Add(
       {.name = "exportmoderation", .right = AdminRight::kRead, .run = [&moderation](const ManagementCall&) -> Outcome {
-         return ManagementResult{.json = std::string(TrimBlanks(moderation.Export()))};
+         return ManagementResult{.json = moderation.Export()};
        }});
   add.methods().Add({.name = "importmoderation",
                      .right = AdminRight::kAll,

@@ -446,7 +446,7 @@ std::string Moderation::Export() const {
           [&json](const ModerationDecision& decision) { AppendDecision(decision, json); });
   json.Close(']');
   json.Close('}');
-  return std::move(json).Text();
+  return std::move(json).Value();
 }
 
 void Moderation::AppendMetrics(MetricFamilies& families) const {

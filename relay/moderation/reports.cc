@@ -70,12 +70,6 @@ void Write(const ReportRow& row, JsonWriter* json) {
   json->Close('}');
 }
 
-std::string TextOf(JsonWriter json) {
-  std::string text = std::move(json).Text();
-  text.pop_back();  // the newline
-  return text;
-}
-
 }  // namespace
 
 Result<ReportQuestion> ReadReportQuestion(std::string_view which, std::string_view after) {
@@ -105,7 +99,7 @@ std::string ToJson(const ReportPage& page) {
   json.Open('[');
   for (const ReportRow& row : page.rows) Write(row, &json);
   json.Close(']');
-  return TextOf(std::move(json));
+  return std::move(json).Value();
 }
 
 std::string EventsNeedingModeration(const ReportPage& page) {
@@ -121,7 +115,7 @@ std::string EventsNeedingModeration(const ReportPage& page) {
     json.Close('}');
   }
   json.Close(']');
-  return TextOf(std::move(json));
+  return std::move(json).Value();
 }
 
 ReportReader::ReportReader(const EventStore& store, Verdicts verdicts, const ReportQuestion& question,
