@@ -62,7 +62,7 @@ int RunRelay(int argc, char** argv) {
   LimitersPlugin limiters;
   RulesPlugin rules([&limiters] { return limiters.config_file(); });
   ManagementPlugin management;
-  LadderPlugin ladder;
+  LadderPlugin ladder(management.methods());
   LivePlugin live;
   return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &ladder, &live});
 }

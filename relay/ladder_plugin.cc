@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "config/text/json_writer.h"
-#include "config/text/percent.h"
 #include "config/text/readable.h"
-#include "relay/admin/admin.h"
-#include "relay/net/http_error.h"
 #include "relay/nostr/npub.h"
 
 namespace weir {
@@ -16,8 +13,6 @@ namespace {
 
 // The part of the byte budget (relay/account/byte_budget.h) that strangers' events may hold while they wait.
 constexpr uint64_t kPartOfStrangers = 4;
-
-constexpr std::string_view kKeyParameter = "key=";
 
 std::vector<PublicKey> OwnList(const RelayConfiguration& configuration) {
   std::vector<PublicKey> keys = TrustFrom(configuration.standing);
@@ -30,13 +25,15 @@ constexpr std::array<Rung, kRungs> kFromTheTop{Rung::kTrusted, Rung::kRegular, R
 
 }  // namespace
 
-void LadderPlugin::AddRoutes(HttpRouter& router) {
-  router.Add("GET", "/api/who", [this](const HttpRequest& request) { return Who(request); });
+LadderPlugin::LadderPlugin(ManagementMethods& methods) {
+  methods.Add({.name = "explainstanding",
+               .right = AdminRight::kRead,
+               .parameters = {{.name = "public key"}},
+               .run = [this](const ManagementCall& call) { return ExplainStanding(call.values[0]); }});
 }
 
 Status LadderPlugin::Start(const RelayServices& services) {
   const RelayConfiguration& configuration = services.configuration;
-  admin_ = &services.admin;
   if (configuration.standing.mode == LadderMode::kOff) return Status();
   RelayContext& context = services.context;
   AdaptiveLimiter& limiter = context.limiter;
@@ -63,15 +60,10 @@ void LadderPlugin::Stop() {
   standings_->Stop();
 }
 
-HttpResponse LadderPlugin::Who(const HttpRequest& request) const {
-  if (std::optional<HttpResponse> refusal = admin_->Refusal(request, AdminRight::kRead)) return *refusal;
-  if (!open_) return ErrorResponse(409, "ladder_off", "the ladder is off: WEIR_LADDER=observe measures standing");
-  const std::string_view query = request.query;
-  const std::string text =
-      query.starts_with(kKeyParameter) ? DecodePercent(query.substr(kKeyParameter.size())).value_or("") : std::string();
+Result<ManagementResult> LadderPlugin::ExplainStanding(const std::string& text) const {
+  if (!open_) return Status::Error("the ladder is off: WEIR_LADDER=observe measures standing");
   const Result<PublicKey> key = ParsePublicKey(text);
-  if (!key.ok())
-    return ErrorResponse(400, "invalid_request", "key=" + PrintableKey(text) + " " + key.status().message());
+  if (!key.ok()) return Status::Error(PrintableKey(text) + " " + key.status().message());
   JsonWriter json(JsonWriter::Layout::kCompact);
   json.Open('{');
   json.Member("pubkey").String(ToHex(key.value()));
@@ -81,7 +73,7 @@ HttpResponse LadderPlugin::Who(const HttpRequest& request) const {
   json.Member("explanation").Open('[');
   for (const std::string& sentence : standings_->Explain(key.value())) json.String(sentence);
   json.Close(']').Close('}');
-  return JsonResponse(200, std::move(json).Text());
+  return ManagementResult{.json = std::move(json).Value()};
 }
 
 void LadderPlugin::AppendMetrics(MetricFamilies& families) const {

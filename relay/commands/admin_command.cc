@@ -13,21 +13,14 @@
 #include <vector>
 
 #include "config/command_line.h"
-#include "config/settings.h"
 #include "config/text/json_string.h"
 #include "config/text/parse.h"
 #include "config/text/readable.h"
-#include "config/text/url.h"
-#include "config/wire/http/http_connection.h"
-#include "relay/commands/admin_answer.h"
 #include "relay/management/management_methods.h"
-#include "relay/operator/relay_configuration.h"
-#include "relay/watch/top/attachment.h"
+#include "relay/running/running_relay.h"
 
 namespace weir {
 namespace {
-
-constexpr std::chrono::milliseconds kAdminPatience{120'000};
 
 // A verb with at most two arguments, and perhaps a reason, which are the parameters of the method.
 struct AdminVerb {
@@ -96,72 +89,18 @@ struct AdminFlags {
   std::string file;
 };
 
-std::string Quoted(std::string_view text) {
-  std::string json;
-  AppendJsonString(text, &json);
-  return json;
-}
-
-std::string ParametersOf(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(Quoted(text));
-  return "[" + Join(quoted, ",") + "]";
-}
-
 bool IsOfRoleTexts(std::string_view verb) { return verb == "create-role" || verb == "edit-role"; }
 
 // Returns the parameters of the verb's method. An option that is missing is null.
-std::string ParametersOf(const AdminVerb& verb, const AdminFlags& flags) {
-  std::vector<std::string> texts{flags.first};
-  if (!verb.second.empty()) texts.push_back(flags.second);
-  if (verb.has_reason && !flags.reason.empty()) texts.push_back(flags.reason);
-  if (!IsOfRoleTexts(verb.name)) return ParametersOf(texts);
-  std::string parameters = "[" + Quoted(flags.first);
+std::vector<std::string> ParametersOf(const AdminVerb& verb, const AdminFlags& flags) {
+  std::vector<std::string> parameters{QuotedJson(flags.first)};
+  if (!verb.second.empty()) parameters.push_back(QuotedJson(flags.second));
+  if (verb.has_reason && !flags.reason.empty()) parameters.push_back(QuotedJson(flags.reason));
+  if (!IsOfRoleTexts(verb.name)) return parameters;
   for (const std::string* text : {&flags.label, &flags.description, &flags.color, &flags.order})
-    parameters += "," + (text->empty() ? "null" : Quoted(*text));
-  return parameters + "]";
+    parameters.push_back(text->empty() ? "null" : QuotedJson(*text));
+  return parameters;
 }
-
-// Calls the methods of one relay.
-class AdminClient {
- public:
-  explicit AdminClient(Attachment attachment) : at_(std::move(attachment)) {}
-
-  Result<AdminAnswer> Call(std::string_view method, std::string_view parameters) const {
-    HttpCall call{.method = "POST",
-                  .path = "/api/moderation",
-                  .headers = {{"Content-Type", "application/json"}},
-                  .body = fmt::format(R"({{"method":{},"params":{}}})", Quoted(method), parameters),
-                  .timeout = kAdminPatience,
-                  .verify = !at_.is_own};
-    if (!at_.token.empty()) call.headers.emplace_back("Authorization", "Bearer " + at_.token);
-    const HttpAnswer answer = CallHttp(at_.url, call);
-    if (!answer.ok()) return Status::Error(answer.problem);
-    if (answer.status == 404 || answer.status == 405)
-      return Status::Error(at_.url.Origin() + " cannot be managed: it is no relay of weir, or an older one");
-    Result<AdminAnswer> read = ReadAdminAnswer(answer.body);
-    if (read.ok() || (answer.status != 401 && answer.status != 403)) return read;
-    return Status::Error(read.status().message() + "\n" + at_.advice);
-  }
-
-  // Returns all items of a list, in the parts in which the relay sends it.
-  Result<std::vector<std::string>> List(std::string_view method) const {
-    std::vector<std::string> all;
-    std::string after;
-    do {
-      const Result<AdminAnswer> answer = Call(method, after.empty() ? "[]" : ParametersOf({after}));
-      if (!answer.ok()) return answer.status();
-      Result<std::vector<std::string>> items = ItemsOf(answer.value().result);
-      if (!items.ok()) return items;
-      std::ranges::move(items.value(), std::back_inserter(all));
-      after = answer.value().after;
-    } while (!after.empty());
-    return all;
-  }
-
- private:
-  const Attachment at_;
-};
 
 Result<std::string> ReadDocument(const std::string& path) {
   std::ifstream file;
@@ -182,9 +121,9 @@ int PrintAdminText(const CommandLine& line, const std::string& text) {
   return line.Fail(Status::Error("cannot write to standard output"), 1);
 }
 
-int PrintList(const CommandLine& line, const AdminFlags& flags, const AdminClient& client) {
+int PrintList(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
   const auto* const list = std::ranges::find(kAdminLists, flags.list, &AdminListName::name);
-  const Result<std::vector<std::string>> items = client.List(list->method);
+  const Result<std::vector<std::string>> items = relay.List(list->method);
   if (!items.ok()) return line.Fail(items.status(), 1);
   if (flags.json) return PrintAdminText(line, "[" + Join(items.value(), ",") + "]");
   if (items.value().empty()) return PrintAdminText(line, "the list is empty");
@@ -193,11 +132,11 @@ int PrintList(const CommandLine& line, const AdminFlags& flags, const AdminClien
   return PrintAdminText(line, Join(lines, "\n"));
 }
 
-int RunAdmin(const CommandLine& line, const AdminFlags& flags, const AdminClient& client) {
+int RunAdmin(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
   const std::string verb_name = line.subcommand();
-  if (verb_name == "list") return PrintList(line, flags, client);
+  if (verb_name == "list") return PrintList(line, flags, relay);
   std::string_view method = verb_name == "export" ? "exportmoderation" : "importmoderation";
-  std::string parameters = "[]";
+  std::vector<std::string> parameters;
   const auto* const verb = std::ranges::find(kAdminVerbs, verb_name, &AdminVerb::name);
   if (verb != std::end(kAdminVerbs)) {
     method = verb->method;
@@ -205,9 +144,9 @@ int RunAdmin(const CommandLine& line, const AdminFlags& flags, const AdminClient
   } else if (verb_name == "import") {
     const Result<std::string> document = ReadDocument(flags.file);
     if (!document.ok()) return line.Fail(document.status());
-    parameters = "[" + document.value() + "]";
+    parameters = {document.value()};
   }
-  const Result<AdminAnswer> answer = client.Call(method, parameters);
+  const Result<ManagementAnswer> answer = relay.Call(method, parameters);
   if (!answer.ok()) return line.Fail(answer.status(), 1);
   if (flags.json || verb_name == "export") return PrintAdminText(line, answer.value().result);
   if (verb_name == "import") return PrintAdminText(line, answer.value().result + " decisions are in force");
@@ -250,12 +189,7 @@ void AddVerbs(CommandLine& line, AdminFlags& flags) {
 }
 
 void AddWhere(CommandLine& line, AdminFlags& flags) {
-  line.Add("--url", &flags.attach.url, "the relay (default: the one that uses the data directory)")
-      .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
-  line.Add("--token-file", &flags.attach.token_file,
-           "a file with the token (default: admin.token in the data directory; with --url, WEIR_ADMIN_TOKEN if it is "
-           "set)");
-  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+  AddTo(line, flags.attach);
   line.Add("--json", &flags.json, "print the result as JSON");
   line.LetOptionsFollow();
 }
@@ -280,13 +214,9 @@ int AdminCommand(int argc, char** argv) {
       "Exit status: 0 done, 1 the relay refused or could not be reached, 2 wrong flags or settings.");
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   RelayConfiguration configuration;
-  SettingTable table;
-  table.AddSecret("ADMIN_TOKEN", &flags.attach.admin_token, "shown to the relay that --url names");
-  const Status loaded = LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), &configuration);
-  if (!loaded.ok()) return line.Fail(loaded);
-  const Result<Attachment> attachment = FindAttachment(configuration, flags.attach);
-  if (!attachment.ok()) return line.Fail(attachment.status(), 1);
-  return RunAdmin(line, flags, AdminClient(attachment.value()));
+  if (const Status loaded = LoadSettings(line, &flags.attach, &configuration); !loaded.ok()) return line.Fail(loaded);
+  const Result<RunningRelay> relay = RunningRelay::Find(configuration, flags.attach);
+  return relay.ok() ? RunAdmin(line, flags, relay.value()) : line.Fail(relay.status(), 1);
 }
 
 }  // namespace weir

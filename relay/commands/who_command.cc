@@ -2,35 +2,28 @@
 
 #include <simdjson.h>
 
-#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/command_line.h"
-#include "config/settings.h"
-#include "config/text/percent.h"
+#include "config/text/json_string.h"
 #include "config/text/readable.h"
-#include "config/wire/http/http_connection.h"
 #include "relay/nostr/npub.h"
-#include "relay/operator/relay_configuration.h"
-#include "relay/process/http_error_words.h"
-#include "relay/watch/top/attachment.h"
+#include "relay/running/running_relay.h"
 
 namespace weir {
 namespace {
-
-constexpr std::chrono::milliseconds kAnswerPatience{10'000};
 
 struct Standing {
   std::vector<std::string> explanation;
   bool is_on = false;  // the ladder holds strangers back
 };
 
-Result<Standing> ReadStanding(const std::string& body) {
+Result<Standing> ReadStanding(const std::string& json_text) {
   simdjson::dom::parser parser;
-  const auto json = parser.parse(body);
+  const auto json = parser.parse(json_text);
   simdjson::dom::array sentences;
   std::string_view ladder;
   if (json["explanation"].get(sentences) != simdjson::SUCCESS || json["ladder"].get(ladder) != simdjson::SUCCESS)
@@ -43,14 +36,10 @@ Result<Standing> ReadStanding(const std::string& body) {
   return standing;
 }
 
-Result<Standing> Ask(const Attachment& relay, const std::string& key) {
-  HttpCall call{.path = "/api/who?key=" + EncodePercent(key), .timeout = kAnswerPatience, .verify = !relay.is_own};
-  if (!relay.token.empty()) call.headers.emplace_back("Authorization", "Bearer " + relay.token);
-  const HttpAnswer answer = CallHttp(relay.url, call);
-  if (!answer.ok()) return Status::Error(answer.problem);
-  if (answer.status == 200) return ReadStanding(answer.body);
-  const bool refused = answer.status == 401 || answer.status == 403;
-  return Status::Error(AsText(ErrorWordsIn(answer.body)) + (refused ? " " + relay.advice : ""));
+Result<Standing> Ask(const RunningRelay& relay, const std::string& key) {
+  const Result<ManagementAnswer> answer = relay.Call("explainstanding", {QuotedJson(key)});
+  if (!answer.ok()) return answer.status();
+  return ReadStanding(answer.value().result);
 }
 
 void Print(const std::string& key, const Standing& standing) {
@@ -70,9 +59,7 @@ int WhoCommand(int argc, char** argv) {
     const Result<PublicKey> parsed = ParsePublicKey(key);
     return parsed.ok() ? Status() : Status::Error(PrintableKey(key) + " " + parsed.status().message());
   });
-  line.Add("--url", &attach.url, "the relay's address (default: the relay that uses the data directory)");
-  line.Add("--token-file", &attach.token_file, "a file with the token (default: admin.token in the data directory)");
-  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+  AddTo(line, attach);
   line.SetFooter(
       "Examples:\n"
       "  weir who npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg\n"
@@ -81,11 +68,8 @@ int WhoCommand(int argc, char** argv) {
       "Exit status: 0 the relay has answered, 1 it has not, 2 wrong flags, keys or settings.");
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   RelayConfiguration configuration;
-  SettingTable table;
-  table.AddSecret("ADMIN_TOKEN", &attach.admin_token, "shown to the relay that --url names");
-  const Status loaded = LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), &configuration);
-  if (!loaded.ok()) return line.Fail(loaded);
-  const Result<Attachment> relay = FindAttachment(configuration, attach);
+  if (const Status loaded = LoadSettings(line, &attach, &configuration); !loaded.ok()) return line.Fail(loaded);
+  const Result<RunningRelay> relay = RunningRelay::Find(configuration, attach);
   if (!relay.ok()) return line.Fail(relay.status(), 1);
   bool is_on = true;
   for (const std::string& key : keys) {

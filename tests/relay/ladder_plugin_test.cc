@@ -1,4 +1,4 @@
-// The trust ladder in a relay: at /metrics, /live and /api/who, and by `weir who`.
+// The trust ladder in a relay: at /metrics and /live, and by the method `explainstanding` and `weir who`.
 #include "relay/ladder_plugin.h"
 
 #include <memory>
@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "relay/admin/admin.h"
+#include "config/text/json_string.h"
 #include "relay/commands/who_command.h"
+#include "relay/management_plugin.h"
 #include "relay/nostr/npub.h"
 #include "relay/nostr/signature.h"
+#include "relay/running/running_relay.h"
 #include "tests/fixtures/called_command.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
@@ -27,12 +29,16 @@ class LadderPluginTest : public RelayServerTest {
   void Open(LadderMode mode = LadderMode::kObserve) {
     relay_.reset();
     configuration_.standing.mode = mode;
-    plugin_ = std::make_unique<LadderPlugin>();
-    RelayServerTest::Open({plugin_.get()});
+    plugin_.reset();
+    management_ = std::make_unique<ManagementPlugin>();
+    plugin_ = std::make_unique<LadderPlugin>(management_->methods());
+    RelayServerTest::Open({management_.get(), plugin_.get()});
   }
-  RawAnswer Who(const std::string& key, bool with_token = true) const {
-    const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
-    return AskPort(relay_->port(), "GET", "/api/who?key=" + key, "", with_token ? token : "");
+  // Returns the result of the method, or its error.
+  std::string Standing(const std::string& key) const {
+    const Result<ManagementAnswer> answer =
+        RunningRelay::Find(configuration_, {}).value().Call("explainstanding", {QuotedJson(key)});
+    return answer.ok() ? answer.value().result : answer.status().message();
   }
   std::string Metrics() const { return AskPort(relay_->port(), "GET", "/metrics").body; }
   Ran WhoCommandOf(const std::string& key) const {
@@ -47,6 +53,7 @@ class LadderPluginTest : public RelayServerTest {
     ASSERT_TRUE(Has(client.ReadText().value_or(""), ",true,"));
   }
 
+  std::unique_ptr<ManagementPlugin> management_;
   std::unique_ptr<LadderPlugin> plugin_;
   const std::string trusted_ = ToHex(Signer(1).pubkey());
   const std::string stranger_ = ToHex(Signer(2).pubkey());
@@ -55,19 +62,17 @@ class LadderPluginTest : public RelayServerTest {
 TEST_F(LadderPluginTest, SaysWhatStandingAnAuthorHas) {
   configuration_.standing.trust_from = trusted_;
   Open();
-  const RawAnswer trusted = Who(ToNpub(Signer(1).pubkey()));
-  EXPECT_EQ(trusted.status, 200);
-  EXPECT_TRUE(Has(trusted.body, "\"pubkey\":\"" + trusted_ + "\"")) << trusted.body;
-  EXPECT_TRUE(Has(trusted.body, R"("rung":"trusted","ladder":"observe","explanation":[")")) << trusted.body;
-  EXPECT_TRUE(Has(Who(stranger_).body, R"("rung":"stranger")"));
-  EXPECT_EQ(Who(stranger_, false).status, 401);
-  EXPECT_EQ(Who("x").status, 400);
+  const std::string trusted = Standing(ToNpub(Signer(1).pubkey()));
+  EXPECT_TRUE(Has(trusted, "\"pubkey\":\"" + trusted_ + "\"")) << trusted;
+  EXPECT_TRUE(Has(trusted, R"("rung":"trusted","ladder":"observe","explanation":[")")) << trusted;
+  EXPECT_TRUE(Has(Standing(stranger_), R"("rung":"stranger")"));
+  EXPECT_TRUE(Has(Standing("x"), "x is not a public key")) << Standing("x");
 }
 
 TEST_F(LadderPluginTest, TheAdministratorIsTheOwnListByDefault) {
   configuration_.relay.admin_pubkey = trusted_;
   Open();
-  EXPECT_TRUE(Has(Who(trusted_).body, R"("rung":"trusted")"));
+  EXPECT_TRUE(Has(Standing(trusted_), R"("rung":"trusted")"));
 }
 
 TEST_F(LadderPluginTest, CountsEventsByRung) {
@@ -86,7 +91,7 @@ TEST_F(LadderPluginTest, OffItShowsNothing) {
   Open(LadderMode::kOff);
   Publish(2);
   EXPECT_FALSE(Has(Metrics(), "weir_ladder"));
-  EXPECT_EQ(Who(stranger_).status, 409);
+  EXPECT_TRUE(Has(Standing(stranger_), "the ladder is off"));
 }
 
 TEST_F(LadderPluginTest, LiveShowsARowForEachRung) {

@@ -22,7 +22,7 @@
 #include "config/mutex.h"
 #include "config/status.h"
 #include "config/wire/http/http_connection.h"
-#include "relay/watch/top/attachment.h"
+#include "relay/running/attachment.h"
 #include "relay/watch/top/watched.h"
 
 namespace weir {

@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "config/command_line.h"
-#include "config/settings.h"
-#include "config/text/url.h"
-#include "relay/operator/relay_configuration.h"
-#include "relay/watch/top/attachment.h"
+#include "relay/running/attachment.h"
 #include "relay/watch/top/feed_follower.h"
 #include "relay/watch/top/plain_line.h"
 #include "relay/watch/top/top_session.h"
@@ -30,14 +27,7 @@ struct TopFlags {
 };
 
 void AddTo(CommandLine& line, TopFlags& flags) {
-  line.Add("--url", &flags.attach.url,
-           "the relay, such as http://127.0.0.1:3334 or https://relay.example (default: the one that uses the data "
-           "directory)")
-      .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
-  line.Add("--token-file", &flags.attach.token_file,
-           "a file with the token, read at each attempt (default: admin.token in the data directory; with --url, "
-           "WEIR_ADMIN_TOKEN if it is set)");
-  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+  AddTo(line, flags.attach);
   line.Add("--view", &flags.view, "what to show first")
       .OneOf({kTopViewNames.begin(), kTopViewNames.end()})
       .ShowDefault();
@@ -115,10 +105,7 @@ int TopCommand(int argc, char** argv) {
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return line.Fail(Status::Error("standard output is closed"));
   RelayConfiguration configuration;
-  SettingTable table;
-  table.AddSecret("ADMIN_TOKEN", &flags.attach.admin_token, "shown to the relay that --url names");
-  const Status loaded = LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), &configuration);
-  if (!loaded.ok()) return line.Fail(loaded);
+  if (const Status loaded = LoadSettings(line, &flags.attach, &configuration); !loaded.ok()) return line.Fail(loaded);
   return Run(line, flags, configuration);
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "relay/commands/admin_answer.h"
 #include "relay/management_plugin.h"
 #include "tests/fixtures/called_command.h"
 #include "tests/fixtures/has_text.h"
@@ -100,23 +99,6 @@ TEST_F(AdminCommandTest, AWrongTokenIsToldWithItsOrigin) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_TRUE(Has(ran.err, "wrong token")) << ran.err;
   EXPECT_TRUE(Has(ran.err, path)) << ran.err;
-}
-
-TEST(AdminAnswer, IsReadOrItsErrorTold) {
-  EXPECT_EQ(ReadAdminAnswer(R"({"result":[1,{"a":2}],"after":"x"})").value().result, R"([1,{"a":2}])");
-  EXPECT_EQ(ReadAdminAnswer(R"({"result":[],"after":"x"})").value().after, "x");
-  EXPECT_EQ(ReadAdminAnswer(R"({"result":null,"error":"no \"x\""})").status().message(), "no \"x\"");
-  EXPECT_EQ(ReadAdminAnswer(R"({"result":null,"error":"one\ntwo"})").status().message(), "one");
-  for (const char* other : {"", "[]", "{}", "<html>", R"({"result":1)", "{\"result\":\"\xff\"}"})
-    EXPECT_TRUE(Has(ReadAdminAnswer(other).status().message(), "not that of a relay")) << other;
-}
-
-TEST(AdminAnswer, AnItemIsALine) {
-  EXPECT_EQ(LineOf("7"), "7");
-  EXPECT_EQ(LineOf(R"("a")"), "a");
-  EXPECT_EQ(LineOf(R"({"id":"x","reason":"a\tb","done":true})").substr(0, 3), "x  ");
-  EXPECT_EQ(ItemsOf(R"([1, "a", {"b":[2]}])").value().size(), 3u);
-  EXPECT_FALSE(ItemsOf("{}").ok());
 }
 
 }  // namespace

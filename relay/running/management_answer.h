@@ -1,4 +1,5 @@
-// The answers to calls of a relay's methods for administrators, as `weir admin` shows them.
+// The answers to calls of a relay's methods for administrators (relay/management/management_methods.h), as programs on
+// the command line read and show them.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@
 namespace weir {
 
 // The answer {"result":…,"after":…} or {"result":null,"error":…}.
-struct AdminAnswer {
+struct ManagementAnswer {
   std::string result;  // JSON
   std::string after;   // not empty: the result is a part of a list, and a call with this text returns the next part
 };
 // Returns the first line of the error if the answer has one, or an error if the body is no such answer.
-Result<AdminAnswer> ReadAdminAnswer(std::string_view body);
+Result<ManagementAnswer> ReadManagementAnswer(std::string_view body);
 
 // Returns the JSON of each item of a list. Returns an error if `list` is none.
 Result<std::vector<std::string>> ItemsOf(std::string_view list);

@@ -1,12 +1,14 @@
 // Which relay is asked, and with which token.
-#include "relay/watch/top/attachment.h"
+#include "relay/running/attachment.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "relay/admin/admin.h"
+#include "relay/process/lock_file.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/fixtures/temp_directory.h"
 
@@ -76,6 +78,21 @@ TEST_F(AttachmentTest, OnAPostgresTheSettingsSayWhereItListens) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(found.value().url.Origin(), "http://127.0.0.1:4711");
   EXPECT_EQ(found.value().token, token);
+}
+
+TEST_F(AttachmentTest, KnowsWhetherARelayMayRun) {
+  EXPECT_TRUE(NoRelayRuns(configuration_, {}));
+  EXPECT_FALSE(NoRelayRuns(configuration_, {.url = "http://127.0.0.1:3334"})) << "it may run anywhere";
+  std::filesystem::create_directories(directory_ / "events");
+  {
+    const Result<LockFile> held = LockFile::Take(directory_ / "events");
+    ASSERT_TRUE(held.ok());
+    EXPECT_FALSE(NoRelayRuns(configuration_, {})) << "another program has the database open";
+    EXPECT_TRUE(Has(Find({}).status().message(), "which is no relay"));
+  }
+  EXPECT_TRUE(NoRelayRuns(configuration_, {}));
+  configuration_.storage.store = "postgres://localhost/weir";
+  EXPECT_FALSE(NoRelayRuns(configuration_, {})) << "it may run on another machine";
 }
 
 }  // namespace

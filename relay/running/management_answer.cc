@@ -1,4 +1,4 @@
-#include "relay/commands/admin_answer.h"
+#include "relay/running/management_answer.h"
 
 #include "config/text/json_scanner.h"
 #include "config/text/json_unescape.h"
@@ -44,9 +44,9 @@ std::string TextOf(std::string_view json) {
 
 }  // namespace
 
-Result<AdminAnswer> ReadAdminAnswer(std::string_view body) {
+Result<ManagementAnswer> ReadManagementAnswer(std::string_view body) {
   std::vector<Value> members;
-  AdminAnswer answer;
+  ManagementAnswer answer;
   if (ReadValues(body, '{', &members)) {
     for (const Value& member : members) {
       if (member.name == "error") {

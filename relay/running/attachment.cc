@@ -1,4 +1,4 @@
-#include "relay/watch/top/attachment.h"
+#include "relay/running/attachment.h"
 
 #include <array>
 #include <cerrno>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/settings.h"
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "relay/admin/admin.h"
@@ -36,13 +37,15 @@ Result<std::string> ReadTokenFile(const std::string& path) {
   return token;
 }
 
+std::string DatabaseOf(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
+
 Result<std::string> WhereItIs(const RelayConfiguration& configuration) {
   const ServerSettings& server = configuration.server;
   const std::string& data_dir = configuration.data_dir;
   if (!IsEmbedded(configuration.storage))
     return (server.tls.empty() ? "http://" : "https://") +
            HostAndPort(server.listen, static_cast<uint16_t>(server.port));
-  const std::optional<LockHolder> holder = HolderOf(data_dir + "/events");
+  const std::optional<LockHolder> holder = HolderOf(DatabaseOf(configuration));
   if (!holder)
     return Status::Error("no relay runs on the data directory " + AsText(data_dir) +
                          "; name its directory by --data-dir, or its address by --url");
@@ -76,6 +79,27 @@ std::string Advice(const Result<std::string>& token, const RelayConfiguration& c
 }
 
 }  // namespace
+
+void AddTo(CommandLine& line, AttachOptions& options) {
+  line.Add("--url", &options.url,
+           "the relay, such as http://127.0.0.1:3334 or https://relay.example (default: the one that uses the data "
+           "directory)")
+      .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
+  line.Add("--token-file", &options.token_file,
+           "a file with the token (default: admin.token in the data directory; with --url, WEIR_ADMIN_TOKEN if it is "
+           "set)");
+  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+}
+
+Status LoadSettings(const CommandLine& line, AttachOptions* options, RelayConfiguration* configuration) {
+  SettingTable table;
+  table.AddSecret("ADMIN_TOKEN", &options->admin_token, "shown to the relay that --url names");
+  return LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), configuration);
+}
+
+bool NoRelayRuns(const RelayConfiguration& configuration, const AttachOptions& options) {
+  return options.url.empty() && IsEmbedded(configuration.storage) && !HolderOf(DatabaseOf(configuration));
+}
 
 Result<Attachment> FindAttachment(const RelayConfiguration& configuration, const AttachOptions& options) {
   const Result<std::string> where = options.url.empty() ? WhereItIs(configuration) : Result<std::string>(options.url);

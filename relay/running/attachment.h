@@ -1,10 +1,11 @@
-// Attachment: the address of the relay that `weir top` watches, and the token that `weir top` sends to it. FeedFollower
-// calls FindAttachment before each attempt to connect, because a relay has a new token, and may have a new address,
-// after each restart.
+// Attachment: the address of the relay that a command asks, and the token that the command sends to it. A program that
+// goes on, such as `weir top`, calls FindAttachment before each attempt to connect, because a relay has a new token,
+// and may have a new address, after each restart.
 #pragma once
 
 #include <string>
 
+#include "config/command_line.h"
 #include "config/status.h"
 #include "config/text/url.h"
 #include "relay/operator/relay_configuration.h"
@@ -22,6 +23,12 @@ struct AttachOptions {
   std::string admin_token;  // the value of WEIR_ADMIN_TOKEN
 };
 
+// Adds --url, --token-file and --data-dir. `options` must live until `line` has been parsed.
+void AddTo(CommandLine& line, AttachOptions& options);
+// Loads the relay's settings from the environment and the flags of `line`, which has been parsed, and sets
+// `options->admin_token`. Returns an error if a setting is wrong.
+Status LoadSettings(const CommandLine& line, AttachOptions* options, RelayConfiguration* configuration);
+
 struct Attachment {
   ServerUrl url;
   // True if the address comes from the data directory or the settings of this machine, not from --url. The relay's TLS
@@ -32,6 +39,9 @@ struct Attachment {
   std::string advice;
 };
 
+// Returns true if no program has the database of the data directory open, so that a command may open it itself. Always
+// returns false with --url, and if WEIR_STORE is a PostgreSQL server, which any number of relays may use.
+bool NoRelayRuns(const RelayConfiguration& configuration, const AttachOptions& options);
 // Finds the relay and its token. Returns an error if it finds no relay, if the URL is not valid, or if the token would
 // have to be sent to another machine without TLS. Returns an Attachment without a token if it finds no token.
 Result<Attachment> FindAttachment(const RelayConfiguration& configuration, const AttachOptions& options);
