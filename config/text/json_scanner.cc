@@ -220,6 +220,25 @@ bool JsonScanner::SkipValue(int depth) {
   }
 }
 
+bool JsonScanner::ReadValue(std::string_view* value) {
+  Peek();
+  const char* const begin = at_;
+  if (!SkipValue()) return false;
+  *value = {begin, static_cast<size_t>(at_ - begin)};
+  return true;
+}
+
+bool JsonScanner::ReadList(std::vector<std::string_view>* items) {
+  items->clear();
+  if (!Expect('[')) return false;
+  bool first = true;
+  for (;;) {
+    const Step step = NextItem(']', &first);
+    if (step != Step::kItem) return step == Step::kEnd;
+    if (!ReadValue(&items->emplace_back())) return false;
+  }
+}
+
 bool JsonScanner::SkipItems(char close, int depth) {
   bool first = true;
   while (true) {

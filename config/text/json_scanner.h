@@ -84,6 +84,10 @@ class JsonScanner {
   // Moves past the next value, of whatever type, and checks its grammar. Callers outside this class leave out `depth`,
   // which is the number of arrays and objects around the value.
   bool SkipValue(int depth = 0);
+  // Moves past the next value as SkipValue does, and sets `*value` to its text.
+  bool ReadValue(std::string_view* value);
+  // Reads the next value, which must be a list, and sets `*items` to the texts of its items.
+  bool ReadList(std::vector<std::string_view>* items);
 
   // Returns a short description of the next token for an error message, such as `1.5`, `"abc"` or `an array`. Moves
   // past no more than white space.

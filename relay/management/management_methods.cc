@@ -34,20 +34,6 @@ struct SentCall {
   std::vector<std::string_view> parameters;
 };
 
-bool ReadParameters(JsonScanner& json, std::vector<std::string_view>* parameters) {
-  if (!json.Expect('[')) return false;
-  parameters->clear();
-  bool first = true;
-  for (;;) {
-    const JsonScanner::Step step = json.NextItem(']', &first);
-    if (step != JsonScanner::Step::kItem) return step == JsonScanner::Step::kEnd;
-    json.Peek();
-    const char* const begin = json.at();
-    if (!json.SkipValue()) return false;
-    parameters->emplace_back(begin, json.at() - begin);
-  }
-}
-
 bool ReadCall(JsonScanner& json, SentCall* call) {
   if (!json.Expect('{')) return false;
   bool first = true;
@@ -61,7 +47,7 @@ bool ReadCall(JsonScanner& json, SentCall* call) {
     if (name.raw == "method") {
       if (!json.ReadString(&method)) return json.Fail("its method " + json.error());
       call->method = Unescaped(method);
-    } else if (name.raw == "params" ? !ReadParameters(json, &call->parameters) : !json.SkipValue()) {
+    } else if (name.raw == "params" ? !json.ReadList(&call->parameters) : !json.SkipValue()) {
       return false;
     }
   }

@@ -69,8 +69,8 @@ Result<std::vector<ModerationDecision>> ReadDocument(std::string_view json) {
   std::vector<ModerationDecision> decisions;
   uint64_t version = 0;
   bool first = true;
-  JsonScanner::Step step = scanner.Expect('{') ? JsonScanner::Step::kItem : JsonScanner::Step::kError;
-  while (step == JsonScanner::Step::kItem && (step = scanner.NextItem('}', &first)) == JsonScanner::Step::kItem) {
+  scanner.Expect('{');
+  while (scanner.error().empty() && scanner.NextItem('}', &first) == JsonScanner::Step::kItem) {
     JsonString name;
     if (!scanner.ReadName(&name)) break;
     if (name.raw == "weir_moderation") {
@@ -78,19 +78,14 @@ Result<std::vector<ModerationDecision>> ReadDocument(std::string_view json) {
       continue;
     }
     if (name.raw != "decisions") return Status::Error("unknown field \"" + Printable(name.raw) + "\"");
-    if (!scanner.Expect('[')) break;
-    bool first_decision = true;
-    while ((step = scanner.NextItem(']', &first_decision)) == JsonScanner::Step::kItem) {
-      scanner.Peek();
-      const char* const begin = scanner.at();
-      if (!scanner.SkipValue()) break;
-      Result<ModerationDecision> decision = ReadDecision({begin, static_cast<size_t>(scanner.at() - begin)});
+    std::vector<std::string_view> items;
+    if (!scanner.ReadList(&items)) break;
+    for (const std::string_view item : items) {
+      Result<ModerationDecision> decision = ReadDecision(item);
       if (!decision.ok())
         return Status::Error("decisions[" + std::to_string(decisions.size()) + "]: " + decision.status().message());
       decisions.push_back(std::move(decision).value());
     }
-    if (step != JsonScanner::Step::kEnd) break;
-    step = JsonScanner::Step::kItem;
   }
   if (!scanner.error().empty()) return Status::Error("the document is wrong: " + scanner.error());
   if (!scanner.AtEnd()) return Status::Error("the document is wrong: there is text behind it");

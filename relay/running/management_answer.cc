@@ -9,28 +9,23 @@
 namespace weir {
 namespace {
 
-// A value of JSON, and its name if it is a member of an object.
-struct Value {
+struct Member {
   std::string_view name;
-  std::string_view json;
+  std::string_view value;  // JSON
 };
 
-// Reads the members of an object or the items of a list. Returns false if `json` is neither.
-bool ReadValues(std::string_view json, char open, std::vector<Value>* values) {
-  if (!IsUtf8(json)) return false;
+// Returns false if `json` is no object.
+bool ReadMembers(std::string_view json, std::vector<Member>* members) {
   JsonScanner scanner(json);
-  if (!scanner.Expect(open)) return false;
-  const char close = open == '{' ? '}' : ']';
+  if (!IsUtf8(json) || !scanner.Expect('{')) return false;
   bool first = true;
   for (;;) {
-    const JsonScanner::Step step = scanner.NextItem(close, &first);
+    const JsonScanner::Step step = scanner.NextItem('}', &first);
     if (step == JsonScanner::Step::kEnd) return scanner.AtEnd();
     JsonString name;
-    if (step == JsonScanner::Step::kError || (open == '{' && !scanner.ReadName(&name))) return false;
-    scanner.Peek();
-    const char* const begin = scanner.at();
-    if (!scanner.SkipValue()) return false;
-    values->push_back({name.raw, {begin, static_cast<size_t>(scanner.at() - begin)}});
+    std::string_view value;
+    if (step == JsonScanner::Step::kError || !scanner.ReadName(&name) || !scanner.ReadValue(&value)) return false;
+    members->push_back({name.raw, value});
   }
 }
 
@@ -45,16 +40,16 @@ std::string TextOf(std::string_view json) {
 }  // namespace
 
 Result<ManagementAnswer> ReadManagementAnswer(std::string_view body) {
-  std::vector<Value> members;
+  std::vector<Member> members;
   ManagementAnswer answer;
-  if (ReadValues(body, '{', &members)) {
-    for (const Value& member : members) {
+  if (ReadMembers(body, &members)) {
+    for (const Member& member : members) {
       if (member.name == "error") {
-        const std::string error = TextOf(member.json);
+        const std::string error = TextOf(member.value);
         return Status::Error(AsText(error.substr(0, error.find('\n'))));
       }
-      if (member.name == "result") answer.result = member.json;
-      if (member.name == "after") answer.after = TextOf(member.json);
+      if (member.name == "result") answer.result = member.value;
+      if (member.name == "after") answer.after = TextOf(member.value);
     }
   }
   if (answer.result.empty()) return Status::Error("the answer is not that of a relay that can be managed");
@@ -62,19 +57,18 @@ Result<ManagementAnswer> ReadManagementAnswer(std::string_view body) {
 }
 
 Result<std::vector<std::string>> ItemsOf(std::string_view list) {
-  std::vector<Value> values;
-  if (!ReadValues(list, '[', &values)) return Status::Error("the answer is no list");
-  std::vector<std::string> items;
-  for (const Value& value : values) items.emplace_back(value.json);
-  return items;
+  JsonScanner scanner(list);
+  std::vector<std::string_view> items;
+  if (!IsUtf8(list) || !scanner.ReadList(&items) || !scanner.AtEnd()) return Status::Error("the answer is no list");
+  return std::vector<std::string>(items.begin(), items.end());
 }
 
 std::string LineOf(std::string_view item) {
-  std::vector<Value> members;
-  if (!ReadValues(item, '{', &members)) return AsText(TextOf(item));
+  std::vector<Member> members;
+  if (!ReadMembers(item, &members)) return AsText(TextOf(item));
   std::string line;
-  for (const Value& member : members) {
-    const std::string text = TextOf(member.json);
+  for (const Member& member : members) {
+    const std::string text = TextOf(member.value);
     const Result<PublicKey> key = member.name == "pubkey" ? ParsePublicKey(text) : Status::Error("no key");
     line += (line.empty() ? "" : "  ") + (key.ok() ? ToNpub(key.value()) : text);
   }
