@@ -49,9 +49,7 @@ class Burst final : public LoadScenario {
       return s;
     reader.Stop();
     if (Status s = loop.Run([&] { return reader.idle(); }, "the last EOSE"); !s.ok()) return s;
-    LatencyHistogram reads;
-    reader.MergeInto(&reads);
-    AddLatency("REQ", reads, &figures);
+    AddLatency("REQ", reader.latency(), &figures);
     if (target.pid > 0) AddPeak(idle.value(), peak.most(), &figures);
     return figures;
   }

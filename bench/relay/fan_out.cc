@@ -1,6 +1,4 @@
 // One publisher, many live subscribers: measures how late and how costly a delivery is, and whether all arrive.
-#include <chrono>
-
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/publisher.h"
 #include "bench/relay/subscriber.h"
@@ -37,12 +35,12 @@ class FanOut final : public LoadScenario {
     if (!meter.ok()) return meter.status();
     publisher.StartPaced(rate_, &loop);
     if (Status s = publisher.AwaitAnswers(&loop); !s.ok()) return s;
-    if (Status s = loop.RunFor(kGrace, [&] { return live.received() >= live.expected(); }); !s.ok()) return s;
+    if (Status s = live.AwaitDeliveries(&loop); !s.ok()) return s;
     LoadFigures figures;
     AddLatency("delivery", live.latency(), &figures);
     const auto received = static_cast<double>(live.received());
     figures.push_back({"deliveries", "", received});
-    figures.push_back({"lost", "", static_cast<double>(live.expected()) - received});
+    figures.push_back({"lost", "", live.lost()});
     figures.push_back({"repeated", "", static_cast<double>(live.repeated())});
     if (Status s = meter.value().AddProcessor("delivery", received, &figures); !s.ok()) return s;
     AddLatency("OK", publisher.latency(), &figures);
@@ -50,8 +48,6 @@ class FanOut final : public LoadScenario {
   }
 
  private:
-  static constexpr Duration kGrace = std::chrono::seconds(5);
-
   size_t subscribers_ = 100;
   double rate_ = 100;
   double seconds_ = 10;

@@ -34,28 +34,26 @@ class Clients {
     publisher_.Stop();
     readers_.Stop();
     if (Status s = publisher_.AwaitAnswers(loop); !s.ok()) return s;
-    if (Status s = loop->Run([&] { return readers_.idle(); }, "the last EOSE"); !s.ok()) return s;
-    readers_.MergeInto(&reads_);
-    return Status();
+    return loop->Run([&] { return readers_.idle(); }, "the last EOSE");
   }
 
   void AddFelt(const std::string& phase, LoadFigures* figures) const {
     size_t refused = 0;
     for (const auto& [word, count] : publisher_.refused()) refused += count;
-    figures->push_back({phase + " REQs", "", static_cast<double>(reads_.count())});
-    AddLatency(phase + " REQ", reads_, figures);
+    const LatencyHistogram reads = readers_.latency();
+    figures->push_back({phase + " REQs", "", static_cast<double>(reads.count())});
+    AddLatency(phase + " REQ", reads, figures);
     figures->push_back({phase + " EVENTs", "", static_cast<double>(publisher_.answered())});
     AddLatency(phase + " OK", publisher_.latency(), figures);
     figures->push_back({phase + " refused or closed", "", static_cast<double>(refused + readers_.closed())});
   }
 
-  const LatencyHistogram& reads() const { return reads_; }
+  LatencyHistogram reads() const { return readers_.latency(); }
   const LatencyHistogram& writes() const { return publisher_.latency(); }
 
  private:
   Publisher publisher_;
   Readers readers_;
-  LatencyHistogram reads_;
 };
 
 // Measures how many cores the server uses, from Start to Add.

@@ -27,8 +27,10 @@ bool Readers::idle() const {
   return std::all_of(readers_.begin(), readers_.end(), [](const auto& reader) { return reader->idle(); });
 }
 
-void Readers::MergeInto(LatencyHistogram* latency) const {
-  for (const auto& reader : readers_) latency->Merge(reader->latency());
+LatencyHistogram Readers::latency() const {
+  LatencyHistogram latency;
+  for (const auto& reader : readers_) latency.Merge(reader->latency());
+  return latency;
 }
 
 void Readers::MoveLatencyTo(LatencyHistogram* latency) {

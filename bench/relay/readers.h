@@ -23,8 +23,7 @@ class Readers {
   }
   void Stop();
   bool idle() const;
-  // Adds the latency of all readers to `*latency`.
-  void MergeInto(LatencyHistogram* latency) const;
+  LatencyHistogram latency() const;  // of all readers
   // Adds the latency of all readers to `*latency`, and clears their own.
   void MoveLatencyTo(LatencyHistogram* latency);
   size_t closed() const;

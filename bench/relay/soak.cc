@@ -229,9 +229,7 @@ class Soak final : public LoadScenario {
     if (Status s = clients->quiet.AwaitAnswers(loop); !s.ok()) return s;
     const auto idle = [&] { return clients->readers.idle() && clients->visitors.idle(); };
     if (Status s = loop->Run(idle, "the last EOSE"); !s.ok()) return s;
-    constexpr Duration kGrace = std::chrono::seconds(5);  // for deliveries that are under way
-    const auto delivered = [&] { return clients->live.received() >= clients->live.expected(); };
-    if (Status s = loop->RunFor(kGrace, delivered); !s.ok()) return s;
+    if (Status s = clients->live.AwaitDeliveries(loop); !s.ok()) return s;
     LoadFigures figures;
     AddLatency("REQ", clients->reads, &figures);
     AddLatency("OK", clients->writes, &figures);
@@ -239,8 +237,7 @@ class Soak final : public LoadScenario {
     figures.push_back({"events", "", static_cast<double>(clients->writers.answered())});
     figures.push_back({"visitors", "", static_cast<double>(clients->visitors.came())});
     figures.push_back({"REQs closed", "", static_cast<double>(clients->readers.closed())});
-    figures.push_back({"live lost", "",
-                       static_cast<double>(clients->live.expected()) - static_cast<double>(clients->live.received())});
+    figures.push_back({"live lost", "", clients->live.lost()});
     return figures;
   }
 

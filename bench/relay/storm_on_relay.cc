@@ -60,23 +60,20 @@ class StormOnRelay final : public LoadScenario {
     readers.Stop();
     if (Status s = quiet.AwaitAnswers(&loop); !s.ok()) return s;
     if (Status s = loop.Run([&] { return readers.idle(); }, "the last EOSE"); !s.ok()) return s;
-    if (Status s = loop.RunFor(kGrace, [&] { return live.received() >= live.expected(); }); !s.ok()) return s;
+    if (Status s = live.AwaitDeliveries(&loop); !s.ok()) return s;
     AddFelt(readers, quiet, live, &figures);
     return figures;
   }
 
  private:
-  static constexpr Duration kGrace = std::chrono::seconds(5);  // for deliveries that are under way
-
   static void AddFelt(const Readers& readers, const Publisher& quiet, const Subscribers& live, LoadFigures* figures) {
-    LatencyHistogram reads;
-    readers.MergeInto(&reads);
+    const LatencyHistogram reads = readers.latency();
     figures->push_back({"REQs", "", static_cast<double>(reads.count())});
     AddLatency("REQ", reads, figures);
     if (readers.closed() > 0) figures->push_back({"REQs closed", "", static_cast<double>(readers.closed())});
     AddLatency("live", live.latency(), figures);
     AddLatency("quiet OK", quiet.latency(), figures);
-    figures->push_back({"live lost", "", static_cast<double>(live.expected()) - static_cast<double>(live.received())});
+    figures->push_back({"live lost", "", live.lost()});
   }
 
   size_t connections_ = 8;

@@ -16,6 +16,10 @@ Status Subscribers::Connect(const Endpoint& endpoint, size_t connections, Loop* 
   return loop->Run([this] { return ready_ == connections_.size(); }, "the EOSE of live subscriptions");
 }
 
+Status Subscribers::AwaitDeliveries(Loop* loop) const {
+  return loop->RunFor(std::chrono::seconds(5), [this] { return received_ >= expected(); });
+}
+
 void Subscribers::OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) {
   const Reply reply = ParseReply(message);
   if (reply.kind == ReplyKind::kEose) ++ready_;

@@ -22,9 +22,13 @@ class Subscribers final : public Listener {
   // Connects `connections` subscribers, and waits until each has received its EOSE.
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
+  // Runs the loop until all deliveries that are under way have arrived, but for at most five seconds.
+  Status AwaitDeliveries(Loop* loop) const;
+
   size_t received() const { return received_; }  // events that arrived, each counted once for each subscriber
   size_t repeated() const { return repeated_; }  // events that arrived again at a subscriber
-  size_t expected() const { return publisher_.accepted() * connections_.size(); }
+  // Deliveries that have not arrived; negative if more events arrived than the publisher counts as accepted.
+  double lost() const { return static_cast<double>(expected()) - static_cast<double>(received_); }
   const LatencyHistogram& latency() const { return *latency_; }
   // Adds the latency to `*latency`, and clears the subscribers' own.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
@@ -32,6 +36,8 @@ class Subscribers final : public Listener {
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;
 
  private:
+  size_t expected() const { return publisher_.accepted() * connections_.size(); }
+
   const EventSet& events_;
   const Publisher& publisher_;
   std::vector<std::unique_ptr<ClientSocket>> connections_;

@@ -5,7 +5,6 @@
 // than twice.
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +13,6 @@
 #include "import/export/exporter.h"
 
 namespace weir {
-
-// The limit of a query that is to return all events.
-inline constexpr uint64_t kAllEvents = std::numeric_limits<int64_t>::max();
 
 class OldestFirst final : public Exporter {
  public:

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +13,10 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
-
 Status PrintMatches(const EventStore& store, std::vector<Filter> filters, bool count_only) {
   const auto query = store.Find(
-      std::move(filters), {.now_seconds = WallClock::System().NowSeconds(), .default_limit = kAll, .max_limit = kAll});
+      std::move(filters),
+      {.now_seconds = WallClock::System().NowSeconds(), .default_limit = kAllEvents, .max_limit = kAllEvents});
   uint64_t count = 0;
   bool written = true;
   std::string line;

@@ -125,7 +125,7 @@ ReportReader::ReportReader(const EventStore& store, Verdicts verdicts, const Rep
   filter.kinds = {kReportKind};
   query_ = store_.Find(
       {filter},
-      {.now_seconds = now_seconds_, .default_limit = UINT64_MAX, .max_limit = UINT64_MAX, .after = question_.after});
+      {.now_seconds = now_seconds_, .default_limit = kAllEvents, .max_limit = kAllEvents, .after = question_.after});
 }
 
 Result<Progress> ReportReader::Next(const Slice& slice) {

@@ -116,7 +116,7 @@ void Request::PlanQuery() {
   options_.now_seconds = context_.wall_clock.NowSeconds();
   if (is_count_) {
     cost_ = CostOfCount(filters_);
-    options_.default_limit = options_.max_limit = UINT64_MAX;
+    options_.default_limit = options_.max_limit = kAllEvents;
     options_.fills_cache = false;
   } else {
     cost_ = CostOfRequest(filters_, settings.default_limit, settings.max_limit);
