@@ -152,9 +152,9 @@ void Main(double seconds, const std::filesystem::path& directory) {
     if (!database->db->GetProperty(rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files) || files != "1")
       Fail("a memtable was flushed meanwhile: measure for a shorter time");
   }
-  const double before = OwnCpuSeconds();
+  const Duration before = OwnProcessorTime();
   std::this_thread::sleep_for(FromSeconds(seconds));
-  std::printf("\nwith nothing to do: %.2f %% of a core\n", 100 * (OwnCpuSeconds() - before) / seconds);
+  std::printf("\nwith nothing to do: %.2f %% of a core\n", 100 * ToSeconds(OwnProcessorTime() - before) / seconds);
 }
 
 }  // namespace

@@ -58,11 +58,12 @@ struct CpuUse {
 
 CpuUse Measure(const StartedThreads& threads, double seconds) {
   const double threads_before = threads.CpuSeconds();
-  const double program_before = OwnCpuSeconds();
+  const Duration program_before = OwnProcessorTime();
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(FromSeconds(seconds));
   const double took = ToSeconds(std::chrono::steady_clock::now() - begin);
-  return {1e3 * (threads.CpuSeconds() - threads_before) / took, 1e3 * (OwnCpuSeconds() - program_before) / took};
+  return {1e3 * (threads.CpuSeconds() - threads_before) / took,
+          1e3 * ToSeconds(OwnProcessorTime() - program_before) / took};
 }
 
 // Measures while `writers` threads do `write` again and again, each with its own party. Prints a row of the table.

@@ -1,16 +1,15 @@
 #include "bench/limiters/in_process.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "bench/relay/server_usage.h"
+#include "bench/measure/parallel_run.h"
 #include "throttle/limits/keyed/keyed_limiter.h"
 #include "throttle/limits/queued/queued_limiter.h"
 #include "throttle/limits/quota/memory_store.h"
@@ -66,28 +65,16 @@ std::vector<Scenario> Scenarios() {
 }
 
 LoadFigures Measure(const Scenario& scenario, int threads, Duration time) {
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> done{0};
-  std::barrier begin(threads + 1);
-  std::vector<std::thread> running;
-  for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, decide = scenario.make()] {
-      begin.arrive_and_wait();
-      uint64_t count = 0;
-      for (; !stop.load(std::memory_order_relaxed); count += kBatch)
-        for (int n = 0; n < kBatch; ++n) decide();
-      done += count;
-    });
-  }
-  begin.arrive_and_wait();
-  const TimePoint from = Clock::System().Now();
-  const Duration cpu_from = OwnProcessorTime();
-  std::this_thread::sleep_for(time);
-  stop = true;
-  for (std::thread& thread : running) thread.join();
-  const auto count = static_cast<double>(done.load());
-  return {{"rate", "M/s", count / ToSeconds(Clock::System().Now() - from) / 1e6},
-          {"CPU each", "ns", ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count}};
+  std::vector<Decide> decide(static_cast<size_t>(threads));
+  std::ranges::generate(decide, scenario.make);
+  return RunInParallel(threads, time,
+                       [&decide](size_t thread, const std::atomic<bool>& stop) {
+                         uint64_t count = 0;
+                         for (; !stop.load(std::memory_order_relaxed); count += kBatch)
+                           for (int n = 0; n < kBatch; ++n) decide[thread]();
+                         return count;
+                       })
+      .Figures();
 }
 
 }  // namespace
@@ -97,8 +84,7 @@ void MeasureLimitersInProcess(const InProcessLoad& load, FigureTables* figures) 
   for (int repetition = 1; repetition <= load.repetitions; ++repetition)
     for (const Scenario& scenario : scenarios)
       for (const int threads : kThreads)
-        figures->Add(repetition, scenario.name, std::to_string(threads) + (threads == 1 ? " thread" : " threads"),
-                     Measure(scenario, threads, load.time));
+        figures->Add(repetition, scenario.name, ThreadsInWords(threads), Measure(scenario, threads, load.time));
 }
 
 }  // namespace weir

@@ -3,13 +3,15 @@
 
 #include <ctime>
 
+#include "config/clock.h"
+
 namespace weir {
 
 // Returns the CPU time of all threads of this program so far.
-inline double OwnCpuSeconds() {
+inline Duration OwnProcessorTime() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 }  // namespace weir

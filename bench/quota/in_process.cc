@@ -2,17 +2,15 @@
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/measure/figure_tables.h"
+#include "bench/measure/parallel_run.h"
 #include "bench/quota/much.h"
-#include "bench/relay/server_usage.h"
 #include "throttle/limits/quota/memory_store.h"
 #include "throttle/limits/quota/quota_limiter.h"
 
@@ -88,31 +86,13 @@ class Bench {
     }
   }
 
-  struct Measured {
-    double per_second = 0;
-    double cpu_ns = 0;  // each
-  };
-  Measured Measure(int threads, Duration time) {
-    std::atomic<bool> stop{false};
-    std::atomic<uint64_t> done{0};
-    std::barrier begin(threads + 1);
-    std::vector<std::thread> running;
-    for (int thread = 0; thread < threads; ++thread) {
-      running.emplace_back([&, thread] {
-        begin.arrive_and_wait();
-        done += Work(models_.size() / static_cast<size_t>(threads) * static_cast<size_t>(thread), stop);
-      });
-    }
-    begin.arrive_and_wait();
-    const TimePoint from = Clock::System().Now();
-    const Duration cpu_from = OwnProcessorTime();
-    std::this_thread::sleep_for(time);
-    stop = true;
-    for (std::thread& thread : running) thread.join();
+  LoadFigures Measure(int threads, Duration time) {
+    ParallelRun run = RunInParallel(threads, time, [&](size_t thread, const std::atomic<bool>& stop) {
+      return Work(models_.size() / static_cast<size_t>(threads) * thread, stop);
+    });
     // A reservation that the store released was not committed, so its pair does not count.
-    const double count = static_cast<double>(done.load() - given_back_.exchange(0));
-    return {.per_second = count / ToSeconds(Clock::System().Now() - from),
-            .cpu_ns = ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count};
+    run.count -= given_back_.exchange(0);
+    return run.Figures();
   }
   bool failed() const { return failed_; }
 
@@ -174,10 +154,7 @@ Status MeasureOne(Operation operation, size_t models, size_t entries, const InPr
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
     for (const int threads : kThreadCounts) {
       if (entries == 0 && threads > 1) continue;  // other threads' entries would be in the window
-      const Bench::Measured measured = bench.Measure(threads, options.time);
-      const std::string subject = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-      figures->Add(repetition, scenario, subject,
-                   {{"rate", "M/s", measured.per_second / 1e6}, {"CPU each", "ns", measured.cpu_ns}});
+      figures->Add(repetition, scenario, ThreadsInWords(threads), bench.Measure(threads, options.time));
     }
   }
   return bench.failed() ? Status::Error(scenario + ": something was refused") : Status();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/measure/figure_tables.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/quota/much.h"
 #include "bench/quota/pipeline.h"
 #include "bench/quota/redis_process.h"

@@ -1,6 +1,5 @@
 #include "bench/relay/server_usage.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -72,15 +71,6 @@ Result<uint64_t> DiskBytes(const fs::path& directory) {
   if (error && error != std::errc::no_such_file_or_directory)
     return Status::Error("cannot read " + directory.string() + ": " + error.message());
   return bytes;
-}
-
-Duration OwnProcessorTime() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& t) {
-    return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
 void MemoryPeak::Start(pid_t pid, Loop* loop) {

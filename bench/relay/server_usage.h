@@ -37,8 +37,6 @@ Result<WrittenBytes> ReadWritten(pid_t pid);
 // Returns the size, in bytes, of the disk blocks of all files below the directory. Holes have no blocks.
 Result<uint64_t> DiskBytes(const std::filesystem::path& directory);
 
-Duration OwnProcessorTime();
-
 // MemoryPeak: reads the memory of a process fifty times a second while a loop runs, and keeps the peak. It must outlive
 // the loop.
 class MemoryPeak {

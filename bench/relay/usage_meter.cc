@@ -1,5 +1,7 @@
 #include "bench/relay/usage_meter.h"
 
+#include "bench/measure/own_cpu.h"
+
 namespace weir {
 
 Result<UsageMeter> UsageMeter::Start(const LoadTarget& target) {

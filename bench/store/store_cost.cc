@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/relay/event_maker.h"
 #include "bench/relay/server_usage.h"
 #include "relay/nostr/event_parser.h"
@@ -74,13 +75,13 @@ void SaveAll(RocksDbStore& store, const std::vector<Event>& events, size_t batch
 
 void Measure(const char* what, size_t count, const std::function<void()>& work) {
   const double thread_before = ThreadCpuSeconds();
-  const double process_before = ToSeconds(OwnProcessorTime());
+  const Duration process_before = OwnProcessorTime();
   const auto start = SteadyClock::now();
   work();
   const double wall = std::chrono::duration<double>(SteadyClock::now() - start).count();
   const double n = static_cast<double>(count) / 1e6;
   std::printf("%-34s %7.2f µs CPU of the caller, %7.2f of all, %7.2f elapsed\n", what,
-              (ThreadCpuSeconds() - thread_before) / n, (ToSeconds(OwnProcessorTime()) - process_before) / n, wall / n);
+              (ThreadCpuSeconds() - thread_before) / n, ToSeconds(OwnProcessorTime() - process_before) / n, wall / n);
 }
 
 void Settle(RocksDbStore& store) {

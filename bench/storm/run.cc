@@ -109,7 +109,7 @@ class Runner {
     BeginBulk(i, /*rests=*/false);
     const TimePoint begin = Clock::System().Now();
     if (Settles(i)) settling_ = engine_.BeginToSettle();
-    const double cpu_before = OwnCpuSeconds();
+    const Duration cpu_before = OwnProcessorTime();
     const double control_before = control_->CpuSeconds();
     limits_.clear();
     PhaseRow& row = rows_[i];
@@ -129,7 +129,7 @@ class Runner {
     row.mean_level = level_count_ > 0 ? level_sum_ / level_count_ : 0;
     row.debt_mb_at_end =
         static_cast<double>(engine_.Property(rocksdb::DB::Properties::kEstimatePendingCompactionBytes)) / 1e6;
-    row.cpu_seconds = OwnCpuSeconds() - cpu_before;
+    row.cpu_seconds = ToSeconds(OwnProcessorTime() - cpu_before);
     row.control_cpu_ms_per_second = (control_->CpuSeconds() - control_before) * 1e3 / std::max(1e-3, row.seconds);
     const SettledLimit limit = JudgeLimit(limits_);
     row.limit_spread_percent = limit.spread_percent;
