@@ -14,7 +14,7 @@ namespace weir {
 struct ParallelRun {
   uint64_t count = 0;  // how often all threads did the work
   double seconds = 0;
-  double cpu_seconds = 0;  // of the whole process
+  double cpu_seconds = 0;  // the whole process used this
 
   // Returns the rate, and the CPU time of each piece of work.
   LoadFigures Figures() const;

@@ -28,8 +28,9 @@ SettledLimit JudgeLimit(const std::vector<LimitAt>& trace) {
   judged.spread_percent = 0;
   size_t within = 0;
   for (size_t i = last_third; i < trace.size(); ++i) {
-    judged.spread_percent = std::max(judged.spread_percent, deviation(trace[i]));
-    if (deviation(trace[i]) <= kSettledPercent) ++within;
+    const double percent = deviation(trace[i]);
+    judged.spread_percent = std::max(judged.spread_percent, percent);
+    if (percent <= kSettledPercent) ++within;
   }
   judged.within_percent = 100.0 * static_cast<double>(within) / static_cast<double>(last.size());
   size_t settled = trace.size();

@@ -126,7 +126,7 @@ class Query {
   virtual uint64_t held_bytes() const = 0;
 };
 
-inline constexpr uint64_t kAllEvents = INT64_MAX;  // as default_limit and max_limit, it lets a query return all matches
+inline constexpr uint64_t kAllEvents = INT64_MAX;  // a query with this limit returns all matches
 
 struct QueryOptions {
   uint64_t now_seconds = 0;         // events that have expired at this time are left out; 0: none is left out

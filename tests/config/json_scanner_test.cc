@@ -1,4 +1,4 @@
-// What a scanner returns of values that it moves past. tests/relay/nostr has the tests of its grammar.
+// The texts of values that a scanner moves past. tests/relay/nostr has the tests of its grammar.
 #include "config/text/json_scanner.h"
 
 #include <gtest/gtest.h>
