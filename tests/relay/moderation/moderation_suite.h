@@ -15,35 +15,11 @@
 #include "relay/rules/rules_in_force.h"
 #include "relay/store/group_commit.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/held_gate.h"
 #include "tests/fixtures/postgres_process.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
-#include "throttle/write_gate.h"
 
 namespace weir {
-
-// Lets the removals' bulk work through, or holds it.
-class HeldGate {
- public:
-  PacedRemovals::Admit Admit() {
-    return [this](Cost cost) { return gate_.Admit(cost, {.work_class = WorkClass::kBulk}); };
-  }
-  void Hold() {
-    WriteLimits limits;
-    limits.open = false;
-    for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-      limits[c].bytes_per_second = 1e6;
-      limits[c].longest_wait = std::chrono::minutes(1);
-      limits[c].hold = c == WorkClass::kBulk;
-    }
-    gate_.SetLimits(limits);
-  }
-  void Open() { gate_.SetLimits({}); }
-  bool holds_one() const { return gate_.Stats().waiting > 0; }
-
- private:
-  ManualClock clock_;
-  WriteGate gate_{clock_, [](TimePoint) {}};
-};
 
 // A relay's parts, as far as moderation needs them, on a store that outlives them.
 class ModeratedRelay {

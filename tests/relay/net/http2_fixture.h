@@ -147,6 +147,14 @@ class Http2Peer {
   }
   bool WasReset(int32_t id) { return streams_[id].was_reset; }
   const RawAnswer& SoFar(int32_t id) { return streams_[id].answer; }
+  // Waits for the answers one after the other, until one of them refuses its request with 503, and returns true.
+  // Returns false if none does.
+  bool RefusesOneOf(const std::vector<int32_t>& ids) {
+    return std::ranges::any_of(ids, [this](int32_t id) {
+      while (SoFar(id).status == 0 && Take()) continue;
+      return SoFar(id).status == 503;
+    });
+  }
   // Waits for the end of the connection. Returns the code of the GOAWAY before it; nullopt if there was none.
   std::optional<uint32_t> AwaitEnd() {
     while (Take()) continue;

@@ -1,63 +1,40 @@
 // Removals in pieces pass the write gate, so that the engine keeps up with them; others do not wait for them.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <vector>
 
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/held_gate.h"
 #include "tests/relay/store/group_commit_fixture.h"
-#include "throttle/write_gate.h"
 
 namespace weir {
 namespace {
 
 class PacedRemovalTest : public GroupCommitTest {
  protected:
-  PacedRemovalTest() {
-    admit_ = [this](Cost cost) { return gate_.Admit(cost, {.work_class = WorkClass::kBulk}); };
-  }
+  PacedRemovalTest() { admit_ = gate_.Admit(); }
   ~PacedRemovalTest() override { commit_.reset(); }
 
-  // Makes callers wait, until OpenGate or for a minute.
-  void CloseGate() {
-    WriteLimits limits;
-    limits.open = false;
-    for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-      limits[c].bytes_per_second = 1e6;
-      limits[c].longest_wait = std::chrono::minutes(1);
-      limits[c].hold = c == WorkClass::kBulk;
-    }
-    gate_.SetLimits(limits);
-  }
-  // Makes the gate refuse bulk work at once, because it would have to wait for hours.
-  void RefuseAtOnce() {
-    WriteLimits limits;
-    limits.open = false;
-    limits[WorkClass::kBulk].bytes_per_second = 1;
-    gate_.SetLimits(limits);
-  }
   void WaitForARefusal() {
-    EXPECT_TRUE(Eventually([this] { return gate_.Stats().waits[WorkClass::kBulk].refused > 0; }));
+    EXPECT_TRUE(Eventually([this] { return gate_.has_refused(); }));
   }
-  void OpenGate() { gate_.SetLimits({}); }
   // Submits a deletion of two pieces; the second waits at the closed gate.
   std::vector<PlainEvent> SubmitOneThatWaits() {
-    CloseGate();
+    gate_.Hold();
     Start();
     auto own = Notes(1, "own ");
     store_.SaveInPieces(own[0].id, 2);
     Submit(own);
     store_.WaitForLog("save 1");
-    EXPECT_TRUE(Eventually([this] { return gate_.Stats().waiting > 0; }));
+    EXPECT_TRUE(Eventually([this] { return gate_.holds_one(); }));
     return own;
   }
 
-  ManualClock gate_clock_;
-  WriteGate gate_{gate_clock_, [](TimePoint) {}};
+  HeldGate gate_;
 };
 
 TEST_F(PacedRemovalTest, TheRestOfALargeDeletionWaitsForTheGateAndOthersDoNot) {
-  CloseGate();
+  gate_.Hold();
   Start();
   const auto own = Notes(2, "own ");
   store_.SaveInPieces(own[0].id, 3);
@@ -67,14 +44,14 @@ TEST_F(PacedRemovalTest, TheRestOfALargeDeletionWaitsForTheGateAndOthersDoNot) {
   SubmitAs({.id = 2, .group = 2}, Notes(1, "other "));
   told_.WaitFor(2);
   EXPECT_EQ(commit_->Stats().waiting, 1U);
-  OpenGate();
+  gate_.Open();
   told_.WaitFor(3);
   EXPECT_EQ(told_.ids().back(), own[0].id);
   EXPECT_EQ(commit_->Stats().waiting, 0U);
 }
 
 TEST_F(PacedRemovalTest, ASweepGoesOnWhenTheGateLetsIt) {
-  CloseGate();
+  gate_.Hold();
   Start();
   store_.SetExpired(3 * ScriptedStore::kSweptAtOnce);
   clock_.Advance(60);
@@ -82,19 +59,18 @@ TEST_F(PacedRemovalTest, ASweepGoesOnWhenTheGateLetsIt) {
   store_.WaitForLog("save 1, vanish, sweep");
   Submit(Notes(1));
   store_.WaitForLog("save 1, vanish, sweep, save 1");
-  OpenGate();
+  gate_.Open();
   store_.WaitForLog("save 1, vanish, sweep, save 1, sweep, sweep");
 }
 
 TEST_F(PacedRemovalTest, ARemovalThatTheGateRefusesHasWaitedLongEnough) {
   (void)SubmitOneThatWaits();
-  gate_clock_.Advance(std::chrono::minutes(1));
-  gate_.Pump();
+  gate_.PassAMinute();
   told_.WaitFor(1);
 }
 
 TEST_F(PacedRemovalTest, ASweepThatIsRefusedAtOnceAsksAgainLater) {
-  RefuseAtOnce();
+  gate_.Refuse();
   Start();
   store_.SetExpired(3 * ScriptedStore::kSweptAtOnce);
   clock_.Advance(60);
@@ -103,13 +79,13 @@ TEST_F(PacedRemovalTest, ASweepThatIsRefusedAtOnceAsksAgainLater) {
   Submit(Notes(1));
   told_.WaitFor(2);
   ASSERT_EQ(store_.log(), "save 1, vanish, sweep, save 1");
-  OpenGate();
+  gate_.Open();
   steady_.Advance(PacedRemovals::kAskAgainAfter);
   store_.WaitForLog("save 1, vanish, sweep, save 1, sweep, sweep");
 }
 
 TEST_F(PacedRemovalTest, ADeletionRefusedAtOnceGoesOnAfterAMinute) {
-  RefuseAtOnce();
+  gate_.Refuse();
   Start();
   const auto own = Notes(1, "own ");
   const auto others = Notes(1, "other ");
@@ -130,7 +106,7 @@ TEST_F(PacedRemovalTest, StopRefusesADeletionThatWaitsForTheGate) {
   EXPECT_EQ(told_.ids(), IdsOf(own));
   EXPECT_EQ(commit_->Stats().failed, 1U);
   EXPECT_EQ(commit_->Stats().waiting, 0U);
-  EXPECT_EQ(gate_.Stats().waiting, 0U);
+  EXPECT_FALSE(gate_.holds_one());
 }
 
 }  // namespace
