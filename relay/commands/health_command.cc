@@ -10,7 +10,6 @@
 #include "config/text/readable.h"
 #include "config/text/url.h"
 #include "config/wire/http/http_connection.h"
-#include "relay/net/host_names.h"
 #include "relay/net/server_settings.h"
 #include "relay/process/http_error_words.h"
 
@@ -19,12 +18,6 @@ namespace {
 
 // A relay that takes longer serves no client well.
 constexpr std::chrono::milliseconds kPatience{3000};
-
-// Returns the URL at which a program on the same machine reaches a relay with these settings.
-std::string UrlOf(const ServerSettings& server) {
-  return (server.tls.certificate.empty() ? "http://" : "https://") +
-         HostAndPort(server.listen, static_cast<uint16_t>(server.port));
-}
 
 }  // namespace
 
@@ -48,7 +41,7 @@ int HealthCommand(int argc, char** argv) {
   SettingTable table;
   Declare(table, server);
   if (const Status status = table.Load(ProcessEnvironment(), line.settings()); !status.ok()) return line.Fail(status);
-  const Result<ServerUrl> where = ParseServerUrl(url.empty() ? UrlOf(server) : url);
+  const Result<ServerUrl> where = ParseServerUrl(url.empty() ? OwnUrl(server) : url);
   if (!where.ok()) return line.Fail(where.status());
 
   const HttpAnswer answer = CallHttp(where.value(), {.path = "/readyz", .timeout = kPatience});

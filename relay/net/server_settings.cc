@@ -1,5 +1,7 @@
 #include "relay/net/server_settings.h"
 
+#include "relay/net/host_names.h"
+
 namespace weir {
 namespace {
 
@@ -54,6 +56,10 @@ void Declare(SettingTable& table, ServerSettings& s) {
 }
 
 Status CheckTls(const TlsFiles& files) { return files.empty() ? Status() : TlsCertificate::Load(files).status(); }
+
+std::string OwnUrl(const ServerSettings& s) {
+  return (s.tls.empty() ? "http://" : "https://") + HostAndPort(s.listen, static_cast<uint16_t>(s.port));
+}
 
 Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings) {
   return {.address_bytes = settings.max_address_mb << 20, .always_bytes = kAlwaysBytes};

@@ -38,6 +38,9 @@ void Declare(SettingTable& table, ServerSettings& settings);
 // set.
 Status CheckTls(const TlsFiles& files);
 
+// Returns the URL at which a program on this machine reaches a server with these settings. REQUIRES: the port is not 0.
+std::string OwnUrl(const ServerSettings& settings);
+
 // Returns the bounds of memory for each address, without the total for all addresses (Ledger::BoundTotal).
 Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings);
 

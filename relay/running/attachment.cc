@@ -13,7 +13,6 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "relay/admin/admin.h"
-#include "relay/net/host_names.h"
 #include "relay/process/lock_file.h"
 
 namespace weir {
@@ -40,11 +39,8 @@ Result<std::string> ReadTokenFile(const std::string& path) {
 std::string DatabaseOf(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
 Result<std::string> WhereItIs(const RelayConfiguration& configuration) {
-  const ServerSettings& server = configuration.server;
   const std::string& data_dir = configuration.data_dir;
-  if (!IsEmbedded(configuration.storage))
-    return (server.tls.empty() ? "http://" : "https://") +
-           HostAndPort(server.listen, static_cast<uint16_t>(server.port));
+  if (!IsEmbedded(configuration.storage)) return OwnUrl(configuration.server);
   const std::optional<LockHolder> holder = HolderOf(DatabaseOf(configuration));
   if (!holder)
     return Status::Error("no relay runs on the data directory " + AsText(data_dir) +
