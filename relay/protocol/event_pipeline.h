@@ -13,8 +13,8 @@
 //
 // Every event gets exactly one answer: an OK message, or a NOTICE if no id could be read.
 //
-// Threads: all functions may be called from any thread; SaveBulk and Stop block their callers. The answers come through
-// Delivery, on the senders' I/O threads.
+// Threads: all functions may be called from any thread; SaveBulk, RemoveBulk and Stop block their callers. The answers
+// come through Delivery, on the senders' I/O threads.
 #pragma once
 
 #include <array>
@@ -92,6 +92,10 @@ class EventPipeline {
   // saves only those that it accepts (SaveAllowed in save_allowed.h). Counts the saved events in the metrics but does
   // not deliver them to live subscribers, because these are old events.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+
+  // Removes the events with these ids with GroupCommit::RemoveBulk, as bulk work, and returns their number. Deletion
+  // requests of authors are unaffected, and the events can be saved again.
+  Result<uint64_t> RemoveBulk(std::span<const EventId> ids) { return commit_.RemoveBulk(ids); }
 
   // Saves the events that wait to be saved, except deletions that need a further write, and ends the commit thread.
   // Such a deletion, or an event that comes later and would have to be saved, is answered "error: could not be stored:

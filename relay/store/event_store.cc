@@ -8,7 +8,8 @@
 namespace weir {
 namespace {
 
-// The most work of one write of Save. While Save runs, no other code saves, so this bounds only the memory of a write.
+// The most work of one write of Save or Delete. While they run, no other code saves, so this bounds only the memory of
+// a write.
 // No batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
@@ -44,6 +45,16 @@ Status EventStore::Save(std::span<const Event> events, uint64_t now_seconds, std
     if (!done.ok()) return done.status();
     if (!done.value().more) return {};
   }
+}
+
+Result<uint64_t> EventStore::Delete(std::span<const EventId> ids) {
+  uint64_t removed = 0;
+  while (!ids.empty()) {
+    const Result<OwedPiece> piece = DeleteSome(&ids, kLargeWriteWork);
+    if (!piece.ok()) return piece.status();
+    removed += piece.value().removed;
+  }
+  return removed;
 }
 
 Result<bool> EventStore::Has(const EventId& id) const {

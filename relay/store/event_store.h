@@ -6,9 +6,9 @@
 // (relay/account/work.h).
 //
 // Threads: only one thread at a time may call the functions that change the store: Save, SaveSome, SaveSomeHistory,
-// RemoveVanished, RemoveExpired, RemoveAuthor, Delete, WriteMemos and Upkeep. In a relay this is the commit thread
-// (group_commit.h). The other functions may be called from any thread at any time. Only one thread at a time may use a
-// Query. A Query must not outlive its store.
+// RemoveVanished, RemoveExpired, RemoveAuthor, DeleteSome, Delete, WriteMemos and Upkeep. In a relay this is the commit
+// thread (group_commit.h). The other functions may be called from any thread at any time. Only one thread at a time may
+// use a Query. A Query must not outlive its store.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct Memo {
   std::optional<std::string> text;  // null: there is no memo with this name any more
 };
 
-// The result of one call of RemoveVanished, RemoveExpired or RemoveAuthor.
+// The result of one call of RemoveVanished, RemoveExpired, RemoveAuthor or DeleteSome.
 struct OwedPiece {
   uint64_t removed = 0;  // number of events that were removed
   bool more = false;     // there may be more events to remove, with further calls
@@ -221,9 +221,14 @@ class EventStore {
   // Makes a query for the events that match any of `filters`. Query::Next reads, and reports errors.
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 
-  // Removes events by id, in one or more writes. Adds no deletion mark, so the events can be saved again. Returns the
-  // number of events that were removed.
-  virtual Result<uint64_t> Delete(std::span<const EventId> ids) = 0;
+  // Removes some of the events with these ids, with about the work `most`, in one atomic write. Takes ids off the front
+  // of `*ids` whose events are removed or are not stored; `more` is true if ids are left. Adds no mark, so the events
+  // can be saved again. Once no ids are left, the removals are as durable as the store promises. After an error `*ids`
+  // is unchanged.
+  virtual Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work most) = 0;
+  // Removes all events with these ids, with as many calls of DeleteSome as necessary. Returns the number of events that
+  // were removed.
+  Result<uint64_t> Delete(std::span<const EventId> ids);
 
   // Returns the present moment: it has every event that is stored now.
   virtual Result<Moment> Now() const = 0;

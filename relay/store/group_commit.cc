@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace weir {
 namespace {
@@ -59,7 +60,7 @@ void GroupCommit::Run() {
     if (!bulk_.empty()) WriteBulk();
     removals_.GoOn();
   }
-  removals_.Stop();
+  removals_.Stop(Status::Error(kShuttingDown));
   Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
 }
 
@@ -295,6 +296,23 @@ Status GroupCommit::Perform(const std::function<Status()>& change) {
   if (std::exchange(sleeping_, false)) wake_up_.notify_one();
   errand_done_.wait(lock, [&errand] { return errand.done; });
   return std::move(errand.status);
+}
+
+Result<uint64_t> GroupCommit::RemoveBulk(std::span<const EventId> ids) {
+  if (ids.empty()) return uint64_t{0};
+  std::optional<Result<uint64_t>> removed;
+  const Status begun = Perform([&]() -> Status {
+    removals_.RemoveByIds(ids, [&](Result<uint64_t> result) {
+      const MutexLock lock(mutex_);
+      removed = std::move(result);
+      errand_done_.notify_all();
+    });
+    return {};
+  });
+  if (!begun.ok()) return begun;
+  MutexLock lock(mutex_);
+  errand_done_.wait(lock, [&removed] { return removed.has_value(); });
+  return *std::move(removed);
 }
 
 void GroupCommit::RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece) {

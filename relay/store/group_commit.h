@@ -9,16 +9,16 @@
 // mostly its own: an event of an address with few queued events is usually part of the next write. A large deletion
 // takes several writes. Its client is charged for each of them, so other clients have their turns in between.
 //
-// Between the writes the thread removes events of authors who asked to vanish, and expired events, piece by piece
-// (paced_removals.h). The write gate of the throttle has to admit each further piece of a removal as bulk work, so that
-// the database keeps up with the removals.
+// Between the writes the thread removes events of authors who asked to vanish, expired events, and those that
+// RemoveBulk names, piece by piece (paced_removals.h). The write gate of the throttle has to admit each further piece
+// of a removal as bulk work, so that the database keeps up with the removals.
 //
 // Saves and removals take an event for expired at the time of the same BelievedClock (believed_clock.h), because a save
 // may remove stored events for good: an expired version gives way to any other version at its address.
 //
-// Threads: all functions may be called from any thread, except that the commit thread must not call SaveBulk or Stop.
-// The callers must bound the number of events that are queued here; a relay does that for each connection
-// (relay/protocol/event_window.h).
+// Threads: all functions may be called from any thread, except that the commit thread must not call SaveBulk,
+// RemoveBulk, Perform or Stop. The callers must bound the number of events that are queued here; a relay does that for
+// each connection (relay/protocol/event_window.h).
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,7 @@ struct GroupCommitStats {
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;
+  uint64_t bulk_removed = 0;  // events that RemoveBulk has removed
 };
 
 class GroupCommit {
@@ -105,6 +106,12 @@ class GroupCommit {
   // saved; the outcomes of results with `settled` are final even then. Does not call `done`. All calls must have
   // returned before this object is destroyed.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+  // Removes the events with these ids, in pieces that take turns with the other removals, and returns when all are
+  // removed, with the number of events that were stored. Adds no deletion mark, so the events can be saved again. If
+  // several threads call RemoveBulk, the events of one call are removed before those of the next. Returns the store's
+  // error, or "shutting down" if Stop is called before all are removed; then some of them may be removed. All calls
+  // must have returned before this object is destroyed.
+  Result<uint64_t> RemoveBulk(std::span<const EventId> ids);
   // Calls `change` on the commit thread, before the next write, and returns its result. So `change` may call the
   // functions of the store that change it; it should do as much work as a write at most. Returns "shutting down" after
   // Stop, and then does not call it. All calls must have returned before this object is destroyed.

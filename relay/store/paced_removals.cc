@@ -54,6 +54,31 @@ void PacedRemovals::RemoveAlso(std::function<Result<OwedPiece>(Work most)> remov
   OweOthers();
 }
 
+void PacedRemovals::RemoveByIds(std::span<const EventId> ids, Removed done) {
+  calls_.push_back({.left = ids, .done = std::move(done)});
+  by_id_.more = true;
+}
+
+// An error is its caller's; it does not hold up the other calls.
+Result<OwedPiece> PacedRemovals::RemovePieceById() {
+  if (calls_.empty()) return OwedPiece();
+  ById& call = calls_.front();
+  const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>([&] { return store_.DeleteSome(&call.left, kPieceWork); });
+  const uint64_t removed = piece.ok() ? piece.value().removed : 0;
+  call.removed += removed;
+  if (!piece.ok() || !piece.value().more) {
+    const ById over = std::move(call);
+    calls_.pop_front();
+    over.done(piece.ok() ? Result<uint64_t>(over.removed) : piece.status());
+  }
+  return OwedPiece{.removed = removed, .more = !calls_.empty()};
+}
+
+void PacedRemovals::Stop(const Status& why) {
+  admission_.reset();
+  for (const ById& call : std::exchange(calls_, {})) call.done(why);
+}
+
 void PacedRemovals::GoOnVanishing() {
   if (vanished_.more && MayGoOn()) Remove(&vanished_);
 }
@@ -96,6 +121,7 @@ void PacedRemovals::AddTo(GroupCommitStats* stats) const {
   stats->failed_sweeps = failed_sweeps_;
   stats->vanished_removed = vanished_.removed;
   stats->expired_removed = expired_.removed;
+  stats->bulk_removed = by_id_.removed;
 }
 
 }  // namespace weir

@@ -5,10 +5,10 @@
 // the work at once, because it would have to wait too long, PacedRemovals asks again later, and removes the next piece
 // at the latest after kLongestRefused.
 //
-// It removes events of authors who asked to vanish, expired events, and those that the owner of the relay bans
-// (RemoveAlso); pieces of these kinds take turns. At the start and once a minute it looks for such events; once a
-// minute it also calls the store's Upkeep. The owner of this object, GroupCommit (group_commit.h), saves the pieces of
-// large deletions itself and passes their work to Charge.
+// It removes events of authors who asked to vanish, expired events, those that the owner of the relay bans
+// (RemoveAlso), and those that a caller names (RemoveByIds); pieces of these kinds take turns. At the start and once a
+// minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
+// GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their work to Charge.
 //
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
@@ -16,8 +16,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "config/clock.h"
@@ -57,16 +59,22 @@ class PacedRemovals {
   bool MayGoOn();
   // Adds the work of a piece of a large deletion, for which MayGoOn then asks the gate.
   void Charge(Work work) { unpaid_ += work; }
-  // Cancels a request that waits at the gate.
-  void Stop() { admission_.reset(); }
+  // Cancels a request that waits at the gate, and ends the removals of RemoveByIds with the error `why`.
+  void Stop(const Status& why);
 
   // Sets a function that removes a piece of other events; an empty function ends that.
   void RemoveAlso(std::function<Result<OwedPiece>(Work most)> remove_piece);
   // Looks at the next opportunity whether there are such other events.
   void OweOthers() { others_.more = others_.remove_piece != nullptr; }
 
+  // Called with the number of events that were removed, or with an error.
+  using Removed = std::function<void(Result<uint64_t> removed)>;
+  // Removes the events with these ids (EventStore::DeleteSome), behind those of earlier calls, and then calls `done`.
+  // The ids must stay valid until then. A removal that fails is not tried again.
+  void RemoveByIds(std::span<const EventId> ids, Removed done);
+
   // Returns true if there may be events to remove.
-  bool owes() const { return vanished_.more || expired_.more || others_.more; }
+  bool owes() const { return vanished_.more || expired_.more || others_.more || by_id_.more; }
   // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
   // Looks for events to remove if a minute has passed since the last look. Then removes one piece, if there is one and
@@ -91,9 +99,17 @@ class PacedRemovals {
     bool failed = false;  // the last piece failed
     std::atomic<uint64_t> removed{0};
   };
+  // One call of RemoveByIds.
+  struct ById {
+    std::span<const EventId> left;
+    Removed done;
+    uint64_t removed = 0;
+  };
+
   bool IsPutOff();
   void Look();
   void Remove(Owed* owed);
+  Result<OwedPiece> RemovePieceById();
 
   EventStore& store_;
   const WallClock& clock_;
@@ -108,7 +124,9 @@ class PacedRemovals {
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
   Owed others_{.what = "what is banned", .remove_piece = {}, .more = false};
-  const std::array<Owed*, 3> turns_{&vanished_, &expired_, &others_};
+  std::deque<ById> calls_;
+  Owed by_id_{.what = "what is named", .remove_piece = [this] { return RemovePieceById(); }, .more = false};
+  const std::array<Owed*, 4> turns_{&vanished_, &expired_, &others_, &by_id_};
   size_t next_turn_ = 0;
   bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};

@@ -190,29 +190,22 @@ Result<RemovalPiece> PieceOfAuthor(const Database& database, const PublicKey& au
   return piece;
 }
 
-Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
-                             const WritePiece& write) {
-  uint64_t removed = 0;
-  std::string value;
+Result<RemovalPiece> PieceOfIds(const Database& database, Work most, std::span<const EventId>* ids) {
   RemovalPiece piece;
-  const auto write_piece = [&]() -> Status {
-    removed += piece.removals.events();
-    Status written = write(&piece);
-    piece = RemovalPiece();
-    return written;
-  };
-  const std::set<EventId> once(ids.begin(), ids.end());
-  for (const EventId& id : once) {
+  std::string value;
+  for (; !ids->empty() && piece.work() < most; *ids = ids->subspan(1)) {
+    const EventId& id = ids->front();
+    piece.looked += kSeekWork;
     const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(id)), &value);
     if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
     IndexEntry entry;
     if (!status.ok() || !ReadIdValue(value, &entry)) continue;
-    Status done = RemoveIf(database, entry.serial, &piece, [&id](EventView event) { return event.id() == id; });
-    if (done.ok() && piece.work() >= most) done = write_piece();
-    if (!done.ok()) return done;
+    const Status removed =
+        RemoveIf(database, entry.serial, &piece, [&id](EventView event) { return event.id() == id; });
+    if (!removed.ok()) return removed;
   }
-  if (Status written = write_piece(); !written.ok()) return written;
-  return removed;
+  piece.more = !ids->empty();
+  return piece;
 }
 
 }  // namespace weir

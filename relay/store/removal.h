@@ -1,11 +1,10 @@
 // Removes events from a RocksDB database, with all of their index entries. Used for events that a save replaces or
-// deletes, for EventStore::Delete and RemoveAuthor, for expiration (NIP-40) and for requests to vanish (NIP-62).
+// deletes, for EventStore::DeleteSome and RemoveAuthor, for expiration (NIP-40) and for requests to vanish (NIP-62).
 //
 // Threads: any thread may call ReadRecord; only the thread that saves uses the rest.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -110,11 +109,8 @@ class Expiry {
 // the first piece; it becomes the key at which the next one begins.
 Result<RemovalPiece> PieceOfAuthor(const Database& database, const PublicKey& author, Work most, std::string* resume);
 
-// Writes a piece, together with the counters of the store.
-using WritePiece = std::function<Status(RemovalPiece* piece)>;
-// Removes the events with these ids in pieces of about `most` work; `write` writes each piece. Returns the number of
-// events that were removed. After an error the pieces that were written before stay removed.
-Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
-                             const WritePiece& write);
+// Returns a piece, of about `most` work, of the events with these ids. Takes the ids that it has looked up off the
+// front of `*ids`.
+Result<RemovalPiece> PieceOfIds(const Database& database, Work most, std::span<const EventId>* ids);
 
 }  // namespace weir

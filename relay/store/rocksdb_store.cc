@@ -18,9 +18,6 @@ namespace {
 
 Status ReadOnlyError() { return Status::Error("this database was opened for reading only"); }
 
-// Work of one piece of Delete: the same as that of a write of clients' events.
-constexpr Work kDeletePieceWork = 8 * kTurnWork;
-
 // Reads the counters. Returns an error if the database has events but no valid counters, because the store would then
 // assign serials twice and overwrite events.
 Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
@@ -108,7 +105,8 @@ Status RocksDbStore::Resume() {
 
 Status RocksDbStore::WriteRemovals(RemovalPiece* piece, Synced synced) {
   piece->removals.AppendTo(*database_, &piece->batch);
-  if (piece->batch.Count() == 0) return {};
+  // An empty write that is synced makes earlier ones durable.
+  if (piece->batch.Count() == 0 && synced == Synced::kNever) return {};
   const uint64_t left = events_ - std::min<uint64_t>(events_, piece->removals.events());
   return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, synced);
 }
@@ -266,10 +264,16 @@ std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const Que
   return std::make_unique<StoreQuery>(*database_, std::move(filters), options);
 }
 
-Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
+// Syncs only the last write, which syncs those before it, too.
+Result<OwedPiece> RocksDbStore::DeleteSome(std::span<const EventId>* ids, Work most) {
   if (options_.read_only) return ReadOnlyError();
-  return RemoveByIds(*database_, ids, kDeletePieceWork,
-                     [this](RemovalPiece* piece) { return WriteRemovals(piece, Synced::kAsSet); });
+  std::span<const EventId> left = *ids;
+  Result<RemovalPiece> piece = PieceOfIds(*database_, most, &left);
+  if (!piece.ok()) return piece.status();
+  if (Status written = WriteRemovals(&piece.value(), left.empty() ? Synced::kAsSet : Synced::kNever); !written.ok())
+    return written;
+  *ids = left;
+  return OwedPiece{.removed = piece.value().removals.events(), .more = piece.value().more};
 }
 
 Result<Moment> RocksDbStore::Now() const {

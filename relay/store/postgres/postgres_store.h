@@ -87,7 +87,7 @@ class PostgresStore final : public EventStore {
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
-  Result<uint64_t> Delete(std::span<const EventId> ids) override;
+  Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work most) override;
   Result<Moment> Now() const override;
   Status ScanAll(const Moment& after, const Moment& until,
                  const std::function<bool(Serial serial, EventView event)>& visit) const override;

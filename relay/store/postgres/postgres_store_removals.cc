@@ -1,5 +1,5 @@
 // The functions of PostgresStore that remove events: those of authors who vanished, expired ones, those of an author,
-// those that copied marks cover, and those that Delete names.
+// those that copied marks cover, and those that DeleteSome names.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -174,15 +174,20 @@ Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> mark
   }
 }
 
-Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
-  uint64_t removed = 0;
-  for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
-    const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
-    Result<uint64_t> removed_now = RemoveAll(kReadRecords, PostgresValues().Array(IdArray(some)));
-    if (!removed_now.ok()) return removed_now;
-    removed += removed_now.value();
-  }
-  return removed;
+// The rows are in another order than the ids. So if the work ends before the last row, no id is taken off; the next
+// call does not find the removed events again.
+Result<OwedPiece> PostgresStore::DeleteSome(std::span<const EventId>* ids, Work most) {
+  const std::span<const EventId> some = ids->first(std::min(ids->size(), static_cast<size_t>(RowsFor(most))));
+  bool all = true;
+  const Result<uint64_t> removed = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    const Result<PostgresRows> found = edit.AskFirst(kReadRecords, PostgresValues().Array(IdArray(some)));
+    if (!found.ok()) return found.status();
+    all = edit.RemoveFound(found.value(), most, {}) == found.value().size();
+    return {};
+  });
+  if (!removed.ok()) return removed.status();
+  if (all) *ids = ids->subspan(some.size());
+  return OwedPiece{.removed = removed.value(), .more = !ids->empty()};
 }
 
 }  // namespace weir

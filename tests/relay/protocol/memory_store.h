@@ -89,7 +89,10 @@ class MemoryStore final : public EventStore {
                                   held_bytes_);
   }
 
-  Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
+  Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work) override {
+    *ids = {};
+    return OwedPiece();
+  }
   Result<Moment> Now() const override { return Moment(); }
   Status ScanAll(const Moment&, const Moment&, const std::function<bool(Serial, EventView)>&) const override {
     return {};

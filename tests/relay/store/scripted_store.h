@@ -32,6 +32,8 @@ class ScriptedStore final : public EventStore {
   void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
+  static constexpr size_t kDeletedAtOnce = 2;
+  void FailDeletions(std::string message) { Set(&ScriptedStore::delete_error_, std::move(message)); }
   void SetExpired(uint64_t events) { Set(&ScriptedStore::expired_, events); }
   // Returns the time that was passed to the last sweep.
   uint64_t expired_by() const {
@@ -142,7 +144,15 @@ class ScriptedStore final : public EventStore {
     return std::vector<bool>(events.size());
   }
   std::unique_ptr<Query> Find(std::vector<Filter>, const QueryOptions&) const override { return nullptr; }
-  Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
+  // Removes all events that it is asked for, kDeletedAtOnce in each call.
+  Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work) override {
+    const std::unique_lock lock(mutex_);
+    const size_t some = std::min(ids->size(), kDeletedAtOnce);
+    Log("delete " + std::to_string(some));
+    if (!delete_error_.empty()) return Status::Error(delete_error_);
+    *ids = ids->subspan(some);
+    return OwedPiece{.removed = some, .more = !ids->empty()};
+  }
   Result<Moment> Now() const override { return Moment(); }
   Status ScanAll(const Moment&, const Moment&, const std::function<bool(Serial, EventView)>&) const override {
     return {};
@@ -171,6 +181,7 @@ class ScriptedStore final : public EventStore {
   std::string fails_from_;
   std::string sweep_error_;
   std::string vanish_error_;
+  std::string delete_error_;
   uint64_t expired_ = 0;
   uint64_t expired_by_ = 0;
   uint64_t saved_by_ = 0;

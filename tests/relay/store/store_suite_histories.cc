@@ -27,6 +27,40 @@ TEST_P(StoreSuite, RandomHistories) {
   }
 }
 
+TEST_P(StoreSuite, EventsAreDeletedByIdInPiecesAndCanBeSavedAgain) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  std::vector<PlainEvent> events;
+  for (int i = 0; i < 600; ++i) events.push_back(Plain(Author(i % 3), 1000, 1, {}, std::to_string(i)));
+  events.push_back(Plain(Author(1), 1000, 1, {{"t", "last"}}, "stays"));
+  SaveAll(*store, events);
+  std::vector<EventId> ids{EventId{1}};  // is not stored
+  for (size_t i = 0; i < 600; ++i) ids.push_back(ToBytes(events[i].id));
+  ids.push_back(ids.back());  // twice
+  for (const Work most : {Work{1}, 2 * kTurnWork, 1000 * kTurnWork}) {
+    std::span<const EventId> left = ids;
+    uint64_t removed = 0;
+    size_t calls = 0;
+    for (bool more = true; more; ++calls) {
+      const Result<OwedPiece> piece = store->DeleteSome(&left, most);
+      ASSERT_TRUE(piece.ok()) << piece.status().message();
+      removed += piece.value().removed;
+      more = piece.value().more;
+      ASSERT_EQ(more, !left.empty());
+      ASSERT_LE(calls, ids.size());
+    }
+    EXPECT_EQ(removed, 600U);
+    EXPECT_EQ(calls > 3, most < 1000 * kTurnWork) << calls;
+    EXPECT_EQ(store->Delete(ids).value(), 0U);
+    const std::vector<bool> stored = store->Stored(ids).value();
+    EXPECT_EQ(std::ranges::count(stored, true), 0);
+    EXPECT_TRUE(store->Has(ToBytes(events.back().id)).value());
+    SaveAll(*store, {events.begin(), events.end() - 1});
+  }
+  EXPECT_EQ(store->Sizes().events, 601U);
+}
+
 // The scan has them whatever is saved and removed meanwhile, in pieces as in one.
 TEST_P(StoreSuite, AScanHasWhatWasStoredBetweenItsTwoMoments) {
   const auto place = MakePlace();
