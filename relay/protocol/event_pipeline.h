@@ -95,7 +95,9 @@ class EventPipeline {
 
   // Removes the events with these ids with GroupCommit::RemoveBulk, as bulk work, and returns their number. Deletion
   // requests of authors are unaffected, and the events can be saved again.
-  Result<uint64_t> RemoveBulk(std::span<const EventId> ids) { return commit_.RemoveBulk(ids); }
+  Result<uint64_t> RemoveBulk(std::span<const EventId> ids, const std::atomic<bool>* cancelled = nullptr) {
+    return commit_.RemoveBulk(ids, cancelled);
+  }
 
   // Saves the events that wait to be saved, except deletions that need a further write, and ends the commit thread.
   // Such a deletion, or an event that comes later and would have to be saved, is answered "error: could not be stored:

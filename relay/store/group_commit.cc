@@ -298,11 +298,11 @@ Status GroupCommit::Perform(const std::function<Status()>& change) {
   return std::move(errand.status);
 }
 
-Result<uint64_t> GroupCommit::RemoveBulk(std::span<const EventId> ids) {
+Result<uint64_t> GroupCommit::RemoveBulk(std::span<const EventId> ids, const std::atomic<bool>* cancelled) {
   if (ids.empty()) return uint64_t{0};
   std::optional<Result<uint64_t>> removed;
   const Status begun = Perform([&]() -> Status {
-    removals_.RemoveByIds(ids, [&](Result<uint64_t> result) {
+    removals_.RemoveByIds(ids, cancelled, [&](Result<uint64_t> result) {
       const MutexLock lock(mutex_);
       removed = std::move(result);
       errand_done_.notify_all();

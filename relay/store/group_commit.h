@@ -21,6 +21,7 @@
 // each connection (relay/protocol/event_window.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -109,9 +110,10 @@ class GroupCommit {
   // Removes the events with these ids, in pieces that take turns with the other removals, and returns when all are
   // removed, with the number of events that were stored. Adds no deletion mark, so the events can be saved again. If
   // several threads call RemoveBulk, the events of one call are removed before those of the next. Returns the store's
-  // error, or "shutting down" if Stop is called before all are removed; then some of them may be removed. All calls
-  // must have returned before this object is destroyed.
-  Result<uint64_t> RemoveBulk(std::span<const EventId> ids);
+  // error, or "shutting down" if Stop is called before all are removed; then some of them may be removed. If
+  // `cancelled` is not null and becomes true, returns soon, with the number of those that are removed by then. All
+  // calls must have returned before this object is destroyed.
+  Result<uint64_t> RemoveBulk(std::span<const EventId> ids, const std::atomic<bool>* cancelled = nullptr);
   // Calls `change` on the commit thread, before the next write, and returns its result. So `change` may call the
   // functions of the store that change it; it should do as much work as a write at most. Returns "shutting down" after
   // Stop, and then does not call it. All calls must have returned before this object is destroyed.

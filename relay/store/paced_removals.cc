@@ -41,6 +41,7 @@ bool PacedRemovals::IsPutOff() {
 
 void PacedRemovals::GoOn() {
   Look();
+  EndCancelled();
   if (!owes() || !MayGoOn()) return;
   Owed* owed = nullptr;
   do owed = turns_[next_turn_++ % turns_.size()];
@@ -54,8 +55,8 @@ void PacedRemovals::RemoveAlso(std::function<Result<OwedPiece>(Work most)> remov
   OweOthers();
 }
 
-void PacedRemovals::RemoveByIds(std::span<const EventId> ids, Removed done) {
-  calls_.push_back({.left = ids, .done = std::move(done)});
+void PacedRemovals::RemoveByIds(std::span<const EventId> ids, const std::atomic<bool>* cancelled, Removed done) {
+  calls_.push_back({.left = ids, .cancelled = cancelled, .done = std::move(done)});
   by_id_.more = true;
 }
 
@@ -72,6 +73,15 @@ Result<OwedPiece> PacedRemovals::RemovePieceById() {
     over.done(piece.ok() ? Result<uint64_t>(over.removed) : piece.status());
   }
   return OwedPiece{.removed = removed, .more = !calls_.empty()};
+}
+
+void PacedRemovals::EndCancelled() {
+  std::erase_if(calls_, [](const ById& call) {
+    if (call.cancelled == nullptr || !*call.cancelled) return false;
+    call.done(call.removed);
+    return true;
+  });
+  by_id_.more = !calls_.empty();
 }
 
 void PacedRemovals::Stop(const Status& why) {

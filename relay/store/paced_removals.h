@@ -70,8 +70,9 @@ class PacedRemovals {
   // Called with the number of events that were removed, or with an error.
   using Removed = std::function<void(Result<uint64_t> removed)>;
   // Removes the events with these ids (EventStore::DeleteSome), behind those of earlier calls, and then calls `done`.
-  // The ids must stay valid until then. A removal that fails is not tried again.
-  void RemoveByIds(std::span<const EventId> ids, Removed done);
+  // The ids must stay valid until then, and so must `cancelled`: if it is not null and becomes true, the removal ends
+  // with the number so far. A removal that fails is not tried again.
+  void RemoveByIds(std::span<const EventId> ids, const std::atomic<bool>* cancelled, Removed done);
 
   // Returns true if there may be events to remove.
   bool owes() const { return vanished_.more || expired_.more || others_.more || by_id_.more; }
@@ -102,6 +103,7 @@ class PacedRemovals {
   // One call of RemoveByIds.
   struct ById {
     std::span<const EventId> left;
+    const std::atomic<bool>* cancelled;
     Removed done;
     uint64_t removed = 0;
   };
@@ -110,6 +112,7 @@ class PacedRemovals {
   void Look();
   void Remove(Owed* owed);
   Result<OwedPiece> RemovePieceById();
+  void EndCancelled();
 
   EventStore& store_;
   const WallClock& clock_;

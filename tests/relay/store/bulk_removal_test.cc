@@ -1,6 +1,7 @@
 // GroupCommit::RemoveBulk: removals by id beside all other work of the commit thread.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <list>
@@ -79,6 +80,21 @@ TEST_F(BulkRemovalTest, AFailureIsToldToItsCallerAndTheNextCallGoesOn) {
   store_.FailDeletions("");
   EXPECT_EQ(Remove(3).get().value(), 3U);
   EXPECT_EQ(commit_->Stats().failed_sweeps, 0U);
+}
+
+TEST_F(BulkRemovalTest, ACancelledCallReturnsWhatIsRemovedAndOthersGoOn) {
+  CloseGate();
+  Start();
+  std::atomic<bool> cancelled = false;
+  auto first = std::async(std::launch::async,
+                          [&] { return commit_->RemoveBulk(std::vector<EventId>(3, EventId{1}), &cancelled); });
+  store_.WaitForLog("delete 2");
+  auto second = Remove(1);
+  cancelled = true;
+  EXPECT_EQ(first.get().value(), 2U);
+  OpenGate();
+  EXPECT_EQ(second.get().value(), 1U);
+  EXPECT_EQ(store_.log(), "delete 2, delete 1");
 }
 
 TEST_F(BulkRemovalTest, StopEndsTheCallsThatWait) {
