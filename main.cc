@@ -36,6 +36,7 @@
 #include "relay/management_plugin.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
+#include "relay/removal_plugin.h"
 #include "relay/rules_plugin.h"
 #include "relay/watch/live/live_plugin.h"
 #include "relay/watch/top/top_command.h"
@@ -62,9 +63,10 @@ int RunRelay(int argc, char** argv) {
   LimitersPlugin limiters;
   RulesPlugin rules([&limiters] { return limiters.config_file(); });
   ManagementPlugin management;
+  RemovalPlugin removals(management.methods());
   LadderPlugin ladder(management.methods());
   LivePlugin live;
-  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &ladder, &live});
+  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &removals, &ladder, &live});
 }
 
 int RunGate(int argc, char** argv) {

@@ -108,19 +108,6 @@ bool ReadRate(std::string_view text, Rate* rate) {
   return true;
 }
 
-// Reads "15m", at most ten years.
-std::optional<uint64_t> ReadSpan(std::string_view text) {
-  static constexpr std::pair<char, uint64_t> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
-  constexpr uint64_t kMostSeconds = uint64_t{3650} * 86'400;
-  if (text.empty()) return std::nullopt;
-  const auto* const unit = std::ranges::find(kUnits, text.back(), &std::pair<char, uint64_t>::first);
-  if (unit == std::end(kUnits)) return std::nullopt;
-  const uint64_t most = kMostSeconds / unit->second;
-  const Result<uint64_t> number =
-      ParseUnsigned(text.substr(0, text.size() - 1), {.min = 0, .max = static_cast<double>(most)});
-  return number.ok() ? std::optional(number.value() * unit->second) : std::nullopt;
-}
-
 class SectionReader {
  public:
   SectionReader(std::string directory, std::vector<std::string>* files)
@@ -317,11 +304,11 @@ class SectionReader {
     std::string text;
     value.Read(&text);
     if (text.empty()) return;
-    *seconds = ReadSpan(text);
-    if (*seconds) return;
-    *seconds = 0;  // so that the missing value is no second error
-    value.Error("found \"" + Printable(text) +
-                "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
+    const Result<uint64_t> span = ParseSpan(text);
+    *seconds = span.ok() ? span.value() : 0;  // 0, so that the missing value is no second error
+    if (!span.ok())
+      value.Error("found \"" + Printable(text) +
+                  "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
   }
 
   // Two equal rates would count each event twice. Each rate has memory of its own (rate_counts.h).

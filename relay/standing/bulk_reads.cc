@@ -30,16 +30,21 @@ Result<Admission> BulkReads::Await() {
   }
 }
 
+Result<Progress> BulkReads::Next(Query& query, const Query::OnMatch& on_match) {
+  const Result<Admission> admission = Await();
+  if (!admission.ok()) return admission.status();
+  const Result<Progress> progress = query.Next(kSlice, on_match);
+  if (progress.ok() && progress.value() == Progress::kMore) query.Suspend();
+  return progress;
+}
+
 Result<bool> BulkReads::Read(std::vector<Filter> filters, const QueryOptions& options, Work most,
                              const Query::OnMatch& on_match) {
   const std::unique_ptr<Query> query = store_.Find(std::move(filters), options);
   while (query->work() < most) {
-    const Result<Admission> admission = Await();
-    if (!admission.ok()) return admission.status();
-    const Result<Progress> progress = query->Next(kSlice, on_match);
+    const Result<Progress> progress = Next(*query, on_match);
     if (!progress.ok()) return progress.status();
     if (progress.value() == Progress::kDone) return true;
-    query->Suspend();
   }
   return false;
 }

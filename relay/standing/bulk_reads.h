@@ -31,12 +31,15 @@ class BulkReads {
   // Returns the admission of the next slice, which the caller keeps while it reads, or an error after Stop.
   Result<Admission> Await();
 
+  // Reads the next slice of the query, after the limiter's admission, and suspends the query unless it has ended.
+  // Returns an error if the store failed or after Stop.
+  Result<Progress> Next(Query& query, const Query::OnMatch& on_match);
   // Calls `on_match` for the stored events that match a filter (EventStore::Find), until about the work `most` is done;
   // then it returns false. Returns true if all were read, or an error if the store failed or after Stop.
   Result<bool> Read(std::vector<Filter> filters, const QueryOptions& options, Work most,
                     const Query::OnMatch& on_match);
 
-  // Ends the waits of Await and Read, now and in future.
+  // Ends the waits of Await, Next and Read, now and in future.
   void Stop();
 
   const EventStore& store() const { return store_; }
