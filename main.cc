@@ -22,6 +22,7 @@
 #include "import/serve/import_service.h"
 #include "relay/commands/admin_command.h"
 #include "relay/commands/check_command.h"
+#include "relay/commands/delete_command.h"
 #include "relay/commands/health_command.h"
 #include "relay/commands/relay_command.h"
 #include "relay/commands/rules_command.h"
@@ -88,6 +89,7 @@ constexpr Command kCommands[] = {
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
+    {"delete", DeleteCommand, "remove stored events that match a filter, through the relay or without it"},
     {"rules", RulesCommand, "check the rules about who may write and read, and say what they do to an event"},
     {"admin", AdminCommand, "manage a relay that runs: bans, allowed authors, kinds and addresses, roles, its name"},
     {"who", WhoCommand, "say what standing an author has with the relay that runs, and why"},

@@ -70,11 +70,17 @@ struct AdminListName {
   std::string_view method;
 };
 constexpr AdminListName kAdminLists[] = {
-    {"bans", "listbannedpubkeys"},   {"allowed", "listallowedpubkeys"},
-    {"events", "listbannedevents"},  {"reports", "listeventsneedingmoderation"},
-    {"kinds", "listallowedkinds"},   {"disallowed-kinds", "listdisallowedkinds"},
-    {"addresses", "listblockedips"}, {"roles", "listroles"},
-    {"members", "listmembers"},      {"removals", "listremovals"},
+    {"bans", "listbannedpubkeys"},
+    {"allowed", "listallowedpubkeys"},
+    {"events", "listbannedevents"},
+    {"reports", "listeventsneedingmoderation"},
+    {"kinds", "listallowedkinds"},
+    {"disallowed-kinds", "listdisallowedkinds"},
+    {"addresses", "listblockedips"},
+    {"roles", "listroles"},
+    {"members", "listmembers"},
+    {"removals", "listremovals"},
+    {"event-removals", "listeventremovals"},
     {"methods", "supportedmethods"},
 };
 

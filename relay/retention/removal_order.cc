@@ -56,7 +56,7 @@ Status RemovalOrder::Check() const {
   if (filters.empty()) return Status::Error("filters are missing; [{}] matches every event");
   if (counted && dry_run) return Status::Error("a dry run counts the events, so \"counted\" has no effect");
   if (all || older_than_seconds > 0 || std::ranges::none_of(filters, MatchesAll)) return {};
-  return Status::Error("the filter {} matches every event; say that all are meant if they are");
+  return Status::Error("the filter {} matches every event; if all are meant, that must be said");
 }
 
 std::vector<Filter> RemovalOrder::FiltersAt(uint64_t now_seconds) const {
