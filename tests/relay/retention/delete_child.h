@@ -1,0 +1,27 @@
+// DeleteChild: runs `weir delete` in another process, which is this test program, started again.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fixtures/command_child.h"
+
+namespace weir {
+
+// The environment variable that makes this program run the command instead of tests.
+inline constexpr const char* kDeleteChild = "RUN_DELETE";
+
+class DeleteChild : public CommandChild {
+ public:
+  explicit DeleteChild(std::vector<std::string> arguments)
+      : CommandChild(Named(std::move(arguments)), EnvironmentOfChild(kDeleteChild, {})) {}
+
+ private:
+  static std::vector<std::string> Named(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "weir delete");
+    return arguments;
+  }
+};
+
+}  // namespace weir
