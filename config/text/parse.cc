@@ -4,8 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <iterator>
-#include <utility>
 
 #include "config/text/readable.h"
 
@@ -81,20 +79,6 @@ Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range) 
       negative <= 0)
     return Status::Error("not within " + FormatRangeAndUnit(range));
   return ParseWithin<uint64_t>(text, range, "a whole number");
-}
-
-Result<uint64_t> ParseSpan(std::string_view text) {
-  static constexpr std::pair<char, uint64_t> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
-  constexpr uint64_t kMostSeconds = uint64_t{3650} * 86'400;
-  text = TrimBlanks(text);
-  const char last = text.empty() ? '\0' : text.back();
-  const auto* const unit = std::ranges::find(kUnits, last, &std::pair<char, uint64_t>::first);
-  if (unit != std::end(kUnits)) {
-    const auto most = static_cast<double>(kMostSeconds / unit->second);
-    const Result<uint64_t> number = ParseUnsigned(text.substr(0, text.size() - 1), {.min = 0, .max = most});
-    if (number.ok()) return number.value() * unit->second;
-  }
-  return Status::Error("not a time such as 30d, 12h, 15m or 90s, of at most ten years");
 }
 
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words) {

@@ -26,8 +26,6 @@ Result<double> ParseNumber(std::string_view text, const NumberRange& range);
 // These two accept whole decimal numbers within the range.
 Result<int64_t> ParseInteger(std::string_view text, const NumberRange& range);
 Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range);
-// Accepts "90s", "15m", "2h" and "30d", at most ten years. Returns the seconds.
-Result<uint64_t> ParseSpan(std::string_view text);
 // Returns the index of the first word that equals the text, whether in upper or lower case.
 Result<size_t> ParseWord(std::string_view text, const std::vector<std::string>& words);
 

@@ -18,6 +18,7 @@
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
 #include "config/text/readable.h"
+#include "config/text/time_span.h"
 #include "relay/commands/reading_command.h"
 #include "relay/commands/removal_client.h"
 #include "relay/process/logging.h"

@@ -31,7 +31,7 @@ struct RemovalState {
 
   uint64_t id = 0;    // grows, also from one process to the next, because it is at least the time of the beginning
   std::string by;     // the administrator
-  std::string order;  // as JSON; a long one is cut
+  std::string order;  // the RemovalOrder as JSON; a long one is cut
   bool dry_run = false;
   Phase phase = Phase::kCounting;
   uint64_t matched = 0;  // events that match, counted so far
@@ -80,7 +80,7 @@ class RemovalJobs {
   const WallClock& clock_;
 
   Mutex begin_mutex_;                                 // held while a job is begun, and while its thread is joined
-  std::thread thread_ WEIR_GUARDED_BY(begin_mutex_);  // of the newest job
+  std::thread thread_ WEIR_GUARDED_BY(begin_mutex_);  // carries out the newest job
 
   mutable Mutex mutex_;
   std::deque<std::unique_ptr<Job>> jobs_ WEIR_GUARDED_BY(mutex_);  // the newest first

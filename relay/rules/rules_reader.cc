@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "config/text/parse.h"
+#include "config/text/time_span.h"
 #include "config/yaml_reader.h"
 #include "relay/limiters/config_file.h"
 #include "relay/nostr/npub.h"
