@@ -46,8 +46,8 @@ struct DeleteFlags {
 // Waits for the first SIGINT or SIGTERM on a thread of its own. A second one ends the program at once.
 class Interrupt {
  public:
-  Interrupt() {
-    SetUpLogging(LogLevel::kError, LogFormat::kText);
+  explicit Interrupt(LogFormat log_format) {
+    SetUpLogging(LogLevel::kError, log_format);
     signals_.Listen();
     signals_.BeginOrderly([] { _exit(kFailed); });
     waiter_ = std::thread([this] {
@@ -243,7 +243,7 @@ int DeleteCommand(int argc, char** argv) {
   if (!order.ok()) return line.Fail(order.status());
   RelayConfiguration configuration;
   if (const Status loaded = LoadSettings(line, &flags.attach, &configuration); !loaded.ok()) return line.Fail(loaded);
-  Interrupt interrupt;  // before any other thread
+  Interrupt interrupt(configuration.log_format);  // before any other thread
   const bool here =
       NoRelayRuns(configuration, flags.attach) || (flags.attach.url.empty() && !IsEmbedded(configuration.storage));
   if (here) {
