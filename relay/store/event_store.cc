@@ -9,8 +9,7 @@ namespace weir {
 namespace {
 
 // The most work of one write of Save or Delete. While they run, no other code saves, so this bounds only the memory of
-// a write.
-// No batch of an import reaches it.
+// a write. No batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
 }  // namespace

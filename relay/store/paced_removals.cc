@@ -60,19 +60,23 @@ void PacedRemovals::RemoveByIds(std::span<const EventId> ids, const std::atomic<
   by_id_.more = true;
 }
 
-// An error is its caller's; it does not hold up the other calls.
+// An error is its caller's; it does not hold up the other calls. The last piece of a call is charged, too, because the
+// next call may follow at once. The events are counted here, so that the caller finds them counted.
 Result<OwedPiece> PacedRemovals::RemovePieceById() {
   if (calls_.empty()) return OwedPiece();
   ById& call = calls_.front();
   const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>([&] { return store_.DeleteSome(&call.left, kPieceWork); });
-  const uint64_t removed = piece.ok() ? piece.value().removed : 0;
-  call.removed += removed;
+  if (piece.ok()) {
+    call.removed += piece.value().removed;
+    by_id_.removed += piece.value().removed;
+    Charge(kPieceWork);
+  }
   if (!piece.ok() || !piece.value().more) {
     const ById over = std::move(call);
     calls_.pop_front();
     over.done(piece.ok() ? Result<uint64_t>(over.removed) : piece.status());
   }
-  return OwedPiece{.removed = removed, .more = !calls_.empty()};
+  return OwedPiece{.removed = 0, .more = !calls_.empty()};
 }
 
 void PacedRemovals::EndCancelled() {
@@ -117,7 +121,7 @@ void PacedRemovals::Remove(Owed* owed) {
     spdlog::error("{} cannot be removed: {}; it is tried again every minute", owed->what, piece.status().message());
   if (piece.ok() && owed->failed) spdlog::info("{} is removed again", owed->what);
   owed->failed = !piece.ok();
-  if (owed->more) unpaid_ += kPieceWork;
+  if (owed->more && owed != &by_id_) Charge(kPieceWork);
   if (!piece.ok()) {
     ++failed_sweeps_;
     return;

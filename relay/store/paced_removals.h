@@ -1,9 +1,9 @@
 // PacedRemovals: removes events from the store in pieces, so that the database keeps up. After each piece that is not
-// the last, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h). It removes the
-// next piece when the gate has admitted that work, or has refused it because it waited too long; work that was charged
-// meanwhile is asked for before the piece after that. If the gate refuses
-// the work at once, because it would have to wait too long, PacedRemovals asks again later, and removes the next piece
-// at the latest after kLongestRefused.
+// the last of its kind, it asks the write gate to admit the work of a piece as bulk work (throttle/admission.h). It
+// removes the next piece when the gate has admitted that work, or has refused it because it waited too long; work that
+// was charged meanwhile is asked for before the piece after that. If the gate refuses the work at once, because it
+// would have to wait too long, PacedRemovals asks again later, and removes the next piece at the latest after
+// kLongestRefused.
 //
 // It removes events of authors who asked to vanish, expired events, those that the owner of the relay bans
 // (RemoveAlso), and those that a caller names (RemoveByIds); pieces of these kinds take turns. At the start and once a

@@ -73,6 +73,19 @@ TEST_F(BulkRemovalTest, WaitsForTheGateAndEventsDoNot) {
   EXPECT_EQ(removed.get().value(), 3U);
 }
 
+TEST_F(BulkRemovalTest, CallsOfOnePieceWaitForTheGateToo) {
+  CloseGate();
+  Start();
+  EXPECT_EQ(Remove(1).get().value(), 1U);
+  auto second = Remove(1);
+  EXPECT_TRUE(Eventually([this] { return gate_.Stats().waiting > 0; }));
+  Submit(Notes(1));
+  told_.WaitFor(1);
+  EXPECT_EQ(store_.log(), "delete 1, save 1");
+  OpenGate();
+  EXPECT_EQ(second.get().value(), 1U);
+}
+
 TEST_F(BulkRemovalTest, AFailureIsToldToItsCallerAndTheNextCallGoesOn) {
   Start();
   store_.FailDeletions("no space left on device");
