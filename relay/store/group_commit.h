@@ -74,7 +74,6 @@ struct GroupCommitStats {
   uint64_t failed_sweeps = 0;  // pieces of removals that failed; they are tried again
   uint64_t expired_removed = 0;
   uint64_t vanished_removed = 0;
-  uint64_t bulk_removed = 0;  // events that RemoveBulk has removed
 };
 
 class GroupCommit {

@@ -61,14 +61,13 @@ void PacedRemovals::RemoveByIds(std::span<const EventId> ids, const std::atomic<
 }
 
 // An error is its caller's; it does not hold up the other calls. The last piece of a call is charged, too, because the
-// next call may follow at once. The events are counted here, so that the caller finds them counted.
+// next call may follow at once.
 Result<OwedPiece> PacedRemovals::RemovePieceById() {
   if (calls_.empty()) return OwedPiece();
   ById& call = calls_.front();
   const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>([&] { return store_.DeleteSome(&call.left, kPieceWork); });
   if (piece.ok()) {
     call.removed += piece.value().removed;
-    by_id_.removed += piece.value().removed;
     Charge(kPieceWork);
   }
   if (!piece.ok() || !piece.value().more) {
@@ -76,7 +75,7 @@ Result<OwedPiece> PacedRemovals::RemovePieceById() {
     calls_.pop_front();
     over.done(piece.ok() ? Result<uint64_t>(over.removed) : piece.status());
   }
-  return OwedPiece{.removed = 0, .more = !calls_.empty()};
+  return OwedPiece{.more = !calls_.empty()};
 }
 
 void PacedRemovals::EndCancelled() {
@@ -135,7 +134,6 @@ void PacedRemovals::AddTo(GroupCommitStats* stats) const {
   stats->failed_sweeps = failed_sweeps_;
   stats->vanished_removed = vanished_.removed;
   stats->expired_removed = expired_.removed;
-  stats->bulk_removed = by_id_.removed;
 }
 
 }  // namespace weir

@@ -41,7 +41,6 @@ TEST_F(BulkRemovalTest, RemovesInPiecesAndReturnsTheNumber) {
   Start();
   EXPECT_EQ(Remove(5).get().value(), 5U);
   EXPECT_EQ(store_.log(), "delete 2, delete 2, delete 1");
-  EXPECT_EQ(commit_->Stats().bulk_removed, 5U);
 }
 
 TEST_F(BulkRemovalTest, NoIdsAreNoWork) {
@@ -58,7 +57,6 @@ TEST_F(BulkRemovalTest, GoesOnBesideOtherRemovals) {
   EXPECT_EQ(Remove(4).get().value(), 4U);
   EXPECT_EQ(Remove(2).get().value(), 2U);
   EXPECT_TRUE(Eventually([this] { return commit_->Stats().expired_removed == 2 * ScriptedStore::kSweptAtOnce; }));
-  EXPECT_EQ(commit_->Stats().bulk_removed, 6U);
 }
 
 TEST_F(BulkRemovalTest, WaitsForTheGateAndEventsDoNot) {
@@ -121,7 +119,6 @@ TEST_F(BulkRemovalTest, StopEndsTheCallsThatWait) {
   EXPECT_EQ(second.get().status().message(), "shutting down");
   EXPECT_EQ(Remove(1).get().status().message(), "shutting down");
   EXPECT_EQ(store_.log(), "delete 2");
-  EXPECT_EQ(commit_->Stats().bulk_removed, 2U);
 }
 
 }  // namespace
