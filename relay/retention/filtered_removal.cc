@@ -38,10 +38,15 @@ Status FilteredRemoval::Count() {
 Status FilteredRemoval::Run() {
   return Visit([this](std::span<const EventId> ids) -> Status {
     const Result<uint64_t> removed = remove_(ids, stopped_);
+    removed_ += removed.ok() ? removed.value() : MissingOf(ids);
     if (!removed.ok()) return removed.status();
-    removed_ += removed.value();
     return stopped_ ? Status::Error("stopped") : Status();
   });
+}
+
+uint64_t FilteredRemoval::MissingOf(std::span<const EventId> ids) const {
+  const Result<std::vector<bool>> stored = reads_.store().Stored(ids);
+  return stored.ok() ? static_cast<uint64_t>(std::ranges::count(stored.value(), false)) : 0;
 }
 
 void FilteredRemoval::Stop() {

@@ -54,6 +54,9 @@ class FilteredRemoval {
   // Calls `after_slice` with the ids of each slice of the events that match.
   Status Visit(const std::function<Status(std::span<const EventId> ids)>& after_slice);
 
+  // Returns the number of these events that are not stored any more, after a removal that has failed.
+  uint64_t MissingOf(std::span<const EventId> ids) const;
+
   BulkReads reads_;
   const Remove remove_;
   const std::vector<Filter> filters_;
