@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <thread>
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
@@ -23,28 +22,6 @@ Bytes32 KeyOf(uint32_t number) {
   Bytes32 key{};
   std::memcpy(key.data() + 12, &number, sizeof number);
   return key;
-}
-
-TEST(SharedKeySetTest, KnowsEachKeyThatIsInIt) {
-  SharedKeySet set;
-  for (uint32_t n = 0; n < 2000; ++n) set.Add(KeyOf(n));
-  for (uint32_t n = 0; n < 2000; n += 2) set.Remove(KeyOf(n));
-  set.Remove(KeyOf(5000));
-  set.Add(KeyOf(1));
-  EXPECT_EQ(set.size(), 1000U);
-  for (uint32_t n = 0; n < 2000; ++n) EXPECT_EQ(set.Has(KeyOf(n)), n % 2 == 1);
-}
-
-TEST(SharedKeySetTest, MayChangeWhileOthersLook) {
-  SharedKeySet set;
-  set.Add(KeyOf(1));
-  std::jthread changer([&](const std::stop_token& stop) {
-    for (uint32_t n = 2; !stop.stop_requested(); n = n % 1000 + 2) {
-      set.Add(KeyOf(n));
-      set.Remove(KeyOf(n));
-    }
-  });
-  for (int n = 0; n < 10'000; ++n) ASSERT_TRUE(set.Has(KeyOf(1)));
 }
 
 TEST(DecidedListsTest, EachListRefusesWithItsReason) {
