@@ -16,7 +16,7 @@ constexpr std::array<Names, kLineOutcomes> kNames = {{
     {"replaced", "replaced"},
     {"deleted", "deleted"},
     {"expired", "expired"},
-    {"refused by the plugin", "refused"},
+    {"refused by plugin or ban", "refused"},
     {"blank", "blank"},
     {"invalid", "invalid"},
     {"bad signature", "bad_signature"},

@@ -14,7 +14,7 @@ enum class LineOutcome : uint8_t {
   kReplaced,   // the store has a newer version
   kDeleted,    // the author deleted the event or vanished (NIP-09, NIP-62)
   kExpired,    // the expiration of the event has passed (NIP-40)
-  kRefused,    // a policy plugin refused the event (WEIR_WRITE_PLUGIN)
+  kRefused,    // a policy plugin refused the event (WEIR_WRITE_PLUGIN), or administrators have banned it
   kBlank,
   // The following outcomes are rejections: the import keeps the line in its rejects file.
   kInvalid,    // not an event as NIP-01 defines it, or larger than this relay allows

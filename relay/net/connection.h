@@ -106,6 +106,8 @@ class ConnectionHandler {
   // Called once after the calls of OnText in a turn, so that the handler can pass on messages that it has gathered. Not
   // called in a turn without a message.
   virtual void OnReadEnd() = 0;
+  // Called at least once a second, until the connection closes, so that the handler need not have a timer of its own.
+  virtual void OnTick() {}
   // Called when the client has broken the protocol; no OnText follows. The handler calls `done`, on any thread, when it
   // has answered all messages that it has received; it may do so even after OnEnd. The server closes the connection
   // after the call of `done`, at the latest after 5 seconds or the ping interval, whichever is less.

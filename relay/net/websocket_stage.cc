@@ -422,6 +422,8 @@ void WebSocketStage::OnTick(SteadyTime now) {
   if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
   EndIfTooSlow();
   if (session_.ended()) return;
+  if (handler_ && !over_ && !broken()) handler_->OnTick();
+  if (closing() || session_.ended()) return;
   const std::optional<SteadyTime> lacks_room_since = session_.lacks_room_since();
   if (lacks_room_since && in_message() && now > *lacks_room_since + interval) return OnTooMuchHeld();
   if (session_.paused() || lacks_room_since) {

@@ -29,6 +29,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
 
   void OnText(std::string_view text) override;
   void OnReadEnd() override;
+  void OnTick() override { requests_->CloseIfDenied(); }
   void OnLastText(std::function<void()> done) override;
   void OnShutdown(std::function<void()> done) override;
   void OnGiveUp(std::string_view why) override;

@@ -48,6 +48,15 @@ EventPipeline::~EventPipeline() { Stop(); }
 void EventPipeline::Stop() { commit_.Stop(); }
 
 Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+  std::vector<bool> unbanned;
+  for (const Event& event : events) unbanned.push_back(context_.rules->decided().MaySee(event.view()));
+  if (std::ranges::find(unbanned, false) == unbanned.end()) return SaveUnbannedBulk(events, results);
+  return SaveChosen(unbanned, events, results, [this](std::span<const Event> some, std::span<SaveResult> saved) {
+    return SaveUnbannedBulk(some, saved);
+  });
+}
+
+Status EventPipeline::SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.empty()) return Status();
   if (context_.import_plugin == nullptr) return SaveAllBulk(events, results);
   return SaveAllowed(

@@ -88,9 +88,9 @@ class EventPipeline {
   // ByteBudget::ForgetWaiting drops the request.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
-  // Saves events of an import with GroupCommit::SaveBulk, and returns its status. If imports ask the write plugin,
-  // saves only those that it accepts (SaveAllowed in save_allowed.h). Counts the saved events in the metrics but does
-  // not deliver them to live subscribers, because these are old events.
+  // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Refuses those that administrators
+  // have banned, and, if imports ask the write plugin, those that it does not accept (save_allowed.h). Counts the saved
+  // events in the metrics but does not deliver them to live subscribers, because these are old events.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
   // Removes the events with these ids with GroupCommit::RemoveBulk, as bulk work, and returns their number. Deletion
@@ -119,6 +119,7 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
+  Status SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results);
   Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results);
   Work JudgeAll(const std::shared_ptr<Judging>& judging, Work expected);
   void Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging);

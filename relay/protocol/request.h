@@ -23,7 +23,8 @@
 // The scan gate admits a request at its estimated cost (request_cost.h). If the request turns out to cost more, it must
 // ask the gate again, at a higher cost.
 //
-// If the rules change so that the client may not read any more, the request is closed at its next slice or live event.
+// If the rules change so that the client may not read any more, the request is closed at its next slice or live event,
+// or by Requests::CloseIfDenied within a second.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
 // the members from `admission_` to `found_` belong to the worker. The destructor returns the request's memory,

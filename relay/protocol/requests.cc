@@ -122,6 +122,20 @@ void Requests::CloseAll(std::string_view reason) {
   while (!requests_.empty()) requests_.begin()->second->Refuse(reason);
 }
 
+// Closes some requests, and the others in the next tasks: when the operator denies the reading to all, thousands of
+// connections have requests to close.
+void Requests::CloseIfDenied() {
+  if (requests_.empty()) return;
+  const std::string reason = room_->RefusalOfReader();
+  if (reason.empty()) return;
+  if (PrefixOf(reason) == "auth-required") peer_->AskForAuth();
+  for (size_t n = 0; n < kMostAtOnce && !requests_.empty(); ++n) requests_.begin()->second->Refuse(reason);
+  if (requests_.empty()) return;
+  boost::asio::post(peer_->executor(), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->CloseIfDenied();
+  });
+}
+
 // Removes the requests later, as long as there is memory for a task.
 void Requests::End() {
   queue_.clear();

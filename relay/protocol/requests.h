@@ -43,6 +43,9 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   void Close(const std::string& subscription);
   // Ends all requests, with a CLOSED for each. `reason` begins with one of NIP-01's prefixes.
   void CloseAll(std::string_view reason);
+  // Does the same, in several tasks, if the operator's rules do not let the client read any more. Looks at the rules
+  // only if they have changed since the last call.
+  void CloseIfDenied();
   // Ends all requests, because the connection has ended. Stops them at once, and removes them in later tasks,
   // or at once if memory runs out.
   void End();

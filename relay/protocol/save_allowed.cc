@@ -65,26 +65,31 @@ class AskedBatch {
 
 }  // namespace
 
-Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
-                   std::span<SaveResult> results,
-                   const std::function<Status(std::span<const Event>, std::span<SaveResult>)>& save) {
-  AskedBatch asked(plugin, received_at, events);
-  if (Status failed = asked.Ask(); !failed.ok()) return failed;
-  const std::vector<PluginVerdict>& verdicts = asked.verdicts();
-  std::vector<Event> allowed;
+Status SaveChosen(const std::vector<bool>& chosen, std::span<const Event> events, std::span<SaveResult> results,
+                  const SaveEvents& save) {
+  std::vector<Event> some;
   std::vector<size_t> places;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (verdicts[i].action != PluginAction::kAccept) continue;
-    allowed.push_back(events[i]);
+    if (!chosen[i]) continue;
+    some.push_back(events[i]);
     places.push_back(i);
   }
-  std::vector<SaveResult> saved(allowed.size());
-  Status status = allowed.empty() ? Status() : save(allowed, saved);
+  std::vector<SaveResult> saved(some.size());
+  Status status = some.empty() ? Status() : save(some, saved);
   for (size_t i = 0; i < events.size(); ++i) {
-    if (verdicts[i].action != PluginAction::kAccept) results[i] = {.outcome = SaveOutcome::kRefused, .settled = true};
+    if (!chosen[i]) results[i] = {.outcome = SaveOutcome::kRefused, .settled = true};
   }
   for (size_t i = 0; i < places.size(); ++i) results[places[i]] = saved[i];
   return status;
+}
+
+Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
+                   std::span<SaveResult> results, const SaveEvents& save) {
+  AskedBatch asked(plugin, received_at, events);
+  if (Status failed = asked.Ask(); !failed.ok()) return failed;
+  std::vector<bool> accepted;
+  for (const PluginVerdict& verdict : asked.verdicts()) accepted.push_back(verdict.action == PluginAction::kAccept);
+  return SaveChosen(accepted, events, results, save);
 }
 
 }  // namespace weir

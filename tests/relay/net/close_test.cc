@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "tests/relay/net/server_fixture.h"
 
 namespace weir {
@@ -83,6 +85,22 @@ TEST_F(CloseTest, DropsAClientThatDoesNotAnswer) {
   client.Text("go");
   EXPECT_EQ(client.ReadCloseCode(), 1000);
   EXPECT_TRUE(record_.Await("end: closed, without an answer"));
+}
+
+TEST_F(CloseTest, AHandlerMaySendAndCloseWhenItIsAskedFromTimeToTime) {
+  settings_.ping_interval = std::chrono::milliseconds(200);
+  std::atomic<int> ticks_after_close = -1;
+  behaviour_.on_tick = [&](Connection& c) {
+    if (++ticks_after_close > 0) return;
+    c.Send("a tick");
+    c.Close(CloseCode::kNormal, "bye");
+  };
+  Start();
+  RawClient client = Open();
+  EXPECT_EQ(client.ReadText(), "a tick");
+  EXPECT_EQ(client.ReadCloseCode(), 1000);
+  EXPECT_TRUE(record_.Await("end: closed, without an answer"));
+  EXPECT_EQ(ticks_after_close, 0);
 }
 
 TEST_F(CloseTest, TellsWhenTheClientIsGone) {

@@ -65,6 +65,7 @@ struct Behaviour {
   std::function<void(Connection&, std::string_view)> on_text = [](Connection& c, std::string_view text) {
     c.Send(std::string(text));
   };
+  std::function<void(Connection&)> on_tick = [](Connection&) {};
   std::function<void(Connection&, std::function<void()>)> on_last_text = [](Connection&, auto done) { done(); };
   std::function<void(Connection&, std::function<void()>)> on_shutdown = [](Connection&, auto done) { done(); };
 };
@@ -81,6 +82,7 @@ class RecordingHandler final : public ConnectionHandler {
     behaviour_.on_text(connection_, text);
   }
   void OnReadEnd() override { record_.Add("read end"); }
+  void OnTick() override { behaviour_.on_tick(connection_); }
   void OnLastText(std::function<void()> done) override { behaviour_.on_last_text(connection_, std::move(done)); }
   void OnShutdown(std::function<void()> done) override {
     record_.Add("shutdown");

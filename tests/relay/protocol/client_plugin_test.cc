@@ -227,6 +227,24 @@ TEST_F(ClientPluginTest, AnImportSavesWhatThePluginAccepts) {
   for (const SaveResult& result : results) EXPECT_TRUE(result.settled);
 }
 
+TEST_F(ClientPluginTest, AnImportDoesNotAskAboutBannedEvents) {
+  BuildWithPlugin();
+  EventParser parser;
+  std::vector<Event> events;
+  for (const std::string& note : Notes(3)) events.push_back(parser.Parse(note).value());
+  context_->rules->decided().banned_events.Add(events[1].view().id());
+  std::vector<SaveResult> results(events.size());
+  Status saved;
+  std::thread import([&] { saved = pipeline_->SaveBulk(events, results); });
+  EXPECT_TRUE(Has(Judge("accept"), ToHex(events[0].view().id())));
+  EXPECT_TRUE(Has(Judge("reject"), ToHex(events[2].view().id())));
+  import.join();
+  EXPECT_TRUE(saved.ok()) << saved.message();
+  EXPECT_EQ(results[0].outcome, SaveOutcome::kSaved);
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kRefused);
+  EXPECT_EQ(results[2].outcome, SaveOutcome::kRefused);
+}
+
 TEST_F(ClientPluginTest, AnImportTriesAgainIfThePluginGivesNoAnswer) {
   BuildWithPlugin();
   const std::vector<Event> events = {EventParser().Parse(Note("hello")).value()};

@@ -93,6 +93,28 @@ TEST_F(OperatorRulesTest, ABanHidesStoredEventsAndRefusesNewOnes) {
   EXPECT_EQ(AllThatIsSaid(seat, R"(["REQ","again",{}])", "EOSE").size(), 3U);
 }
 
+TEST_F(OperatorRulesTest, AnImportLeavesOutWhatIsBanned) {
+  Build();
+  EventParser parser;
+  const std::vector<Event> events = {parser.Parse(alice_.SignedEvent(kNow, 1, "[]", "a")).value(),
+                                     parser.Parse(bob_.SignedEvent(kNow, 1, "[]", "b")).value(),
+                                     parser.Parse(bob_.SignedEvent(kNow, 1, "[]", "c")).value()};
+  context_->rules->decided().banned_authors.Add(alice_.pubkey());
+  context_->rules->decided().banned_events.Add(events[1].view().id());
+  std::vector<SaveResult> results(3);
+  EXPECT_TRUE(pipeline_->SaveBulk(events, results).ok());
+  for (const SaveResult& result : results) EXPECT_TRUE(result.settled);
+  EXPECT_EQ(results[0].outcome, SaveOutcome::kRefused);
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kRefused);
+  EXPECT_EQ(results[2].outcome, SaveOutcome::kSaved);
+  EXPECT_TRUE(pipeline_->SaveBulk(std::span(events).first(2), results).ok());
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kRefused);
+  context_->rules->decided().banned_authors.Remove(alice_.pubkey());
+  EXPECT_TRUE(pipeline_->SaveBulk(events, results).ok());
+  EXPECT_EQ(results[0].outcome, SaveOutcome::kSaved) << "nothing of it was stored before";
+  EXPECT_EQ(results[2].outcome, SaveOutcome::kDuplicate);
+}
+
 TEST_F(OperatorRulesTest, RulesThatChangeHoldFromTheNextEventOn) {
   Seat& seat = Connect();
   const std::string before = alice_.SignedEvent(kNow, 1, "[]", "before");
@@ -274,6 +296,46 @@ TEST_F(OperatorRulesTest, AReaderWhoseAddressIsDeniedGetsNoMoreEvents) {
   RunUntilIdle();
   EXPECT_TRUE(quiet->said.empty());
   EXPECT_EQ(delivery_->subscriptions(), 2U);
+  for (Seat* each : {&quiet, &elsewhere}) each->client->OnTick();
+  RunUntilIdle();
+  EXPECT_EQ(quiet->last(), R"(["CLOSED","q)" + why);
+  EXPECT_TRUE(elsewhere->said.empty());
+  EXPECT_EQ(delivery_->subscriptions(), 1U);
+}
+
+// One of the requests waits for its client, who does not read.
+TEST_F(OperatorRulesTest, QuietSubscriptionsOfADeniedReaderAreClosed) {
+  constexpr size_t kRequests = 11;
+  Store(Notes(1000, std::string(1000, 'x')));
+  Seat& seat = Connect();
+  for (size_t n = 1; n < kRequests; ++n)
+    AllThatIsSaid(seat, R"(["REQ",")" + std::to_string(n) + R"(",{"kinds":[7]}])", "EOSE");
+  SayWithoutReading(seat, R"(["REQ","long",{"kinds":[1],"limit":5000}])");
+  seat.client->OnTick();
+  RunUntilIdle();
+  EXPECT_EQ(seat->Count("[\"CLOSED"), 0U);
+  DecidedLists::Short lists;
+  lists.blocked_addresses = AddressSet({ParseNetwork("192.0.2.0/24").value()});
+  context_->rules->decided().Use(lists);
+  seat.client->OnTick();
+  EXPECT_LT(seat->Count("[\"CLOSED"), kRequests) << "all at once";
+  RunUntilIdle();
+  EXPECT_EQ(seat->Count("[\"CLOSED"), kRequests);
+  EXPECT_TRUE(Has(seat->last(), "blocked: this relay's administrators have blocked your address")) << seat->last();
+  EXPECT_EQ(delivery_->subscriptions(), 0U);
+}
+
+TEST_F(OperatorRulesTest, QuietSubscriptionsOfReadersThatNowNeedAKeyAreClosedWithAChallenge) {
+  settings_.url = "wss://relay.example";
+  Seat& seat = Connect();
+  AllThatIsSaid(seat, R"(["REQ","s",{"kinds":[1]}])", "EOSE");
+  RuleSet set;
+  set.allow_read.readers = KeySet({alice_.pubkey()});
+  Use(std::move(set));
+  seat.client->OnTick();
+  const std::vector<std::string> said = Hear(seat, 2);
+  EXPECT_TRUE(said[0].starts_with("[\"AUTH\",")) << said[0];
+  EXPECT_TRUE(said[1].starts_with(R"(["CLOSED","s","auth-required: )")) << said[1];
 }
 
 TEST_F(OperatorRulesTest, AReaderThatProvesADeniedKeyGetsNoMoreEvents) {
