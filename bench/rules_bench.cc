@@ -120,15 +120,16 @@ void MakeSetOfKeys(benchmark::State& state) {
 }
 BENCHMARK(MakeSetOfKeys)->Unit(benchmark::kMillisecond);
 
-// With the argument 1, weir.yaml names a file of keys; with 0 it has the keys itself.
+// With the argument 1, weir.yaml names a file of keys; with 0 it has the keys itself, with 2 in quotes.
 void ReadKeys(benchmark::State& state) {
   const std::filesystem::path directory = std::filesystem::temp_directory_path() / "weir-rules-bench";
   std::filesystem::create_directory(directory);
   std::ofstream config(directory / "weir.yaml");
   std::ofstream file(directory / "keys.txt");
+  const std::string quote(state.range(0) == 2 ? "'" : "");
   config << "relay: {write: {deny: {" << (state.range(0) == 1 ? "authors_file: keys.txt" : "authors: [");
   for (const Bytes32& key : Keys(100'000))
-    (state.range(0) == 1 ? file << ToHex(key) << '\n' : config << ToHex(key) << ',');
+    (state.range(0) == 1 ? file << ToHex(key) << '\n' : config << quote << ToHex(key) << quote << ',');
   config << (state.range(0) == 1 ? "}}}\n" : "]}}}\n");
   config.close();
   file.close();
@@ -137,7 +138,7 @@ void ReadKeys(benchmark::State& state) {
     if (!ReadRules((directory / "weir.yaml").string(), &files).ok()) state.SkipWithError("the file is wrong");
   std::filesystem::remove_all(directory);
 }
-BENCHMARK(ReadKeys)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
+BENCHMARK(ReadKeys)->Arg(1)->Arg(0)->Arg(2)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace weir

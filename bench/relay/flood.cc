@@ -164,7 +164,7 @@ class Flood final : public LoadScenario {
     figures->push_back({"regulars taken", "", static_cast<double>(regulars.accepted())});
     figures->push_back({"regulars refused", "", static_cast<double>(regulars.answered() - regulars.accepted())});
     oks_.Merge(regulars.latency());
-    reads_.Merge(readers.latency());
+    readers.MergeInto(&reads_);
     AddLatency("regulars' OK", oks_, figures);
     AddLatency("regulars' REQ", reads_, figures);
     figures->push_back({"regulars' REQs closed", "", static_cast<double>(readers.closed())});

@@ -40,7 +40,8 @@ class Clients {
   void AddFelt(const std::string& phase, LoadFigures* figures) const {
     size_t refused = 0;
     for (const auto& [word, count] : publisher_.refused()) refused += count;
-    const LatencyHistogram reads = readers_.latency();
+    LatencyHistogram reads;
+    readers_.MergeInto(&reads);
     figures->push_back({phase + " REQs", "", static_cast<double>(reads.count())});
     AddLatency(phase + " REQ", reads, figures);
     figures->push_back({phase + " EVENTs", "", static_cast<double>(publisher_.answered())});
@@ -48,7 +49,7 @@ class Clients {
     figures->push_back({phase + " refused or closed", "", static_cast<double>(refused + readers_.closed())});
   }
 
-  LatencyHistogram reads() const { return readers_.latency(); }
+  void MergeReadsInto(LatencyHistogram* latency) const { readers_.MergeInto(latency); }
   const LatencyHistogram& writes() const { return publisher_.latency(); }
 
  private:
@@ -134,7 +135,11 @@ class Import final : public LoadScenario {
     if (Status s = MeasureBase(target, plan, stored.value(), seconds, &base, &loop, &figures); !s.ok()) return s;
     if (Status s = MeasureImport(target, plan, stored.value(), file.value(), &during, &loop, &figures); !s.ok())
       return s;
-    AddRatio("REQ", base.reads(), during.reads(), &figures);
+    LatencyHistogram base_reads;
+    LatencyHistogram reads;
+    base.MergeReadsInto(&base_reads);
+    during.MergeReadsInto(&reads);
+    AddRatio("REQ", base_reads, reads, &figures);
     AddRatio("OK", base.writes(), during.writes(), &figures);
     return figures;
   }

@@ -27,10 +27,8 @@ bool Readers::idle() const {
   return std::all_of(readers_.begin(), readers_.end(), [](const auto& reader) { return reader->idle(); });
 }
 
-LatencyHistogram Readers::latency() const {
-  LatencyHistogram latency;
-  for (const auto& reader : readers_) latency.Merge(reader->latency());
-  return latency;
+void Readers::MergeInto(LatencyHistogram* latency) const {
+  for (const auto& reader : readers_) latency->Merge(reader->latency());
 }
 
 void Readers::MoveLatencyTo(LatencyHistogram* latency) {

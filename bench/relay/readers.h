@@ -23,7 +23,8 @@ class Readers {
   }
   void Stop();
   bool idle() const;
-  LatencyHistogram latency() const;  // merges those of all readers
+  // Adds the latency of all readers to `*latency`.
+  void MergeInto(LatencyHistogram* latency) const;
   // Adds the latency of all readers to `*latency`, and clears their own.
   void MoveLatencyTo(LatencyHistogram* latency);
   size_t closed() const;

@@ -67,7 +67,8 @@ class StormOnRelay final : public LoadScenario {
 
  private:
   static void AddFelt(const Readers& readers, const Publisher& quiet, const Subscribers& live, LoadFigures* figures) {
-    const LatencyHistogram reads = readers.latency();
+    LatencyHistogram reads;
+    readers.MergeInto(&reads);
     figures->push_back({"REQs", "", static_cast<double>(reads.count())});
     AddLatency("REQ", reads, figures);
     if (readers.closed() > 0) figures->push_back({"REQs closed", "", static_cast<double>(readers.closed())});

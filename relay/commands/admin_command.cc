@@ -84,6 +84,11 @@ constexpr AdminListName kAdminLists[] = {
     {"methods", "supportedmethods"},
 };
 
+// The longest document that `import` reads; all lists of a relay together are shorter.
+constexpr size_t kMostDocumentBytes = size_t{512} << 20;
+// The longest part of a document that a relay gets at once.
+constexpr size_t kPartBytes = ManagementMethods::kMostDocumentBytes - 1024;
+
 struct AdminFlags {
   AttachOptions attach;
   bool json = false;
@@ -112,12 +117,14 @@ Result<std::string> ReadDocument(const std::string& path) {
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
   std::istream& in = path == "-" ? std::cin : file;
-  std::string text(ManagementMethods::kMostDocumentBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  std::string text;
+  for (std::vector<char> buffer(1 << 16); in && text.size() <= kMostDocumentBytes;) {
+    in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    text.append(buffer.data(), static_cast<size_t>(in.gcount()));
+  }
   if (in.bad() || (path != "-" && !file.is_open())) return Status::Error("cannot read " + path);
-  if (text.size() + 1024 > ManagementMethods::kMostDocumentBytes)
-    return Status::Error(path + " is too long; a relay takes documents of 16 MiB");
+  if (text.size() > kMostDocumentBytes)
+    return Status::Error(path + " has more than 512 MiB, which is more than the decisions of a relay take");
   if (TrimBlanks(text).empty()) return Status::Error(path + " is empty; it must be a document of `weir admin export`");
   return text;
 }
@@ -138,24 +145,41 @@ int PrintList(const CommandLine& line, const AdminFlags& flags, const RunningRel
   return PrintAdminText(line, Join(lines, "\n"));
 }
 
+// Imports a document, in parts if it is long.
+int ImportDecisions(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
+  const Result<std::string> document = ReadDocument(flags.file);
+  if (!document.ok()) return line.Fail(document.status());
+  uint64_t imported = 0;
+  for (const std::string& part : PartsOfDocument(document.value(), kPartBytes)) {
+    const Result<ManagementAnswer> answer = relay.Call("importmoderation", {part});
+    const Result<uint64_t> more =
+        answer.ok() ? ParseUnsigned(answer.value().result, {.min = 0, .max = 1e9}) : answer.status();
+    if (more.ok()) {
+      imported += more.value();
+      continue;
+    }
+    if (imported == 0) return line.Fail(more.status(), 1);
+    const std::string before =
+        "the first " + std::to_string(imported) + " decisions are in force; of those after them: ";
+    return line.Fail(Status::Error(before + more.status().message()), 1);
+  }
+  return PrintAdminText(line, std::to_string(imported) + (flags.json ? "" : " decisions are in force"));
+}
+
 int RunAdmin(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
   const std::string verb_name = line.subcommand();
   if (verb_name == "list") return PrintList(line, flags, relay);
-  std::string_view method = verb_name == "export" ? "exportmoderation" : "importmoderation";
+  if (verb_name == "import") return ImportDecisions(line, flags, relay);
+  std::string_view method = "exportmoderation";
   std::vector<std::string> parameters;
   const auto* const verb = std::ranges::find(kAdminVerbs, verb_name, &AdminVerb::name);
   if (verb != std::end(kAdminVerbs)) {
     method = verb->method;
     parameters = ParametersOf(*verb, flags);
-  } else if (verb_name == "import") {
-    const Result<std::string> document = ReadDocument(flags.file);
-    if (!document.ok()) return line.Fail(document.status());
-    parameters = {document.value()};
   }
   const Result<ManagementAnswer> answer = relay.Call(method, parameters);
   if (!answer.ok()) return line.Fail(answer.status(), 1);
   if (flags.json || verb_name == "export") return PrintAdminText(line, answer.value().result);
-  if (verb_name == "import") return PrintAdminText(line, answer.value().result + " decisions are in force");
   return PrintAdminText(line, fmt::format(fmt::runtime(verb->done), AsText(flags.first)));
 }
 
@@ -189,7 +213,9 @@ void AddVerbs(CommandLine& line, AdminFlags& flags) {
       .Required()
       .OneOf(lists);
   line.AddSubcommand("export", "print all decisions as JSON");
-  line.AddSubcommand("import", "add the decisions of an export to those that there are; none if one of them is wrong")
+  line.AddSubcommand(
+          "import",
+          "add the decisions of an export to those that there are; none of a part of 16 MiB in which one is wrong")
       .Add("FILE", &flags.file, "the export, or - for standard input")
       .Required();
 }

@@ -140,6 +140,9 @@ Result<Progress> ReportReader::Next(const Slice& slice) {
   return BeginTargets() ? Progress::kMore : Finish();
 }
 
+// A report that claims a banned author counts as answered, although the event may have another author, whom only the
+// event itself names: else the open reports of a banned author would fill page after page. A false claim hides no other
+// report of the event.
 void ReportReader::TakeReport(EventView report) {
   if (page_.rows.size() >= question_.most) return;
   last_ = EventPlace{report.created_at(), report.id()};

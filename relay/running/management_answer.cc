@@ -1,7 +1,10 @@
 #include "relay/running/management_answer.h"
 
+#include <utility>
+
 #include "config/text/json_scanner.h"
 #include "config/text/json_unescape.h"
+#include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/utf8.h"
 #include "relay/nostr/npub.h"
@@ -61,6 +64,32 @@ Result<std::vector<std::string>> ItemsOf(std::string_view list) {
   std::vector<std::string_view> items;
   if (!IsUtf8(list) || !scanner.ReadList(&items) || !scanner.AtEnd()) return Status::Error("the answer is no list");
   return std::vector<std::string>(items.begin(), items.end());
+}
+
+std::vector<std::string> PartsOfDocument(std::string_view document, size_t most_bytes) {
+  std::vector<Member> members;
+  std::vector<std::string> decisions;
+  std::string head = "{";
+  bool divides = document.size() > most_bytes && ReadMembers(TrimBlanks(document), &members);
+  for (const Member& member : members) {
+    if (member.name == "decisions") {
+      Result<std::vector<std::string>> items = ItemsOf(member.value);
+      divides = divides && items.ok();
+      if (divides) decisions = std::move(items).value();
+    } else {
+      head.append("\"").append(member.name).append("\":").append(member.value).append(",");
+    }
+  }
+  if (!divides || decisions.empty()) return {std::string(document)};
+  head += "\"decisions\":[";
+  std::vector<std::string> parts;
+  for (const std::string& decision : decisions) {
+    if (parts.empty() || parts.back().size() + decision.size() + 3 > most_bytes) parts.push_back(head);
+    if (parts.back().size() > head.size()) parts.back() += ',';
+    parts.back() += decision;
+  }
+  for (std::string& part : parts) part += "]}";
+  return parts;
 }
 
 std::string LineOf(std::string_view item) {

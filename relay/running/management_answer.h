@@ -1,5 +1,5 @@
 // The answers to calls of a relay's methods for administrators (relay/management/management_methods.h), as programs on
-// the command line read and show them.
+// the command line read them, show them, or send them again.
 #pragma once
 
 #include <string>
@@ -20,6 +20,9 @@ Result<ManagementAnswer> ReadManagementAnswer(std::string_view body);
 
 // Returns the JSON of each item of a list. Returns an error if `list` is none.
 Result<std::vector<std::string>> ItemsOf(std::string_view list);
+// Divides a document of `exportmoderation` into documents of at most `most_bytes` each, unless one decision alone is
+// longer. A short document, and a text that is no such document, comes back as it is.
+std::vector<std::string> PartsOfDocument(std::string_view document, size_t most_bytes);
 // Returns an item as a line: the values of an object with two spaces between them, or the value itself. Public keys in
 // a member "pubkey" become npubs.
 std::string LineOf(std::string_view item);

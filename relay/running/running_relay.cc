@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <thread>
 
 #include "config/text/json_string.h"
 #include "config/text/parse.h"
@@ -14,6 +15,10 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::milliseconds kPatienceWithCall{120'000};
+// A call that the relay is too busy to take is made so many times more, after such pauses: it takes the next part of a
+// long document only a moment after it has answered the part before.
+constexpr int kMostAgain = 20;
+constexpr std::chrono::milliseconds kBeforeAgain{100};
 
 }  // namespace
 
@@ -31,7 +36,11 @@ Result<ManagementAnswer> RunningRelay::Call(std::string_view method, const std::
                 .timeout = kPatienceWithCall,
                 .verify = !at_.is_own};
   if (!at_.token.empty()) call.headers.emplace_back("Authorization", "Bearer " + at_.token);
-  const HttpAnswer answer = CallHttp(at_.url, call);
+  HttpAnswer answer = CallHttp(at_.url, call);
+  for (int again = 0; again < kMostAgain && answer.ok() && answer.status == 503; ++again) {
+    std::this_thread::sleep_for(kBeforeAgain);
+    answer = CallHttp(at_.url, call);
+  }
   if (!answer.ok()) return Status::Error(answer.problem);
   if (answer.status == 404 || answer.status == 405)
     return Status::Error(at_.url.Origin() + " cannot be managed: it is no relay of weir, or an older one");

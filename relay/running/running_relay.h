@@ -31,8 +31,9 @@ class RunningRelay {
   static Result<RunningRelay> Find(const RelayConfiguration& configuration, const AttachOptions& options);
   explicit RunningRelay(Attachment attachment) : at_(std::move(attachment)) {}
 
-  // Calls a method; each parameter is a value of JSON. Waits up to two minutes for the answer. Returns an error if the
-  // relay cannot be reached, refuses the token or the call, or is none that can be managed.
+  // Calls a method; each parameter is a value of JSON. Waits up to two minutes for the answer, and calls again for
+  // about two seconds while the relay is too busy. Returns an error if the relay cannot be reached, refuses the token
+  // or the call, or is none that can be managed.
   Result<ManagementAnswer> Call(std::string_view method, const std::vector<std::string>& parameters) const;
   // Calls a method that lists something, as often as there are further parts of the list. Returns the JSON of all
   // items.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/text/parse.h"
 #include "relay/management_plugin.h"
 #include "tests/fixtures/called_command.h"
 #include "tests/fixtures/has_text.h"
@@ -69,6 +70,25 @@ TEST_F(AdminCommandTest, ExportsAndImports) {
   const Ran imported = Admin({"import", path});
   EXPECT_EQ(imported.out, "1 decisions are in force\n") << imported.err;
   EXPECT_EQ(Admin({"list", "bans"}).out, kNpub + "\n");
+}
+
+// The document is longer than a relay takes in a call.
+TEST_F(AdminCommandTest, ImportsALongDocumentInParts) {
+  std::vector<std::string> decisions;
+  for (size_t n = 10'000; n < 27'000; ++n)
+    decisions.push_back(R"({"list":"allowed_events","subject":")" + std::to_string(n) + std::string(59, 'a') +
+                        R"(","reason":")" + std::string(1000, 'x') + "\"}");
+  const auto import = [&] {
+    return Admin({"import", directory_.Write("long.json",
+                                             R"({"weir_moderation":1,"decisions":[)" + Join(decisions, ",") + "]}")});
+  };
+  const Ran imported = import();
+  EXPECT_EQ(imported.out, "17000 decisions are in force\n") << imported.err;
+  decisions.back() = R"({"list":"allowed_events","subject":"x"})";
+  const Ran ran = import();
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_TRUE(Has(ran.err, "decisions are in force; of those after them: decisions[")) << ran.err;
 }
 
 TEST_F(AdminCommandTest, SaysWhatIsWrong) {
