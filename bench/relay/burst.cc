@@ -49,7 +49,9 @@ class Burst final : public LoadScenario {
       return s;
     reader.Stop();
     if (Status s = loop.Run([&] { return reader.idle(); }, "the last EOSE"); !s.ok()) return s;
-    AddLatency("REQ", reader.latency(), &figures);
+    LatencyHistogram reads;
+    reader.MergeInto(&reads);
+    AddLatency("REQ", reads, &figures);
     if (target.pid > 0) AddPeak(idle.value(), peak.most(), &figures);
     return figures;
   }
