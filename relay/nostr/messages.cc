@@ -56,10 +56,11 @@ std::string NegErrMessage(std::string_view subscription, std::string_view reason
 
 std::string NoticeMessage(std::string_view text) { return Begin("NOTICE", text) + "]"; }
 
-std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate) {
-  std::string message = Begin("COUNT", subscription, 64);
+std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate, std::string_view sketch_hex) {
+  std::string message = Begin("COUNT", subscription, 64 + sketch_hex.size());
   message.append(",{\"count\":").append(std::to_string(count));
   if (approximate) message.append(",\"approximate\":true");
+  if (!sketch_hex.empty()) message.append(",\"hll\":\"").append(sketch_hex).append("\"");
   message.append("}]");
   return message;
 }

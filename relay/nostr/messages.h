@@ -82,8 +82,10 @@ enum class Completeness : uint8_t { kUnknown, kFinish, kMore };
 std::string EoseMessage(std::string_view subscription, Completeness completeness = Completeness::kUnknown);
 std::string ClosedMessage(std::string_view subscription, std::string_view reason);
 std::string NoticeMessage(std::string_view text);
-// If `approximate` is true, the message says that the count is an estimate.
-std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate = false);
+// If `approximate` is true, the message says that the count is an estimate. `sketch_hex` is AuthorSketch::ToHex; empty:
+// the message has no sketch.
+std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate = false,
+                         std::string_view sketch_hex = {});
 std::string NegErrMessage(std::string_view subscription, std::string_view reason);
 std::string AuthMessage(std::string_view challenge);
 

@@ -15,8 +15,6 @@
 namespace weir {
 namespace {
 
-// The most work of a COUNT: that of visiting two million events, between four and five seconds of a worker.
-constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
 // The most work of a REQ. It is more than for a COUNT, because a REQ's filters may match few of the visited events.
 constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
 
@@ -53,7 +51,7 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_
       peer_(std::move(peer)),
       room_(std::move(room)),
       name_(std::move(name)),
-      is_count_(is_count),
+      counting_(is_count ? std::make_unique<Counting>(filters) : nullptr),
       received_(context.clock.Now()),
       message_head_(is_count ? "" : EventMessageHead(name_)),
       filters_(std::move(filters)),
@@ -63,9 +61,9 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_
 std::string Request::TakeMemory() {
   const std::shared_ptr<Account>& account = peer_->account();
   const uint64_t filter_bytes = MemoryOf(filters_);
-  const uint64_t live_bytes = is_count_ ? 0 : filter_bytes + LiveIndex::BytesOf(filters_);
+  const uint64_t live_bytes = is_count() ? sizeof(Counting) : filter_bytes + LiveIndex::BytesOf(filters_);
   std::optional<HeldBytes> memory =
-      HeldBytes::Try(account, kRequestBytes + live_bytes, is_count_ ? Memory::kWaiting : Memory::kOwn);
+      HeldBytes::Try(account, kRequestBytes + live_bytes, is_count() ? Memory::kWaiting : Memory::kOwn);
   std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes, Memory::kWaiting);
   if (!memory || !filter_memory) {
     return "rate-limited: this relay holds at most " + std::to_string(account->most_address_bytes()) +
@@ -79,7 +77,7 @@ std::string Request::TakeMemory() {
 
 void Request::Start() {
   state_ = State::kPaused;
-  if (!is_count_) EnterLive();
+  if (!is_count()) EnterLive();
   const size_t all = filters_.size();
   std::erase_if(filters_, [](const Filter& filter) { return filter.limit == 0; });
   const bool live_only = filters_.size() < all;
@@ -114,7 +112,7 @@ void Request::EnterLive() {
 void Request::PlanQuery() {
   const RelaySettings& settings = context_.settings;
   options_.now_seconds = context_.wall_clock.NowSeconds();
-  if (is_count_) {
+  if (is_count()) {
     cost_ = CostOfCount(filters_);
     options_.default_limit = options_.max_limit = kAllEvents;
     options_.fills_cache = false;
@@ -158,8 +156,10 @@ bool Request::TakeTurn() {
   return turn_ != nullptr;
 }
 
-// Returns true if the cost at which the gate admitted the request covers the work that its query has done.
-bool Request::IsCovered() const { return CostOfWalk(query_->work()).bytes <= cost_.bytes; }
+Work Request::WorkDone() const { return query_->work() + (counting_ ? counting_->own_work() : 0); }
+
+// Returns true if the cost at which the gate admitted the request covers the work that it has done.
+bool Request::IsCovered() const { return CostOfWalk(WorkDone()).bytes <= cost_.bytes; }
 
 void Request::GoOn() {
   if (TakeTurn()) return GoOnInTurn();
@@ -171,7 +171,7 @@ void Request::GoOn() {
 
 void Request::GoOnInTurn() {
   if (!IsCovered()) {
-    cost_.bytes = 2 * CostOfWalk(query_->work()).bytes;
+    cost_.bytes = 2 * CostOfWalk(WorkDone()).bytes;
     admission_.reset();
   }
   admission_ ? SubmitSlice() : AskGate();
@@ -187,12 +187,12 @@ void Request::SubmitSlice() {
 
 Work Request::RunSlice() {
   Report report;
-  const Work before = query_ ? query_->work() : 0;
+  const Work before = query_ ? WorkDone() : 0;
   Work after = before;
   if (state_ == State::kReads) {
     try {
       Walk(&report);
-      after = query_->work();
+      after = WorkDone();
     } catch (const std::exception& e) {
       report = {.refusal = std::string("error: this could not be answered: ") + e.what()};
       spdlog::error("a request could not be answered: {}", e.what());
@@ -209,32 +209,37 @@ void Request::Walk(Report* report) {
   const std::shared_ptr<const Rules> rules = context_.rules->Now();
   slice_rules_ = rules.get();
   if (query_ == nullptr) query_ = context_.store.Find(std::move(filters_), options_);
-  std::string text;
-  if (!is_count_) text.reserve(kSmallAnswer);
-  const Result<Progress> progress = query_->Next({.max_work = slice_work_}, [&](EventView event) {
-    ++found_;
-    if (is_count_) return;
-    text.append(message_head_).append(event.json()).append(kEventMessageTail);
-    report->ends.push_back(static_cast<uint32_t>(text.size()));
-  });
+  const Result<Progress> progress =
+      counting_ ? counting_->Next(context_.store, *query_, slice_work_) : ReadEvents(report);
   if (!progress.ok()) {
     report->refusal = "error: the store cannot be read: " + ErrorForStrangers(progress.status());
     return;
   }
-  if (!report->ends.empty()) report->text = Seal(std::move(text), context_.count_own_bytes);
   report->done = progress.value() == Progress::kDone;
-  report->complete = report->done && query_->complete();
-  if (report->done) {
-    report->moment = query_->moment();
+  if (counting_ ? counting_->gave_up() : !report->done && query_->work() > kMostVisited) {
+    report->refusal = "restricted: this looks at too much; narrow the filter by ids, authors, tags or time";
     return;
   }
-  if (query_->work() > (is_count_ ? kMostCounted : kMostVisited)) {
-    report->refusal = "restricted: this looks at too much; narrow the filter by ids, authors, tags or time";
+  if (report->done) {
+    report->complete = !counting_ && query_->complete();
+    report->moment = query_->moment();
     return;
   }
   query_memory_ = HeldBytes(peer_->account(), 0);
   if (!query_memory_.TryAdd(query_->held_bytes()))
     report->refusal = "rate-limited: the requests of your address hold too much memory; ask for less at once";
+}
+
+Result<Progress> Request::ReadEvents(Report* report) {
+  std::string text;
+  text.reserve(kSmallAnswer);
+  Result<Progress> progress = query_->Next({.max_work = slice_work_}, [&](EventView event) {
+    ++found_;
+    text.append(message_head_).append(event.json()).append(kEventMessageTail);
+    report->ends.push_back(static_cast<uint32_t>(text.size()));
+  });
+  if (progress.ok() && !report->ends.empty()) report->text = Seal(std::move(text), context_.count_own_bytes);
+  return progress;
 }
 
 void Request::OnReport(const Report& report) {
@@ -282,10 +287,11 @@ void Request::SayEvents(const Report& report) {
 
 void Request::Finish(const Report& report, Completeness completeness) {
   filter_memory_ = HeldBytes();
-  if (span_) span_.Set("weir.events", static_cast<int64_t>(found_));
+  if (span_) span_.Set("weir.events", static_cast<int64_t>(counting_ ? counting_->count() : found_));
   EndSpan("");
-  if (is_count_) {
-    peer_->Say(RelayVerb::kCount, CountMessage(name_, found_));
+  if (counting_) {
+    context_.counters.CountAnswered(counting_->is_estimate());
+    peer_->Say(RelayVerb::kCount, counting_->Message(name_));
     return room_->Remove(*this);
   }
   const Duration latency = context_.clock.Now() - received_;
@@ -358,13 +364,14 @@ void Request::EndSpan(std::string_view refusal) {
 
 void Request::Refuse(std::string_view reason) {
   EndSpan(reason);
-  peer_->SayClosed(is_count_ ? Verb::kCount : Verb::kReq, name_, reason);
+  peer_->SayClosed(is_count() ? Verb::kCount : Verb::kReq, name_, reason);
   room_->Remove(*this);
 }
 
 void Request::AnswerNothing() {
   EndSpan("");
-  peer_->Say(is_count_ ? RelayVerb::kCount : RelayVerb::kEose, is_count_ ? CountMessage(name_, 0) : EoseMessage(name_));
+  peer_->Say(counting_ ? RelayVerb::kCount : RelayVerb::kEose,
+             counting_ ? counting_->Message(name_) : EoseMessage(name_));
   room_->Remove(*this);
 }
 

@@ -1,5 +1,5 @@
 // Request: one REQ or COUNT of a client. A REQ waits in its connection's queue, sends the stored events, sends EOSE,
-// and then sends live events. A COUNT also waits in the queue, then sends the number of events and ends. A request
+// and then sends live events. A COUNT also waits in the queue, then counts (counting.h), answers and ends. A request
 // reads the store in slices of about a millisecond, on workers. Its states are:
 //
 //   kQueued     it waits for one of the places of its connection (requests.h)
@@ -27,8 +27,8 @@
 // or by Requests::CloseIfDenied within a second.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
-// the members from `admission_` to `found_` belong to the worker. The destructor returns the request's memory,
-// admission and turn, if the request still has them.
+// `counting_` and the members from `admission_` to `found_` belong to the worker. The destructor returns the request's
+// memory, admission and turn, if the request still has them.
 #pragma once
 
 #include <atomic>
@@ -43,6 +43,7 @@
 
 #include "relay/account/ledger.h"
 #include "relay/nostr/messages.h"
+#include "relay/protocol/counting.h"
 #include "relay/protocol/peer.h"
 #include "relay/protocol/relay_context.h"
 
@@ -58,7 +59,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
           std::vector<Filter> filters, bool is_count);
 
   const std::string& name() const { return name_; }
-  bool is_count() const { return is_count_; }
+  bool is_count() const { return counting_ != nullptr; }
   const std::vector<Filter>& filters() const { return filters_; }  // complete until Start
 
   // Counts the memory of the request in the client's account. Returns an empty string, or, if the account has no room
@@ -112,12 +113,14 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   void AskGate();
   void AfterGate();
   bool TakeTurn();
+  Work WorkDone() const;
   bool IsCovered() const;
   void GoOn();
   void GoOnInTurn();
   void SubmitSlice();
   Work RunSlice();
   void Walk(Report* report);
+  Result<Progress> ReadEvents(Report* report);
   void OnReport(const Report& report);
   bool MayRead();
   void SayEvents(const Report& report);
@@ -132,7 +135,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const std::shared_ptr<Peer> peer_;
   const std::shared_ptr<RequestRoom> room_;
   const std::string name_;
-  const bool is_count_;
+  const std::unique_ptr<Counting> counting_;  // null for a REQ
   const TimePoint received_;
   const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
   std::atomic<State> state_{State::kQueued};
@@ -158,7 +161,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   std::unique_ptr<Query> query_;
   Work slice_work_ = kTurnWork;  // the most work that the current slice may do
   HeldBytes query_memory_;
-  uint64_t found_ = 0;  // the number of events that the query has found so far
+  uint64_t found_ = 0;  // the number of events that the query of a REQ has found so far
 
   Span span_;   // ends when the answer is sent
   Span stage_;  // a child of span_: the wait at the gate, or a slice

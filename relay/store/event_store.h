@@ -119,6 +119,12 @@ class Query {
   // Returns the work that was done so far.
   virtual Work work() const = 0;
 
+  // Returns true if the query would still pass `event` to its caller, supposing that the event is stored and in the
+  // moment: it matches a filter, has not expired, the client may see it, and its place is behind all events that the
+  // query has looked at. Returns nullopt if matching takes more work than about `most`; the next call with the same
+  // event then continues. The work counts in work(). The limits of the filters are ignored.
+  virtual std::optional<bool> WouldFind(EventView event, Work most) = 0;
+
   // Frees the memory of the query, except the filters, the moment and the position in the answer. The next call of Next
   // continues at that position. Meant for queries that have to wait.
   virtual void Suspend() = 0;

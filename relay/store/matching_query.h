@@ -31,6 +31,23 @@ class MatchingQuery : public Query {
   uint64_t visits() const final { return budget_.visits; }
   Work work() const final { return allowed_ - static_cast<Work>(budget_.work); }
 
+  std::optional<bool> WouldFind(EventView event, Work most) final {
+    const EventPlace place{event.created_at(), event.id()};
+    const bool is_behind = !judged_ || *judged_ < place;
+    const uint64_t tags = TagsOf(event);
+    bool matches = false;
+    for (Work spent = 0; is_behind && !matches && would_match_ < parts_.size(); ++would_match_) {
+      if (spent >= most) return std::nullopt;
+      const Part& part = parts_[would_match_];
+      const Work work = MatchingWork(tags, part.tag_work);
+      spent += work;
+      budget_.Spend(work);
+      matches = part.filter.Matches(event);
+    }
+    would_match_ = 0;
+    return matches && MaySee(event);
+  }
+
  protected:
   // One of the filters. It collects matches up to its limit and then looks whether there is another match.
   struct Part {
@@ -117,7 +134,7 @@ class MatchingQuery : public Query {
   // reached its limit.
   template <typename Found>
   void HandOut(EventView event, std::span<Found> found, const OnMatch& on_match) {
-    if (IsExpired(event, options_.now_seconds) || (options_.visible && !options_.visible(event))) return;
+    if (!MaySee(event)) return;
     bool handed_out = false;
     bool cut_off = false;
     for (const Found& finder : found) {
@@ -151,11 +168,16 @@ class MatchingQuery : public Query {
   size_t matched_ = 0;  // number of parts that the next event was matched with so far
 
  private:
+  bool MaySee(EventView event) const {
+    return !IsExpired(event, options_.now_seconds) && (!options_.visible || options_.visible(event));
+  }
+
   // When all limits are reached, a query looks for one more match, to learn whether the answer is complete. After this
   // number of further visits (index entries and records) it gives up and reports that the answer may be incomplete.
   static constexpr uint64_t kLookAhead = 1000;
 
   bool complete_ = true;
+  size_t would_match_ = 0;    // number of parts with which WouldFind has matched its event so far
   Work allowed_ = 0;          // the work of all earlier slices, and that which the present one may do
   uint64_t bytes_left_ = 0;   // bytes of JSON that may still be passed to the caller in this slice
   uint64_t looks_since_ = 0;  // the number of visits when the last part reached its limit

@@ -287,7 +287,9 @@ Status RocksDbStore::ScanAll(const Moment& after, const Moment& until,
   const Database& database = *database_;
   rocksdb::ReadOptions options;
   options.fill_cache = false;
-  options.readahead_size = 1 << 20;
+  // Reads ahead no more than about the range needs: an event has 1 KiB or less.
+  const uint64_t serials = until.NumberOf(0) - std::min(after.NumberOf(0), until.NumberOf(0));
+  options.readahead_size = std::min<uint64_t>(serials, 1 << 10) << 10;
   const std::unique_ptr<rocksdb::Iterator> at(database.db()->NewIterator(options, database.events()));
   for (at->Seek(ToSlice(EventKey(after.NumberOf(0) + 1))); at->Valid(); at->Next()) {
     const std::string_view record = ToView(at->value());

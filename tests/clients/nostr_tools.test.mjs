@@ -105,6 +105,41 @@ describe('query', () => {
     assert.equal(await client.count([{ authors: [new Person().pubkey] }], {}), 0);
   });
 
+  // The steps of NIP-45, and the estimate of Flajolet et al., as a client has them.
+  test('COUNT has the sketches of two relays, which a client merges', async () => {
+    const other = await startRelay();
+    const far = await connect(other);
+    const note = alice.event(1, 'liked', [], now() - 500);
+    const offset = 8 + parseInt(note.id[32], 16);
+    const expected = new Uint8Array(256);
+    const sketch = async connection => {
+      const wire = await Wire.open(connection.url);
+      wire.send(['COUNT', 'likes', { kinds: [7], '#e': [note.id] }]);
+      const [, , answer] = await wire.until('COUNT');
+      await wire.close();
+      assert.equal(answer.hll.length, 512);
+      return [answer.count, Uint8Array.from(answer.hll.match(/../g), hex => parseInt(hex, 16))];
+    };
+    for (let n = 0; n < 60; ++n) {
+      const person = new Person();
+      const like = person.event(7, '+', [['e', note.id]]);
+      if (n % 3 !== 0) await client.publish(like);
+      if (n % 3 !== 1) await far.publish(like);
+      const bytes = person.pubkey.match(/../g).slice(offset, offset + 8).map(hex => parseInt(hex, 16));
+      const bits = bytes.slice(1).map(byte => byte.toString(2).padStart(8, '0')).join('');
+      expected[bytes[0]] = Math.max(expected[bytes[0]], (bits.indexOf('1') + 57) % 57 + 1);
+    }
+    const [[countHere, here], [countThere, there]] = [await sketch(relay), await sketch(other)];
+    assert.deepEqual([countHere, countThere], [40, 40]);
+    const merged = here.map((value, i) => Math.max(value, there[i]));
+    assert.deepEqual(merged, expected);
+    const empty = merged.filter(value => value === 0).length;
+    const authors = 256 * Math.log(256 / empty);
+    assert.ok(Math.abs(authors - 60) < 20, `${authors} of 60 authors`);
+    far.close();
+    await other.stop();
+  });
+
   test('an unknown field of a filter is refused by name', async () => {
     await assert.rejects(query(client, { authors: mine(), search: 'blue' }), /unsupported:.*"search"/);
   });

@@ -131,6 +131,19 @@ std::string Counts(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
+// Counts everything 200 times over, which is too much to be counted one by one, so the relay makes estimates.
+std::string Estimates(Arena& arena, double scale) {
+  Crowd crowd(arena.port(), AttackerAddress(), Scaled(40, scale));
+  std::string filters;
+  for (size_t n = 0; n < 200; ++n) filters += ",{\"since\":" + std::to_string(n) + "}";
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(20s, scale), Reads::kAll, [&](size_t i) {
+    if (sent[i] >= 4) return std::string();
+    return TextFrame("[\"COUNT\",\"c" + std::to_string(sent[i]++) + "\"" + filters + "]");
+  });
+  return crowd.Heard();
+}
+
 std::string SlowExports(Arena& arena, double scale) {
   const std::string authorization = Authorization(arena);
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 4);
@@ -167,6 +180,11 @@ std::vector<Attack> ReadAttacks() {
        TricklingReaders},
       {"many_values", "requests of 4,990 tag values over events of 2,000 tags", {}, StoreTagged, ManyValues},
       {"counts", "160 counts of everything at once", {}, StoreTopics, Counts},
+      {"estimates",
+       "160 counts of everything by 200 filters",
+       {},
+       [](double scale, const Store& store) { StoreTopics(1.5 * scale, store); },
+       Estimates},
       {"slow_exports", "four exports that trickle", {}, StoreTopics, SlowExports},
   };
 }

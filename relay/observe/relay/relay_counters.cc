@@ -21,6 +21,8 @@ void RelayCounters::CountRelayMessage(RelayVerb verb, uint64_t count) {
 
 void RelayCounters::CountSavedEvent(uint16_t kind) { CountOne(kinds_[KindSlot(kind)]); }
 
+void RelayCounters::CountAnswered(bool by_estimate) { CountOne(answered_counts_[by_estimate ? 1 : 0]); }
+
 void RelayCounters::CountRefusal(std::string_view prefix) {
   prefix = prefix.substr(0, prefix.find(':'));
   const auto found = std::ranges::find(kRefusalPrefixes, prefix);
@@ -50,6 +52,10 @@ RelayCounters::Labelled RelayCounters::Refusals() const {
   Labelled refusals;
   for (size_t i = 0; i < refusals_.size(); ++i) refusals.emplace_back(kRefusalPrefixes[i], Read(refusals_[i]));
   return refusals;
+}
+
+RelayCounters::Labelled RelayCounters::AnsweredCounts() const {
+  return {{"exact", Read(answered_counts_[0])}, {"estimate", Read(answered_counts_[1])}};
 }
 
 std::vector<uint64_t> RelayCounters::SavedByKind() const {

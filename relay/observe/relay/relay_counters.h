@@ -32,6 +32,7 @@ class RelayCounters {
   void CountClientMessage(Verb verb);
   void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
   void CountSavedEvent(uint16_t kind);
+  void CountAnswered(bool by_estimate);  // the answer of a COUNT (relay/protocol/counting.h)
   // Counts a refusal (an OK with false, a CLOSED or a NEG-ERR) by the prefix of its reason ("invalid", "rate-limited",
   // …). Counts an unknown prefix as "other".
   void CountRefusal(std::string_view prefix);
@@ -48,6 +49,7 @@ class RelayCounters {
   Labelled ClientMessages() const;
   Labelled RelayMessages() const;
   Labelled Refusals() const;
+  Labelled AnsweredCounts() const;
   // Returns the numbers of saved events so far. The index is that of KindSlot (known_kinds.h).
   std::vector<uint64_t> SavedByKind() const;
 
@@ -75,6 +77,7 @@ class RelayCounters {
   std::array<Counter, kRelayVerbs.size()> relay_messages_{};
   std::array<Counter, kKnownKinds.size() + 1> kinds_{};
   std::array<Counter, kRefusalPrefixes.size()> refusals_{};
+  std::array<Counter, 2> answered_counts_{};  // exact ones, estimates
 
   LatencyMetric event_to_ok_;
   LatencyMetric req_to_eose_;

@@ -107,6 +107,9 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
   families.Counter("weir_refusals_total", "OK false and CLOSED, by the prefix of their reason");
   for (const auto& [prefix, count] : counters_.Refusals()) families.Add(count, {{"prefix", prefix}});
 
+  families.Counter("weir_counts_total", "Answers to COUNTs: exact ones, and estimates of sets that are too large");
+  for (const auto& [answer, count] : counters_.AnsweredCounts()) families.Add(count, {{"answer", answer}});
+
   const RelayCounters::Latencies latencies = counters_.LatenciesSoFar();
   families.Histogram("weir_event_ok_seconds", "Time from an EVENT's arrival to its OK").Add(latencies.event_to_ok);
   families.Histogram("weir_req_eose_seconds", "Time from a REQ's arrival to its EOSE").Add(latencies.req_to_eose);

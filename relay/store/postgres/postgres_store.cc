@@ -389,7 +389,7 @@ Status PostgresStore::ScanAll(const Moment& after, const Moment& until,
         if (!EventView::WellFormed(record)) return Status::Error("PostgreSQL: a stored event is damaged");
         if (!visit({last.origin, static_cast<uint64_t>(from)}, EventView(record))) return {};
       }
-      more = rows.size() == static_cast<size_t>(at_once);
+      more = rows.size() == static_cast<size_t>(at_once) && static_cast<uint64_t>(from) < last.number;
     }
   }
   return {};

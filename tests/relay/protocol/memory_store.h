@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,10 @@ class MemoryStore final : public EventStore {
   void ThrowInQuery() { *throws_ = true; }
   // Sets the result of held_bytes() of a query.
   void SetHeldBytes(uint64_t bytes) { *held_bytes_ = bytes; }
+  // Sets the work that a query does for each event that it finds.
+  void SetEventWork(Work work) { event_work_ = work; }
+  // Sets the work that a query does to say whether it would find an event.
+  void SetMatchWork(Work work) { *match_work_ = work; }
   size_t queries_open() const { return *queries_open_; }
   size_t suspensions() const { return *suspensions_; }
 
@@ -86,7 +91,7 @@ class MemoryStore final : public EventStore {
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override {
     const std::lock_guard lock(mutex_);
     return std::make_unique<Walk>(saved_, std::move(filters), options, queries_open_, suspensions_, throws_,
-                                  held_bytes_);
+                                  held_bytes_, event_work_, match_work_);
   }
 
   Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work) override {
@@ -94,7 +99,12 @@ class MemoryStore final : public EventStore {
     return OwedPiece();
   }
   Result<Moment> Now() const override { return Moment(); }
-  Status ScanAll(const Moment&, const Moment&, const std::function<bool(Serial, EventView)>&) const override {
+  Status ScanAll(const Moment& after, const Moment& until,
+                 const std::function<bool(Serial, EventView)>& visit) const override {
+    const std::lock_guard lock(mutex_);
+    for (uint64_t number = after.NumberOf(0) + 1; number <= std::min<uint64_t>(until.NumberOf(0), saved_.size());
+         ++number)
+      if (!visit({.number = number}, saved_[number - 1].view())) break;
     return {};
   }
   Status Flush() override { return {}; }
@@ -105,11 +115,14 @@ class MemoryStore final : public EventStore {
    public:
     Walk(std::vector<Event> events, std::vector<Filter> filters, const QueryOptions& options,
          std::shared_ptr<std::atomic<size_t>> open, std::shared_ptr<std::atomic<size_t>> suspensions,
-         std::shared_ptr<std::atomic<bool>> throws, std::shared_ptr<std::atomic<uint64_t>> held_bytes)
+         std::shared_ptr<std::atomic<bool>> throws, std::shared_ptr<std::atomic<uint64_t>> held_bytes, Work event_work,
+         std::shared_ptr<std::atomic<Work>> match_work)
         : open_(std::move(open)),
           suspensions_(std::move(suspensions)),
           throws_(std::move(throws)),
-          held_bytes_(std::move(held_bytes)) {
+          held_bytes_(std::move(held_bytes)),
+          event_work_(event_work),
+          match_work_(std::move(match_work)) {
       ++*open_;
       moment_.Advance({.number = events.size()});
       std::ranges::sort(events, [](const Event& a, const Event& b) {
@@ -137,7 +150,8 @@ class MemoryStore final : public EventStore {
     Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override {
       if (throws_->exchange(false)) throw std::bad_alloc();
       size_t bytes = 0;
-      for (uint32_t n = 0; next_ < answer_.size() && n < slice.max_work / kRecordWork && bytes < slice.max_bytes; ++n) {
+      const Work most = std::max<Work>(1, slice.max_work / event_work_);
+      for (uint32_t n = 0; next_ < answer_.size() && n < most && bytes < slice.max_bytes; ++n) {
         bytes += answer_[next_].view().json().size();
         on_match(answer_[next_++].view());
       }
@@ -146,7 +160,12 @@ class MemoryStore final : public EventStore {
     const Moment& moment() const override { return moment_; }
     bool complete() const override { return complete_; }
     uint64_t visits() const override { return next_; }
-    Work work() const override { return next_ * kRecordWork; }
+    Work work() const override { return next_ * event_work_ + matched_work_; }
+    std::optional<bool> WouldFind(EventView event, Work) override {
+      matched_work_ += *match_work_;
+      const auto later = std::span(answer_).subspan(next_);
+      return std::ranges::any_of(later, [&](const Event& found) { return found.view().id() == event.id(); });
+    }
     void Suspend() override { ++*suspensions_; }
     uint64_t held_bytes() const override { return *held_bytes_; }
 
@@ -159,6 +178,9 @@ class MemoryStore final : public EventStore {
     std::shared_ptr<std::atomic<size_t>> suspensions_;
     std::shared_ptr<std::atomic<bool>> throws_;
     std::shared_ptr<std::atomic<uint64_t>> held_bytes_;
+    const Work event_work_;
+    std::shared_ptr<std::atomic<Work>> match_work_;
+    Work matched_work_ = 0;
   };
 
   bool HasLocked(const EventId& id) const {
@@ -178,6 +200,8 @@ class MemoryStore final : public EventStore {
   std::shared_ptr<std::atomic<size_t>> suspensions_ = std::make_shared<std::atomic<size_t>>(0);
   std::shared_ptr<std::atomic<uint64_t>> held_bytes_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::shared_ptr<std::atomic<bool>> throws_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<Work> event_work_ = kRecordWork;
+  std::shared_ptr<std::atomic<Work>> match_work_ = std::make_shared<std::atomic<Work>>(0);
 };
 
 }  // namespace weir

@@ -75,9 +75,9 @@ TEST_F(PrivateEventsTest, StoredOnesAreSentAndCountedForTheirPartiesAlone) {
         EXPECT_EQ(Mentions(AllThatIsSaid(seat, R"(["REQ","s",)" + filters + "]", "EOSE"), IdOf(letter)),
                   reader.is_party)
             << what;
-        EXPECT_EQ(Mentions(AllThatIsSaid(seat, R"(["COUNT","c",)" + filters + "]", "COUNT"), R"({"count":0})"),
-                  !reader.is_party)
-            << what;
+        const std::vector<std::string> counted = AllThatIsSaid(seat, R"(["COUNT","c",)" + filters + "]", "COUNT");
+        const std::string no_author = R"({"count":0,"hll":")" + std::string(512, '0') + "\"}";
+        EXPECT_EQ(Mentions(counted, R"({"count":0})") || Mentions(counted, no_author), !reader.is_party) << what;
       }
     }
   }

@@ -30,11 +30,14 @@ TEST(RelayMetrics, KeepsTheNamesThatDashboardsKnow) {
   metrics.counters().CountClientMessage(Verb::kReq);
   metrics.counters().CountRelayMessage(RelayVerb::kEvent, 5);
   metrics.counters().CountSavedEvent(1);
+  for (const bool by_estimate : {false, false, true}) metrics.counters().CountAnswered(by_estimate);
   const std::string text = metrics.Prometheus();
   EXPECT_TRUE(HasLine(text, "nostr_client_messages_total{verb=\"REQ\"} 2")) << text;
   EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"EVENT\"} 5"));
   EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"OK\"} 0"));
   EXPECT_TRUE(HasLine(text, "nostr_events_total{kind=\"1\"} 1"));
+  EXPECT_TRUE(HasLine(text, "weir_counts_total{answer=\"exact\"} 2"));
+  EXPECT_TRUE(HasLine(text, "weir_counts_total{answer=\"estimate\"} 1"));
 }
 
 TEST(RelayMetrics, LabelsAreBounded) {

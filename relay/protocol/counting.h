@@ -1,0 +1,56 @@
+// Counting: the answer of a COUNT while it is being made (NIP-45).
+//
+// First it counts each event that the query finds. If that takes more work than visiting two million events, it
+// estimates the rest from a sample (relay/store/count_estimate.h), with up to a quarter of that work in addition; the
+// answer then says "approximate". If the sample leaves a standard error of more than 10 %, it gives up.
+//
+// A count for one filter with one tag value also has a sketch of the authors (relay/nostr/author_sketch.h), but an
+// estimate has none: a client could not see that it is the sketch of a part of the events, and would merge it with
+// those of other relays.
+//
+// Threads: only one thread at a time may use the object. A Request uses it on workers while it reads the store, and
+// otherwise on its I/O thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/nostr/author_sketch.h"
+#include "relay/store/count_estimate.h"
+#include "relay/store/event_store.h"
+
+namespace weir {
+
+class Counting {
+ public:
+  // The most work of counting one by one: between four and five seconds of a worker.
+  static constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
+
+  // `most_counted` is kMostCounted, or less in a test.
+  explicit Counting(std::span<const Filter> filters, Work most_counted = kMostCounted)
+      : most_counted_(most_counted), sketch_(AuthorSketch::For(filters)) {}
+
+  // Goes on with about the work `most`. Returns kDone at the end of the count. Each call must pass the same `query`.
+  Result<Progress> Next(const EventStore& store, Query& query, Work most);
+
+  // Returns true if the count needs more work than it may do, and an estimate would be too rough.
+  bool gave_up() const { return gave_up_; }
+  bool is_estimate() const { return estimate_.has_value(); }
+  uint64_t count() const { return estimate_ ? estimate_->total() : counted_; }
+  // Returns the work that was done, without that of the query (Query::work).
+  Work own_work() const { return estimate_ ? estimate_->work() : 0; }
+  // Returns the answer as a COUNT message.
+  std::string Message(std::string_view subscription) const;
+
+ private:
+  Work most_counted_;
+  uint64_t counted_ = 0;
+  std::optional<AuthorSketch> sketch_;
+  std::optional<CountEstimate> estimate_;
+  bool gave_up_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,190 @@
+// Whether a query would find an event, and estimates of how many events a query would find.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "relay/store/count_estimate.h"
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/store_suite.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kNow = RandomNostr::kStart + 100'000;
+
+// Returns the options of a COUNT, which has no limits.
+QueryOptions CountOptions() {
+  return {.now_seconds = kNow, .default_limit = UINT64_MAX, .max_limit = UINT64_MAX, .fills_cache = false};
+}
+
+// Returns the ids of the events in the store that the query would find, each asked for in pieces of the work `most`.
+std::set<std::string> WouldBeFound(const EventStore& store, Query& query, Work most) {
+  std::set<std::string> ids;
+  const Status scanned = store.ScanAll({}, query.moment(), [&](Serial, EventView event) {
+    std::optional<bool> found;
+    while (!found) found = query.WouldFind(event, most);
+    if (*found) ids.insert(ToHex(event.id()));
+    return true;
+  });
+  EXPECT_TRUE(scanned.ok()) << scanned.message();
+  return ids;
+}
+
+// Saves `count` events of a hundred authors, in an order of their own: kinds 1 and 7 and, one of 25, kind 4.
+std::vector<PlainEvent> SaveMany(EventStore& store, uint64_t count) {
+  std::vector<PlainEvent> events;
+  for (uint64_t n = 0; n < count; ++n) {
+    const uint64_t random = n * 0x9e3779b97f4a7c15 >> 20;
+    const uint16_t kind = random % 25 == 0 ? 4 : random % 3 == 0 ? 7 : 1;
+    std::vector<Tag> tags = {{"t", "v" + std::to_string(random % 5)}};
+    if (random % 50 == 1) tags.push_back({"expiration", std::to_string(kNow - 1)});
+    events.push_back(Plain(Author(random % 100), RandomNostr::kStart + random % 90'000, kind, tags, std::to_string(n)));
+  }
+  for (size_t i = 0; i < events.size(); i += 1000)
+    SaveAll(store, {events.begin() + static_cast<ptrdiff_t>(i),
+                    events.begin() + static_cast<ptrdiff_t>(std::min(events.size(), i + 1000))});
+  return events;
+}
+
+struct Estimated {
+  uint64_t counted = 0;  // found one by one before the estimate
+  uint64_t total = 0;
+  double error = 0;
+  Work work = 0;
+};
+
+// Reads the query for about the work `counting`, and estimates the rest, in slices of the work `slice`.
+Estimated Estimate(const EventStore& store, const Filter& filter, const QueryOptions& options, Work counting,
+                   Work slice = kTurnWork) {
+  const auto query = store.Find({filter}, options);
+  Estimated estimated;
+  const auto count = [&](EventView) { ++estimated.counted; };
+  EXPECT_TRUE(query->Next({.max_work = counting}, count).ok());
+  query->Suspend();
+  CountEstimate estimate(store, *query, estimated.counted);
+  for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+    const Result<Progress> next = estimate.Next(slice);
+    EXPECT_TRUE(next.ok()) << next.status().message();
+    if (!next.ok()) break;
+    progress = next.value();
+  }
+  estimated.total = estimate.total();
+  estimated.error = estimate.error();
+  estimated.work = estimate.work();
+  return estimated;
+}
+
+uint64_t CountAll(const EventStore& store, const Filter& filter, const QueryOptions& options) {
+  return Drain(*store.Find({filter}, options)).size();
+}
+
+TEST_P(StoreSuite, AQueryWouldFindWhatItFindsLater) {
+  for (uint64_t seed = 0; seed < Seeds(4); ++seed) {
+    RandomNostr random(seed, 300);
+    const auto place = MakePlace();
+    const auto store = place->Open();
+    ASSERT_NE(store, nullptr);
+    SaveAll(*store, random.events(), RandomNostr::kStart);
+    for (int round = 0; round < 40; ++round) {
+      std::vector<Filter> filters = random.Filters();
+      for (Filter& filter : filters) filter.limit.reset();
+      QueryOptions options = CountOptions();
+      if (random.OneIn(2)) options.visible = [](EventView event) { return event.id()[0] % 4 != 0; };
+      const auto query = store->Find(std::move(filters), options);
+      const Slice some{.max_work = 1 + random.Below(200'000)};
+      ASSERT_TRUE(query->Next(some, [](EventView) {}).ok());
+      const std::set<std::string> would = WouldBeFound(*store, *query, random.OneIn(2) ? kTurnWork : 1);
+      const std::vector<std::string> does = Drain(*query);
+      EXPECT_EQ(would, std::set<std::string>(does.begin(), does.end())) << "seed " << seed << ", round " << round;
+    }
+  }
+}
+
+TEST_P(StoreSuite, AnEstimateFromTheWholeStoreIsExact) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  std::vector<PlainEvent> events = SaveMany(*store, 1000);
+  std::vector<EventId> removed;
+  for (size_t i = 0; i < events.size(); i += 7) removed.push_back(ToBytes(events[i].id));
+  ASSERT_TRUE(store->Delete(removed).ok());
+  for (const Filter& filter : {Filter{}, Filter{.kinds = {{7}}}, Filter{.kinds = {{7}}, .tags = {{'t', {"v1"}}}}}) {
+    const uint64_t all = CountAll(*store, filter, CountOptions());
+    ASSERT_GT(all, 10U);
+    for (const Work slice : {kTurnWork, Work{1}, Work{30'000}}) {
+      const Estimated estimated = Estimate(*store, filter, CountOptions(), 50'000, slice);
+      EXPECT_LT(estimated.counted, all) << "it was to be a part";
+      EXPECT_EQ(estimated.total, all) << ToJson(filter) << " in slices of " << slice;
+      EXPECT_EQ(estimated.error, 0) << "there are less than 64 groups";
+    }
+  }
+}
+
+// The deviations are of a fixed sample, so they are the same in every run.
+TEST_P(StoreSuite, AnEstimateIsAsGoodAsItSays) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  SaveMany(*store, 12'000);
+  QueryOptions of_stranger = CountOptions();
+  of_stranger.visible = [](EventView event) { return event.kind() != 4; };
+  const struct {
+    Filter filter;
+    QueryOptions options;
+  } cases[] = {
+      {{}, of_stranger},
+      {{}, CountOptions()},
+      {{.kinds = {{1}}}, CountOptions()},
+      {{.kinds = {{4, 7}}}, of_stranger},
+      {{.tags = {{'t', {"v1", "v2"}}}}, CountOptions()},
+      {{.kinds = {{1}}, .since = RandomNostr::kStart + 30'000}, CountOptions()},
+  };
+  for (const auto& c : cases) {
+    const uint64_t all = CountAll(*store, c.filter, c.options);
+    const Estimated estimated = Estimate(*store, c.filter, c.options, 400'000, 200'000);
+    EXPECT_LE(estimated.error, 0.01) << ToJson(c.filter);
+    const double off = static_cast<double>(estimated.total) - static_cast<double>(all);
+    EXPECT_LE(std::abs(off), 4 * estimated.error * static_cast<double>(all) + 1)
+        << ToJson(c.filter) << ": " << estimated.total << " of " << all;
+  }
+}
+
+TEST_P(StoreSuite, AnEstimateTellsNothingOfEventsThatAClientMayNotSee) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  SaveMany(*store, 3000);
+  QueryOptions of_stranger = CountOptions();
+  of_stranger.visible = [](EventView event) { return event.kind() != 4; };
+  const Estimated estimated = Estimate(*store, {.kinds = {{4}}}, of_stranger, 50'000);
+  EXPECT_EQ(estimated.total, 0U);
+  EXPECT_EQ(Estimate(*store, {.kinds = {{4}}}, CountOptions(), 1).total,
+            CountAll(*store, {.kinds = {{4}}}, CountOptions()));
+}
+
+// A sample without a match is no proof that there is none.
+TEST_P(StoreSuite, AnEstimateOfARareSetSaysThatItIsRough) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  SaveMany(*store, 12'000);
+  const auto query = store->Find({{.tags = {{'t', {"none"}}}}}, CountOptions());
+  ASSERT_TRUE(query->Next({.max_work = 1}, [](EventView) {}).ok());
+  CountEstimate estimate(*store, *query, 0);
+  EXPECT_EQ(estimate.error(), 1) << "no group was read";
+  Work before = 0;
+  while (estimate.work() < 3'000'000) {
+    ASSERT_TRUE(estimate.Next(kTurnWork).ok());
+    ASSERT_GT(estimate.work(), before) << "each call reads";
+    before = estimate.work();
+  }
+  EXPECT_EQ(estimate.total(), 0U);
+  EXPECT_GT(estimate.error(), 0.5);
+}
+
+}  // namespace
+}  // namespace weir
