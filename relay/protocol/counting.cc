@@ -22,7 +22,7 @@ Result<Progress> Counting::Next(const EventStore& store, Query& query, Work most
   }
   Result<Progress> progress = estimate_->Next(most);
   const bool is_over = !progress.ok() || progress.value() == Progress::kDone;
-  if (is_over || query.work() + estimate_->work() <= most_counted_ + most_counted_ / 4) return progress;
+  if (is_over || query.work() + estimate_->work() <= most_counted_ + most_sampled_) return progress;
   gave_up_ = estimate_->error() > kMostError;
   return Progress::kDone;
 }

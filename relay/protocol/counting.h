@@ -29,9 +29,12 @@ class Counting {
   // The most work of counting one by one: between four and five seconds of a worker.
   static constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
 
-  // `most_counted` is kMostCounted, or less in a test.
-  explicit Counting(std::span<const Filter> filters, Work most_counted = kMostCounted)
-      : most_counted_(most_counted), sketch_(AuthorSketch::For(filters)) {}
+  // The most work of an estimate after that.
+  static constexpr Work kMostSampled = kMostCounted / 4;
+
+  // A measurement passes other bounds than those of the relay.
+  explicit Counting(std::span<const Filter> filters, Work most_counted = kMostCounted, Work most_sampled = kMostSampled)
+      : most_counted_(most_counted), most_sampled_(most_sampled), sketch_(AuthorSketch::For(filters)) {}
 
   // Goes on with about the work `most`. Returns kDone at the end of the count. Each call must pass the same `query`.
   Result<Progress> Next(const EventStore& store, Query& query, Work most);
@@ -46,7 +49,8 @@ class Counting {
   std::string Message(std::string_view subscription) const;
 
  private:
-  Work most_counted_;
+  const Work most_counted_;
+  const Work most_sampled_;
   uint64_t counted_ = 0;
   std::optional<AuthorSketch> sketch_;
   std::optional<CountEstimate> estimate_;

@@ -108,7 +108,7 @@ TEST_P(StoreSuite, AnEstimateFromTheWholeStoreIsExact) {
   const auto place = MakePlace();
   const auto store = place->Open();
   ASSERT_NE(store, nullptr);
-  std::vector<PlainEvent> events = SaveMany(*store, 1000);
+  std::vector<PlainEvent> events = SaveMany(*store, 400);
   std::vector<EventId> removed;
   for (size_t i = 0; i < events.size(); i += 7) removed.push_back(ToBytes(events[i].id));
   ASSERT_TRUE(store->Delete(removed).ok());
@@ -116,7 +116,7 @@ TEST_P(StoreSuite, AnEstimateFromTheWholeStoreIsExact) {
     const uint64_t all = CountAll(*store, filter, CountOptions());
     ASSERT_GT(all, 10U);
     for (const Work slice : {kTurnWork, Work{1}, Work{30'000}}) {
-      const Estimated estimated = Estimate(*store, filter, CountOptions(), 50'000, slice);
+      const Estimated estimated = Estimate(*store, filter, CountOptions(), 15'000, slice);
       EXPECT_LT(estimated.counted, all) << "it was to be a part";
       EXPECT_EQ(estimated.total, all) << ToJson(filter) << " in slices of " << slice;
       EXPECT_EQ(estimated.error, 0) << "there are less than 64 groups";
@@ -129,7 +129,7 @@ TEST_P(StoreSuite, AnEstimateIsAsGoodAsItSays) {
   const auto place = MakePlace();
   const auto store = place->Open();
   ASSERT_NE(store, nullptr);
-  SaveMany(*store, 12'000);
+  SaveMany(*store, 5000);
   QueryOptions of_stranger = CountOptions();
   of_stranger.visible = [](EventView event) { return event.kind() != 4; };
   const struct {
@@ -157,7 +157,7 @@ TEST_P(StoreSuite, AnEstimateTellsNothingOfEventsThatAClientMayNotSee) {
   const auto place = MakePlace();
   const auto store = place->Open();
   ASSERT_NE(store, nullptr);
-  SaveMany(*store, 3000);
+  SaveMany(*store, 1500);
   QueryOptions of_stranger = CountOptions();
   of_stranger.visible = [](EventView event) { return event.kind() != 4; };
   const Estimated estimated = Estimate(*store, {.kinds = {{4}}}, of_stranger, 50'000);
@@ -171,7 +171,7 @@ TEST_P(StoreSuite, AnEstimateOfARareSetSaysThatItIsRough) {
   const auto place = MakePlace();
   const auto store = place->Open();
   ASSERT_NE(store, nullptr);
-  SaveMany(*store, 12'000);
+  SaveMany(*store, 5000);
   const auto query = store->Find({{.tags = {{'t', {"none"}}}}}, CountOptions());
   ASSERT_TRUE(query->Next({.max_work = 1}, [](EventView) {}).ok());
   CountEstimate estimate(*store, *query, 0);
