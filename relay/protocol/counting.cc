@@ -16,6 +16,8 @@ Result<Progress> Counting::Next(const EventStore& store, Query& query, Work most
       if (sketch_) sketch_->Add(event.pubkey());
     });
     if (!progress.ok() || progress.value() == Progress::kDone || query.work() <= most_counted_) return progress;
+    gave_up_ = !store.has_dense_serials();
+    if (gave_up_) return Progress::kDone;
     query.Suspend();
     estimate_.emplace(store, query, counted_);
     return Progress::kMore;

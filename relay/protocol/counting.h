@@ -2,7 +2,8 @@
 //
 // First it counts each event that the query finds. If that takes more work than visiting two million events, it
 // estimates the rest from a sample (relay/store/count_estimate.h), with up to a quarter of that work in addition; the
-// answer then says "approximate". If the sample leaves a standard error of more than 10 %, it gives up.
+// answer then says "approximate". If the sample leaves a standard error of more than 10 %, it gives up. It also gives
+// up on a store that cannot be sampled, which is the one on PostgreSQL.
 //
 // A count for one filter with one tag value also has a sketch of the authors (relay/nostr/author_sketch.h), but an
 // estimate has none: a client could not see that it is the sketch of a part of the events, and would merge it with

@@ -27,8 +27,8 @@ namespace weir {
 
 class CountEstimate {
  public:
-  // `query` has found `counted` events so far; Query::Next must have succeeded once, and must not be called any more.
-  // The store and the query must live as long as Next is called.
+  // REQUIRES: store.has_dense_serials(). `query` has found `counted` events so far; Query::Next must have succeeded
+  // once, and must not be called any more. The store and the query must live as long as Next is called.
   CountEstimate(const EventStore& store, Query& query, uint64_t counted);
 
   // Reads some groups, with about the work `most`. Returns kDone when the estimate is as good as it gets.

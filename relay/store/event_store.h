@@ -254,6 +254,10 @@ class EventStore {
 
   // Returns a sentence for the operator if events that were saved before may be lost; empty if no loss is known.
   virtual std::string loss() const { return {}; }
+
+  // Returns true if most serials up to that of the last event belong to an event or did so once, so that groups of
+  // serials are a sample of the events (count_estimate.h). On PostgreSQL serials begin with the time of the start.
+  virtual bool has_dense_serials() const { return false; }
 };
 
 // Returns the result of `work()`, or an error if it throws a std::exception, for example because memory runs out. Meant

@@ -92,6 +92,7 @@ class RocksDbStore final : public EventStore {
   Status Sync() const override;
   StoreSizes Sizes() const override;
   std::string loss() const override;
+  bool has_dense_serials() const override { return true; }
 
   // Used by the throttle and its RocksDbMonitor, which must be destroyed before the store.
   rocksdb::DB* db() const;

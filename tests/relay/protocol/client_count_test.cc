@@ -64,6 +64,13 @@ TEST_F(ClientCountTest, ASetThatIsTooLargeIsEstimated) {
   RunUntilAllIsGivenBack();
 }
 
+TEST_F(ClientCountTest, AStoreThatCannotBeSampledMakesNoEstimates) {
+  StoreTooMuch(300, 100);
+  store_.SetSparse();
+  Seat& client = Connect();
+  EXPECT_TRUE(Ask(client, CountOf(R"({"kinds":[1]})")).starts_with(R"(["CLOSED","n","restricted: this looks at too)"));
+}
+
 // A client would merge the sketch of a part with those of other relays.
 TEST_F(ClientCountTest, AnEstimateHasNoSketch) {
   std::vector<std::string> likes;
