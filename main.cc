@@ -20,10 +20,12 @@
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
+#include "relay/census_plugin.h"
 #include "relay/commands/admin_command.h"
 #include "relay/commands/check_command.h"
 #include "relay/commands/delete_command.h"
 #include "relay/commands/health_command.h"
+#include "relay/commands/info_command.h"
 #include "relay/commands/relay_command.h"
 #include "relay/commands/rules_command.h"
 #include "relay/commands/scan_command.h"
@@ -66,8 +68,10 @@ int RunRelay(int argc, char** argv) {
   ManagementPlugin management;
   RemovalPlugin removals(management.methods());
   LadderPlugin ladder(management.methods());
+  CensusPlugin census;
   LivePlugin live;
-  return RelayCommand(argc, argv, {&import_service, &limiters, &rules, &management, &removals, &ladder, &live});
+  return RelayCommand(argc, argv,
+                      {&import_service, &limiters, &rules, &management, &removals, &ladder, &census, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -93,6 +97,8 @@ constexpr Command kCommands[] = {
     {"rules", RulesCommand, "check the rules about who may write and read, and say what they do to an event"},
     {"admin", AdminCommand, "manage a relay that runs: bans, allowed authors, kinds and addresses, roles, its name"},
     {"who", WhoCommand, "say what standing an author has with the relay that runs, and why"},
+    {"info", InfoCommand,
+     "say what takes the room: kinds, authors, tags, months, growth, and what a rule of age takes"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},
