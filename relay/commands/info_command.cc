@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kNarrowest = 104;  // an npub and its figures
+constexpr size_t kNarrowest = 112;  // an npub and its figures
 
 struct InfoFlags {
   ReadingFlags reading;
