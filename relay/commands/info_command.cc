@@ -10,6 +10,7 @@
 #include "config/clock.h"
 #include "config/terminal_size.h"
 #include "config/text/parse.h"
+#include "config/text/time_span.h"
 #include "relay/commands/reading_command.h"
 #include "relay/store/census/census_tables.h"
 #include "relay/watch/top/panels.h"
@@ -25,17 +26,9 @@ struct InfoFlags {
   bool json = false;
   uint64_t rows = 10;
   uint64_t sample = CensusOptions().sample;
-  std::string older_than;
+  std::string age;
   std::vector<std::string> kinds;
 };
-
-// Reads "90d".
-Result<uint64_t> ParseDays(const std::string& text) {
-  if (!text.ends_with('d')) return Status::Error(Printable(text) + " is not a number of days such as 90d");
-  const Result<uint64_t> days =
-      ParseUnsigned(text.substr(0, text.size() - 1), {.min = 1, .max = 36'500, .unit = "days"});
-  return days.ok() ? days : Status::Error(Printable(text) + " is " + days.status().message());
-}
 
 void AddTo(CommandLine& line, InfoFlags& flags) {
   AddTo(line, flags.reading);
@@ -45,33 +38,33 @@ void AddTo(CommandLine& line, InfoFlags& flags) {
            "events of each kind that are read for the sizes; more takes longer and makes ± smaller")
       .Within(2, 100'000)
       .ShowDefault();
-  line.Add("--older-than", &flags.older_than, "also say what events of this age take, by created_at, such as 90d")
-      .Check("DAYS", [](const std::string& text) { return ParseDays(text).status(); });
-  line.Add("--kinds", &flags.kinds, "count only these kinds for --older-than, such as 7,9735").SplitAt(',');
+  line.Add("--age", &flags.age, "also say what events take whose created_at is at least this long ago, such as 90d")
+      .Check("AGE", [](const std::string& age) {
+        const Result<uint64_t> seconds = ParseSpan(age);
+        if (seconds.ok() && seconds.value() == 0) return Status::Error("an age of 0 has no effect");
+        return seconds.ok() ? Status() : Status::Error(Printable(age) + " is " + seconds.status().message());
+      });
+  line.Add("--kinds", &flags.kinds, "count only these kinds for --age, such as 7,9735").SplitAt(',');
   line.Check([&flags] {
-    return flags.kinds.empty() || !flags.older_than.empty()
-               ? Status()
-               : Status::Error("--kinds has no effect without --older-than");
+    return flags.kinds.empty() || !flags.age.empty() ? Status() : Status::Error("--kinds has no effect without --age");
   });
   line.SetFooter(
       "Counts are exact, except those by day; on PostgreSQL, entries by tag letter are estimates, too. Sizes are\n"
-      "estimated from a sample of the records; the column ± has the error that 19 of 20 estimates keep. The day on "
-      "which\n"
-      "an event came is the latest created_at of the events before it. Exit status: 0 done, 1 reading or printing "
-      "failed,\n"
-      "2 wrong flags, or no store.\n"
+      "estimated from a sample of the records; the column ± has the error that 19 of 20 estimates keep. The day on\n"
+      "which an event came is the latest created_at of the events before it.\n"
+      "Exit status: 0 done, 1 reading or printing failed, 2 wrong flags, or no store.\n"
       "\n"
       "Examples:\n"
       "  weir info\n"
-      "  weir info --older-than 90d --kinds 7,9735      what reactions and zaps of more than 90 days take\n"
+      "  weir info --age 90d --kinds 7,9735      what reactions and zaps of more than 90 days take\n"
       "  weir info --json --data-dir /var/lib/weir\n");
 }
 
 Result<CensusOptions> OptionsOf(const InfoFlags& flags) {
   CensusOptions options{
       .now_seconds = WallClock::System().NowSeconds(), .most_rows = flags.rows, .sample = flags.sample};
-  if (flags.older_than.empty()) return options;
-  OldEvents rule{.before = options.now_seconds - ParseDays(flags.older_than).value() * kDaySeconds};
+  if (flags.age.empty()) return options;
+  OldEvents rule{.before = options.now_seconds - ParseSpan(flags.age).value() + 1};
   if (!flags.kinds.empty()) rule.kinds = KindSet();
   for (const std::string& text : flags.kinds) {
     const Result<uint64_t> kind = ParseUnsigned(text, {.min = 0, .max = 65'535});

@@ -58,14 +58,14 @@ TEST_F(InfoCommandTest, PrintsWhatIsStored) {
 }
 
 TEST_F(InfoCommandTest, SaysWhatARuleOfAgeWouldRemove) {
-  EXPECT_TRUE(Has(Info({"--older-than", "90d"}).out, "The rule matches 1 events")) << Info({"--older-than", "90d"}).err;
-  EXPECT_TRUE(Has(Info({"--older-than", "90d", "--kinds", "1,7"}).out, "The rule matches 1 events"));
-  EXPECT_TRUE(Has(Info({"--older-than", "90d", "--kinds", "1"}).out, "The rule matches 0 events"));
-  EXPECT_TRUE(Has(Info({"--older-than", "101d"}).out, "The rule matches 0 events"));
+  EXPECT_TRUE(Has(Info({"--age", "90d"}).out, "The rule matches 1 events")) << Info({"--age", "90d"}).err;
+  EXPECT_TRUE(Has(Info({"--age", "90d", "--kinds", "1,7"}).out, "The rule matches 1 events"));
+  EXPECT_TRUE(Has(Info({"--age", "90d", "--kinds", "1"}).out, "The rule matches 0 events"));
+  EXPECT_TRUE(Has(Info({"--age", "101d"}).out, "The rule matches 0 events"));
 }
 
 TEST_F(InfoCommandTest, JsonHasTheSameFigures) {
-  const Ran ran = Info({"--json", "--older-than", "90d", "--kinds", "7"});
+  const Ran ran = Info({"--json", "--age", "90d", "--kinds", "7"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   simdjson::dom::parser parser;
   simdjson::dom::element json;
@@ -85,11 +85,11 @@ TEST_F(InfoCommandTest, JsonHasTheSameFigures) {
 TEST_F(InfoCommandTest, WrongFlagsAreErrors) {
   EXPECT_EQ(Info({"--kinds", "1"}).code, 2) << "without effect";
   for (const std::string wrong : {"90", "d", "0d", "-1d", "1.5d", "99999999999999d"}) {
-    const Ran ran = Info({"--older-than=" + wrong});
+    const Ran ran = Info({"--age=" + wrong});
     EXPECT_EQ(ran.code, 2) << wrong;
-    EXPECT_TRUE(Has(ran.err, "--older-than")) << ran.err;
+    EXPECT_TRUE(Has(ran.err, "--age")) << ran.err;
   }
-  const Ran kind = Info({"--older-than", "1d", "--kinds", "65536"});
+  const Ran kind = Info({"--age", "1d", "--kinds", "65536"});
   EXPECT_EQ(kind.code, 2);
   EXPECT_TRUE(Has(kind.err, "65536")) << kind.err;
   EXPECT_EQ(CallCommand(InfoCommand, {"weir info", "--data-dir", directory_ / "none"}).code, 2);
