@@ -1,6 +1,5 @@
 #include "relay/management/removal_methods.h"
 
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -10,8 +9,6 @@ namespace weir {
 namespace {
 
 using Type = ManagementParameter::Type;
-
-ManagementResult ResultOf(JsonWriter json) { return {.json = std::string(TrimBlanks(std::move(json).Text()))}; }
 
 }  // namespace
 
@@ -26,7 +23,7 @@ void AddRemovalMethods(ManagementMethods& methods, RemovalJobs& jobs) {
                  if (!begun.ok()) return begun.status();
                  JsonWriter json(JsonWriter::Layout::kCompact);
                  WriteState(begun.value(), json);
-                 return ResultOf(std::move(json));
+                 return ManagementResult{.json = std::move(json).Value()};
                },
                .takes_document = true});
   methods.Add({.name = "listeventremovals",
@@ -36,7 +33,7 @@ void AddRemovalMethods(ManagementMethods& methods, RemovalJobs& jobs) {
                  json.Open('[');
                  for (const RemovalState& state : jobs.List()) WriteState(state, json);
                  json.Close(']');
-                 return ResultOf(std::move(json));
+                 return ManagementResult{.json = std::move(json).Value()};
                }});
   methods.Add({.name = "cancelremoval",
                .right = AdminRight::kAll,
