@@ -90,7 +90,7 @@ Result<RemovalState> RemovalJobs::Begin(RemovalOrder order, const std::string& b
     state = StateOf(*job);
   }
   if (thread_.joinable()) thread_.join();
-  const Status begun = FaultsAsErrors<bool>([&]() -> Result<bool> {
+  const Status begun = FaultsAsErrors<bool>([&]() WEIR_REQUIRES(begin_mutex_) -> Result<bool> {
                          thread_ = std::thread([this, job] { Run(*job); });
                          return true;
                        }).status();
