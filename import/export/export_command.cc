@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +14,14 @@
 
 #include "config/clock.h"
 #include "config/command_line.h"
+#include "config/replace_file.h"
 #include "config/text/moment.h"
 #include "config/text/readable.h"
 #include "import/export/encoder.h"
 #include "import/export/exporter.h"
 #include "import/run/progress_display.h"
 #include "relay/commands/reading_command.h"
+#include "relay/store/moment_text.h"
 
 namespace weir {
 namespace {
@@ -31,6 +35,8 @@ struct ExportFlags {
   std::string since;
   std::string until;
   std::string order = "arrival";
+  std::string since_serial;
+  std::string serial_to;
   std::string output = "-";
   bool quiet = false;
 };
@@ -44,6 +50,9 @@ void AddTo(CommandLine& line, ExportFlags& flags) {
   line.Add("--order", &flags.order,
            "arrival: as they came, the quickest; oldest: by created_at, the oldest first; newest: the newest first")
       .ShowDefault();
+  line.Add("--since-serial", &flags.since_serial,
+           "only events that were saved since the export that ended with this number; 0: all");
+  line.Add("--serial-to", &flags.serial_to, "a file for the number from which a later export goes on");
   line.Add("-o,--output", &flags.output, "where to; FILE.gz and FILE.zst are compressed, - is standard output")
       .ShowDefault();
   line.Add("--quiet", &flags.quiet, "say nothing but errors");
@@ -57,6 +66,7 @@ void AddTo(CommandLine& line, ExportFlags& flags) {
       "  weir export --since 2026-01-01 --until 2026-01-31 --order oldest -o january.jsonl.gz\n"
       "  weir export --order newest --filter '{\"limit\":100}'          the last hundred\n"
       "  weir export | weir import --data-dir other -                 a copy\n"
+      "  weir export --since-serial \"$(cat at)\" --serial-to at -o new.jsonl   what was saved since the last time\n"
       "\n"
       "Exit status: 0 exported, 1 the output cannot be made, reading or writing failed, or the pipe's reader has "
       "gone,\n"
@@ -80,6 +90,13 @@ Result<ExportPlan> PlanOf(const ExportFlags& flags) {
   Status status = ReadMoment("--since", flags.since, OfTheDay::kFirst, &plan.since);
   if (status.ok()) status = ReadMoment("--until", flags.until, OfTheDay::kLast, &plan.until);
   if (!status.ok()) return status;
+  if (!flags.since_serial.empty()) {
+    Result<Moment> after = ParseSerials(flags.since_serial);
+    if (!after.ok()) return Status::Error("--since-serial: " + after.status().message());
+    plan.after = std::move(after).value();
+  }
+  if (!flags.serial_to.empty() && plan.order != ExportOrder::kArrival)
+    return Status::Error("--serial-to needs --order arrival");
   Result<std::vector<Filter>> filters = ParseFilters(flags.filters);
   if (!filters.ok()) return filters.status();
   plan.filters = std::move(filters).value();
@@ -97,9 +114,26 @@ std::string ExportBar(const ProgressNumbers& progress, uint64_t expected) {
   return text;
 }
 
-Status Export(const EventStore& store, ExportPlan plan, bool quiet, Encoder* encoder) {
+// Returns an error if the number is of another store, or of this one before it was restored from a backup.
+Status CheckSerial(const EventStore& store, const Moment& after) {
+  const Result<Moment> now = store.Now();
+  if (!now.ok()) return now.status();
+  if (now.value().Covers(after)) return {};
+  return Status::Error("--since-serial " + ToText(after) + " is beyond the last event of this store, " +
+                       ToText(now.value()) +
+                       ": it is of another one, or of this one before it was restored; export all");
+}
+
+Status KeepSerial(const std::string& file, const std::string& serial) {
+  if (file.empty() || ReplaceFile(file, serial + "\n")) return {};
+  return Status::Error("cannot write " + file + ": " + std::strerror(errno));
+}
+
+Status Export(const EventStore& store, ExportPlan plan, const ExportFlags& flags, Encoder* encoder) {
+  const bool quiet = flags.quiet;
+  const bool by_arrival = plan.order == ExportOrder::kArrival;
   using Style = ProgressDisplayParts::Style;
-  const bool all = plan.filters.empty() && !plan.since && !plan.until;
+  const bool all = plan.filters.empty() && !plan.since && !plan.until && plan.after.last().empty();
   const uint64_t expected = all ? store.Sizes().events : 0;
   uint64_t events = 0;
   std::atomic<uint64_t> shown_events = 0;
@@ -131,8 +165,13 @@ Status Export(const EventStore& store, ExportPlan plan, bool quiet, Encoder* enc
   }
   if (Status finished = encoder->Finish(); !finished.ok()) return finished;
   display.Stop();
-  if (!quiet)
-    std::fprintf(stderr, "exported %" PRIu64 " events, %s\n", events, ReadableBytes(encoder->bytes_taken()).c_str());
+  const std::string serial = ToText(exporter->reached());
+  if (Status kept = KeepSerial(flags.serial_to, serial); !kept.ok()) return kept;
+  if (!quiet) {
+    const std::string next = by_arrival ? "; a later export goes on with --since-serial " + serial : "";
+    std::fprintf(stderr, "exported %" PRIu64 " events, %s%s\n", events, ReadableBytes(encoder->bytes_taken()).c_str(),
+                 next.c_str());
+  }
   return {};
 }
 
@@ -154,9 +193,10 @@ int ExportCommand(int argc, char** argv) {
   if (!plan.ok()) return line.Fail(plan.status());
   const auto store = OpenForReading(flags.reading);
   if (!store.ok()) return line.Fail(store.status());
+  if (const Status known = CheckSerial(*store.value(), plan.value().after); !known.ok()) return line.Fail(known);
   const auto encoder = Encoder::Create(flags.output);
   if (!encoder.ok()) return line.Fail(encoder.status(), kFailed);
-  const Status status = Export(*store.value(), std::move(plan).value(), flags.quiet, encoder.value().get());
+  const Status status = Export(*store.value(), std::move(plan).value(), flags, encoder.value().get());
   if (status.ok()) return 0;
   return encoder.value()->reader_gone() ? kFailed : line.Fail(status, kFailed);
 }

@@ -14,13 +14,14 @@ namespace {
 
 class ByArrival final : public Exporter {
  public:
-  ByArrival(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds)
-      : store_(store), filters_(std::move(filters)), now_seconds_(now_seconds) {
+  ByArrival(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds, Moment after)
+      : store_(store), filters_(std::move(filters)), now_seconds_(now_seconds), walked_(std::move(after)) {
     for (const Filter& filter : filters_) tag_work_ += TagWorkOf(filter);
   }
 
   Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override;
   void Suspend() override {}
+  Moment reached() const override { return walked_; }
   uint64_t held_bytes() const override { return sizeof(*this); }
 
  private:
@@ -127,6 +128,8 @@ Status Check(const ExportPlan& plan) {
       std::any_of(plan.filters.begin(), plan.filters.end(), [](const Filter& f) { return f.limit.has_value(); });
   if (limited && plan.order != ExportOrder::kNewest)
     return Status::Error("a filter has a limit, which counts from the newest: it needs the order newest");
+  if (!plan.after.last().empty() && plan.order != ExportOrder::kArrival)
+    return Status::Error("a serial says how far an export by arrival came: it needs the order arrival");
   return {};
 }
 
@@ -134,7 +137,7 @@ std::unique_ptr<Exporter> Exporter::Make(const EventStore& store, ExportPlan pla
   std::vector<Filter> filters = FiltersOf(plan);
   switch (plan.order) {
     case ExportOrder::kArrival:
-      return std::make_unique<ByArrival>(store, std::move(filters), plan.now_seconds);
+      return std::make_unique<ByArrival>(store, std::move(filters), plan.now_seconds, plan.after);
     case ExportOrder::kOldest:
       return std::make_unique<OldestFirst>(store, std::move(filters), plan.now_seconds, plan.window);
     case ExportOrder::kNewest:

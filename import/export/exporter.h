@@ -38,10 +38,12 @@ struct ExportPlan {
   std::optional<uint64_t> since;  // lowest created_at, inclusive, in addition to the filters; nullopt: no bound
   std::optional<uint64_t> until;  // highest created_at, inclusive, in addition to the filters; nullopt: no bound
   ExportOrder order = ExportOrder::kArrival;
+  Moment after;              // the events in it are left out; only for kArrival
   uint64_t now_seconds = 0;  // events that have expired at this time are left out
   ExportWindow window;       // for kOldest
 };
-// Returns an error if a filter has a limit and the order is not kNewest, or if `since` is after `until`.
+// Returns an error if a filter has a limit and the order is not kNewest, if `since` is after `until`, or if `after` is
+// not empty and the order is not kArrival.
 Status Check(const ExportPlan& plan);
 
 // Only one thread at a time may use an exporter. The store must outlive the exporter. An exporter exports no event
@@ -68,6 +70,9 @@ class Exporter {
   // Releases the snapshot of the store, if the export has one. Call it before a pause between two slices. From then on
   // an export by kNewest misses both versions of an event that is replaced before the export reaches it.
   virtual void Suspend() = 0;
+  // For an export by kArrival, returns the moment up to which it has exported all events: a later export with this
+  // moment as ExportPlan::after exports those that were saved since. For other exports, returns the empty moment.
+  virtual Moment reached() const { return {}; }
   // Returns the memory that the exporter holds between slices, in bytes.
   virtual uint64_t held_bytes() const = 0;
 };

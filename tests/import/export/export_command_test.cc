@@ -234,5 +234,42 @@ TEST(ExportCommand, NeedsADatabase) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
+// Increments of a store, one after the other, are together what an export of all has.
+TEST_F(ExportCommandTest, GoesOnWhereAnEarlierExportEnded) {
+  const std::string at = directory_ / "at";
+  const Ran first = Export({"--since-serial", "0", "--serial-to", at});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, Export({}).out);
+  EXPECT_EQ(TextOf(at), "60\n");
+  EXPECT_TRUE(first.err.ends_with("; a later export goes on with --since-serial 60\n")) << first.err;
+  EXPECT_EQ(Export({"--since-serial", "60", "--serial-to", at}).out, "") << "nothing is new";
+  EXPECT_EQ(TextOf(at), "60\n");
+
+  const PlainEvent late = Plain(Author(1), kNoon - 100 * kDay, 1, {}, "old, but saved last");
+  SaveAll(*MustOpen(SmallStore(data_dir() + "/events")), {late});
+  const Ran second = Export({"--since-serial", "60", "--serial-to", at});
+  EXPECT_EQ(second.out, JsonOf(late) + "\n");
+  EXPECT_EQ(TextOf(at), "61\n");
+}
+
+TEST_F(ExportCommandTest, SaysWhyItCannotGoOn) {
+  const struct {
+    std::vector<std::string> arguments;
+    int code;
+    std::string error;
+  } cases[] = {
+      {{"--since-serial", "sixty"}, 2, "--since-serial: \"sixty\" is no number that an export has printed"},
+      {{"--since-serial", "61"}, 2, "--since-serial 61 is beyond the last event of this store, 60"},
+      {{"--since-serial", "5", "--order", "newest"}, 2, "it needs the order arrival"},
+      {{"--serial-to", directory_ / "at", "--order", "oldest"}, 2, "--serial-to needs --order arrival"},
+      {{"--serial-to", directory_ / "none/at"}, 1, "none/at: No such file or directory"},
+  };
+  for (const auto& c : cases) {
+    const Ran ran = Export(c.arguments);
+    EXPECT_EQ(ran.code, c.code) << ran.err;
+    EXPECT_NE(ran.err.find(c.error), std::string::npos) << ran.err;
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "import/export/exporter.h"
+#include "relay/store/moment_text.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 
 namespace weir {
@@ -36,6 +37,39 @@ TEST(SharedExport, ComesToEveryRelayThoughTheFirstOneKeepsSaving) {
     save(*first, 2);
   }
   for (const std::string& id : before) EXPECT_EQ(std::ranges::count(exported, id), 1) << id;
+}
+
+TEST(SharedExport, GoesOnFromTheLastSerialOfEachRelay) {
+  if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
+  const PostgresDatabase database;
+  const auto first = MustOpen(database.Options("first"));
+  const auto second = MustOpen(database.Options("second"));
+  ASSERT_TRUE(first && second);
+  uint64_t saved = 0;
+  const auto save = [&](PostgresStore& store) {
+    const PlainEvent note = Plain(Author(1), ++saved, 1);
+    SaveAll(store, {note});
+    return note.id;
+  };
+  std::string at = "0";
+  const auto export_new = [&] {
+    std::vector<std::string> ids;
+    ExportPlan plan;
+    plan.after = ParseSerials(at).value();
+    const auto exporter = Exporter::Make(*first, plan);
+    for (Progress progress = Progress::kMore; progress == Progress::kMore;)
+      progress = exporter->Next({}, [&](EventView event) { ids.push_back(ToHex(event.id())); }).value();
+    at = ToText(exporter->reached());
+    std::ranges::sort(ids);
+    return ids;
+  };
+  std::vector<std::string> expected;
+  for (int round = 0; round < 3; ++round) {
+    expected = {save(*second), save(*first), save(*second)};
+    std::ranges::sort(expected);
+    EXPECT_EQ(export_new(), expected);
+  }
+  EXPECT_TRUE(export_new().empty());
 }
 
 }  // namespace
