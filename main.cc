@@ -22,7 +22,9 @@
 #include "import/serve/import_service.h"
 #include "relay/census_plugin.h"
 #include "relay/commands/admin_command.h"
+#include "relay/commands/backup_command.h"
 #include "relay/commands/check_command.h"
+#include "relay/commands/compact_command.h"
 #include "relay/commands/delete_command.h"
 #include "relay/commands/health_command.h"
 #include "relay/commands/info_command.h"
@@ -41,6 +43,7 @@
 #include "relay/relay.h"
 #include "relay/removal_plugin.h"
 #include "relay/rules_plugin.h"
+#include "relay/upkeep_plugin.h"
 #include "relay/watch/live/live_plugin.h"
 #include "relay/watch/top/top_command.h"
 
@@ -67,11 +70,12 @@ int RunRelay(int argc, char** argv) {
   RulesPlugin rules([&limiters] { return limiters.config_file(); });
   ManagementPlugin management;
   RemovalPlugin removals(management.methods());
+  UpkeepPlugin upkeep(management.methods());
   LadderPlugin ladder(management.methods());
   CensusPlugin census;
   LivePlugin live;
   return RelayCommand(argc, argv,
-                      {&import_service, &limiters, &rules, &management, &removals, &ladder, &census, &live});
+                      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &census, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -99,6 +103,8 @@ constexpr Command kCommands[] = {
     {"who", WhoCommand, "say what standing an author has with the relay that runs, and why"},
     {"info", InfoCommand,
      "say what takes the room: kinds, authors, tags, months, growth, and what a rule of age takes"},
+    {"backup", BackupCommand, "copy the database into a directory, beside the relay or without it"},
+    {"compact", CompactCommand, "rewrite the database without what was removed, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},

@@ -1,0 +1,115 @@
+#include "relay/upkeep/table_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "config/text/parse.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+constexpr off_t kTail = 16 << 10;
+
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+  // Returns -1 if the file is not open.
+  off_t size() const {
+    struct stat found {};
+    return number_ >= 0 && fstat(number_, &found) == 0 ? found.st_size : -1;
+  }
+
+ private:
+  const int number_;
+};
+
+// Reads up to `bytes` from the place; fewer only at the end of the file. Returns false if that fails.
+bool ReadAt(int file, off_t place, size_t bytes, std::string* text) {
+  text->resize(bytes);
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = pread(file, text->data() + done, bytes - done, place + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  text->resize(done);
+  return true;
+}
+
+bool WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+Status Cannot(const char* what, const std::string& path) {
+  return Status::Error(std::string("cannot ") + what + " " + Printable(path) + ": " + std::strerror(errno));
+}
+
+Status CopyPieces(const std::string& from, const std::string& part, const AfterPiece& after_piece) {
+  const Descriptor in(from, O_RDONLY);
+  if (in.number() < 0) return Cannot("read", from);
+  const Descriptor out(part, O_WRONLY | O_CREAT | O_TRUNC);
+  if (out.number() < 0) return Cannot("write", part);
+  std::string piece;
+  off_t place = 0;
+  for (;;) {
+    if (!ReadAt(in.number(), place, kPiece, &piece)) return Cannot("read", from);
+    if (piece.empty()) break;
+    if (!WriteAll(out.number(), piece)) return Cannot("write", part);
+    const auto bytes = static_cast<off_t>(piece.size());
+    // A file system that does not know these calls writes the pieces at the end.
+    (void)sync_file_range(out.number(), place, bytes,
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    (void)posix_fadvise(out.number(), place, bytes, POSIX_FADV_DONTNEED);
+    place += bytes;
+    if (Status status = after_piece(piece.size()); !status.ok()) return status;
+  }
+  return fsync(out.number()) == 0 ? Status() : Cannot("write", part);
+}
+
+}  // namespace
+
+bool IsSameTable(const std::string& a, const std::string& b) {
+  const Descriptor first(a, O_RDONLY);
+  const Descriptor second(b, O_RDONLY);
+  const off_t size = first.size();
+  if (size < 0 || size != second.size()) return false;
+  const off_t place = std::max<off_t>(0, size - kTail);
+  std::string one;
+  std::string two;
+  return ReadAt(first.number(), place, kTail, &one) && ReadAt(second.number(), place, kTail, &two) && one == two;
+}
+
+Status CopyFile(const std::string& from, const std::string& to, const AfterPiece& after_piece) {
+  const std::string part = to + ".part";
+  Status copied = CopyPieces(from, part, after_piece);
+  if (copied.ok() && std::rename(part.c_str(), to.c_str()) != 0) copied = Cannot("write", to);
+  if (!copied.ok()) unlink(part.c_str());
+  return copied;
+}
+
+bool LinkFile(const std::string& from, const std::string& to) { return link(from.c_str(), to.c_str()) == 0; }
+
+}  // namespace weir
