@@ -25,6 +25,7 @@ struct RulesFlags {
   std::string event;
   std::string address;
   std::vector<std::string> authed;  // --authed
+  std::string rung = "stranger";    // --rung
 };
 
 // The rules of a file, and the settings that also decide about events.
@@ -47,6 +48,8 @@ void AddTest(CommandLine line, RulesFlags& flags) {
   line.Add("--address", &flags.address, "address from which the event would come");
   line.Add("--authed", &flags.authed, "key that the sender has proved by AUTH, npub or hex; may be repeated")
       .OneWordEach();
+  line.Add("--rung", &flags.rung,
+           "rung of the author for relay.retention: reported, stranger, newcomer, regular, trusted");
   line.SetFooter(
       "Signatures are not checked, rates are not counted, and nothing is stored.\n"
       "Exit status: 0 the relay would take every event, 1 it would refuse one, 2 an argument or the file is wrong.");
@@ -100,9 +103,15 @@ Result<std::shared_ptr<const Identity>> IdentityOf(const std::vector<std::string
   return identity;
 }
 
+Result<Rung> ReadRungFlag(const std::string& text) {
+  const Result<size_t> index = ParseWord(text, {kRungNames.begin(), kRungNames.end()});
+  if (!index.ok()) return Status::Error("--rung " + Printable(text) + " " + index.status().message());
+  return static_cast<Rung>(index.value());
+}
+
 // Prints the decision of each rule. Returns true if the relay would take the event.
 bool TestEvent(EventView event, const Rules& rules, const RelaySettings& settings, const Identity& identity,
-               const std::optional<AddressBytes>& address) {
+               const std::optional<AddressBytes>& address, Rung rung) {
   const uint64_t now = WallClock::System().NowSeconds();
   std::printf("%s, kind %u, by %s\n", ToHex(event.id()).c_str(), unsigned{event.kind()},
               ToNpub(event.pubkey()).c_str());
@@ -114,6 +123,8 @@ bool TestEvent(EventView event, const Rules& rules, const RelaySettings& setting
     if (rule.refused && refusal.empty()) refusal = rule.outcome;
   }
   if (!rules.MaySee(event)) std::printf("  relay.read: no client is shown the event\n");
+  const RetentionRules& retention = rules.set().retention;
+  if (!retention.empty()) std::printf("  %s\n", retention.Explain(event, rung, now).c_str());
   std::printf("%s\n", refusal.empty() ? "accepted, if its rates are not used up" : ("refused: " + refusal).c_str());
   return refusal.empty();
 }
@@ -127,6 +138,8 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
   const std::optional<AddressBytes> address = ParseAddressBytes(flags.address);
   if (!flags.address.empty() && !address)
     return line.Fail(Status::Error("--address " + flags.address + " is no address"));
+  const Result<Rung> rung = ReadRungFlag(flags.rung);
+  if (!rung.ok()) return line.Fail(rung.status());
   const Result<std::vector<std::string>> texts = ReadEventTexts(flags.event);
   if (!texts.ok()) return line.Fail(texts.status());
   EventParser parser(EventLimitsOf(settings));
@@ -135,7 +148,7 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
     const Result<Event> event = parser.Parse(text);
     if (!event.ok()) return line.Fail(Status::Error("the event is wrong: " + event.status().message()));
     const bool taken =
-        TestEvent(event.value().view(), *loaded.value().read.rules, settings, *identity.value(), address);
+        TestEvent(event.value().view(), *loaded.value().read.rules, settings, *identity.value(), address, rung.value());
     all_taken = all_taken && taken;
   }
   return all_taken ? 0 : 1;
@@ -144,7 +157,9 @@ int TestRules(const CommandLine& line, const RulesFlags& flags) {
 }  // namespace
 
 int RulesCommand(int argc, char** argv) {
-  CommandLine line(argv[0], "Checks the rules about who may write and read (the section `relay` of weir.yaml).");
+  CommandLine line(
+      argv[0],
+      "Checks the rules about who may write and read, and about what is kept (the section `relay` of weir.yaml).");
   RulesFlags flags;
   AddCheck(line.AddSubcommand("check", "print what the rules of a file say, or where it is wrong"), flags);
   AddTest(line.AddSubcommand("test", "say what the relay would do with an event, and by which rule"), flags);

@@ -1,6 +1,7 @@
 #include "relay/operator/nip11.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -46,6 +47,28 @@ void AppendLimitation(const RelayConfiguration& configuration, const RuleLimits&
   json.Close('}');
 }
 
+void AppendRetention(const std::vector<RetentionTerm>& terms, JsonWriter& json) {
+  if (terms.empty()) return;
+  json.Member("retention").Open('[');
+  for (const RetentionTerm& term : terms) {
+    json.Open('{');
+    if (term.kinds != KindSet::All()) {
+      json.Member("kinds").Open('[');
+      term.kinds.ForEachRange([&json](uint16_t first, uint16_t last) {
+        if (first == last) return json.Number(first);
+        json.Open('[').Number(first);
+        json.Number(last);
+        json.Close(']');
+      });
+      json.Close(']');
+    }
+    json.Member("time");
+    term.seconds ? json.Number(*term.seconds) : json.Number(std::nan(""));  // null
+    json.Close('}');
+  }
+  json.Close(']');
+}
+
 }  // namespace
 
 std::vector<int> SupportedNips(const RelaySettings& settings) {
@@ -68,6 +91,7 @@ HttpResponse Nip11Document(const RelayConfiguration& configuration, const RuleLi
   json.Member("software").String("weir");
   json.Member("version").String(Version());
   AppendLimitation(configuration, rules, json);
+  AppendRetention(rules.retention, json);
   json.Close('}');
   return {.content_type = "application/nostr+json",
           .body = std::move(json).Text(),

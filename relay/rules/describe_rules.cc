@@ -60,6 +60,21 @@ void Describe(const std::string& section, const RuleList& list, bool allows, boo
   lines.AddTo(all);
 }
 
+void Describe(const RetentionRules& rules, std::vector<std::string>* all) {
+  const auto events_of = [](const RetentionRule& rule) {
+    const std::string authors = rule.authors.empty() ? "" : " by one of " + SizeInWords(rule.authors.size(), "author");
+    const std::string from =
+        rule.from ? " by authors who stand at " + std::string(NameOf(*rule.from)) + " or above" : "";
+    const std::string below = rule.below ? " by authors who stand below " + std::string(NameOf(*rule.below)) : "";
+    return "events of " + KindsInWords(rule.kinds) + authors + from + below;
+  };
+  for (size_t i = 0; i < rules.keep.size(); ++i)
+    all->push_back(NameOfKeep(i) + ": " + events_of(rules.keep[i]) + " are never removed");
+  for (size_t i = 0; i < rules.remove.size(); ++i)
+    all->push_back(NameOfRemove(i) + ": " + events_of(rules.remove[i]) + " are removed when they are " +
+                   InWordsOf(rules.remove[i].older_than_s) + " old");
+}
+
 }  // namespace
 
 std::string InWordsOf(uint64_t seconds) { return InWords(static_cast<double>(seconds)); }
@@ -98,6 +113,7 @@ std::vector<std::string> DescribeRules(const RuleSet& set) {
   lines.AddTo(&all);
   Describe("relay.read.allow.", set.allow_read, true, true, &all);
   Describe("relay.read.deny.", set.deny_read, false, true, &all);
+  Describe(set.retention, &all);
   return all;
 }
 

@@ -32,19 +32,28 @@ class KindSet {
   KindSet operator-(const KindSet& other) const { return KindSet(bits_ & ~other.bits_); }
   bool operator==(const KindSet&) const = default;
 
+  // Calls visit(first, last) for each range of kinds that follow each other.
+  template <typename Visit>
+  void ForEachRange(Visit visit) const {
+    for (size_t first = 0; first < kKinds; ++first) {
+      if (!bits_[first]) continue;
+      size_t last = first;
+      while (last + 1 < kKinds && bits_[last + 1]) ++last;
+      visit(static_cast<uint16_t>(first), static_cast<uint16_t>(last));
+      first = last;
+    }
+  }
+
   // Returns "all kinds", or the kinds as "0-3, 7"; at most ten numbers and ranges, then "…".
   std::string InWords() const {
     if (bits_.all()) return "all kinds";
     std::string words;
     size_t items = 0;
-    for (size_t first = 0; first < kKinds; ++first) {
-      if (!bits_[first]) continue;
-      size_t last = first;
-      while (last + 1 < kKinds && bits_[last + 1]) ++last;
-      if (++items > kMostItems) return words + ", …";
+    ForEachRange([&](uint16_t first, uint16_t last) {
+      if (++items == kMostItems + 1) words += ", …";
+      if (items > kMostItems) return;
       words += (words.empty() ? "" : ", ") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
-      first = last;
-    }
+    });
     return words;
   }
 

@@ -314,6 +314,7 @@ RuleLimits Rules::limits() const {
     if (rule.oldest_s) limits.oldest_s = std::min(limits.oldest_s.value_or(UINT64_MAX), *rule.oldest_s);
     if (rule.newest_s) limits.newest_s = std::min(limits.newest_s.value_or(UINT64_MAX), *rule.newest_s);
   }
+  limits.retention = TermsOf(set_.retention);
   return limits;
 }
 

@@ -27,6 +27,7 @@
 #include "relay/rules/key_set.h"
 #include "relay/rules/kind_set.h"
 #include "relay/rules/rate_counts.h"
+#include "relay/rules/retention_rules.h"
 #include "relay/rules/rung.h"
 #include "relay/rules/tag_set.h"
 #include "relay/rules/word_set.h"
@@ -81,6 +82,7 @@ struct RuleSet {
   std::vector<WorkRule> work;
   std::vector<AgeRule> ages;
   RuleList allow_read, deny_read;
+  RetentionRules retention;
 };
 
 // The client that writes or reads.
@@ -143,6 +145,7 @@ struct RuleLimits {
   uint64_t least_work_bits = 0;
   std::optional<uint64_t> oldest_s;
   std::optional<uint64_t> newest_s;
+  std::vector<RetentionTerm> retention;
 };
 
 class Rules {

@@ -2,97 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "config/text/parse.h"
-#include "config/text/time_span.h"
-#include "config/yaml_reader.h"
 #include "relay/limiters/config_file.h"
-#include "relay/nostr/npub.h"
 #include "relay/rules/describe_rules.h"
+#include "relay/rules/retention_reader.h"
+#include "relay/rules/rule_values.h"
 
 namespace weir {
 namespace {
 
-constexpr uint64_t kMostKindNumber = 65535;
 constexpr size_t kMostRates = 16;
-constexpr size_t kMostKeyFileBytes = size_t{80} << 20;  // a million keys as npub
-
-std::string NotExpected(std::string_view found, std::string_view why) {
-  return "found \"" + Printable(found) + "\", which " + std::string(why);
-}
-
-// Calls `read` with the text of each item of a list. An empty list is an error.
-template <typename Read>
-void ReadTexts(const YamlValue& list, Read read) {
-  size_t items = 0;
-  list.List([&](const YamlValue& item) {
-    ++items;
-    std::string text;
-    item.Read(&text);
-    if (!text.empty()) read(item, text);
-  });
-  if (list.is_list() && items == 0) list.Error("found an empty list, expected at least one item");
-}
-
-Result<PublicKey> ReadKey(std::string_view text) {
-  Result<PublicKey> key = ParsePublicKey(text);
-  if (key.ok()) return key;
-  return Status::Error("found \"" + PrintableKey(text) + "\", which " + key.status().message());
-}
-
-Status ReadWholeFile(const std::string& path, std::string* text) {
-  const auto failed = [&] { return Status::Error(path + ": cannot be read: " + std::strerror(errno)); };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (file == nullptr) return failed();
-  std::array<char, 1 << 16> buffer;
-  for (size_t got = 1; got > 0 && text->size() <= kMostKeyFileBytes;) {
-    got = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    text->append(buffer.data(), got);
-  }
-  if (std::ferror(file.get()) != 0) return failed();
-  if (text->size() <= kMostKeyFileBytes) return Status();
-  return Status::Error(path + ": found more than " + std::to_string(kMostKeyFileBytes) + " bytes, expected fewer");
-}
-
-// Reads a file with one key a line. The error names the first wrong line.
-Status ReadKeyFile(const std::string& path, std::vector<PublicKey>* keys) {
-  std::string text;
-  if (Status status = ReadWholeFile(path, &text); !status.ok()) return status;
-  const size_t before = keys->size();
-  std::string_view rest = text;
-  for (size_t line = 1; !rest.empty(); ++line) {
-    const std::string_view whole = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), whole.size() + 1));
-    const std::string_view word = TrimBlanks(whole.substr(0, whole.find('#')));
-    if (word.empty()) continue;
-    const Result<PublicKey> key = ReadKey(word);
-    if (!key.ok())
-      return Status::Error(path + ":" + std::to_string(line) + ":" + std::to_string(word.data() - whole.data() + 1) +
-                           ": " + key.status().message());
-    keys->push_back(key.value());
-  }
-  return keys->size() > before ? Status() : Status::Error(path + ": found no key, expected one a line");
-}
-
-// Reads "7" or "30000-39999".
-bool ReadKindRange(std::string_view text, uint16_t* first, uint16_t* last) {
-  const NumberRange range{.min = 0, .max = kMostKindNumber};
-  const size_t dash = text.find('-');
-  const Result<uint64_t> from = ParseUnsigned(text.substr(0, dash), range);
-  const Result<uint64_t> to = dash == text.npos ? from : ParseUnsigned(text.substr(dash + 1), range);
-  if (!from.ok() || !to.ok() || from.value() > to.value()) return false;
-  *first = static_cast<uint16_t>(from.value());
-  *last = static_cast<uint16_t>(to.value());
-  return true;
-}
 
 // Reads "30/minute".
 bool ReadRate(std::string_view text, Rate* rate) {
@@ -111,13 +35,13 @@ bool ReadRate(std::string_view text, Rate* rate) {
 
 class SectionReader {
  public:
-  SectionReader(std::string directory, std::vector<std::string>* files)
-      : directory_(std::move(directory)), files_(*files) {}
+  SectionReader(std::string directory, std::vector<std::string>* files) : files_{std::move(directory), *files} {}
 
   void Read(const YamlValue& section) {
     section.Map([&](YamlMap& map) {
       map.Optional("write").Map([&](YamlMap& write) { ReadWrite(write); });
       map.Optional("read").Map([&](YamlMap& read) { ReadRead(read); });
+      set_.retention = ReadRetention(map.Optional("retention"), files_);
     });
     if (!set_.allow_write.kinds.empty()) RefuseUseless("relay.write", allowed_write_kinds_, denied_write_kinds_);
     if (!set_.allow_read.kinds.empty()) RefuseUseless("relay.read", allowed_read_kinds_, denied_read_kinds_);
@@ -128,13 +52,6 @@ class SectionReader {
   RuleSet& set() { return set_; }
 
  private:
-  // A rule for some kinds, and its place.
-  struct OfKinds {
-    YamlValue value;
-    KindSet kinds;
-  };
-  using KindItems = std::vector<OfKinds>;
-
   void ReadWrite(YamlMap& map) {
     map.Optional("allow").Map([&](YamlMap& allow) {
       ReadAuthorsAndKinds(allow, &set_.allow_write, &allowed_write_kinds_);
@@ -159,7 +76,7 @@ class SectionReader {
         KindItems items;
         ReadKinds(kinds, &set_.exempt.kinds, &items);
       }
-      set_.exempt.authors = ReadKeys(exempt, "authors");
+      set_.exempt.authors = ReadKeys(exempt, "authors", files_);
     });
     ReadRules(map.Optional("rates"), &set_.rates, [&](YamlMap& rule, RateRule* rate) { ReadRateRule(rule, rate); });
     ReadRules(map.Optional("proof_of_work"), &set_.work, [](YamlMap& rule, WorkRule* work) {
@@ -167,8 +84,8 @@ class SectionReader {
     });
     ReadRules(map.Optional("age"), &set_.ages, [](YamlMap& rule, AgeRule* age) {
       const YamlValue oldest = rule.Optional("oldest");
-      ReadSpanValue(oldest, &age->oldest_s);
-      ReadSpanValue(rule.Optional("newest"), &age->newest_s);
+      ReadSpan(oldest, &age->oldest_s);
+      ReadSpan(rule.Optional("newest"), &age->newest_s);
     });
     RefuseTooManyRates();
     if (exempt_value && spam_rules_.empty())
@@ -178,7 +95,7 @@ class SectionReader {
 
   void ReadRead(YamlMap& map) {
     const auto read = [&](YamlMap& list, RuleList* into, KindItems* kinds) {
-      into->readers = ReadKeys(list, "readers");
+      into->readers = ReadKeys(list, "readers", files_);
       ReadAuthorsAndKinds(list, into, kinds);
     };
     map.Optional("allow").Map([&](YamlMap& allow) { read(allow, &set_.allow_read, &allowed_read_kinds_); });
@@ -189,7 +106,7 @@ class SectionReader {
   }
 
   void ReadAuthorsAndKinds(YamlMap& map, RuleList* list, KindItems* kinds) {
-    list->authors = ReadKeys(map, "authors");
+    list->authors = ReadKeys(map, "authors", files_);
     ReadKinds(map.Optional("kinds"), &list->kinds, kinds);
     std::vector<AddressRange> ranges;
     ReadTexts(map.Optional("addresses"), [&](const YamlValue& item, const std::string& text) {
@@ -198,38 +115,6 @@ class SectionReader {
       ranges.push_back(range.value());
     });
     list->addresses = AddressSet(std::move(ranges));
-  }
-
-  // Reads the keys of `name` and of the file that `name`_file names.
-  KeySet ReadKeys(YamlMap& map, const std::string& name) {
-    std::vector<PublicKey> keys;
-    ReadTexts(map.Optional(name), [&](const YamlValue& item, const std::string& text) {
-      const Result<PublicKey> key = ReadKey(text);
-      key.ok() ? keys.push_back(key.value()) : item.Error(key.status().message());
-    });
-    std::string file;
-    const YamlValue path = map.Optional(name + "_file");
-    path.Read(&file);
-    if (!file.empty()) {
-      files_.push_back((std::filesystem::path(directory_) / file).string());
-      if (const Status status = ReadKeyFile(files_.back(), &keys); !status.ok()) path.Error(status.message());
-    }
-    return KeySet(std::move(keys));
-  }
-
-  static void ReadKinds(const YamlValue& list, KindSet* kinds, KindItems* items) {
-    ReadTexts(list, [&](const YamlValue& item, const std::string& text) {
-      uint16_t first = 0;
-      uint16_t last = 0;
-      if (!ReadKindRange(text, &first, &last))
-        return item.Error("found \"" + Printable(text) +
-                          "\", expected a kind or a range of kinds within 0..65535, such as 30000-39999");
-      OfKinds one{item, {}};
-      one.kinds.Add(first, last);
-      if (kinds->Contains(one.kinds)) return item.Error("found kinds that the list has already");
-      kinds->Add(first, last);
-      items->push_back(std::move(one));
-    });
   }
 
   static void ReadTags(const YamlValue& map, TagSet* tags) {
@@ -285,31 +170,13 @@ class SectionReader {
   static void ReadRateRule(YamlMap& map, RateRule* rule) {
     map.Required("by").Read(&rule->by,
                             {{"author", RateBy::kAuthor}, {"address", RateBy::kAddress}, {"kind", RateBy::kKind}});
-    if (const YamlValue below = map.Optional("below")) {
-      Rung rung = Rung::kRegular;
-      below.Read(&rung, {{"stranger", Rung::kStranger},
-                         {"newcomer", Rung::kNewcomer},
-                         {"regular", Rung::kRegular},
-                         {"trusted", Rung::kTrusted}});
-      rule->below = rung;
-    }
+    ReadRung(map.Optional("below"), &rule->below);
     const YamlValue limit = map.Required("limit");
     std::string text;
     limit.Read(&text);
     if (!text.empty() && !ReadRate(text, &rule->rate))
       limit.Error("found \"" + Printable(text) +
                   "\", expected a rate such as 30/minute: 1 to 1000000 events a second, minute, hour or day");
-  }
-
-  static void ReadSpanValue(const YamlValue& value, std::optional<uint64_t>* seconds) {
-    std::string text;
-    value.Read(&text);
-    if (text.empty()) return;
-    const Result<uint64_t> span = ParseSpan(text);
-    *seconds = span.ok() ? span.value() : 0;  // 0, so that the missing value is no second error
-    if (!span.ok())
-      value.Error("found \"" + Printable(text) +
-                  "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
   }
 
   // Two equal rates would count each event twice. Each rate has memory of its own (rate_counts.h).
@@ -352,8 +219,7 @@ class SectionReader {
         rule.value.Error("applies to no event: its kinds are exempt (relay.write.exempt.kinds), denied or not allowed");
   }
 
-  const std::string directory_;
-  std::vector<std::string>& files_;
+  const RuleFiles files_;
   RuleSet set_;
   KindItems allowed_write_kinds_, denied_write_kinds_, allowed_read_kinds_, denied_read_kinds_;
   KindItems open_kinds_;

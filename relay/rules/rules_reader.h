@@ -22,6 +22,7 @@
 //     read:                               # who may read, and which events are shown
 //       allow: {readers: […], readers_file: …, addresses: […], authors: […], authors_file: …, kinds: […]}
 //       deny: {…, tags: {…}}              # the same, and tags
+//     retention: {keep: […], remove: […]} # what is removed, and when (retention_reader.h)
 //
 // A list that is empty, and a rule that can match no event, are errors.
 #pragma once
