@@ -75,6 +75,9 @@ class Standings {
   // Returns kStranger for an author that is not known.
   Rung RungOf(const PublicKey& author) const;
   std::optional<AuthorRecord> Find(const PublicKey& author) const;
+  // Returns true once the stored events are learned and the follows were searched. Before that, authors may stand lower
+  // than they should.
+  bool is_complete() const { return !learning_ && follows_at_seconds_ > 0; }
   // Explains the author's rung in sentences (ExplainRung).
   std::vector<std::string> Explain(const PublicKey& author) const;
 

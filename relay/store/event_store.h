@@ -252,6 +252,10 @@ class EventStore {
   // Returns the sizes without reading the disk or asking the server. On PostgreSQL they may be out of date.
   virtual StoreSizes Sizes() const = 0;
 
+  // Estimates the part of StoreSizes::disk_bytes that belongs to removed events and comes back by compaction. Only on
+  // RocksDB, where it takes about a microsecond for each file of the database.
+  virtual uint64_t RemovedBytes() const { return 0; }
+
   // Returns a sentence for the operator if events that were saved before may be lost; empty if no loss is known.
   virtual std::string loss() const { return {}; }
 

@@ -329,6 +329,34 @@ StoreSizes RocksDbStore::Sizes() const {
   return {.events = events_, .disk_bytes = disk_bytes, .damaged_reads = database_->damaged_reads()};
 }
 
+// Each deletion of a key hides one older entry of the same key, because a key is put once and deleted once. So of the
+// entries that tables hold, as many are dead as there are deletions in tables and memtables. A table whose properties
+// RocksDB has not read since the start counts as having no deletions.
+uint64_t RocksDbStore::RemovedBytes() const {
+  rocksdb::DB* const db = database_->db();
+  double removed = 0;
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  for (rocksdb::ColumnFamilyHandle* family : {database_->events(), database_->index()}) {
+    double bytes = 0;
+    double puts = 0;
+    double deletions = 0;
+    for (const rocksdb::LiveFileMetaData& file : files) {
+      if (file.column_family_name != family->GetName() || file.num_entries == 0) continue;
+      bytes += static_cast<double>(file.size);
+      puts += static_cast<double>(file.num_entries - std::min(file.num_entries, file.num_deletions));
+      deletions += static_cast<double>(file.num_deletions);
+    }
+    for (const std::string& part :
+         {rocksdb::DB::Properties::kNumDeletesActiveMemTable, rocksdb::DB::Properties::kNumDeletesImmMemTables}) {
+      uint64_t count = 0;
+      if (db->GetIntProperty(family, part, &count)) deletions += static_cast<double>(count);
+    }
+    if (puts > 0) removed += bytes * std::min(1.0, deletions / puts);
+  }
+  return static_cast<uint64_t>(removed);
+}
+
 rocksdb::DB* RocksDbStore::db() const { return database_->db(); }
 const std::vector<rocksdb::ColumnFamilyHandle*>& RocksDbStore::families() const { return database_->families(); }
 const PreparedRocksDb& RocksDbStore::prepared() const { return database_->prepared(); }

@@ -91,6 +91,7 @@ class RocksDbStore final : public EventStore {
   Status Flush() override;
   Status Sync() const override;
   StoreSizes Sizes() const override;
+  uint64_t RemovedBytes() const override;
   std::string loss() const override;
   bool has_dense_serials() const override { return true; }
 

@@ -1,0 +1,92 @@
+#include "relay/retention/disk_budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr uint16_t kKindOfDeletion = 5;
+constexpr uint16_t kKindOfVanishing = 62;
+
+}  // namespace
+
+void DiskBudget::Note(const DiskUse& use, TimePoint now) {
+  const uint64_t live = use.disk_bytes - std::min(use.disk_bytes, use.removed_bytes);
+  const double bytes_of_one =
+      std::max(1.0, static_cast<double>(live) / static_cast<double>(std::max<uint64_t>(1, use.events)));
+  NoteUsual(use, bytes_of_one, now);
+  used_ = use.disk_bytes;
+  live_ = live;
+  const auto budget = static_cast<double>(bytes_);
+  const double over = static_cast<double>(live) + usual_removed_ - budget;
+  const double go = over > 0 ? std::ceil((over + kRemovedAtOnce * budget) / bytes_of_one) : 0;
+  events_to_go_ = std::min(use.events, static_cast<uint64_t>(go));
+  if (events_to_go_ == 0) nothing_left_ = false;
+  SetRoom(use.disk_bytes);
+}
+
+void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) {
+  const Sample last = samples_.empty() ? Sample{.at = now} : samples_.back();
+  const uint64_t removed = std::exchange(removed_before_, 0);
+  const uint64_t kept = events_before_ - std::min(events_before_, removed);
+  const uint64_t saved = samples_.empty() ? 0 : use.events - std::min(use.events, kept);
+  events_before_ = use.events;
+  const Sample sample{.at = now,
+                      .removed = last.removed + static_cast<double>(removed) * bytes_of_one,
+                      .saved = last.saved + static_cast<double>(saved) * bytes_of_one};
+  samples_.push_back(sample);
+  const auto there = static_cast<double>(use.removed_bytes);
+  // Drops the samples before the removal of the oldest bytes that are there.
+  while (samples_.size() > 2 && (samples_.size() > kMostSamples || samples_[1].removed + there <= sample.removed))
+    samples_.pop_front();
+  const Sample& since = samples_.front();
+  const double most = std::min(there, kMostUsual * static_cast<double>(bytes_));
+  const double usual = std::min(most, sample.saved - since.saved);
+  const double lag = ToSeconds(now - since.at);
+  const double passed = ToSeconds(now - last.at);
+  usual_removed_ = usual + (usual_removed_ - usual) * (lag > 0 ? std::exp(-passed / lag) : 0);
+}
+
+void DiskBudget::SetRoom(uint64_t disk_bytes) {
+  least_used_ = std::min(least_used_, disk_bytes);
+  const auto reference = static_cast<double>(std::max(bytes_, least_used_));
+  const auto above = [&](double part) {
+    return static_cast<double>(disk_bytes) > reference * (1 + part) + kSlackBytes;
+  };
+  if (nothing_left_ || above(kAllWait)) {
+    room_ = WriteRoom::kNone;
+  } else if (above(kStrangersWait)) {
+    room_ = WriteRoom::kKnownAuthors;
+  } else {
+    room_ = above(kImportsWait) ? WriteRoom::kNoImports : WriteRoom::kAll;
+  }
+}
+
+void DiskBudget::NoteNothingLeft(bool nothing_left) {
+  nothing_left_ = nothing_left;
+  if (nothing_left) room_ = WriteRoom::kNone;
+}
+
+std::string DiskBudget::Refusal(std::optional<Rung> rung, uint16_t kind) const {
+  const WriteRoom room = room_;
+  const bool is_known = !rung || *rung >= Rung::kRegular;
+  if (room < WriteRoom::kKnownAuthors) return "";
+  if (is_known && (kind == kKindOfDeletion || kind == kKindOfVanishing)) return "";
+  if (room == WriteRoom::kKnownAuthors)
+    return !is_known
+               ? "error: this relay's disk budget is nearly used up, so it takes only events of authors it knows; try "
+                 "again in some minutes"
+               : "";
+  return nothing_left_ ? "error: this relay's disk budget is full, and all that is stored is to be kept"
+                       : "error: this relay's disk budget is full; it removes old events, so try again in some minutes";
+}
+
+std::string DiskBudget::RefusalOfImport() const {
+  return room_ == WriteRoom::kAll
+             ? ""
+             : "the disk budget (WEIR_MAX_DISK_GB) is used up; imports go on when old events are removed";
+}
+
+}  // namespace weir

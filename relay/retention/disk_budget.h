@@ -1,0 +1,99 @@
+// DiskBudget: says how many events have to go so that the store stays within the operator's disk budget
+// (WEIR_MAX_DISK_GB), and which events the relay may still take.
+//
+// A removed event takes disk space until its part of the database is compacted. So the size on disk says nothing about
+// a removal for minutes, and a sweeper that looked only at the size would remove far too much. The budget divides the
+// size into live bytes and bytes of removed events (EventStore::RemovedBytes), and decides by the live bytes:
+//
+//   live bytes + usual bytes of removed events <= budget
+//
+// The usual bytes are those that would be there if as much was removed as is saved: the removed bytes that are there
+// now were removed since some time, because the oldest come back first, and the usual bytes are those that were saved
+// since then. So a large removal, such as after the budget was lowered, does not itself cause further removals.
+//
+// If events come faster than they can be removed, the room gets less: first for imports, then for authors who are not
+// known, then for all. It is compared with the budget, or with the least use since the start if that was above the
+// budget, so a relay whose budget was lowered goes on taking events while it removes the old ones.
+//
+// Threads: one thread calls Note, events_to_go, NoteRemoved and NoteNothingLeft; any thread may call the others.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "config/clock.h"
+#include "relay/rules/rung.h"
+
+namespace weir {
+
+// The events for which there is room.
+enum class WriteRoom : uint8_t { kAll, kNoImports, kKnownAuthors, kNone };
+
+struct DiskUse {
+  uint64_t events = 0;
+  uint64_t disk_bytes = 0;
+  uint64_t removed_bytes = 0;  // the part of disk_bytes that removed events take
+};
+
+class DiskBudget {
+ public:
+  // The use above the budget at which the room gets less, as parts of the budget. Buffers and levels of RocksDB change
+  // the size by some MB at any time, so kSlackBytes come on top.
+  static constexpr double kImportsWait = 0.02;
+  static constexpr double kStrangersWait = 0.05;
+  static constexpr double kAllWait = 0.10;
+  static constexpr uint64_t kSlackBytes = 32 << 20;
+  // Removals begin when the budget is reached, and end this part below it.
+  static constexpr double kRemovedAtOnce = 0.01;
+  static constexpr double kMostUsual = 0.10;
+  static constexpr size_t kMostSamples = 2000;
+
+  explicit DiskBudget(uint64_t bytes) : bytes_(bytes) {}
+
+  // Notes the sizes of the store.
+  void Note(const DiskUse& use, TimePoint now);
+  // Returns how many events have to go now; 0 while the budget holds.
+  uint64_t events_to_go() const { return events_to_go_; }
+  // Notes that the sweeper has removed events.
+  void NoteRemoved(uint64_t events) { removed_before_ += events; }
+  // Notes whether all events that are left are kept by rules. The room is then kNone once the budget is reached.
+  void NoteNothingLeft(bool nothing_left);
+
+  uint64_t bytes() const { return bytes_; }
+  uint64_t used_bytes() const { return used_; }
+  uint64_t live_bytes() const { return live_; }
+  WriteRoom room() const { return room_; }
+  // Returns the reason to refuse an event whose author stands on this rung; empty if there is room for it. `rung` is
+  // nullopt if the relay measures no standing; then nobody is a stranger. Deletions and requests to vanish (kinds 5 and
+  // 62) of regulars are always taken, because they make room; those of others may only leave marks in the index.
+  std::string Refusal(std::optional<Rung> rung, uint16_t kind) const;
+  // Returns the reason to let imports wait; empty if there is room.
+  std::string RefusalOfImport() const;
+
+ private:
+  // The bytes that were removed and saved until a look, by the counts of events.
+  struct Sample {
+    TimePoint at;
+    double removed = 0;
+    double saved = 0;
+  };
+  void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now);
+  void SetRoom(uint64_t disk_bytes);
+
+  const uint64_t bytes_;
+  std::deque<Sample> samples_;   // the newest last
+  uint64_t events_before_ = 0;   // stored at the last look
+  uint64_t removed_before_ = 0;  // NoteRemoved since the last look, in events
+  double usual_removed_ = 0;
+  uint64_t least_used_ = UINT64_MAX;
+  uint64_t events_to_go_ = 0;
+  std::atomic<bool> nothing_left_{false};
+  std::atomic<uint64_t> used_{0};
+  std::atomic<uint64_t> live_{0};
+  std::atomic<WriteRoom> room_{WriteRoom::kAll};
+};
+
+}  // namespace weir

@@ -1,0 +1,178 @@
+// The disk budget holds although removed events take space until they are compacted, and it never removes too much.
+#include "relay/retention/disk_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+
+#include "tests/fixtures/has_text.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kBudget = 10'000'000'000;
+constexpr uint64_t kEvent = 700;  // bytes of an event
+constexpr uint64_t kMegabyte = 1'000'000;
+constexpr Duration kTick = std::chrono::seconds(2);
+
+TimePoint At(int seconds) { return TimePoint(std::chrono::seconds(seconds)); }
+
+// A store whose removed events come back in steps, some minutes later.
+class SimulatedStore {
+ public:
+  SimulatedStore(uint64_t bytes, int lag_ticks) : live_(bytes), lag_ticks_(lag_ticks) {}
+
+  void Tick(uint64_t ingested) {
+    live_ += ingested;
+    ++tick_;
+    while (!waiting_.empty() && waiting_.front().first + lag_ticks_ <= tick_ && tick_ % 8 == 0) {
+      removed_ -= waiting_.front().second;
+      waiting_.pop_front();
+    }
+  }
+  void Remove(uint64_t events) {
+    const uint64_t bytes = std::min(live_, events * kEvent);
+    live_ -= bytes;
+    removed_ += bytes;
+    if (bytes > 0) waiting_.emplace_back(tick_, bytes);
+  }
+  DiskUse use() const { return {.events = live_ / kEvent, .disk_bytes = live_ + removed_, .removed_bytes = removed_}; }
+  double live_share() const { return static_cast<double>(live_) / kBudget; }
+  double disk_share() const { return static_cast<double>(live_ + removed_) / kBudget; }
+
+ private:
+  uint64_t live_;
+  uint64_t removed_ = 0;
+  int tick_ = 0;
+  const int lag_ticks_;
+  std::deque<std::pair<int, uint64_t>> waiting_;
+};
+
+struct Shares {
+  double least_live = 10, most_disk = 0, least_disk = 10;
+};
+
+// Runs a store at a budget. The result has the shares of the last half of the time, and the least live share ever.
+Shares Simulate(SimulatedStore store, uint64_t ingested_in_a_tick, int ticks) {
+  DiskBudget budget(kBudget);
+  Shares shares;
+  for (int tick = 0; tick < ticks; ++tick) {
+    store.Tick(ingested_in_a_tick);
+    budget.Note(store.use(), TimePoint(kTick * tick));
+    store.Remove(budget.events_to_go());
+    budget.NoteRemoved(budget.events_to_go());
+    shares.least_live = std::min(shares.least_live, store.live_share());
+    if (tick < ticks / 2) continue;
+    shares.most_disk = std::max(shares.most_disk, store.disk_share());
+    shares.least_disk = std::min(shares.least_disk, store.disk_share());
+  }
+  return shares;
+}
+
+TEST(DiskBudget, NothingGoesBelowIt) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'000'000, .disk_bytes = kBudget - 1}, At(0));
+  EXPECT_EQ(budget.events_to_go(), 0U);
+  EXPECT_EQ(budget.room(), WriteRoom::kAll);
+}
+
+TEST(DiskBudget, AtTheBudgetAHundredthGoes) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'000'000, .disk_bytes = kBudget + 1}, At(0));
+  EXPECT_NEAR(static_cast<double>(budget.events_to_go()), 10'000, 1);
+}
+
+TEST(DiskBudget, RemovedEventsThatStillTakeSpaceAreNotRemovedAgain) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'500'000, .disk_bytes = 15'000 * kMegabyte, .removed_bytes = 0}, At(0));
+  EXPECT_NEAR(static_cast<double>(budget.events_to_go()), 510'000, 1);
+  budget.Note({.events = 990'000, .disk_bytes = 15'000 * kMegabyte, .removed_bytes = 5'100 * kMegabyte}, At(2));
+  EXPECT_EQ(budget.events_to_go(), 0U);
+  for (int second = 4; second < 4000; second += 2)
+    budget.Note({.events = 990'000, .disk_bytes = 15'000 * kMegabyte, .removed_bytes = 5'100 * kMegabyte}, At(second));
+  EXPECT_EQ(budget.events_to_go(), 0U) << "however long compaction takes";
+}
+
+TEST(DiskBudget, HoldsWithinThreeHundredthsUnderLoad) {
+  for (const int lag_ticks : {1, 15, 60, 150}) {
+    for (const uint64_t megabytes : {1, 3, 5}) {  // in two seconds
+      const Shares shares = Simulate(SimulatedStore(kBudget - kBudget / 20, lag_ticks), megabytes * kMegabyte, 4000);
+      EXPECT_LT(shares.most_disk, 1.03) << lag_ticks << " ticks, " << megabytes << " MB";
+      EXPECT_GT(shares.least_disk, 0.97) << lag_ticks << " ticks, " << megabytes << " MB";
+    }
+  }
+}
+
+TEST(DiskBudget, NeverRemovesMoreThanATenthTooMuchWhenItIsLowered) {
+  for (const int lag_ticks : {1, 60, 600}) {
+    const Shares shares = Simulate(SimulatedStore(3 * kBudget, lag_ticks), kMegabyte, 4000);
+    EXPECT_GT(shares.least_live, 1 - DiskBudget::kMostUsual - DiskBudget::kRemovedAtOnce - 0.01) << lag_ticks;
+    EXPECT_LT(shares.most_disk, 1.03) << lag_ticks;
+  }
+}
+
+TEST(DiskBudget, TheRoomGetsLessInSteps) {
+  struct Step {
+    double share;
+    WriteRoom room;
+  };
+  for (const Step& step : {Step{1.0, WriteRoom::kAll},
+                           {1.019, WriteRoom::kAll},
+                           {1.03, WriteRoom::kNoImports},
+                           {1.06, WriteRoom::kKnownAuthors},
+                           {1.11, WriteRoom::kNone}}) {
+    DiskBudget budget(kBudget);
+    budget.Note({.events = 1, .disk_bytes = kBudget}, At(0));
+    budget.Note({.events = 1, .disk_bytes = static_cast<uint64_t>(step.share * kBudget)}, At(2));
+    EXPECT_EQ(budget.room(), step.room) << step.share;
+    budget.Note({.events = 1, .disk_bytes = kBudget}, At(4));
+    EXPECT_EQ(budget.room(), WriteRoom::kAll);
+  }
+}
+
+TEST(DiskBudget, ALoweredBudgetLeavesRoomUnlessTheStoreGrows) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1, .disk_bytes = 2 * kBudget}, At(0));
+  EXPECT_EQ(budget.room(), WriteRoom::kAll);
+  budget.Note({.events = 1, .disk_bytes = 2 * kBudget + kBudget / 2}, At(2));
+  EXPECT_EQ(budget.room(), WriteRoom::kNone);
+  budget.Note({.events = 1, .disk_bytes = kBudget + kBudget / 2}, At(4));
+  EXPECT_EQ(budget.room(), WriteRoom::kAll);
+  budget.Note({.events = 1, .disk_bytes = 2 * kBudget}, At(6));
+  EXPECT_EQ(budget.room(), WriteRoom::kNone) << "it had been lower";
+}
+
+TEST(DiskBudget, RefusesStrangersBeforeRegularsAndNeverTheirDeletions) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1, .disk_bytes = kBudget}, At(0));
+  EXPECT_EQ(budget.Refusal(Rung::kReported, 1), "");
+  budget.Note({.events = 1, .disk_bytes = kBudget + kBudget / 33}, At(2));
+  EXPECT_EQ(budget.Refusal(Rung::kStranger, 1), "");
+  EXPECT_TRUE(Has(budget.RefusalOfImport(), "WEIR_MAX_DISK_GB"));
+  budget.Note({.events = 1, .disk_bytes = kBudget + kBudget / 16}, At(4));
+  EXPECT_TRUE(budget.Refusal(Rung::kNewcomer, 1).starts_with("error: this relay's disk budget"));
+  EXPECT_EQ(budget.Refusal(Rung::kRegular, 1), "");
+  EXPECT_EQ(budget.Refusal(std::nullopt, 1), "") << "without the ladder there are no strangers";
+  budget.Note({.events = 1, .disk_bytes = kBudget + kBudget / 8}, At(6));
+  EXPECT_TRUE(budget.Refusal(Rung::kTrusted, 1).starts_with("error: this relay's disk budget is full;"));
+  EXPECT_EQ(budget.Refusal(Rung::kRegular, 5), "");
+  EXPECT_EQ(budget.Refusal(std::nullopt, 62), "");
+  EXPECT_NE(budget.Refusal(Rung::kNewcomer, 5), "") << "its marks take space, and need not free any";
+}
+
+TEST(DiskBudget, TakesNothingMoreWhenAllThatIsLeftIsKept) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'000, .disk_bytes = kBudget + 1}, At(0));
+  budget.NoteNothingLeft(true);
+  EXPECT_TRUE(Has(budget.Refusal(Rung::kTrusted, 1), "all that is stored is to be kept"));
+  budget.Note({.events = 1'000, .disk_bytes = kBudget + 1}, At(2));
+  EXPECT_EQ(budget.room(), WriteRoom::kNone);
+  budget.Note({.events = 900, .disk_bytes = kBudget - 1}, At(4));
+  EXPECT_EQ(budget.Refusal(Rung::kTrusted, 1), "");
+}
+
+}  // namespace
+}  // namespace weir
