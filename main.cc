@@ -42,6 +42,7 @@
 #include "relay/process/version.h"
 #include "relay/relay.h"
 #include "relay/removal_plugin.h"
+#include "relay/retention_plugin.h"
 #include "relay/rules_plugin.h"
 #include "relay/upkeep_plugin.h"
 #include "relay/watch/live/live_plugin.h"
@@ -72,10 +73,11 @@ int RunRelay(int argc, char** argv) {
   RemovalPlugin removals(management.methods());
   UpkeepPlugin upkeep(management.methods());
   LadderPlugin ladder(management.methods());
+  RetentionPlugin retention;
   CensusPlugin census;
   LivePlugin live;
   return RelayCommand(argc, argv,
-                      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &census, &live});
+                      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &retention, &census, &live});
 }
 
 int RunGate(int argc, char** argv) {

@@ -303,7 +303,7 @@ std::optional<Finding> KeyedStoreAway(const Facts& facts) {
 std::optional<Finding> ConfigNotTaken(const Facts& facts) {
   return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
     std::string limiters;
-    for (const char* limiter : {"quota", "keyed", "queued", "ratelimit"})
+    for (const char* limiter : {"quota", "keyed", "queued", "ratelimit", "rules"})
       if (i.metrics.Find("weir_" + std::string(limiter) + "_config_good").value_or(1) <= 0)
         limiters.append(limiters.empty() ? "" : ", ").append(limiter);
     if (limiters.empty()) return std::nullopt;
@@ -350,6 +350,35 @@ std::optional<Finding> ServedCertificate(const Facts& facts) {
   });
 }
 
+std::optional<Finding> DiskBudgetFull(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    const uint64_t room = AsCount(i.metrics.Get("weir_disk_budget_room"));
+    if (room == 0) return std::nullopt;
+    static constexpr std::array<std::string_view, 3> kRefused = {"imports wait", "imports and strangers' events wait",
+                                                                 "no event is taken"};
+    return Finding{.severity = room >= kRefused.size() ? Severity::kBroken : Severity::kWarning,
+                   .saw = "The store of " + i.url + " takes " +
+                          ReadableBytes(AsCount(i.metrics.Get("weir_store_disk_bytes"))) + ", and its disk budget is " +
+                          ReadableBytes(AsCount(i.metrics.Get("weir_disk_budget_bytes"))) + "; " +
+                          std::string(kRefused[std::min<uint64_t>(room, kRefused.size()) - 1]) + ".",
+                   .why =
+                       "Events come faster than the relay may remove old ones, or all that is left is kept by rules "
+                       "(relay.retention.keep).",
+                   .act = "Raise the budget, keep less, or find at /live where the events come from."};
+  });
+}
+
+std::optional<Finding> RetentionHindered(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.metrics.Get("weir_retention_hindered") <= 0 || i.metrics.Get("weir_disk_budget_room") > 0)
+      return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = i.url + " does not remove all events that the rules or the disk budget say should go.",
+                   .why = "The store grows beyond what was asked for.",
+                   .act = "The table Retention at /live and the log say why."};
+  });
+}
+
 std::optional<Finding> OtherVersion(const Facts& facts) {
   return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
     const std::string version = i.metrics.Label("weir_build_info", "version");
@@ -366,7 +395,7 @@ std::optional<Finding> OtherVersion(const Facts& facts) {
 }  // namespace
 
 std::span<const DoctorCheck> InstanceChecks() {
-  static constexpr std::array<DoctorCheck, 20> kChecks = {{
+  static constexpr std::array<DoctorCheck, 22> kChecks = {{
       {"relay-down", RelayDown},
       {"instance-silent", Silent},
       {"port-taken", PortTaken},
@@ -386,6 +415,8 @@ std::span<const DoctorCheck> InstanceChecks() {
       {"config-not-taken", ConfigNotTaken},
       {"quota-names-full", QuotaNamesFull},
       {"served-certificate-expires", ServedCertificate},
+      {"disk-budget-full", DiskBudgetFull},
+      {"retention-hindered", RetentionHindered},
       {"other-version", OtherVersion},
   }};
   return kChecks;

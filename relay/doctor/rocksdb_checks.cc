@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "relay/doctor/check_words.h"
@@ -58,14 +59,33 @@ std::optional<Finding> ClockWentBack(const Facts& facts) {
                  .commands = {"timedatectl"}};
 }
 
+// The budget counts the database only, so other files on the disk must leave room for it. RocksDB needs further room
+// while it compacts.
+std::optional<Finding> DiskBudgetTooLarge(const Facts& facts) {
+  const uint64_t budget = facts.settings.relay.retention.max_disk_bytes();
+  const auto disk = std::ranges::find_if(
+      facts.directories, [](const DirectoryFacts& d) { return d.holds.starts_with("the events") && d.bytes > 0; });
+  if (budget == 0 || !facts.rocksdb || disk == facts.directories.end()) return std::nullopt;
+  const uint64_t room = facts.rocksdb->bytes + disk->free_bytes;
+  const uint64_t needed = budget + budget / 10;
+  if (needed <= room) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The disk budget is " + ReadableBytes(budget) + " (WEIR_MAX_DISK_GB), and the disk of " +
+                        disk->path + " has room for " + ReadableBytes(room) + " of events.",
+                 .why = "The disk is full before the budget is reached, and then nothing can be stored.",
+                 .act = "Lower the budget, leaving a tenth for compaction, or make room:",
+                 .commands = {"WEIR_MAX_DISK_GB=" + Fixed(static_cast<double>(room) / 1.1e9, 2)}};
+}
+
 }  // namespace
 
 std::span<const DoctorCheck> RocksDbChecks() {
-  static constexpr std::array<DoctorCheck, 4> kChecks = {{
+  static constexpr std::array<DoctorCheck, 5> kChecks = {{
       {"database-wrong", DatabaseWrong},
       {"database-corruption", DatabaseCorruption},
       {"database-log-large", DatabaseLogLarge},
       {"clock-went-back", ClockWentBack},
+      {"disk-budget-too-large", DiskBudgetTooLarge},
   }};
   return kChecks;
 }

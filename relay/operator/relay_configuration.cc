@@ -55,6 +55,15 @@ Status CheckLimits(const RelayConfiguration& c) {
   return Status();
 }
 
+Status CheckRetention(const RelayConfiguration& c) {
+  if (Status status = Check(c.retention); !status.ok()) return status;
+  if (c.retention.max_disk_gb == 0 || IsEmbedded(c.storage)) return Status();
+  return Status::Error(
+      "WEIR_MAX_DISK_GB is for the RocksDB in the data directory: the tables of " + StoreName(c.storage.store) +
+      " do not get smaller when events are removed, so their size does not say how much has to go; bound the events by "
+      "their age with relay.retention.remove in WEIR_CONFIG, and unset this");
+}
+
 Status CheckLadder(const RelayConfiguration& c) {
   if (Status status = Check(c.standing); !status.ok()) return status;
   if (c.standing.mode != LadderMode::kOn || c.storage.limiter.enabled) return Status();
@@ -74,12 +83,13 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
   Declare(table, c.trace);
   Declare(table, c.plugins);
   Declare(table, c.standing);
+  Declare(table, c.retention);
 }
 
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
-  for (const Status& status :
-       {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace), Check(c.plugins), CheckLadder(c)})
+  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace),
+                               Check(c.plugins), CheckLadder(c), CheckRetention(c)})
     if (!status.ok()) return status;
   return Status();
 }

@@ -11,6 +11,7 @@
 #include "relay/plugins/plugin_settings.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
+#include "relay/retention/retention_settings.h"
 #include "relay/standing/standing_settings.h"
 #include "relay/store/storage/storage.h"
 
@@ -26,6 +27,7 @@ struct RelayConfiguration {
   TraceSettings trace;
   PluginSettings plugins;
   StandingSettings standing;
+  RetentionSettings retention;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
 // Checks the settings, also by rules that concern several of them, for example that the largest event fits into a

@@ -1,6 +1,7 @@
 // The part of EventPipeline that judges a batch before the gates: from the text to the verdict of the write plugin.
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "relay/account/work.h"
@@ -9,6 +10,7 @@
 #include "relay/plugins/policy_plugin.h"
 #include "relay/protocol/event_flight.h"
 #include "relay/protocol/policy.h"
+#include "relay/retention/disk_budget.h"
 
 namespace weir {
 
@@ -119,6 +121,8 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
         Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);
       } else if (Ruling rates = TakeRates(batch, *flights[i]); rates.refused()) {
         Settle(*flights[i], {false, std::move(rates.reason)}, judged);
+      } else if (std::string full = RefusalForRoom(*flights[i]); !full.empty()) {
+        Settle(*flights[i], {false, std::move(full)}, judged);
       } else if (context_.write_plugin != nullptr) {
         AskPlugin(flights[i]);
       } else {
@@ -136,6 +140,13 @@ Ruling EventPipeline::TakeRates(const EventBatch& batch, Flight& flight) {
   if (context_.ladder != nullptr) flight.rung = context_.ladder->RungOf(flight.event.view(), sender.proved);
   sender.rung = flight.rung.value_or(Rung::kStranger);
   return context_.rules->TakeRates(flight.event.view(), sender, context_.clock.Now());
+}
+
+// Ephemeral events need no room. The ladder must have set the rung.
+std::string EventPipeline::RefusalForRoom(const Flight& flight) const {
+  const uint16_t kind = flight.event.view().kind();
+  if (context_.disk_budget == nullptr || ClassOf(kind) == KindClass::kEphemeral) return "";
+  return context_.disk_budget->Refusal(flight.rung, kind);
 }
 
 // The flight keeps its bytes of the budget until the plugin's answer.

@@ -10,6 +10,7 @@
 #include "relay/protocol/event_flight.h"
 #include "relay/protocol/policy.h"
 #include "relay/protocol/save_allowed.h"
+#include "relay/retention/disk_budget.h"
 
 namespace weir {
 namespace {
@@ -58,6 +59,9 @@ Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResu
 
 Status EventPipeline::SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.empty()) return Status();
+  if (context_.disk_budget != nullptr)
+    if (std::string full = context_.disk_budget->RefusalOfImport(); !full.empty())
+      return Status::Error(std::move(full));
   if (context_.import_plugin == nullptr) return SaveAllBulk(events, results);
   return SaveAllowed(
       *context_.import_plugin, context_.wall_clock.NowSeconds(), events, results,

@@ -3,7 +3,8 @@
 // A worker parses the event and checks its id, applies the rules of policy.h and those of the operator (relay/rules/),
 // checks whether the event is stored already, and verifies the signature last, because that costs most. A long search
 // for the operator's words gives up the worker after about a millisecond, and goes on in its address's next turn. Then
-// the event is counted against the operator's rates. If the operator has a write plugin, it then judges the new and
+// the event is counted against the operator's rates, and refused if the disk budget has no room for it
+// (relay/retention/disk_budget.h). If the operator has a write plugin, it then judges the new and
 // valid event (relay/plugins/policy_plugin.h). If the author's standing is low and the relay is under pressure, the
 // event first needs a part of the strangers' share (relay/standing/ladder.h). An event that passes needs the admission
 // of the write gate, which limits writes to the rate that the database can sustain (throttle/adaptive_limiter.h): the
@@ -127,6 +128,7 @@ class EventPipeline {
   void SearchPiece(Flight& flight, Judged* judged);
   void JudgeNew(const EventBatch& batch, const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   Ruling TakeRates(const EventBatch& batch, Flight& flight);
+  std::string RefusalForRoom(const Flight& flight) const;
   void AskPlugin(const std::shared_ptr<Flight>& flight);
   void AfterPlugin(const std::shared_ptr<Flight>& flight, const PluginVerdict& verdict);
   // A step of an event that a gate has admitted.

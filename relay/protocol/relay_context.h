@@ -21,6 +21,7 @@
 
 namespace weir {
 
+class DiskBudget;
 class Ladder;
 class PolicyPlugin;
 
@@ -48,6 +49,9 @@ struct RelayContext {
   // The trust ladder, which holds back strangers first (relay/standing/ladder.h). Null if it is off. Set before the
   // first connection is accepted.
   Ladder* ladder = nullptr;
+  // Says for which events there is room on the disk (relay/retention/disk_budget.h). Null if there is no budget. Set
+  // before the first connection is accepted.
+  DiskBudget* disk_budget = nullptr;
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

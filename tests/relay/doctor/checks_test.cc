@@ -139,6 +139,8 @@ std::vector<Case> CasesOfDisk() {
        [](Facts& f) { f.rocksdb->corruption = "2027-01-14T08:00:00Z Corruption: block checksum mismatch"; }},
       {"database-log-large", kWarning, "1.07 GB", [](Facts& f) { f.rocksdb->log_bytes = 1024 * kMebi; }},
       {"clock-went-back", kWarning, "5 min ahead", [](Facts& f) { f.rocksdb->future_seconds = 300; }},
+      {"disk-budget-too-large", kWarning, "WEIR_MAX_DISK_GB=48.82",
+       [](Facts& f) { f.settings.relay.retention.max_disk_gb = 48.83; }},
   };
 }
 
@@ -208,6 +210,11 @@ std::vector<Case> CasesOfInstance() {
          f.instances[0].ready = false;
        }},
       {"sensor-lost", kWarning, "sensor", sample("weir_throttle_sensor_lost", 1)},
+      {"disk-budget-full", kWarning, "imports wait", sample("weir_disk_budget_room", 1)},
+      {"disk-budget-full", kWarning, "strangers", sample("weir_disk_budget_room", 2)},
+      {"disk-budget-full", kBroken, "no event is taken", sample("weir_disk_budget_room", 3)},
+      {"retention-hindered", kWarning, "at /live", sample("weir_retention_hindered", 1)},
+      {"config-not-taken", kWarning, "file has: rules", sample("weir_rules_config_good", 0)},
       {"emergency", kBroken, "this machine has no more to give",
        [](Facts& f) {
          Say(f, "weir_throttle_emergency", 1);
