@@ -24,7 +24,7 @@ void DiskBudget::Note(const DiskUse& use, TimePoint now) {
   const double go = over > 0 ? std::ceil((over + kRemovedAtOnce * budget) / bytes_of_one) : 0;
   events_to_go_ = std::min(use.events, static_cast<uint64_t>(go));
   if (events_to_go_ == 0) nothing_left_ = false;
-  SetRoom(use.disk_bytes);
+  SetRoom(live);
 }
 
 void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) {
@@ -49,11 +49,11 @@ void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint no
   usual_removed_ = usual + (usual_removed_ - usual) * (lag > 0 ? std::exp(-passed / lag) : 0);
 }
 
-void DiskBudget::SetRoom(uint64_t disk_bytes) {
-  least_used_ = std::min(least_used_, disk_bytes);
+void DiskBudget::SetRoom(uint64_t live_bytes) {
+  least_used_ = std::min(least_used_, live_bytes);
   const auto reference = static_cast<double>(std::max(bytes_, least_used_));
   const auto above = [&](double part) {
-    return static_cast<double>(disk_bytes) > reference * (1 + part) + kSlackBytes;
+    return static_cast<double>(live_bytes) > reference * (1 + part) + kSlackBytes;
   };
   if (nothing_left_ || above(kAllWait)) {
     room_ = WriteRoom::kNone;

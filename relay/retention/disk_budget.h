@@ -12,8 +12,9 @@
 // since then. So a large removal, such as after the budget was lowered, does not itself cause further removals.
 //
 // If events come faster than they can be removed, the room gets less: first for imports, then for authors who are not
-// known, then for all. It is compared with the budget, or with the least use since the start if that was above the
-// budget, so a relay whose budget was lowered goes on taking events while it removes the old ones.
+// known, then for all. The live bytes decide, because removed ones may come back only when more is written. They are
+// compared with the budget, or with their least since the start if that was above the budget, so a relay whose budget
+// was lowered goes on taking events while it removes the old ones.
 //
 // Threads: one thread calls Note, events_to_go, NoteRemoved and NoteNothingLeft; any thread may call the others.
 #pragma once
@@ -40,15 +41,15 @@ struct DiskUse {
 
 class DiskBudget {
  public:
-  // The use above the budget at which the room gets less, as parts of the budget. Buffers and levels of RocksDB change
-  // the size by some MB at any time, so kSlackBytes come on top.
+  // The live bytes above the budget at which the room gets less, as parts of the budget. Buffers and levels of RocksDB
+  // change the size by some MB at any time, so kSlackBytes come on top.
   static constexpr double kImportsWait = 0.02;
   static constexpr double kStrangersWait = 0.05;
   static constexpr double kAllWait = 0.10;
   static constexpr uint64_t kSlackBytes = 32 << 20;
   // Removals begin when the budget is reached, and end this part below it.
   static constexpr double kRemovedAtOnce = 0.01;
-  static constexpr double kMostUsual = 0.10;
+  static constexpr double kMostUsual = 0.40;
   static constexpr size_t kMostSamples = 2000;
 
   explicit DiskBudget(uint64_t bytes) : bytes_(bytes) {}
@@ -81,7 +82,7 @@ class DiskBudget {
     double saved = 0;
   };
   void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now);
-  void SetRoom(uint64_t disk_bytes);
+  void SetRoom(uint64_t live_bytes);
 
   const uint64_t bytes_;
   std::deque<Sample> samples_;   // the newest last
