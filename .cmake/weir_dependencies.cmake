@@ -46,6 +46,10 @@ add_library(weir_re2 INTERFACE)
 target_link_libraries(weir_re2 INTERFACE $<BUILD_INTERFACE:${WEIR_RE2_LIBRARY}> $<INSTALL_INTERFACE:re2>)
 set_target_properties(weir_re2 PROPERTIES EXPORT_NAME re2)
 
+find_library(WEIR_UTF8PROC_LIBRARY utf8proc REQUIRED)
+add_library(weir_utf8proc INTERFACE)
+target_link_libraries(weir_utf8proc INTERFACE ${WEIR_UTF8PROC_LIBRARY})
+
 # Abseil's own targets bring linker options that come in pairs, of which CMake drops some beside those of others.
 find_library(WEIR_ABSL_TIME_LIBRARY absl_time REQUIRED)
 find_library(WEIR_ABSL_TIME_ZONE_LIBRARY absl_time_zone REQUIRED)

@@ -26,6 +26,7 @@
 #include "relay/protocol/memory_relief.h"
 #include "relay/protocol/relay_context.h"
 #include "relay/relay_plugin.h"
+#include "relay/search/searched_kinds.h"
 #include "relay/take_over.h"
 
 namespace weir {
@@ -69,6 +70,7 @@ ServerSettings AtPathOf(std::string_view url, ServerSettings settings) {
 
 StorageOptions StorageOf(const RelayConfiguration& configuration, const std::string& address) {
   StorageOptions options{.settings = configuration.storage, .data_dir = configuration.data_dir, .address = address};
+  options.searched_kinds = ParseSearchedKinds(configuration.relay.search_kinds).value();
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
   return options;
 }

@@ -34,6 +34,7 @@ inline constexpr Work kInflatedByteWork = 4;    // inflating a byte of a compres
 inline constexpr Work kFilterWork = 10;         // matching a filter against an event
 inline constexpr Work kTagVisitWork = 5;        // one step of looking up a filter's tag value among an event's tags
 inline constexpr Work kDeliveryWork = 2'000;    // queueing an event for one subscriber
+inline constexpr Work kSplitByteWork = 20;      // finding the words of a byte of text (relay/search)
 inline constexpr Work kSignatureWork = 44'000;  // verifying a signature
 inline constexpr Work kParsedByteWork = 2;      // parsing a byte of input; for an event also hashing it
 inline constexpr Work kWrittenByteWork = 2;     // making and copying a byte of an HTTP answer

@@ -75,6 +75,7 @@ uint64_t Filter::MemoryBytes() const {
     for (const std::string& value : tag.values)
       if (value.capacity() > kInlineText) bytes += kBlockBytes + value.capacity();
   }
+  if (search && search->capacity() > kInlineText) bytes += kBlockBytes + search->capacity();
   return bytes;
 }
 
@@ -98,6 +99,10 @@ std::string ToJson(const Filter& filter) {
   for (const TagCondition& tag : filter.tags) {
     AppendList(std::string("#") + tag.letter, tag.values, &json,
                [&json](std::string_view value) { AppendJsonString(value, &json); });
+  }
+  if (filter.search) {
+    AppendName("search", &json);
+    AppendJsonString(*filter.search, &json);
   }
   if (filter.since != 0) append_number("since", filter.since);
   if (filter.until != UINT64_MAX) append_number("until", filter.until);

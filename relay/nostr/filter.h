@@ -28,10 +28,11 @@ struct Filter {
   std::optional<std::vector<EventId>> ids;
   std::optional<std::vector<PublicKey>> authors;
   std::optional<std::vector<uint16_t>> kinds;
-  std::vector<TagCondition> tags;  // sorted by letter; an event must meet all of them
-  uint64_t since = 0;              // seconds since 1970, inclusive
-  uint64_t until = UINT64_MAX;     // seconds since 1970, inclusive
-  std::optional<uint64_t> limit;   // the most stored events in an answer (the newest ones); matching ignores it
+  std::vector<TagCondition> tags;     // sorted by letter; an event must meet all of them
+  uint64_t since = 0;                 // seconds since 1970, inclusive
+  uint64_t until = UINT64_MAX;        // seconds since 1970, inclusive
+  std::optional<std::string> search;  // the words that the content must have (NIP-50); matching ignores it
+  std::optional<uint64_t> limit;      // the most stored events in an answer (the newest ones); matching ignores it
 
   bool Matches(EventView event) const;
   // Returns true if `event` meets all conditions other than `tags`.
@@ -49,6 +50,7 @@ struct Filter {
 
 struct FilterLimits {
   size_t max_values = 5000;  // the number of values in all lists of a filter together, including repeated values
+  bool search = false;       // false: the field "search" is unknown, because the reader of the filter cannot search
 };
 
 // Returns the filter in `json`, or an error if `json` is anything but one valid filter. An error about a field names

@@ -62,6 +62,7 @@ bool FilterReader::ReadField(std::string_view name, Filter* filter) {
   if (name == "since") return ReadNumber(name, &filter->since);
   if (name == "until") return ReadNumber(name, &filter->until);
   if (name == "limit") return ReadNumber(name, &filter->limit.emplace());
+  if (name == "search" && limits_.search) return ReadSearch(&filter->search.emplace());
   if (IsTagField(name)) return ReadTag(name, &filter->tags.emplace_back());
   unsupported_ = true;
   return Fail("unknown field \"" + Shown(name) + "\"");
@@ -88,6 +89,15 @@ bool FilterReader::ReadKinds(std::vector<uint16_t>* list) {
   });
   SortUnique(list);
   return good;
+}
+
+bool FilterReader::ReadSearch(std::string* text) {
+  JsonString string;
+  if (!ReadText(&string)) {
+    return Fail(in_.error().empty() ? "search must be a string, not " + in_.Found() : in_.error());
+  }
+  AppendUnescaped(string.raw, text);
+  return true;
 }
 
 bool FilterReader::ReadTag(std::string_view name, TagCondition* condition) {

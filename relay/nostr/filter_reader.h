@@ -28,6 +28,7 @@ class FilterReader {
   bool ReadField(std::string_view name, Filter* filter);
   bool ReadHashes(std::string_view name, std::vector<Bytes32>* list);
   bool ReadKinds(std::vector<uint16_t>* list);
+  bool ReadSearch(std::string* text);
   bool ReadTag(std::string_view name, TagCondition* condition);
   bool ReadNumber(std::string_view name, uint64_t* number);
   template <typename ReadValue>

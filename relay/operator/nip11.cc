@@ -72,8 +72,9 @@ void AppendRetention(const std::vector<RetentionTerm>& terms, JsonWriter& json) 
 }  // namespace
 
 std::vector<int> SupportedNips(const RelaySettings& settings) {
-  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70, 86};
+  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 50, 59, 62, 65, 67, 70, 86};
   if (!settings.eose_completeness) std::erase(nips, 67);
+  if (settings.search_kinds.empty()) std::erase(nips, 50);
   // A request to vanish names the relay's URL, so the relay has to know its URL.
   if (settings.url.empty()) std::erase(nips, 62);
   // NIP-86 needs an administrator's key.

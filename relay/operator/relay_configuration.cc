@@ -5,6 +5,7 @@
 
 #include "config/text/parse.h"
 #include "relay/operator/admin_keys.h"
+#include "relay/search/searched_kinds.h"
 
 namespace weir {
 namespace {
@@ -64,6 +65,15 @@ Status CheckRetention(const RelayConfiguration& c) {
       "their age with relay.retention.remove in WEIR_CONFIG, and unset this");
 }
 
+Status CheckSearch(const RelayConfiguration& c) {
+  const std::string& kinds = c.relay.search_kinds;
+  if (const Result<std::vector<uint16_t>> read = ParseSearchedKinds(kinds); !read.ok())
+    return Status::Error("WEIR_SEARCH_KINDS=" + Printable(kinds) + ": " + read.status().message());
+  if (kinds.empty() || IsEmbedded(c.storage)) return Status();
+  return Status::Error("WEIR_SEARCH_KINDS=" + Printable(kinds) +
+                       " has no effect: only a relay with WEIR_STORE=rocksdb can search; unset one of the two");
+}
+
 Status CheckLadder(const RelayConfiguration& c) {
   if (Status status = Check(c.standing); !status.ok()) return status;
   if (c.standing.mode != LadderMode::kOn || c.storage.limiter.enabled) return Status();
@@ -89,7 +99,7 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
   for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace),
-                               Check(c.plugins), CheckLadder(c), CheckRetention(c)})
+                               Check(c.plugins), CheckLadder(c), CheckRetention(c), CheckSearch(c)})
     if (!status.ok()) return status;
   return Status();
 }

@@ -25,8 +25,8 @@ std::string FaultText(const std::exception& fault);
 // Flight: an event from parsing until its answer. The destructor returns its bytes to the budget and its admission to
 // the gate, whatever happens.
 struct EventPipeline::Flight final : Submission {
-  Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
-      : Submission(e, batch.party, SavingWorkOf(e.view())),
+  Flight(const Event& e, const EventBatch& batch, Work saving, uint64_t bytes, ByteBudget& from, Span of)
+      : Submission(e, batch.party, saving),
         sender(batch.sender),
         client(batch.party),
         identity(batch.identity),

@@ -89,7 +89,8 @@ void EventPipeline::Read(std::string_view text, std::unique_ptr<EventParser>* pa
     if (!refusal.empty()) return refuse(std::move(refusal));
     flights->reserve(batch.count);  // so that push_back cannot fail once the flight exists
     std::unique_ptr<WordSearch> search = context_.rules->SearchWords(parsed.value().view(), batch.rule_client());
-    flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget, span));
+    flights->push_back(std::make_shared<Flight>(parsed.value(), batch, SavingWork(parsed.value().view()), bytes,
+                                                context_.budget, span));
     flights->back()->search = std::move(search);
     if (span) span.Set("weir.kind", parsed.value().view().kind());
   } catch (const std::exception& fault) {

@@ -163,10 +163,12 @@ void EventPipeline::Follow(const std::shared_ptr<Flight>& flight, Step next, Jud
   });
 }
 
+Work EventPipeline::SavingWork(EventView event) const { return SavingWorkOf(event) + context_.store.SearchWork(event); }
+
 // Returns the work of storing the event or, for an ephemeral event, of matching it with subscriptions and delivering
 // it.
 Work EventPipeline::GateWorkOf(EventView event) const {
-  if (ClassOf(event.kind()) != KindClass::kEphemeral) return StoringWorkOf(event);
+  if (ClassOf(event.kind()) != KindClass::kEphemeral) return StoringWorkOf(event) + context_.store.SearchWork(event);
   return kDeliveryWork + event.record().size() * kParsedByteWork + TagsOf(event) * kTagVisitWork +
          context_.delivery.subscriptions() * kFilterWork;
 }

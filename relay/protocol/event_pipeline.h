@@ -135,6 +135,7 @@ class EventPipeline {
   using Step = void (EventPipeline::*)(const std::shared_ptr<Flight>& flight, Judged* judged);
   void AskGate(const std::shared_ptr<Flight>& flight, Judged* judged);
   void AskWriteGate(const std::shared_ptr<Flight>& flight, Judged* judged);
+  Work SavingWork(EventView event) const;
   Work GateWorkOf(EventView event) const;
   void Follow(const std::shared_ptr<Flight>& flight, Step next, Judged* judged);
   void AfterWait(const std::shared_ptr<Flight>& flight, Step next);

@@ -5,10 +5,14 @@
 #include <boost/container/small_vector.hpp>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "relay/nostr/content.h"
+#include "relay/search/search_text.h"
 
 namespace weir {
 namespace {
@@ -31,8 +35,9 @@ struct Place {
 };
 
 struct FilterState {
-  uint64_t looked_in = 0;  // the last round in which the filter was matched
-  uint32_t first_key = 0;  // index of the filter's first key in the slot's tag_keys
+  uint64_t looked_in = 0;       // the last round in which the filter was matched
+  uint32_t first_key = 0;       // index of the filter's first key in the slot's tag_keys
+  std::vector<uint64_t> words;  // words of the filter's search
 };
 
 struct Slot {
@@ -56,6 +61,7 @@ constexpr int kSlotBits = 24;  // bits of a key for the slot's index; the other 
 constexpr uint64_t kEntryBytes = 80 + sizeof(Place);
 constexpr Work kLookUpWork = 40;   // looking up a bucket
 constexpr Work kTagHashWork = 20;  // entering a tag into the event's table
+constexpr Work kWordWork = 20;     // looking for a word of a search among those of the event
 constexpr size_t kHashedBytesForWork = 4;
 // Searching the values of a condition for one tag costs as much as looking up this many values among the tags.
 constexpr size_t kSearchSteps = 8;
@@ -112,6 +118,7 @@ struct LiveIndex::Rep {
   void HashTags(EventView of);
   const TagView* TagWith(uint64_t key) const;
   bool Meets(const TagCondition& condition, const uint64_t* keys);
+  bool HasWords(const std::vector<uint64_t>& words);
   bool Matches(const Slot& slot, size_t filter);
   bool MatchesEntered(Slot& slot, const Place& place, size_t* filter);
   void Visit(Entry entry, std::vector<Hit>* hits);
@@ -128,11 +135,12 @@ struct LiveIndex::Rep {
   // The event that is being matched, and the progress of matching it.
   uint64_t round = 0;
   EventView event{std::string_view()};
-  std::vector<Tag> tags;            // each once
-  std::vector<uint32_t> tag_table;  // a hash table with open addressing: each tag's index plus 1, or 0 if free
-  std::vector<uint64_t> look_ups;   // keys of buckets
-  size_t look_up = 0;               // index of the current bucket in look_ups
-  size_t position = SIZE_MAX;       // entries of the current bucket below this index are still to be visited
+  std::optional<SearchWords> content;  // the words of its content, once a filter with a search is matched
+  std::vector<Tag> tags;               // each once
+  std::vector<uint32_t> tag_table;     // a hash table with open addressing: each tag's index plus 1, or 0 if free
+  std::vector<uint64_t> look_ups;      // keys of buckets
+  size_t look_up = 0;                  // index of the current bucket in look_ups
+  size_t position = SIZE_MAX;          // entries of the current bucket below this index are still to be visited
   Work spent = 0;
 };
 
@@ -171,6 +179,7 @@ void LiveIndex::Rep::EnterFilter(uint32_t slot_index, uint32_t filter_index) {
   const Filter& filter = slot.filters[filter_index];
   size_t key = slot.states[filter_index].first_key = static_cast<uint32_t>(slot.tag_keys.size());
   if (filter.MatchesNothing()) return;
+  if (filter.search) slot.states[filter_index].words = WordsOfSearch(*filter.search);
   for (const TagCondition& tag : filter.tags)
     for (const std::string& value : tag.values) slot.tag_keys.push_back(KeyOf(tag.letter, value));
   const auto enter = [&](uint64_t bucket_key) { Enter(slot_index, filter_index, bucket_key); };
@@ -247,6 +256,13 @@ bool LiveIndex::Rep::Meets(const TagCondition& condition, const uint64_t* keys) 
   return false;
 }
 
+// A search without words, which the relay refuses, matches no event.
+bool LiveIndex::Rep::HasWords(const std::vector<uint64_t>& wanted) {
+  spent += wanted.size() * kWordWork + (content ? 0 : event.json().size() * kSplitByteWork);
+  if (!content) content = WordsOf(ContentOf(event));
+  return !wanted.empty() && std::ranges::includes(content->words, wanted, {}, &WordCount::word);
+}
+
 bool LiveIndex::Rep::Matches(const Slot& slot, size_t filter_index) {
   const Filter& filter = slot.filters[filter_index];
   spent += kFilterWork;
@@ -256,7 +272,7 @@ bool LiveIndex::Rep::Matches(const Slot& slot, size_t filter_index) {
     if (!Meets(condition, keys)) return false;
     keys += condition.values.size();
   }
-  return true;
+  return !filter.search || HasWords(slot.states[filter_index].words);
 }
 
 // Matches a filter only once for an event, although a filter with many values may be found in many buckets.
@@ -344,6 +360,7 @@ void LiveIndex::Begin(EventView event) {
   rep.look_up = 0;
   rep.position = SIZE_MAX;
   rep.spent = 0;
+  rep.content.reset();
   if (rep.size == 0) return;
   rep.HashTags(event);
   rep.look_ups = {rep.KeyOf(Field::kId, event.id()), rep.KeyOf(Field::kAuthor, event.pubkey()),
@@ -365,7 +382,9 @@ void* LiveIndex::At(size_t place) const { return rep_->slots[place].subscriber; 
 
 Work LiveIndex::MostWork(std::span<const Filter> filters) {
   Work work = kDeliveryWork;
-  for (const Filter& filter : filters) work += kFilterWork + (EntriesOf(filter) + TagValuesIn(filter)) * kTagVisitWork;
+  for (const Filter& filter : filters)
+    work += kFilterWork + (EntriesOf(filter) + TagValuesIn(filter)) * kTagVisitWork +
+            (filter.search ? kMostSearchWords * kWordWork : 0);
   return work;
 }
 
@@ -373,6 +392,7 @@ uint64_t LiveIndex::BytesOf(std::span<const Filter> filters) {
   uint64_t bytes = sizeof(Slot) + sizeof(uint32_t);
   for (const Filter& filter : filters) {
     bytes += sizeof(FilterState) + EntriesOf(filter) * kEntryBytes + TagValuesIn(filter) * sizeof(uint64_t);
+    if (filter.search) bytes += kMostSearchWords * sizeof(uint64_t);
   }
   return bytes;
 }

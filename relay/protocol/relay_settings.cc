@@ -37,6 +37,10 @@ void DeclareEventLimits(SettingTable& table, RelaySettings& s) {
             "whether direct messages (kinds 4, 1059 and 21059) are served only to their parties, after AUTH");
   table.Add("AUTH_REQUIRED", &s.auth_required, "whether nothing is taken or served without AUTH (NIP-42)");
   table.Add(
+      "SEARCH_KINDS", &s.search_kinds,
+      "kinds of events whose content can be searched (NIP-50), with commas: 1,30023; empty: none, and the index of "
+      "words is removed. Only with WEIR_STORE=rocksdb");
+  table.Add(
       "EOSE_COMPLETENESS", &s.eose_completeness,
       "whether EOSE has a third element that says if all matches were sent (NIP-67); several clients reject an EOSE "
       "that has one");
@@ -84,7 +88,7 @@ EventLimits EventLimitsOf(const RelaySettings& s) {
 MessageLimits MessageLimitsOf(const RelaySettings& s) {
   return {.max_subscription_id_bytes = s.max_subscription_id_bytes,
           .max_filters = s.max_filters,
-          .filter = {.max_values = s.max_filter_values}};
+          .filter = {.max_values = s.max_filter_values, .search = !s.search_kinds.empty()}};
 }
 
 }  // namespace weir

@@ -35,6 +35,7 @@ struct RelaySettings {
   uint64_t min_pow_difficulty = 0;     // leading zero bits that an id must have (NIP-13)
   bool auth_required = false;          // true if no event is accepted or served without AUTH (NIP-42)
   bool auth = true;                    // true if kinds 4, 1059 and 21059 are served only to their parties, after AUTH
+  std::string search_kinds;            // kinds whose content is searched (NIP-50), with commas; empty: search is off
   bool eose_completeness = false;      // true if EOSE says whether all matching events were sent (NIP-67)
 
   // Limits of a connection.

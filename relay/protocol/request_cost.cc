@@ -22,6 +22,10 @@ constexpr uint64_t kOfAll = 100'000;
 // For each condition that the chosen index does not check, the store visits this many times as many events.
 constexpr uint64_t kVisitsPerExtraCondition = 4;
 
+// A search of usual words looks through some thousand entries of its words, 4 ms of work; the gate is asked again if it
+// turns out to be more.
+constexpr uint64_t kSearchBytes = 1 << 20;
+
 struct Shape {
   uint64_t ranges = 1;  // the number of ranges of an index
   uint64_t events = 0;  // the number of events in all these ranges
@@ -62,6 +66,7 @@ uint64_t ExtraConditions(const Filter& filter) {
 
 uint64_t BytesOf(const Filter& filter, uint64_t limit) {
   if (filter.MatchesNothing() || limit == 0) return 0;
+  if (filter.search) return kSearchBytes;
   const Shape shape = ShapeOf(filter);
   uint64_t visits = std::min(limit, shape.events);
   for (uint64_t i = ExtraConditions(filter); i > 0; --i) visits = std::min(visits * kVisitsPerExtraCondition, kOfAll);

@@ -17,6 +17,7 @@
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_version.h"
 #include "relay/account/work_pool.h"
+#include "relay/search/searched_kinds.h"
 #include "relay/store/engine_log.h"
 #include "relay/store/keys.h"
 #include "relay/store/store_options.h"
@@ -98,7 +99,8 @@ bool IsEmpty(rocksdb::DB* db, ColumnFamilyHandle* family) {
 
 bool OnlyOurs(const std::vector<std::string>& families) {
   return std::all_of(families.begin(), families.end(), [](const std::string& name) {
-    return name == rocksdb::kDefaultColumnFamilyName || name == kEventsFamily || name == kIndexFamily;
+    return name == rocksdb::kDefaultColumnFamilyName || name == kEventsFamily || name == kIndexFamily ||
+           name == kSearchFamily;
   });
 }
 
@@ -128,7 +130,13 @@ Status Recognise(const std::string& path, bool all, std::vector<std::string>* fa
   return untouched ? Status() : Foreign(path);
 }
 
-bool HasAll(const std::vector<std::string>& families) { return families.size() == 3 && OnlyOurs(families); }
+bool HasSearch(const std::vector<std::string>& families) {
+  return std::find(families.begin(), families.end(), kSearchFamily) != families.end();
+}
+
+bool HasAll(const std::vector<std::string>& families) {
+  return families.size() == (HasSearch(families) ? 4 : 3) && OnlyOurs(families);
+}
 
 }  // namespace
 
@@ -206,10 +214,11 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
       if (const std::string other = AboutAnotherRocksDb(options.path); !other.empty()) spdlog::info("{}", other);
     }
   }
-  return OpenLocked(options, std::move(lock), exists);
+  return OpenLocked(options, std::move(lock), exists, HasSearch(families));
 }
 
-Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& options, LockFile lock, bool exists) {
+Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& options, LockFile lock, bool exists,
+                                                       bool has_search) {
   std::unique_ptr<Database> database(new Database);
   database->lock_ = std::move(lock);
   rocksdb::DBOptions db_options = DatabaseOptions(options);
@@ -222,6 +231,8 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   db_options.info_log = log;
   const uint64_t log_bytes = LogBytes(options.path);
   std::vector<ColumnFamilyDescriptor> families = Families(options);
+  const bool begins_search = options.searched_kinds && !options.searched_kinds->empty();
+  if (!has_search && !begins_search) families.pop_back();
   RocksDbPreparation preparation{.brakes = EngineBrakes::kAsSet, .target_setting = "WEIR_RATE_LIMIT_TARGET_MEMORY_MB"};
   if (options.move_brakes) {
     preparation.brakes = EngineBrakes::kMoved;
@@ -230,6 +241,8 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families, preparation);
   if (!prepared.ok()) return prepared.status();
   database->prepared_ = std::move(prepared).value();
+  database->search_options_ = families.back().options;
+  if (!has_search && begins_search) families.pop_back();  // OpenSearch makes it
   database->record_cache_ = RecordCache(database->prepared_.block_cache);
 
   OpenedRocksDb opened{};
@@ -261,6 +274,47 @@ Status Database::WriteFormat() {
   rocksdb::Status status = db_->Put(sync, families_[0], ToSlice(kFormatKey), std::to_string(kStoreFormat));
   if (status.ok()) status = db_->Flush({}, families_[0]);
   return status.ok() ? Status() : DatabaseError("cannot write " + db_->GetName(), status);
+}
+
+// The state is the last entry that a new index gets, so an index without one was not begun.
+Status Database::OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, uint64_t last_serial) {
+  const bool has_family = families_.size() > 3;
+  if (!has_family && (!kinds || kinds->empty())) return {};
+  std::optional<SearchState> state;
+  if (has_family) {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, families_[3], ToSlice(kSearchStateKey), &value);
+    if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index of words", status);
+    if (status.ok()) state = ReadSearchState(value);
+  }
+  if (kinds && (!state || state->kinds != *kinds)) {
+    if (Status dropped = DropSearch(); !dropped.ok() || kinds->empty()) return dropped;
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    rocksdb::Status status = db_->CreateColumnFamily(search_options_, std::string(kSearchFamily), &family);
+    if (!status.ok()) return DatabaseError("cannot begin an index of words", status);
+    families_.push_back(family);
+    state = SearchState{.unbuilt = last_serial, .kinds = *kinds};
+    rocksdb::WriteOptions sync;
+    sync.sync = true;
+    status = db_->Put(sync, family, ToSlice(kSearchStateKey), WriteSearchState(*state));
+    if (!status.ok()) return DatabaseError("cannot begin an index of words", status);
+    spdlog::info("search: a new index of the words in events of the kinds {}; {} older events follow", ToText(*kinds),
+                 last_serial);
+  }
+  if (state) search_ = std::make_unique<SearchIndex>(*state);
+  return {};
+}
+
+Status Database::DropSearch() {
+  if (families_.size() <= 3) return {};
+  rocksdb::ColumnFamilyHandle* const family = families_.back();
+  rocksdb::Status status = db_->DropColumnFamily(family);
+  if (!status.ok()) return DatabaseError("cannot remove the index of words", status);
+  families_.pop_back();
+  status = db_->DestroyColumnFamilyHandle(family);
+  if (!status.ok()) return DatabaseError("cannot remove the index of words", status);
+  spdlog::info("search: the index of words was removed");
+  return {};
 }
 
 void Database::NoteDamagedRecord(uint64_t serial) const {

@@ -17,6 +17,7 @@
 #include "relay/store/keys.h"
 #include "relay/store/record_cache.h"
 #include "relay/store/rocksdb_store.h"
+#include "relay/store/search/search_index.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 
@@ -48,6 +49,9 @@ class Database {
   // try.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
+  // Makes the index of words fit to `kinds`: keeps it, begins a new one for events up to `last_serial`, or removes it
+  // if `kinds` is empty. nullopt: keeps what the database has. Must be called before anything is saved or searched.
+  Status OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, uint64_t last_serial);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
@@ -56,6 +60,9 @@ class Database {
   rocksdb::ColumnFamilyHandle* events() const { return families_[1]; }
   rocksdb::ColumnFamilyHandle* index() const { return families_[2]; }
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
+  // Return the index of words and its column family; null if the database has none.
+  SearchIndex* search() const { return search_.get(); }
+  rocksdb::ColumnFamilyHandle* search_family() const { return search_ ? families_[3] : nullptr; }
   const PreparedRocksDb& prepared() const { return prepared_; }
   const RecordCache& record_cache() const { return record_cache_; }
   // Returns a sentence for the operator if the write-ahead log of the previous run is damaged; the part of the log
@@ -76,15 +83,19 @@ class Database {
  private:
   Database() = default;
   static Result<std::unique_ptr<Database>> OpenOnce(const StoreOptions& options);
-  static Result<std::unique_ptr<Database>> OpenLocked(const StoreOptions& options, LockFile lock, bool exists);
+  static Result<std::unique_ptr<Database>> OpenLocked(const StoreOptions& options, LockFile lock, bool exists,
+                                                      bool has_search);
   Status WriteFormat();
+  Status DropSearch();
 
   LockFile lock_;
   PreparedRocksDb prepared_;
   RecordCache record_cache_{nullptr};
   std::string loss_;
   std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index, search (not always)
+  rocksdb::ColumnFamilyOptions search_options_;
+  std::unique_ptr<SearchIndex> search_;
   mutable std::atomic<uint64_t> damaged_reads_{0};
 
   mutable Mutex mutex_;

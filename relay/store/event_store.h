@@ -6,9 +6,9 @@
 // (relay/account/work.h).
 //
 // Threads: only one thread at a time may call the functions that change the store: Save, SaveSome, SaveSomeHistory,
-// RemoveVanished, RemoveExpired, RemoveAuthor, DeleteSome, Delete, WriteMemos and Upkeep. In a relay this is the commit
-// thread (group_commit.h). The other functions may be called from any thread at any time. Only one thread at a time may
-// use a Query. A Query must not outlive its store.
+// RemoveVanished, RemoveExpired, RemoveAuthor, DeleteSome, BuildSearch, Delete, WriteMemos and Upkeep. In a relay this
+// is the commit thread (group_commit.h). The other functions may be called from any thread at any time. Only one thread
+// at a time may use a Query. A Query must not outlive its store.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct Memo {
   std::optional<std::string> text;  // null: there is no memo with this name any more
 };
 
-// The result of one call of RemoveVanished, RemoveExpired, RemoveAuthor or DeleteSome.
+// The result of one call of RemoveVanished, RemoveExpired, RemoveAuthor, DeleteSome or BuildSearch.
 struct OwedPiece {
   uint64_t removed = 0;  // number of events that were removed
   bool more = false;     // there may be more events to remove, with further calls
@@ -89,6 +89,7 @@ struct EventPlace {
 
 // Finds the stored events that match any of several filters. Passes each event to the caller once, newest first and, at
 // equal age, lowest id first. An event is in the answer if it is among the first `limit` matches of one of the filters.
+// Filters with a search are answered first, the best matches of each first (search/search_query.h).
 //
 // The answer shows the store at one moment: on RocksDB when Find was called, on PostgreSQL when Next was first called.
 // It has no event that was saved later. On RocksDB it has all matching events of that moment, even if they are deleted
@@ -148,6 +149,9 @@ struct QueryOptions {
 struct StoreSizes {
   uint64_t events = 0;  // number of stored events
   uint64_t disk_bytes = 0;
+  std::optional<uint64_t> unsearched =
+      std::nullopt;           // events that the index of words does not have yet, at most; null: search is off
+  uint64_t search_bytes = 0;  // bytes of that index; disk_bytes includes them
   // Reads, except those of queries, that found a damaged record, since the store was opened; only on RocksDB.
   uint64_t damaged_reads = 0;
 };
@@ -195,6 +199,12 @@ class EventStore {
   // Removes some events of the author, with about the work `most`, in one atomic write. Adds no mark, so the author's
   // events can be saved again. `*resume` is empty before the first call; the caller must pass it on to the next one.
   virtual Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most);
+
+  // Adds some older events to the index of words, with about the work `most`, in one atomic write, if search is on and
+  // the index does not have all events yet. OwedPiece::removed is their number.
+  virtual Result<OwedPiece> BuildSearch(Work /*most*/) { return OwedPiece{}; }
+  // Returns an estimate of the work of saving the words of an event; 0 if the event is not searched.
+  virtual Work SearchWork(EventView /*event*/) const { return 0; }
 
   // Puts these memos into the store, and removes those without a text, in one atomic write, which is on disk when the
   // call returns, whatever the sync mode. No two of `changes` may have the same name, and no name may be empty.

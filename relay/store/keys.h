@@ -1,4 +1,5 @@
-// The layout of the RocksDB database: the keys and values of its three column families. This is format 1.
+// The layout of the RocksDB database: the keys and values of its column families. This is format 1.
+// A database whose events can be searched also has the family `search` (search/search_index.h).
 //
 // Column family `events`: the key is an event's serial (8 bytes), the value its record (relay/nostr/event.h). Serials
 // are assigned in the order in which events are saved. Column family `default`: the key "format" has the version of
@@ -65,6 +66,7 @@ inline constexpr std::string_view kFormatKey = "format";
 inline constexpr std::string_view kMemoPrefix = "memo/";
 inline constexpr std::string_view kEventsFamily = "events";
 inline constexpr std::string_view kIndexFamily = "index";
+inline constexpr std::string_view kSearchFamily = "search";
 
 inline constexpr uint16_t kDeletionKind = 5;
 

@@ -101,7 +101,7 @@ void PacedRemovals::Look() {
   const uint64_t now = clock_.NowSeconds();
   if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;
   last_look_ = now;
-  vanished_.more = expired_.more = true;
+  vanished_.more = expired_.more = searched_.more = true;
   OweOthers();
   const Result<bool> kept = FaultsAsErrors<bool>([this]() -> Result<bool> {
     const Status status = store_.Upkeep();
@@ -117,8 +117,8 @@ void PacedRemovals::Remove(Owed* owed) {
   const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>(owed->remove_piece);
   owed->more = piece.ok() && piece.value().more;
   if (!piece.ok() && !owed->failed)
-    spdlog::error("{} cannot be removed: {}; it is tried again every minute", owed->what, piece.status().message());
-  if (piece.ok() && owed->failed) spdlog::info("{} is removed again", owed->what);
+    spdlog::error("{} cannot be {}: {}; it is tried again every minute", owed->what, owed->done, piece.status().message());
+  if (piece.ok() && owed->failed) spdlog::info("{} is {} again", owed->what, owed->done);
   owed->failed = !piece.ok();
   if (owed->more && owed != &by_id_) Charge(kPieceWork);
   if (!piece.ok()) {

@@ -10,6 +10,8 @@
 // minute it looks for such events; once a minute it also calls the store's Upkeep. The owner of this object,
 // GroupCommit (group_commit.h), saves the pieces of large deletions itself and passes their work to Charge.
 //
+// In the same way it adds older events to the index of words (EventStore::BuildSearch).
+//
 // Threads: all functions are called on the commit thread, except AddTo, which any thread may call.
 #pragma once
 
@@ -75,7 +77,7 @@ class PacedRemovals {
   void RemoveByIds(std::span<const EventId> ids, const std::atomic<bool>* cancelled, Removed done);
 
   // Returns true if there may be events to remove.
-  bool owes() const { return vanished_.more || expired_.more || others_.more || by_id_.more; }
+  bool owes() const { return vanished_.more || expired_.more || others_.more || by_id_.more || searched_.more; }
   // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
   // Looks for events to remove if a minute has passed since the last look. Then removes one piece, if there is one and
@@ -96,6 +98,7 @@ class PacedRemovals {
   struct Owed {
     const char* what;  // for log messages
     std::function<Result<OwedPiece>()> remove_piece;
+    const char* done = "removed";  // for log messages
     bool more = true;     // there may be events to remove; true at first, because an earlier process may have left some
     bool failed = false;  // the last piece failed
     std::atomic<uint64_t> removed{0};
@@ -126,10 +129,11 @@ class PacedRemovals {
   uint64_t last_look_;                      // seconds since 1970
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
+  Owed searched_{"the index of words", [this] { return store_.BuildSearch(kPieceWork); }, "completed"};
   Owed others_{.what = "what is banned", .remove_piece = {}, .more = false};
   std::deque<ById> calls_;
   Owed by_id_{.what = "what is named", .remove_piece = [this] { return RemovePieceById(); }, .more = false};
-  const std::array<Owed*, 4> turns_{&vanished_, &expired_, &others_, &by_id_};
+  const std::array<Owed*, 5> turns_{&vanished_, &expired_, &others_, &by_id_, &searched_};
   size_t next_turn_ = 0;
   bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};

@@ -17,7 +17,7 @@ Status RemoveIf(const Database& database, uint64_t serial, RemovalPiece* piece, 
   const Result<bool> found = ReadRecord(database, serial, &record, ReadForRemoval());
   if (!found.ok()) return found.status();
   piece->looked += record.size() * kRecordByteWork;
-  if (found.value() && wanted(EventView(record))) piece->removals.Add(EventView(record), serial);
+  if (found.value() && wanted(EventView(record))) piece->removals.Add(database, EventView(record), serial);
   return {};
 }
 
@@ -42,14 +42,20 @@ Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* 
   return status.ok() && !is_damaged;
 }
 
-void Removals::Add(EventView event, uint64_t serial) {
+// The index of words does not have the oldest events yet while it is being built.
+void Removals::Add(const Database& database, EventView event, uint64_t serial) {
   if (!serials_.insert(serial).second) return;
   ForEachEntry(event, serial, [this](std::string_view key, std::string_view) { entries_.Add(key, {}); });
+  const SearchIndex* const search = database.search();
+  if (search == nullptr || serial <= search->unbuilt()) return;
+  search->ForEachEntry(event, serial, [this](std::string_view key, std::string_view) { words_.Add(key, {}); });
 }
 
 void Removals::AppendTo(const Database& database, rocksdb::WriteBatch* batch) {
   for (const uint64_t serial : serials_) batch->Delete(database.events(), ToSlice(EventKey(serial)));
   entries_.ForEach([&](std::string_view key, std::string_view) { batch->Delete(database.index(), ToSlice(key)); });
+  words_.ForEach(
+      [&](std::string_view key, std::string_view) { batch->Delete(database.search_family(), ToSlice(key)); });
 }
 
 Result<RemovalPiece> Vanishing::Next(Work most) {

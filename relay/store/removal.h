@@ -28,7 +28,7 @@ rocksdb::ReadOptions ReadForRemoval();
 class Removals {
  public:
   // Adds an event. Adding it again changes nothing.
-  void Add(EventView event, uint64_t serial);
+  void Add(const Database& database, EventView event, uint64_t serial);
   bool Has(uint64_t serial) const { return serials_.contains(serial); }
   // Appends the removals to `batch`, in the order of the keys, because RocksDB inserts sorted keys faster
   // (sorted_entries.h).
@@ -37,11 +37,12 @@ class Removals {
   // Returns the number of events.
   uint64_t events() const { return serials_.size(); }
   // Returns the work of writing the removals.
-  Work work() const { return (serials_.size() + entries_.size()) * kEntryWork; }
+  Work work() const { return (serials_.size() + entries_.size() + words_.size()) * kEntryWork; }
 
  private:
   std::set<uint64_t> serials_;
   SortedEntries entries_;
+  SortedEntries words_;  // entries of the index of words
 };
 
 // The removals of one write.

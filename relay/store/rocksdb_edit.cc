@@ -1,6 +1,7 @@
 #include "relay/store/rocksdb_edit.h"
 
 #include "relay/nostr/gift_wrap.h"
+#include "relay/store/event_store.h"
 
 namespace weir {
 namespace {
@@ -73,7 +74,15 @@ Result<bool> RocksDbEdit::RequestStays(const PublicKey& author, Handle request) 
 void RocksDbEdit::Add(EventView event, uint64_t serial) {
   batch_.Put(database_.events(), ToSlice(EventKey(serial)), ToSlice(event.record()));
   ForEachEntry(event, serial, [this](std::string_view key, std::string_view value) { entries_.Add(key, value); });
+  if (const SearchIndex* const search = database_.search())
+    search->ForEachEntry(event, serial,
+                         [this](std::string_view key, std::string_view value) { words_.Add(key, value); });
   ++added_;
+}
+
+Work RocksDbEdit::adding_work(EventView event) const {
+  const SearchIndex* const search = database_.search();
+  return SavingWorkOf(event) + (search == nullptr ? 0 : search->SavingWork(event));
 }
 
 void RocksDbEdit::MarkDeleted(const EventId& id, const PublicKey& author) {
@@ -107,6 +116,9 @@ rocksdb::WriteBatch* RocksDbEdit::Finish() {
   removals_.AppendTo(database_, &batch_);
   entries_.ForEach([this](std::string_view key, std::string_view value) {
     batch_.Put(database_.index(), ToSlice(key), ToSlice(value));
+  });
+  words_.ForEach([this](std::string_view key, std::string_view value) {
+    batch_.Put(database_.search_family(), ToSlice(key), ToSlice(value));
   });
   return &batch_;
 }

@@ -30,11 +30,12 @@ class RocksDbEdit final : public StoreEdit {
   }
 
   uint64_t TakeSerial() override { return next_serial_++; }
-  void Remove(Handle handle, EventView event) override { removals_.Add(event, handle); }
+  void Remove(Handle handle, EventView event) override { removals_.Add(database_, event, handle); }
   bool IsRemoved(Handle handle) const override { return removals_.Has(handle); }
   Work removal_work() const override { return removals_.work(); }
 
   void Add(EventView event, uint64_t serial) override;
+  Work adding_work(EventView event) const override;
   void MarkDeleted(const EventId& id, const PublicKey& author) override;
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
@@ -55,6 +56,7 @@ class RocksDbEdit final : public StoreEdit {
   uint64_t added_ = 0;
   rocksdb::WriteBatch batch_;
   SortedEntries entries_;  // index entries to be added
+  SortedEntries words_;    // entries of the index of words to be added
   Removals removals_;      // stored events to be removed
   KeyLookup lookup_;
 };

@@ -1,5 +1,7 @@
 #include "relay/store/rocksdb_store.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "relay/store/removal.h"
 #include "relay/store/rocksdb_edit.h"
 #include "relay/store/save_plan.h"
+#include "relay/store/search/search_query.h"
 #include "relay/store/wal_sync.h"
 
 namespace weir {
@@ -143,6 +146,9 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const StoreOptions& opt
   if (!database.ok()) return database.status();
   const Result<Counters> counters = CountersAtOpen(*database.value(), options.path);
   if (!counters.ok()) return counters.status();
+  Status searched = database.value()->OpenSearch(options.read_only ? std::nullopt : options.searched_kinds,
+                                                 counters.value().last_serial);
+  if (!searched.ok()) return searched;
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(options, std::move(database).value(), counters.value()));
 }
 
@@ -215,6 +221,26 @@ Result<OwedPiece> RocksDbStore::RemoveAuthor(const PublicKey& author, std::strin
   return OwedPiece{.removed = piece.value().removals.events(), .more = piece.value().more};
 }
 
+// Does not sync the piece: if a crash undoes it, the next start makes it again.
+Result<OwedPiece> RocksDbStore::BuildSearch(Work most) {
+  SearchIndex* const index = database_->search();
+  if (index == nullptr || index->unbuilt() == 0) return OwedPiece{};
+  if (options_.read_only) return ReadOnlyError();
+  rocksdb::WriteBatch batch;
+  const Result<SearchPiece> piece = NextPiece(*database_, *index, most, &batch);
+  if (!piece.ok()) return piece.status();
+  Status written = Write(&batch, {.events = events_, .last_serial = last_serial_}, Synced::kNever);
+  if (!written.ok()) return written;
+  index->SetUnbuilt(piece.value().unbuilt);
+  if (piece.value().unbuilt == 0) spdlog::info("search: the index of words has all events");
+  return OwedPiece{.removed = piece.value().events, .more = piece.value().unbuilt > 0};
+}
+
+Work RocksDbStore::SearchWork(EventView event) const {
+  const SearchIndex* const index = database_->search();
+  return index == nullptr ? 0 : index->SavingWork(event);
+}
+
 Status RocksDbStore::WriteMemos(std::span<const Memo> changes) {
   if (options_.read_only) return ReadOnlyError();
   rocksdb::WriteBatch batch;
@@ -261,6 +287,8 @@ Result<std::vector<bool>> RocksDbStore::StoredSigned(std::span<const EventView> 
 }
 
 std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
+  if (std::ranges::any_of(filters, [](const Filter& filter) { return filter.search.has_value(); }))
+    return std::make_unique<SearchQuery>(*database_, std::move(filters), options);
   return std::make_unique<StoreQuery>(*database_, std::move(filters), options);
 }
 
@@ -326,7 +354,12 @@ StoreSizes RocksDbStore::Sizes() const {
       if (db->GetIntProperty(family, part, &bytes)) disk_bytes += bytes;
     }
   }
-  return {.events = events_, .disk_bytes = disk_bytes, .damaged_reads = database_->damaged_reads()};
+  StoreSizes sizes{.events = events_, .disk_bytes = disk_bytes, .damaged_reads = database_->damaged_reads()};
+  if (const SearchIndex* const index = database_->search()) {
+    sizes.unsearched = std::min<uint64_t>(index->unbuilt(), events_);
+    db->GetIntProperty(database_->search_family(), rocksdb::DB::Properties::kLiveSstFilesSize, &sizes.search_bytes);
+  }
+  return sizes;
 }
 
 // Each deletion of a key hides one older entry of the same key, because a key is put once and deleted once. So of the

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct StoreOptions {
   StoreSettings settings;
   // Addresses of this relay. A request to vanish (NIP-62) is carried out if it names one of them, or ALL_RELAYS.
   std::vector<std::string> own_urls;
+  // The kinds whose content can be searched (search/search_index.h), sorted; empty: search is off, and its index is
+  // removed. nullopt: keeps the index that the database has, if it has one.
+  std::optional<std::vector<uint16_t>> searched_kinds;
   std::string address;  // address of this program, which it writes into the lock file (lock_file.h)
   // For `weir check`, `weir scan` and `weir export`, also beside a running relay: takes no lock and writes nothing. The
   // store then shows the moment at which it was opened, never anything newer.
@@ -75,6 +79,8 @@ class RocksDbStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most) override;
+  Result<OwedPiece> BuildSearch(Work most) override;
+  Work SearchWork(EventView event) const override;
   Status WriteMemos(std::span<const Memo> changes) override;
   // No other process writes, so the revision of an open store never changes.
   Result<uint64_t> ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const override;

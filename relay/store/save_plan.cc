@@ -45,7 +45,7 @@ Result<size_t> SavePlan::Settle(std::span<const Event> events, std::span<SaveRes
     for (size_t i = 0; i < count; ++i) {
       const size_t n = begin + i;
       const EventView event = events[n].view();
-      if (n > 0 && work() + SavingWorkOf(event) > most_) return n;
+      if (n > 0 && work() + edit_.adding_work(event) > most_) return n;
       const Result<bool> settled = Settle(event, known_[i], &results[n]);
       if (!settled.ok()) return settled.status();
       if (!settled.value()) return n;
@@ -172,7 +172,7 @@ Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
 }
 
 void SavePlan::Store(EventView event) {
-  work_ += SavingWorkOf(event);
+  work_ += edit_.adding_work(event);
   pending_ids_[event.id()] = pending_.size();
   pending_.push_back({event, edit_.TakeSerial()});
 }

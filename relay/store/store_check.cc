@@ -20,12 +20,15 @@
 #include "relay/store/engine_log.h"
 #include "relay/store/keys.h"
 #include "relay/store/removal.h"
+#include "relay/store/search/search_index.h"
 #include "rocksdb/db.h"
 
 namespace weir {
 namespace {
 
 constexpr std::string_view kEntryLetters = "iatkcdx";
+// Stands in the check before the keys of the index of words, which is in a column family of its own.
+constexpr char kWordLetter = 's';
 constexpr std::string_view kMarkLetters = "ervw";
 constexpr const char* kDamagedFile = "damaged file";
 
@@ -70,6 +73,7 @@ class Checker {
     for (rocksdb::ColumnFamilyHandle* family : store.families()) {
       if (family->GetName() == kEventsFamily) events_ = family;
       if (family->GetName() == kIndexFamily) index_ = family;
+      if (family->GetName() == kSearchFamily) search_ = family;
     }
     read_.snapshot = snapshot_.snapshot();
     read_.fill_cache = false;
@@ -81,8 +85,10 @@ class Checker {
 
   Result<CheckReport> Run() {
     CheckLogs();
+    ReadWordState();
     CheckEvents();
     CheckIndex();
+    if (words_) CheckWords();
     // The entries behind a damaged block were not read, so it is not known which ones are missing.
     if (!findings_.contains(kDamagedFile)) CompareSums();
     if (!failure_.ok()) return Status::Error("cannot read the database: " + failure_.ToString());
@@ -148,7 +154,7 @@ class Checker {
       const uint64_t serial = ReadNumber(key.data(), 8);
       const EventView event(record);
       last_serial_ = std::max(last_serial_, serial);
-      for (const auto& [entry, value] : EntriesOf(event, serial)) expected_[entry[0]].Add(entry, value);
+      for (const auto& [entry, value] : AllEntriesOf(event, serial)) expected_[entry[0]].Add(entry, value);
       if (ClassOf(event.kind()) == KindClass::kEphemeral) Found("ephemeral event", ToHex(event.id()));
       if (options_.signatures) CheckSignature(event);
     });
@@ -175,6 +181,35 @@ class Checker {
         Found("index entry of no known kind", ToHex(key));
       }
     });
+  }
+
+  // An index without a state that this program knows is not used.
+  void ReadWordState() {
+    const auto value = search_ == nullptr ? std::nullopt : Get(search_, kSearchStateKey);
+    const auto state = value ? ReadSearchState(*value) : std::nullopt;
+    if (state) words_.emplace(*state);
+  }
+
+  void CheckWords() {
+    ForEach(search_, "", [this](std::string_view key, std::string_view value) {
+      if (key == kSearchStateKey) return;
+      ++report_.entries;
+      found_[kWordLetter].Add(kWordLetter + std::string(key), value);
+    });
+  }
+
+  // Returns all entries that the event should have, those of the index of words behind kWordLetter.
+  Entries AllEntriesOf(EventView event, uint64_t serial) const {
+    Entries entries = EntriesOf(event, serial);
+    if (!words_ || serial <= words_->unbuilt()) return entries;
+    words_->ForEachEntry(event, serial, [&](std::string_view key, std::string_view value) {
+      entries.emplace_back(kWordLetter + std::string(key), value);
+    });
+    return entries;
+  }
+
+  std::optional<std::string> GetEntry(const std::string& entry) {
+    return entry[0] == kWordLetter ? Get(search_, entry.substr(1)) : Get(index_, entry);
   }
 
   void CheckMark(std::string_view key, std::string_view value) {
@@ -244,7 +279,7 @@ class Checker {
   }
 
   void CompareSums() {
-    for (const char letter : kEntryLetters) {
+    for (const char letter : std::string(kEntryLetters) + kWordLetter) {
       if (expected_[letter] == found_[letter]) continue;
       LookForMissing(letter);
       LookForStray(letter);
@@ -256,9 +291,9 @@ class Checker {
     ForEach(events_, "", [&](std::string_view key, std::string_view record) {
       if (!IsEvent(key, record)) return;
       const EventView event(record);
-      for (const auto& [entry, value] : EntriesOf(event, ReadNumber(key.data(), 8))) {
+      for (const auto& [entry, value] : AllEntriesOf(event, ReadNumber(key.data(), 8))) {
         if (entry[0] != letter) continue;
-        const auto stored = Get(index_, entry);
+        const auto stored = GetEntry(entry);
         const std::string example = ToHex(entry) + " of event " + ToHex(event.id());
         if (!stored) {
           Found(std::string("missing index entry ") + letter, example);
@@ -270,18 +305,22 @@ class Checker {
   }
 
   void LookForStray(char letter) {
-    ForEach(index_, std::string(1, letter), [&](std::string_view key, std::string_view value) {
-      const std::optional<uint64_t> serial = SerialOf(key, value);
-      const auto record = serial ? Get(events_, EventKey(*serial).view()) : std::nullopt;
-      // The entries of a damaged record are unknown; CheckEvents has already reported the record.
-      if (record && !EventView::WellFormed(*record)) return;
-      if (record) {
-        const Entries entries = EntriesOf(EventView(*record), *serial);
-        if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.first == key; })) return;
-      }
-      Found(std::string("stray index entry ") + letter,
-            ToHex(key) + (record ? " that its event does not have" : " of no event"));
-    });
+    const bool is_word = letter == kWordLetter;
+    ForEach(is_word ? search_ : index_, is_word ? "" : std::string(1, letter),
+            [&](std::string_view stored_key, std::string_view value) {
+              if (is_word && stored_key == kSearchStateKey) return;
+              const std::string key = is_word ? kWordLetter + std::string(stored_key) : std::string(stored_key);
+              const std::optional<uint64_t> serial = SerialOf(key, value);
+              const auto record = serial ? Get(events_, EventKey(*serial).view()) : std::nullopt;
+              // The entries of a damaged record are unknown; CheckEvents has already reported the record.
+              if (record && !EventView::WellFormed(*record)) return;
+              if (record) {
+                const Entries entries = AllEntriesOf(EventView(*record), *serial);
+                if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.first == key; })) return;
+              }
+              Found(std::string("stray index entry ") + letter,
+                    ToHex(key) + (record ? " that its event does not have" : " of no event"));
+            });
   }
 
   void CheckCounters() {
@@ -305,7 +344,9 @@ class Checker {
   EventParser parser_;
   rocksdb::ColumnFamilyHandle* events_ = nullptr;
   rocksdb::ColumnFamilyHandle* index_ = nullptr;
-  rocksdb::ReadOptions read_;  // for whole ranges
+  rocksdb::ColumnFamilyHandle* search_ = nullptr;  // null if there is no index of words
+  std::optional<SearchIndex> words_;               // null if that index is not used
+  rocksdb::ReadOptions read_;                      // for whole ranges
   rocksdb::ReadOptions get_;
   Sums expected_{};
   Sums found_{};

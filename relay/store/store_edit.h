@@ -16,6 +16,7 @@
 #include "config/status.h"
 #include "relay/account/work.h"
 #include "relay/nostr/event.h"
+#include "relay/store/event_store.h"
 #include "relay/store/keys.h"
 
 namespace weir {
@@ -55,6 +56,8 @@ class StoreEdit {
   // Removes a stored event; removing it again changes nothing. `event` is the record that Read returned.
   virtual void Remove(Handle handle, EventView event) = 0;
   virtual bool IsRemoved(Handle handle) const = 0;
+  // Returns the work of adding the event (SavingWorkOf in event_store.h, and that of its words if it is searched).
+  virtual Work adding_work(EventView event) const { return SavingWorkOf(event); }
   // Returns the work of all removals of this edit.
   virtual Work removal_work() const = 0;
 

@@ -97,6 +97,13 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
   return family;
 }
 
+// A search reads the entries of a word, which is the prefix of their keys.
+ColumnFamilyOptions SearchOptions(uint64_t write_buffer_bytes, int trigger) {
+  ColumnFamilyOptions family = IndexOptions(write_buffer_bytes, trigger);
+  family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(sizeof(uint64_t)));
+  return family;
+}
+
 }  // namespace
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
@@ -128,7 +135,8 @@ std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
   const int trigger = options.for_import ? kDeepTrigger : kUsualTrigger;
   return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, FormatOptions()),
           ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer)),
-          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger))};
+          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger)),
+          ColumnFamilyDescriptor(std::string(kSearchFamily), SearchOptions(index_buffer, trigger))};
 }
 
 void Declare(SettingTable& table, StoreSettings& settings) {

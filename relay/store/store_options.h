@@ -14,7 +14,7 @@ namespace weir {
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);
-// Returns the column families default, events and index (keys.h), in this order.
+// Returns the column families default, events, index and search (keys.h), in this order.
 std::vector<rocksdb::ColumnFamilyDescriptor> Families(const StoreOptions& options);
 
 }  // namespace weir

@@ -25,6 +25,16 @@ void StoreTagged(double scale, const Store& store) {
     store(signer.SignedEvent(Now() - 1 - n, 1, ManyTags('t', "w", 2000), std::to_string(n)));
 }
 
+// Notes that all have the same twenty words, and some of their own.
+void StoreWords(double scale, const Store& store) {
+  const Signer signer(23);
+  std::string common;
+  for (int n = 0; n < 20; ++n) common += "common" + std::to_string(n) + " ";
+  for (size_t n = 0; n < Scaled(60'000, scale); ++n)
+    store(signer.SignedEvent(Now() - 1 - n, 1, "[[\"t\",\"v" + std::to_string(n % 32) + "\"]]",
+                             common + "own" + std::to_string(n)));
+}
+
 std::string Values(size_t first, size_t count, const std::string& prefix) {
   std::string values = "[";
   for (size_t n = 0; n < count; ++n) values += (n == 0 ? "\"" : ",\"") + prefix + std::to_string(first + n) + "\"";
@@ -97,6 +107,30 @@ std::string Products(Arena& arena, double scale) {
 
 std::string UnknownIds(Arena& arena, double scale) {
   return Ask(arena, scale, 8, [](size_t n) { return R"({"ids":)" + Keys(n, 3700) + "}"; });
+}
+
+// Searches for what every note has, with tags that no note has, for a letter, and for ten thousand words.
+std::string Searches(Arena& arena, double scale) {
+  std::string common;
+  for (int word = 0; word < 20; ++word) common += "common" + std::to_string(word) + " ";
+  std::string many;
+  for (int word = 0; word < 10'000; ++word) many += "w" + std::to_string(word) + " ";
+  return Ask(arena, scale, 20, [&](size_t n) -> std::string {
+    const std::string search = R"({"search":")";
+    switch (n % 5) {
+      case 0:
+        return search + common + "\"}";
+      case 1:
+        return search + R"(common1","limit":5000})";
+      case 2:
+        return search + R"(common1 common2","#t":["never"]},)" + search + common + R"(","authors":)" + Keys(n, 500) +
+               "}";
+      case 3:
+        return search + "a\"}";
+      default:
+        return search + many + "\"}";
+    }
+  });
 }
 
 std::string TricklingReaders(Arena& arena, double scale) {
@@ -173,6 +207,11 @@ std::vector<Attack> ReadAttacks() {
        kMostOfAllMb},
       {"products", "requests of 2,500 authors and 2,400 kinds on 8 connections", {}, StoreTopics, Products},
       {"unknown_ids", "requests of 3,700 ids on 8 connections", {}, StoreTopics, UnknownIds},
+      {"searches",
+       "searches for words of every note, a letter and ten thousand words on 20 connections",
+       {"WEIR_SEARCH_KINDS=1"},
+       StoreWords,
+       Searches},
       {"trickling_readers",
        "200 requests for everything on 50 connections that trickle",
        {},

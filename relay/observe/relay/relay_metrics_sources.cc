@@ -21,6 +21,12 @@ double Flag(bool value) { return value ? 1 : 0; }
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
   families.Gauge("weir_store_disk_bytes", "Bytes that the store takes on disk, up to 10 s ago").Add(s.disk_bytes);
+  if (s.unsearched) {
+    families.Gauge("weir_search_unbuilt_events", "Older events that a search does not find yet, at most")
+        .Add(*s.unsearched);
+    families.Gauge("weir_search_disk_bytes", "Bytes that the index of words takes on disk, up to 10 s ago")
+        .Add(s.search_bytes);
+  }
   families.Counter("weir_store_damaged_reads_total", "Reads, except those of queries, that found a damaged record")
       .Add(s.damaged_reads);
 }

@@ -32,6 +32,7 @@ class RocksDbStorage final : public Storage {
     store.move_brakes = settings.limiter.ReplacesBrakes();
     store.address = options.address;
     store.own_urls = options.own_urls;
+    store.searched_kinds = options.searched_kinds;
     Result<std::unique_ptr<RocksDbStore>> opened = RocksDbStore::Open(store);
     if (!opened.ok()) return opened.status();
     auto storage = std::make_unique<RocksDbStorage>();

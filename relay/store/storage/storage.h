@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,9 @@ struct StorageOptions {
   StorageSettings settings;
   std::string data_dir;
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
-  std::string address;                // the URL at which this program listens; empty if there is none
+  // The kinds whose content can be searched (StoreOptions in rocksdb_store.h); only for RocksDB.
+  std::optional<std::vector<uint16_t>> searched_kinds;
+  std::string address;  // the URL at which this program listens; empty if there is none
   // True for an import: no client reads meanwhile, saved events must be on disk when the call that saves them returns,
   // and they are not announced to other relays.
   bool for_import = false;

@@ -43,6 +43,16 @@ TEST(Filter, IsWrittenAsItWasMeant) {
             R"({"kinds":[],"#t":["\"","é"],"limit":3})");
 }
 
+TEST(Filter, HasASearchOnlyIfItsReaderCanSearch) {
+  const std::string json = R"({"kinds":[1],"search":"a \"b\" é"})";
+  EXPECT_FALSE(ParseFilter(json).ok());
+  const Filter filter = ParseFilter(json, {.search = true}).value();
+  EXPECT_EQ(filter.search, "a \"b\" é");
+  EXPECT_EQ(ToJson(filter), json);
+  EXPECT_EQ(ParseFilter(R"({"search":["a"]})", {.search = true}).status().message(),
+            "search must be a string, not an array");
+}
+
 TEST(Filter, RefusesWhatItDoesNotKnowByName) {
   const std::string hex = "64 lower-case hexadecimal digits, not ";
   const std::string upper(64, 'A');

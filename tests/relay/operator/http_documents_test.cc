@@ -68,6 +68,13 @@ TEST(Nip11, ShowsTheFirstOperatorAndManagementByNip86) {
   EXPECT_EQ(Json(Nip11Document(c).body).At<std::string_view>("/pubkey"), std::string(64, '2'));
 }
 
+TEST(Nip11, ListsSearchOnlyIfItIsOn) {
+  RelayConfiguration c;
+  EXPECT_EQ(std::ranges::count(SupportedNips(c.relay), 50), 0);
+  c.relay.search_kinds = "1";
+  EXPECT_EQ(std::ranges::count(SupportedNips(c.relay), 50), 1);
+}
+
 TEST(Nip11, TheStricterOfSettingsAndRulesHolds) {
   RelayConfiguration c;
   c.relay.min_pow_difficulty = 8;

@@ -1,0 +1,29 @@
+#include "relay/protocol/searches.h"
+
+#include <algorithm>
+
+#include "relay/search/search_text.h"
+#include "relay/search/searched_kinds.h"
+
+namespace weir {
+
+std::string PrepareSearches(const std::string& search_kinds, bool is_count, std::vector<Filter>* filters) {
+  size_t searches = 0;
+  for (Filter& filter : *filters) {
+    if (!filter.search) continue;
+    if (is_count) return "unsupported: a COUNT cannot search; ask with a REQ";
+    if (++searches > kMostSearches) {
+      return "invalid: at most " + std::to_string(kMostSearches) + " filters of a request may have a search";
+    }
+    if (const auto words = ParseSearch(*filter.search); !words.ok()) return "invalid: " + words.status().message();
+    const Result<std::vector<uint16_t>> searched = ParseSearchedKinds(search_kinds);
+    if (!searched.ok()) return "error: " + searched.status().message();
+    if (!filter.kinds) filter.kinds = searched.value();
+    std::erase_if(*filter.kinds, [&searched](uint16_t kind) {
+      return !std::binary_search(searched.value().begin(), searched.value().end(), kind);
+    });
+  }
+  return "";
+}
+
+}  // namespace weir

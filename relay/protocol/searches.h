@@ -1,0 +1,16 @@
+// Searches: the filters of a request that search the content of events (NIP-50).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relay/nostr/filter.h"
+
+namespace weir {
+
+// Restricts the filters with a search to the kinds that are searched (WEIR_SEARCH_KINDS), for stored events and for new
+// ones. Returns the reason to refuse the request, with NIP-01's prefix; empty if there is none: a search without words,
+// or with too many, too many searches, and a search in a COUNT are refused.
+std::string PrepareSearches(const std::string& search_kinds, bool is_count, std::vector<Filter>* filters);
+
+}  // namespace weir

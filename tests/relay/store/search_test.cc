@@ -1,0 +1,400 @@
+// Search (NIP-50) on RocksDB, against a slow reference that looks at every stored event.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "relay/nostr/content.h"
+#include "relay/nostr/expiration.h"
+#include "relay/search/search_score.h"
+#include "relay/search/search_text.h"
+#include "relay/store/group_commit.h"
+#include "relay/store/search/search_query.h"
+#include "relay/store/store_check.h"
+#include "rocksdb/db.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/relay/store/rounds.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kNow = 2000;
+const std::vector<uint16_t> kKinds{1, 30023};
+
+bool IsSearched(uint16_t kind) { return std::binary_search(kKinds.begin(), kKinds.end(), kind); }
+
+std::string CheckText(const RocksDbStore& store) {
+  const Result<CheckReport> report = CheckStore(store);
+  if (!report.ok()) return report.status().message();
+  return report.value().clean() ? "" : ToText(report.value());
+}
+
+Filter SearchFor(const std::string& text, std::optional<uint64_t> limit = std::nullopt) {
+  Filter filter;
+  filter.search = text;
+  filter.limit = limit;
+  return filter;
+}
+
+std::vector<std::string> ContentsOf(const EventStore& store, std::vector<Filter> filters, bool* complete = nullptr) {
+  const auto query = store.Find(std::move(filters), {.now_seconds = kNow});
+  std::vector<std::string> contents;
+  while (true) {
+    const Result<Progress> progress = query->Next({}, [&](EventView e) { contents.push_back(ContentOf(e)); });
+    EXPECT_TRUE(progress.ok()) << progress.status().message();
+    if (!progress.ok() || progress.value() == Progress::kDone) break;
+  }
+  if (complete != nullptr) *complete = query->complete();
+  return contents;
+}
+
+class SearchTest : public testing::Test {
+ protected:
+  SearchTest() { options_.searched_kinds = kKinds; }
+  std::unique_ptr<RocksDbStore> Open() { return MustOpen(options_); }
+
+  TempDirectory directory_;
+  StoreOptions options_ = SmallStore(directory_ / "events");
+};
+
+// Everything that a search has to agree with: the stored events, in the order of their serials.
+class Reference {
+ public:
+  explicit Reference(const EventStore& store) {
+    const Status scanned = store.ScanAll({}, store.Now().value(), [this](Serial, EventView event) {
+      records_.emplace_back(event.record());
+      if (!IsSearched(event.kind())) return words_.emplace_back(), true;
+      words_.push_back(WordsOf(ContentOf(event)));
+      for (const WordCount& each : words_.back().words) ++counts_[each.word];
+      return true;
+    });
+    EXPECT_TRUE(scanned.ok());
+  }
+
+  std::vector<std::string> Find(const Filter& filter) const {
+    const std::vector<uint64_t> wanted = ParseSearch(*filter.search).value();
+    std::vector<std::tuple<int64_t, int64_t, size_t>> ranked;
+    for (size_t i = 0; i < records_.size(); ++i) {
+      const EventView event(records_[i]);
+      int64_t score = 0;
+      bool matches = filter.Matches(event) && !IsExpired(event, kNow);
+      for (const uint64_t word : wanted) {
+        const auto found = std::find_if(words_[i].words.begin(), words_[i].words.end(),
+                                        [word](const WordCount& each) { return each.word == word; });
+        matches = matches && found != words_[i].words.end();
+        if (!matches) break;
+        score += WeightOf(counts_.at(word)) * FactorOf(DensityOf(found->times, words_[i].length));
+      }
+      if (matches) ranked.emplace_back(-score, -static_cast<int64_t>(event.created_at()), i);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    ranked.resize(std::min<size_t>(ranked.size(), filter.limit.value_or(500)));
+    std::vector<std::string> ids;
+    for (const auto& [score, time, i] : ranked) ids.push_back(ToHex(EventView(records_[i]).id()));
+    return ids;
+  }
+
+ private:
+  std::vector<std::string> records_;
+  std::vector<SearchWords> words_;
+  std::map<uint64_t, uint32_t> counts_;
+};
+
+// A random history of notes of few words, with everything that removes events.
+class History {
+ public:
+  History(uint64_t seed, EventStore& store) : random_(seed), store_(store) {}
+
+  uint64_t Below(uint64_t n) { return random_() % n; }
+
+  std::string Text() {
+    static const std::vector<std::string> kWords{"apple", "Äpfel", "apfel", "nostr", "relay", "東京都",
+                                                 "京都",  "京",    "Zebra", "zebra", "the",   "the"};
+    std::string text;
+    for (uint64_t n = 1 + Below(12); n > 0; --n) text += kWords[Below(kWords.size())] + (Below(4) == 0 ? "" : " ");
+    return text;
+  }
+
+  void Step() {
+    const std::string author = Author(Below(4));
+    const uint64_t time = 1000 + Below(50);
+    switch (Below(12)) {
+      case 0:
+        if (!saved_.empty()) Save(Plain(author, time, 5, {{"e", saved_[Below(saved_.size())]}}));
+        return;
+      case 1:
+        return Save(Plain(author, time, 30023, {{"d", std::to_string(Below(3))}}, Text()));
+      case 2:
+        return Save(Plain(author, time, 1, {{"expiration", std::to_string(kNow - 20 + Below(40))}}, Text()));
+      case 3:
+        return Save(Plain(author, time, 7, {}, Text()));
+      case 4: {
+        if (Below(10) == 0) return Save(Plain(author, 1000 + Below(20), 62, {{"relay", "ALL_RELAYS"}}));
+        if (saved_.empty() || Below(4) > 0) return;
+        const Bytes32 id = ToBytes(saved_[Below(saved_.size())]);
+        EXPECT_TRUE(store_.Delete({&id, 1}).ok());
+        return;
+      }
+      case 5:
+        EXPECT_TRUE(store_.RemoveExpired(kNow - 10, kTurnWork).ok());
+        return;
+      case 6:
+        EXPECT_TRUE(store_.BuildSearch(1 + Below(200'000)).ok());
+        return;
+      default:
+        return Save(Plain(author, time, 1, {{"t", std::to_string(Below(3))}}, Text()));
+    }
+  }
+
+  Filter AnySearch() {
+    static const std::vector<std::string> kSearches{
+        "apple", "apfel",     "the relay",         "東京",    "京都",
+        "京",    "zebra the", "nostr apple zebra", "missing", "the language:en"};
+    Filter filter = SearchFor(kSearches[Below(kSearches.size())]);
+    if (Below(3) == 0) filter.limit = Below(6);
+    if (Below(3) == 0) filter.kinds = std::vector<uint16_t>{static_cast<uint16_t>(Below(2) == 0 ? 1 : 30023)};
+    if (Below(3) == 0) filter.authors = std::vector<PublicKey>{ToBytes(Author(Below(4)))};
+    if (Below(4) == 0) filter.tags.push_back({'t', {std::to_string(Below(3))}});
+    if (Below(4) == 0) filter.since = 1000 + Below(50);
+    if (Below(4) == 0) filter.until = 1000 + Below(50);
+    if (Below(8) == 0 && !saved_.empty()) filter.ids = std::vector<EventId>{ToBytes(saved_[Below(saved_.size())])};
+    return filter;
+  }
+
+ private:
+  void Save(const PlainEvent& event) {
+    SaveAll(store_, {event}, kNow - 10);
+    saved_.push_back(event.id);
+  }
+
+  std::mt19937_64 random_;
+  EventStore& store_;
+  std::vector<std::string> saved_;
+};
+
+void BuildAll(EventStore& store) {
+  while (store.BuildSearch(100'000).value().more) {
+  }
+}
+
+// Returns the answer, read in slices of any size, with suspensions in between.
+std::vector<std::string> Answer(const EventStore& store, const Filter& filter, History* random) {
+  const auto query = store.Find({filter}, {.now_seconds = kNow});
+  std::vector<std::string> ids;
+  while (true) {
+    const Slice slice{.max_work = 1 + random->Below(40'000),
+                      .max_bytes = static_cast<uint32_t>(1 + random->Below(900))};
+    const Result<Progress> progress = query->Next(slice, [&](EventView e) { ids.push_back(ToHex(e.id())); });
+    EXPECT_TRUE(progress.ok()) << progress.status().message();
+    if (!progress.ok() || progress.value() == Progress::kDone) return ids;
+    if (random->Below(4) == 0) query->Suspend();
+  }
+}
+
+TEST_F(SearchTest, RandomHistoriesAgreeWithTheReference) {
+  for (uint64_t seed = 1; seed <= RoundsBy("WEIR_HISTORY_SEEDS", 8); ++seed) {
+    SCOPED_TRACE(seed);
+    TempDirectory directory;
+    StoreOptions options = SmallStore(directory / "events");
+    const bool begins_later = seed % 2 == 0;
+    if (!begins_later) options.searched_kinds = kKinds;
+    std::unique_ptr<RocksDbStore> store = MustOpen(options);
+    History history(seed, *store);
+    for (int i = 0; i < 150; ++i) history.Step();
+    if (begins_later) {
+      store.reset();
+      options.searched_kinds = kKinds;
+      store = MustOpen(options);
+      EXPECT_GT(store->Sizes().unsearched.value_or(0), 0U);
+    }
+    History later(seed + 1000, *store);
+    for (int i = 0; i < 150; ++i) later.Step();
+    EXPECT_EQ(CheckText(*store), "");
+    BuildAll(*store);
+    EXPECT_EQ(CheckText(*store), "");
+    EXPECT_EQ(store->Sizes().unsearched, 0U);
+    const Reference reference(*store);
+    for (int i = 0; i < 60; ++i) {
+      const Filter filter = later.AnySearch();
+      EXPECT_EQ(Answer(*store, filter, &later), reference.Find(filter)) << ToJson(filter);
+    }
+  }
+}
+
+TEST_F(SearchTest, RanksByRelevanceThenTime) {
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 10, 1, {}, "old weir"), Plain(Author(1), 20, 1, {}, "new weir"),
+                   Plain(Author(1), 30, 1, {}, "weir weir weir"),
+                   Plain(Author(1), 40, 1, {}, "a weir that stands in a much longer text about rivers and mills"),
+                   Plain(Author(1), 50, 7, {}, "weir of a kind that is not searched")});
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("WEIR")}),
+            (std::vector<std::string>{"weir weir weir", "new weir", "old weir",
+                                      "a weir that stands in a much longer text about rivers and mills"}));
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("weir", 2)}), (std::vector<std::string>{"weir weir weir", "new weir"}));
+}
+
+TEST_F(SearchTest, AnswersSearchesBeforeOtherFiltersAndEachEventOnce) {
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 10, 1, {}, "orange one"), Plain(Author(1), 20, 1, {}, "purple two"),
+                   Plain(Author(1), 30, 1, {}, "orange purple orange"), Plain(Author(1), 40, 1, {}, "other")});
+  bool complete = false;
+  EXPECT_EQ(ContentsOf(*store, {Filter(), SearchFor("orange"), SearchFor("purple")}, &complete),
+            (std::vector<std::string>{"orange purple orange", "orange one", "purple two", "other"}));
+  EXPECT_TRUE(complete);
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("orange", 1)}, &complete), std::vector<std::string>{"orange purple orange"});
+  EXPECT_FALSE(complete);
+}
+
+TEST_F(SearchTest, LeavesOutWhatTheClientMayNotSee) {
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 10, 1, {}, "secret word"), Plain(Author(2), 20, 1, {}, "open word")});
+  const auto query = store->Find({SearchFor("word", 1)},
+                                 {.visible = [](EventView event) { return event.pubkey() == ToBytes(Author(1)); }});
+  EXPECT_EQ(Drain(*query).size(), 1U);
+}
+
+TEST_F(SearchTest, FindsNothingThatIsSavedLater) {
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 10, 1, {}, "word one")});
+  const auto query = store->Find({SearchFor("word")}, {});
+  query->Suspend();
+  SaveAll(*store, {Plain(Author(1), 20, 1, {}, "word two")});
+  EXPECT_EQ(Drain(*query).size(), 1U);
+}
+
+TEST_F(SearchTest, TheBuildOfAnOlderDatabaseGoesOnAfterEachEnd) {
+  std::vector<PlainEvent> notes;
+  for (uint64_t i = 0; i < 100; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "word number " + std::to_string(i)));
+  options_.searched_kinds.reset();
+  SaveAll(*Open(), notes);
+  options_.searched_kinds = kKinds;
+  bool complete = true;
+  size_t found = 0;
+  for (int pieces = 0;; ++pieces) {
+    const auto store = Open();
+    EXPECT_EQ(CheckText(*store), "");
+    const std::vector<std::string> contents = ContentsOf(*store, {SearchFor("word")}, &complete);
+    ASSERT_GE(contents.size(), found);
+    found = contents.size();
+    if (found > 0) {
+      EXPECT_TRUE(std::ranges::count(contents, "word number " + std::to_string(100 - found)) == 1);
+    }
+    const uint64_t left = store->Sizes().unsearched.value_or(1000);
+    EXPECT_EQ(complete, left == 0);
+    if (left == 0) {
+      EXPECT_GT(pieces, 5);
+      break;
+    }
+    const Result<OwedPiece> piece = store->BuildSearch(100'000);
+    ASSERT_TRUE(piece.ok());
+    ASSERT_GT(piece.value().removed, 0U);
+  }
+  EXPECT_EQ(found, 100U);
+}
+
+TEST_F(SearchTest, EventsThatAreRemovedDuringTheBuildAreNotFound) {
+  options_.searched_kinds.reset();
+  const std::vector<PlainEvent> notes{Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 1, {}, "word two"),
+                                      Plain(Author(1), 3, 1, {}, "word three")};
+  SaveAll(*Open(), notes);
+  options_.searched_kinds = kKinds;
+  const auto store = Open();
+  ASSERT_TRUE(store->BuildSearch(1).ok());  // the newest
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word three"});
+  SaveAll(*store, {Plain(Author(1), 9, 5, {{"e", notes[2].id}, {"e", notes[1].id}})});
+  BuildAll(*store);
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word one"});
+  EXPECT_EQ(CheckText(*store), "");
+}
+
+TEST_F(SearchTest, AnotherListOfKindsBeginsANewIndex) {
+  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 42, {}, "word two")});
+  options_.searched_kinds = std::vector<uint16_t>{42};
+  const auto store = Open();
+  EXPECT_EQ(store->Sizes().unsearched, 2U);
+  BuildAll(*store);
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word two"});
+}
+
+TEST_F(SearchTest, AProgramWithoutTheSettingKeepsTheIndex) {
+  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one")});
+  options_.searched_kinds.reset();  // an import
+  SaveAll(*Open(), {Plain(Author(1), 2, 1, {}, "word two")});
+  options_.read_only = true;
+  const auto store = Open();
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), (std::vector<std::string>{"word two", "word one"}));
+  EXPECT_EQ(CheckText(*store), "");
+}
+
+TEST_F(SearchTest, WithoutKindsTheIndexIsRemovedAndAnOlderWeirCanOpenTheDatabase) {
+  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one")});
+  const auto families = [this] {
+    std::vector<std::string> names;
+    EXPECT_TRUE(rocksdb::DB::ListColumnFamilies({}, options_.path, &names).ok());
+    return names.size();
+  };
+  EXPECT_EQ(families(), 4U);
+  options_.searched_kinds = std::vector<uint16_t>{};
+  const auto store = Open();
+  EXPECT_EQ(families(), 3U);
+  EXPECT_EQ(store->Sizes().unsearched, std::nullopt);
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{});
+  SaveAll(*store, {Plain(Author(1), 2, 1, {}, "word two")});
+  EXPECT_EQ(CheckText(*store), "");
+}
+
+TEST_F(SearchTest, TheCheckFindsWrongEntries) {
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 1, 1, {}, "alpha beta")});
+  rocksdb::ColumnFamilyHandle* const family = store->families().back();
+  ASSERT_EQ(family->GetName(), kSearchFamily);
+  rocksdb::ReadOptions all;
+  all.total_order_seek = true;
+  const std::unique_ptr<rocksdb::Iterator> at(store->db()->NewIterator(all, family));
+  at->SeekToLast();
+  const std::string key = at->key().ToString();
+  ASSERT_TRUE(store->db()->Delete({}, family, key).ok());
+  ASSERT_TRUE(store->db()->Put({}, family, std::string(8, '\xff') + key.substr(8), at->value()).ok());
+  const std::string text = CheckText(*store);
+  EXPECT_NE(text.find("missing index entry s: 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("stray index entry s: 1"), std::string::npos) << text;
+}
+
+TEST_F(SearchTest, TheCommitThreadBuildsTheIndex) {
+  options_.searched_kinds.reset();
+  std::vector<PlainEvent> notes;
+  for (uint64_t i = 0; i < 300; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "word " + std::to_string(i)));
+  SaveAll(*Open(), notes);
+  options_.searched_kinds = kKinds;
+  const auto store = Open();
+  GroupCommit commit(*store, [](GroupCommit::Submissions, const Status&) {});
+  EXPECT_TRUE(Eventually([&store] { return store->Sizes().unsearched == 0U; }));
+  commit.Stop();
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word 17")}), std::vector<std::string>{"word 17"});
+}
+
+TEST_F(SearchTest, AWordThatEverybodyUsesCostsABoundedWork) {
+  const auto store = Open();
+  std::vector<PlainEvent> notes;
+  for (uint64_t i = 0; i < 3000; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "the " + std::to_string(i % 7)));
+  SaveAll(*store, notes);
+  const auto query = store->Find({SearchFor("the")}, {.max_limit = 5000});
+  uint64_t most = 0;
+  for (uint64_t before = 0;; before = query->work()) {
+    const Result<Progress> progress = query->Next({.max_work = kTurnWork / 10}, [](EventView) {});
+    ASSERT_TRUE(progress.ok());
+    most = std::max(most, query->work() - before);
+    if (progress.value() == Progress::kDone) break;
+  }
+  EXPECT_LT(most, kTurnWork / 5) << "a slice";
+  EXPECT_LT(query->work(), SearchQuery::kMostWalk + 10 * kTurnWork);
+  EXPECT_LT(query->held_bytes(), 200U << 10);
+}
+
+}  // namespace
+}  // namespace weir
