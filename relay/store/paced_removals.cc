@@ -117,7 +117,8 @@ void PacedRemovals::Remove(Owed* owed) {
   const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>(owed->remove_piece);
   owed->more = piece.ok() && piece.value().more;
   if (!piece.ok() && !owed->failed)
-    spdlog::error("{} cannot be {}: {}; it is tried again every minute", owed->what, owed->done, piece.status().message());
+    spdlog::error("{} cannot be {}: {}; it is tried again every minute", owed->what, owed->done,
+                  piece.status().message());
   if (piece.ok() && owed->failed) spdlog::info("{} is {} again", owed->what, owed->done);
   owed->failed = !piece.ok();
   if (owed->more && owed != &by_id_) Charge(kPieceWork);
