@@ -39,6 +39,8 @@ class SearchQuery final : public Query {
   bool complete() const override { return complete_ && rest_.complete(); }
   uint64_t visits() const override { return budget_.visits + rest_.visits(); }
   Work work() const override { return done_ + rest_.work(); }
+  // Knows only the filters without a search, because nothing counts what a search would find.
+  std::optional<bool> WouldFind(EventView event, Work most) override { return rest_.WouldFind(event, most); }
   void Suspend() override;
   uint64_t held_bytes() const override;
 
