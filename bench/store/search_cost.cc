@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
-#include "bench/relay/server_usage.h"
+#include "bench/measure/own_cpu.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/store/rocksdb_store.h"

@@ -2,6 +2,7 @@
 // any thread may use it, and copies share their memory: 46 to 92 bytes a key.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,13 @@ class KeySet {
   bool Has(const Bytes32& key) const { return table_ && table_->Has(key); }
   bool empty() const { return !table_; }
   size_t size() const { return table_ ? table_->size() : 0; }
+  // Returns the keys in ascending order.
+  std::vector<Bytes32> keys() const {
+    std::vector<Bytes32> keys;
+    if (table_) table_->ForEach([&keys](const Bytes32& key) { keys.push_back(key); });
+    std::ranges::sort(keys);
+    return keys;
+  }
 
  private:
   std::shared_ptr<const KeyTable> table_;

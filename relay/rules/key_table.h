@@ -55,8 +55,13 @@ class KeyTable {
   }
   // Adds the keys of `other`, for which there must be room.
   void AddAll(const KeyTable& other) {
-    for (size_t place = 0; place < other.places_; ++place)
-      if (Load(other.hashes_[place]) != 0) Add(std::bit_cast<Bytes32>(other.WordsAt(place)));
+    other.ForEach([this](const Bytes32& key) { Add(key); });
+  }
+  // Calls visit(key) for each key, in no order. No other thread may change the table meanwhile.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (size_t place = 0; place < places_; ++place)
+      if (Load(hashes_[place]) != 0) visit(std::bit_cast<Bytes32>(WordsAt(place)));
   }
 
  private:
