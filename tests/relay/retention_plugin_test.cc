@@ -46,7 +46,8 @@ class RetentionPluginTest : public RelayServerTest {
 
   const std::string path_ = directory_.Write("weir.yaml", "relay: {}\n");
   RulesPlugin rules_{[this] { return path_; }};
-  LadderPlugin ladder_;
+  ManagementMethods methods_;
+  LadderPlugin ladder_{methods_};
   RetentionPlugin retention_;
 };
 
