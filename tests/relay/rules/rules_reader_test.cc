@@ -101,7 +101,7 @@ TEST_F(RulesReaderTest, ErrorsSayWhereAndWhatWasExpected) {
   directory_.Write("empty.txt", "# none\n");
   const std::pair<std::string, std::string> cases[] = {
       {"relay: {wrte: {}}",
-       "weir.yaml:1:9: relay: found the key \"wrte\", expected one of write, read; did you mean \"write\"?"},
+       "weir.yaml:1:9: relay: found the key \"wrte\", expected one of write, read, retention; did you mean \"write\"?"},
       {"relay:\n  write:\n    deny: {words: [a, \"(\"]}",
        "weir.yaml:3:23: relay.write.deny.words[1]: found \"(\", which is no regular"},
       {"relay: {write: {deny: {authors: [alice]}}}",
