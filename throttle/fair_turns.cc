@@ -13,6 +13,11 @@ void FairTurns::Add(FairLine& line, uint64_t position) {
   places_[kAway].insert(&line);
 }
 
+void FairTurns::Remove(FairLine& line) {
+  ReturnLead(line);
+  places_[line.place_].erase(&line);
+}
+
 void FairTurns::Wait(FairLine& line, uint64_t asks, Sort sort) {
   uint64_t number = line.number_;
   if (!IsWaiting(line)) {
@@ -23,11 +28,22 @@ void FairTurns::Wait(FairLine& line, uint64_t asks, Sort sort) {
     line.ahead_ = ahead_;
     number = ++last_number_;
   }
+  ReturnLead(line);
   line.asks_ = asks;
+  line.lead_ = std::min({line.credit_, may_be_free_, asks});
+  line.credit_ -= line.lead_;
+  may_be_free_ -= line.lead_;
   Put(line, sort == Sort::kFirst ? kWaits : kWaitsInSecond, Rank(line), number);
 }
 
+void FairTurns::ReturnLead(FairLine& line) {
+  line.credit_ += line.lead_;
+  MayBeFree(line.lead_);
+  line.lead_ = 0;
+}
+
 void FairTurns::GiveUp(FairLine& line) {
+  ReturnLead(line);
   Put(line, kAway, line.had_, line.number_);
   line.had_ = std::max({line.had_, now_, empty() ? 0 : Next().had_});
   Put(line, kAway, line.had_, line.number_);
@@ -42,15 +58,16 @@ FairLine& FairTurns::Next(bool either_sort) const {
 }
 
 void FairTurns::Begin(FairLine& line, uint64_t asks) {
-  const uint64_t free = std::min(line.credit_, asks);
-  line.credit_ -= free;
+  const uint64_t free = std::min(line.lead_, asks);
+  line.lead_ -= free;
+  ReturnLead(line);
   line.free_ += free;
   line.had_ = std::max(line.had_ + asks - free, crowded_until_);
   ++line.served_;
   Put(line, kServed, line.had_, line.number_);
 }
 
-// What a line is served for its credit it left to the others before, so it advances neither the line nor `now`.
+// A line left to the others what it is now served for its credit, so that part advances neither the line nor `now`.
 void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done, uint64_t counted) {
   const uint64_t free = std::min(line.free_, asked);
   const uint64_t used = std::min(free, done);
@@ -58,6 +75,7 @@ void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done, uint64_t coun
   --line.served_;
   line.free_ -= free;
   line.credit_ += free - used;
+  MayBeFree(free - used);
   line.had_ = line.had_ - (asked - free) + (done - used);
   if (IsWaiting(line)) {
     Put(line, line.place_, Rank(line), line.number_);
@@ -75,6 +93,7 @@ void FairTurns::Put(FairLine& line, uint8_t place, uint64_t due, uint64_t number
 }
 
 void FairTurns::GoOn(uint64_t done) {
+  MayBeFree(done / kFreePart);
   const uint64_t lines = known();
   const uint64_t shares = std::min(lines, kShares);
   undivided_ += done;

@@ -17,9 +17,13 @@
 // kPatience-th of all that is served, because a waiting line gains a kPatience-th of an equal part on lines that come
 // later.
 //
-// Credit, if the caller allows it: a line that comes back after `now` has passed its position is as much ahead of the
-// others, up to the most credit, in what it asks for next. So a client that uses less than an equal part does not wait
-// for the whole crowd when it once asks for more. A line that never was away has no credit, and neither has a new one.
+// Credit, if the caller allows it: a line that comes back after `now` has passed its position gets the difference, up
+// to the most credit, for free in its next requests. So a client that uses less than an equal part does not wait for
+// the whole crowd when it once asks for more. A line that never was away has no credit, and neither has a new one. What
+// all lines together get for free is at most a kFreePart-th of what lines pay for, and kBurst times the most credit at
+// once. So many lines that save up their credit and use it together delay the others by no more than that, and when
+// they ask for more, they wait as if there were no credit. The parts above, of a crowd and of others, are parts of what
+// lines pay for.
 //
 // FairTurns remembers about kShares lines that are away. Only Add allocates memory. Not thread-safe.
 #pragma once
@@ -42,8 +46,9 @@ class FairLine {
   friend class FairTurns;
   uint64_t had_ = 0;     // the line's position in virtual time
   uint64_t asks_ = 0;    // while it waits: the amount of its next request
-  uint64_t credit_ = 0;  // what it may be served before its position advances
-  uint64_t free_ = 0;    // the part of its present turns that it has for credit
+  uint64_t credit_ = 0;  // an amount that may not advance its position, without `lead_` and `free_`
+  uint64_t lead_ = 0;    // while it waits: the part of its next request that it gets for free
+  uint64_t free_ = 0;    // the part of its present turns that it gets for free
   uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it began to wait
   int64_t due_ = 0;      // while it waits: its rank, the lowest is next; while it is away: its position
   uint64_t number_ = 0;  // orders lines with the same due_
@@ -55,17 +60,19 @@ class FairTurns {
  public:
   static constexpr uint64_t kShares = 64;
   static constexpr uint64_t kPatience = 4;
+  static constexpr uint64_t kFreePart = 2;
+  static constexpr uint64_t kBurst = 16;
   // Waiting lines are of two sorts, so that Next can leave out the second.
   enum class Sort : uint8_t { kFirst, kSecond };
 
-  explicit FairTurns(uint64_t most_credit = 0) : most_credit_(most_credit) {}
+  explicit FairTurns(uint64_t most_credit = 0) : most_credit_(most_credit), may_be_free_(kBurst * most_credit) {}
 
   // Adds a new line, which does not wait yet. FairTurns keeps a pointer to it. If memory runs out, throws
   // std::bad_alloc and changes nothing. A line that was forgotten at a position before `now` continues from there.
   void Add(FairLine& line) { Add(line, now_); }
   void Add(FairLine& line, uint64_t position);
   // Removes the line and forgets how much it was served.
-  void Remove(FairLine& line) { places_[line.place_].erase(&line); }
+  void Remove(FairLine& line);
 
   // Makes the line wait for a turn with a request of the amount `asks`. If it waits already, this replaces its request.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
@@ -116,9 +123,12 @@ class FairTurns {
   size_t known() const { return present() + places_[kAway].size(); }
   bool IsWaiting(const FairLine& line) const { return line.place_ == kWaits || line.place_ == kWaitsInSecond; }
   void Put(FairLine& line, uint8_t place, uint64_t due, uint64_t number);
-  static uint64_t Rank(const FairLine& line) { return line.had_ + line.asks_ - line.ahead_ - line.credit_; }
+  static uint64_t Rank(const FairLine& line) { return line.had_ + line.asks_ - line.lead_ - line.ahead_; }
+  void ReturnLead(FairLine& line);
+  void MayBeFree(uint64_t amount) { may_be_free_ = std::min(may_be_free_ + amount, kBurst * most_credit_); }
 
   uint64_t most_credit_;
+  uint64_t may_be_free_;  // the amount that all lines together may get for free now
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
   uint64_t undivided_ = 0;      // remainder of the last division of an amount among the lines

@@ -4,9 +4,9 @@
 // Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have had
 // the least work once its next task is done, if that task costs as much as expected. So an address that asks for little
 // is served before addresses that ask for much, whether it is known or new, and however many addresses and connections
-// there are. When a task is done, the pool counts the work that it has really cost. An address that
-// has used less than its part has credit for a few turns, so a client that reads a page now and then does not wait for
-// a crowd that asks without pause.
+// there are. When a task is done, the pool counts the work that it has really cost. An address that has used less than
+// its part has credit for a few turns, so a client that reads a page now and then does not wait for a crowd that asks
+// without pause.
 //
 // An address has three kinds of tasks (Urgency). A query (REQ or COUNT) is split into slices; its first slice is an
 // urgent task, the later ones are long tasks. Other tasks, such as the verification of events, are fair tasks. Among

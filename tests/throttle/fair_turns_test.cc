@@ -1,11 +1,14 @@
 #include "throttle/fair_turns.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -254,6 +257,40 @@ TEST(FairTurns, NewLinesHaveNoCredit) {
   EXPECT_EQ(server.ServeOne(), 3U);
 }
 
+// Serves a thousand lines that always wait, and 5000 others that save up credit and then ask for it at once. Calls
+// `at_once` when they have asked.
+template <typename AtOnce>
+void ServeThoseWhoSavedUp(Server& server, AtOnce at_once) {
+  for (uint64_t key = 0; key < 1000; ++key) server.Ask(key, kMuch);
+  for (uint64_t key = 1000; key < 6000; ++key) server.Ask(key, 1);
+  while (server.time() < 2'000 * kMuch)
+    if (const uint64_t last = server.ServeOne(); last < 1000) server.Ask(last, kMuch);
+  for (uint64_t key = 1000; key < 6000; ++key)
+    for (int n = 0; n < 4; ++n) server.Ask(key, kMuch);
+  at_once();
+}
+
+// Otherwise a crowd that has waited for it could keep everybody from the server for a long time.
+TEST(FairTurns, LinesThatSaveUpCreditTogetherDelayNoSmallRequestForLong) {
+  Server server(4 * kMuch);
+  ServeThoseWhoSavedUp(server, [&] { server.Ask(kKnown, kLittle); });
+  while (server.served() == 0) server.ServeOne();
+  EXPECT_LE(server.longest_wait(), (4 * FairTurns::kBurst + 8) * kMuch);
+}
+
+TEST(FairTurns, LinesThatSaveUpCreditLeaveTheCrowdItsPart) {
+  Server server(4 * kMuch);
+  uint64_t of_crowd = 0;
+  uint64_t begin = 0;
+  ServeThoseWhoSavedUp(server, [&] { begin = server.time(); });
+  while (server.time() < begin + 6'000 * kMuch) {
+    const uint64_t last = server.ServeOne();
+    if (last < 1000) of_crowd += kMuch;
+    server.Ask(last, kMuch);
+  }
+  EXPECT_GE(of_crowd, 6'000 * kMuch / FairTurns::kPatience * FairTurns::kFreePart / (1 + FairTurns::kFreePart));
+}
+
 TEST(FairTurns, RemembersFewOfTheLinesThatComeAndGo) {
   Server server;
   for (uint64_t key = 0; key < 100'000; ++key) {
@@ -263,6 +300,72 @@ TEST(FairTurns, RemembersFewOfTheLinesThatComeAndGo) {
   }
   server.ServeAll();
   EXPECT_EQ(server.lines(), 0U);
+}
+
+// A line's position, less its credit, is what it was served, in any order of calls: with several turns of a line at
+// once, requests that are replaced, turns that cost more or less than was asked for, and lines that are forgotten
+// and come back.
+RC_GTEST_PROP(FairTurnsProperty, EveryLineIsChargedExactlyWhatItWasServed, ()) {
+  constexpr uint64_t kStart = 1'000'000'000;
+  // Larger than all differences, so that no credit is lost.
+  FairTurns turns(kStart);
+  struct Turn {
+    size_t of = 0;
+    uint64_t asked = 0;
+  };
+  std::array<FairLine, 5> lines;
+  std::array<uint64_t, 5> served{};
+  std::vector<Turn> begun;
+  // The positions begin far from zero, below which there is no position.
+  FairLine first;
+  turns.Add(first);
+  turns.Wait(first, kStart);
+  turns.Begin(first, kStart);
+  turns.End(first, kStart, kStart);
+  turns.Remove(first);
+  for (FairLine& line : lines) turns.Add(line);
+  const auto amount = [] { return *rc::gen::inRange<uint64_t>(0, 1000); };
+  const auto end_one = [&](size_t n) {
+    const Turn turn = begun[n];
+    begun.erase(begun.begin() + static_cast<ptrdiff_t>(n));
+    const uint64_t done = amount();
+    turns.End(lines[turn.of], turn.asked, done);
+    served[turn.of] += done;
+  };
+  const auto begin_next = [&] {
+    FairLine& next = turns.Next();
+    const auto of = static_cast<size_t>(&next - lines.data());
+    begun.push_back({of, amount()});
+    turns.Begin(next, begun.back().asked);
+  };
+  const auto forget_and_add = [&] {
+    std::vector<std::pair<FairLine*, uint64_t>> forgotten;
+    turns.ForgetThoseAway([&](FairLine& line) { forgotten.emplace_back(&line, FairTurns::PositionOf(line)); });
+    for (const auto& [line, position] : forgotten) {
+      *line = FairLine();
+      turns.Add(*line, position);
+    }
+  };
+  for (int step = *rc::gen::inRange(0, 200); step > 0; --step) {
+    const auto of = *rc::gen::inRange<size_t>(0, lines.size());
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        turns.Wait(lines[of], amount(),
+                   *rc::gen::arbitrary<bool>() ? FairTurns::Sort::kFirst : FairTurns::Sort::kSecond);
+        break;
+      case 1:
+        if (!turns.empty()) begin_next();
+        break;
+      case 2:
+        if (!begun.empty()) end_one(*rc::gen::inRange<size_t>(0, begun.size()));
+        break;
+      case 3:
+        if (!turns.empty()) forget_and_add();
+    }
+  }
+  while (!turns.empty()) begin_next();
+  while (!begun.empty()) end_one(begun.size() - 1);
+  for (size_t of = 0; of < lines.size(); ++of) RC_ASSERT(FairTurns::PositionOf(lines[of]) == kStart + served[of]);
 }
 
 TEST(FairTurns, TheSecondSortMayBeLeftOut) {
