@@ -89,7 +89,7 @@ void PacedRemovals::EndCancelled() {
 
 void PacedRemovals::Stop(const Status& why) {
   admission_.reset();
-  for (const ById& call : std::exchange(calls_, {})) call.done(why);
+  for (; !calls_.empty(); calls_.pop_front()) calls_.front().done(why);
 }
 
 void PacedRemovals::GoOnVanishing() {
