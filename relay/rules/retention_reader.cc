@@ -40,9 +40,9 @@ std::vector<ReadRule> ReadList(const YamlValue& list, const RuleFiles& files, Re
 
 void ReadAge(const YamlValue& value, RetentionRule* rule) {
   std::optional<uint64_t> seconds;
-  ReadSpan(value, &seconds);
+  const bool is_read = ReadSpan(value, &seconds);
   rule->older_than_s = seconds.value_or(0);
-  if (seconds && *seconds > 0 && *seconds < kLeastAge)
+  if (is_read && *seconds < kLeastAge)
     value.Error("found less than a minute; to take such events not at all, use relay.write.deny");
 }
 

@@ -108,15 +108,16 @@ void ReadKinds(const YamlValue& list, KindSet* kinds, KindItems* items) {
   });
 }
 
-void ReadSpan(const YamlValue& value, std::optional<uint64_t>* seconds) {
+bool ReadSpan(const YamlValue& value, std::optional<uint64_t>* seconds) {
   std::string text;
   value.Read(&text);
-  if (text.empty()) return;
+  if (text.empty()) return false;
   const Result<uint64_t> span = ParseSpan(text);
-  *seconds = span.ok() ? span.value() : 0;  // 0, so that the missing value is no second error
+  *seconds = span.ok() ? span.value() : 0;
   if (!span.ok())
     value.Error("found \"" + Printable(text) +
                 "\", expected a time such as 30d, 12h, 15m or 90s, of at most ten years");
+  return span.ok();
 }
 
 void ReadRung(const YamlValue& value, std::optional<Rung>* rung) {

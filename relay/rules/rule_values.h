@@ -48,8 +48,9 @@ void ReadTexts(const YamlValue& list, Read read) {
 KeySet ReadKeys(YamlMap& map, const std::string& name, const RuleFiles& files);
 // Reads a list such as [7, 30000-39999] and adds its kinds to `kinds` and its items to `items`.
 void ReadKinds(const YamlValue& list, KindSet* kinds, KindItems* items);
-// Reads a time such as 30d, 12h, 15m or 90s, of at most ten years.
-void ReadSpan(const YamlValue& value, std::optional<uint64_t>* seconds);
+// Reads a time such as 30d, 12h, 15m or 90s, of at most ten years. Returns false if there is none; a wrong one reads
+// as 0, so that it is not also missing.
+bool ReadSpan(const YamlValue& value, std::optional<uint64_t>* seconds);
 // Reads the name of one of the four rungs that rules can name; the lowest, "reported", has none below it.
 void ReadRung(const YamlValue& value, std::optional<Rung>* rung);
 

@@ -137,6 +137,7 @@ TEST_F(RetentionRulesTest, RefusesWhatCannotBeMeant) {
            {"    remove: [{kinds: [7], older_than: 30d, all: true}]", "has no effect"},
            {"    remove: [{kinds: [7]}]", "older_than"},
            {"    remove: [{kinds: [7], older_than: 30s}]", "less than a minute"},
+           {"    remove: [{kinds: [7], older_than: 0d}]", "less than a minute"},
            {"    remove: [{kinds: [7], older_than: soon}]", "expected a time such as 30d"},
            {"    remove: [{kinds: [7], older_than: 30d, from: regular}]", "from"},
            {"    remove: [{kinds: [7], older_than: 30d, below: reported}]", "reported"},
