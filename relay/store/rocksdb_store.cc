@@ -370,7 +370,8 @@ uint64_t RocksDbStore::RemovedBytes() const {
   double removed = 0;
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
-  for (rocksdb::ColumnFamilyHandle* family : {database_->events(), database_->index()}) {
+  for (rocksdb::ColumnFamilyHandle* family : {database_->events(), database_->index(), database_->search_family()}) {
+    if (family == nullptr) continue;
     double bytes = 0;
     double puts = 0;
     double deletions = 0;
