@@ -19,7 +19,9 @@ Sweeper::Parts PartsOf(const RelayServices& services, DiskBudget* budget) {
   return {.store = context.store,
           .admit = [&limiter = context.limiter](
                        Cost cost) { return limiter.Admit(Operation::kRead, cost, {.work_class = WorkClass::kBulk}); },
-          .remove = [&events = services.events](std::span<const EventId> ids) { return events.RemoveBulk(ids); },
+          .remove = [&events = services.events](
+                        std::span<const EventId> ids,
+                        const std::atomic<bool>& cancelled) { return events.RemoveBulk(ids, &cancelled); },
           .rules = [rules = context.rules] { return rules->Now(); },
           .rung = std::move(rung),
           .standing =

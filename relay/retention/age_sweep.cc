@@ -37,6 +37,7 @@ Status AgeSweep::Run(const RetentionRules& rules, uint64_t now_seconds,
       // Without a match there is no new place, so the next query needs more work to find one.
       most = last ? kReadBetweenRemovals : 2 * most;
       if (last) options.after = last;
+      if (ids.empty()) removed(i, 0);
       for (size_t begin = 0; begin < ids.size(); begin += kRemovedTogether) {
         const size_t count = std::min(kRemovedTogether, ids.size() - begin);
         const Result<uint64_t> gone = parts_.remove(std::span(ids).subspan(begin, count));

@@ -28,7 +28,7 @@ class AgeSweep {
   explicit AgeSweep(SweepParts parts) : parts_(std::move(parts)) {}
 
   // Removes all events that are to go at this time. Calls `removed` after each batch, with the number of events and the
-  // index of the rule.
+  // index of the rule; also with 0 events when it has read for about as long without one to remove.
   Status Run(const RetentionRules& rules, uint64_t now_seconds,
              const std::function<void(size_t rule, uint64_t events)>& removed);
   // Returns the time from the end of a run that took `time` to the next one.

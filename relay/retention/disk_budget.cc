@@ -13,6 +13,7 @@ constexpr uint16_t kKindOfVanishing = 62;
 }  // namespace
 
 void DiskBudget::Note(const DiskUse& use, TimePoint now) {
+  const MutexLock lock(mutex_);
   const uint64_t live = use.disk_bytes - std::min(use.disk_bytes, use.removed_bytes);
   const double bytes_of_one =
       std::max(1.0, static_cast<double>(live) / static_cast<double>(std::max<uint64_t>(1, use.events)));
@@ -52,7 +53,7 @@ void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint no
 void DiskBudget::SetRoom(uint64_t live_bytes) {
   least_used_ = std::min(least_used_, live_bytes);
   const auto reference = static_cast<double>(std::max(bytes_, least_used_));
-  const auto above = [&](double part) {
+  const auto above = [reference, live_bytes](double part) {
     return static_cast<double>(live_bytes) > reference * (1 + part) + kSlackBytes;
   };
   if (nothing_left_ || above(kAllWait)) {
@@ -64,7 +65,19 @@ void DiskBudget::SetRoom(uint64_t live_bytes) {
   }
 }
 
+uint64_t DiskBudget::events_to_go() const {
+  const MutexLock lock(mutex_);
+  return events_to_go_;
+}
+
+void DiskBudget::NoteRemoved(uint64_t events) {
+  const MutexLock lock(mutex_);
+  removed_before_ += events;
+  events_to_go_ -= std::min(events_to_go_, events);
+}
+
 void DiskBudget::NoteNothingLeft(bool nothing_left) {
+  const MutexLock lock(mutex_);
   nothing_left_ = nothing_left;
   if (nothing_left) room_ = WriteRoom::kNone;
 }

@@ -16,7 +16,7 @@
 // compared with the budget, or with their least since the start if that was above the budget, so a relay whose budget
 // was lowered goes on taking events while it removes the old ones.
 //
-// Threads: one thread calls Note, events_to_go, NoteRemoved and NoteNothingLeft; any thread may call the others.
+// Threads: any thread may call any function.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@
 #include <string>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/rules/rung.h"
 
 namespace weir {
@@ -56,10 +57,10 @@ class DiskBudget {
 
   // Notes the sizes of the store.
   void Note(const DiskUse& use, TimePoint now);
-  // Returns how many events have to go now; 0 while the budget holds.
-  uint64_t events_to_go() const { return events_to_go_; }
+  // Returns how many events still have to go, since the last Note; 0 while the budget holds.
+  uint64_t events_to_go() const;
   // Notes that the sweeper has removed events.
-  void NoteRemoved(uint64_t events) { removed_before_ += events; }
+  void NoteRemoved(uint64_t events);
   // Notes whether all events that are left are kept by rules. The room is then kNone once the budget is reached.
   void NoteNothingLeft(bool nothing_left);
 
@@ -81,16 +82,18 @@ class DiskBudget {
     double removed = 0;
     double saved = 0;
   };
-  void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now);
-  void SetRoom(uint64_t live_bytes);
+  void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) WEIR_REQUIRES(mutex_);
+  void SetRoom(uint64_t live_bytes) WEIR_REQUIRES(mutex_);
 
   const uint64_t bytes_;
-  std::deque<Sample> samples_;   // the newest last
-  uint64_t events_before_ = 0;   // stored at the last look
-  uint64_t removed_before_ = 0;  // NoteRemoved since the last look, in events
-  double usual_removed_ = 0;
-  uint64_t least_used_ = UINT64_MAX;
-  uint64_t events_to_go_ = 0;
+  mutable Mutex mutex_;
+  std::deque<Sample> samples_ WEIR_GUARDED_BY(mutex_);   // the newest last
+  uint64_t events_before_ WEIR_GUARDED_BY(mutex_) = 0;   // stored at the last look
+  uint64_t removed_before_ WEIR_GUARDED_BY(mutex_) = 0;  // NoteRemoved since the last look, in events
+  double usual_removed_ WEIR_GUARDED_BY(mutex_) = 0;
+  uint64_t least_used_ WEIR_GUARDED_BY(mutex_) = UINT64_MAX;
+  uint64_t events_to_go_ WEIR_GUARDED_BY(mutex_) = 0;
+  // The members below are written under mutex_ only.
   std::atomic<bool> nothing_left_{false};
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> live_{0};

@@ -13,50 +13,74 @@ namespace {
 // The most events that one look removes for the budget, so that the sizes are looked at again.
 constexpr uint64_t kMostInLook = 50'000;
 
-SweepParts PartsOf(const Sweeper::Parts& parts, BulkReads& reads) {
-  return {.reads = reads, .remove = parts.remove, .rung = parts.rung};
-}
-
 }  // namespace
 
 Sweeper::Sweeper(Parts parts)
     : parts_(std::move(parts)),
       reads_(parts_.store, parts_.admit),
-      age_(PartsOf(parts_, reads_)),
-      for_budget_(PartsOf(parts_, reads_)),
+      age_({.reads = reads_, .remove = [this](auto ids) { return Remove(ids); }, .rung = parts_.rung}),
+      for_budget_({.reads = reads_, .remove = [this](auto ids) { return Remove(ids); }, .rung = parts_.rung}),
       believed_(parts_.wall_clock, parts_.clock) {}
 
 Sweeper::~Sweeper() { Stop(); }
 
 void Sweeper::Start() {
-  thread_ = std::thread([this] { Run(); });
+  LookAtSizes();
+  thread_ = std::thread([this] { RepeatUntilStop(&Sweeper::Sweep); });
+  if (parts_.budget != nullptr) looker_ = std::thread([this] { RepeatUntilStop(&Sweeper::LookAtSizes); });
 }
 
-void Sweeper::Run() {
-  MutexLock lock(mutex_);
+void Sweeper::RepeatUntilStop(void (Sweeper::*step)()) {
   while (!stopped_) {
-    lock.unlock();
-    const Result<bool> done = FaultsAsErrors<bool>([this] {
-      GoOn();
+    const Result<bool> done = FaultsAsErrors<bool>([this, step] {
+      (this->*step)();
       return true;
     });
     if (!done.ok()) spdlog::error("retention: {}", done.status().message());
-    lock.lock();
-    changed_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(mutex_) { return stopped_; });
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, kLookEvery, [this] { return stopped_.load(); });
   }
 }
 
 void Sweeper::Stop() {
   {
     const MutexLock lock(mutex_);
-    if (std::exchange(stopped_, true)) return;
+    if (stopped_.exchange(true)) return;
     changed_.notify_all();
   }
   reads_.Stop();
   if (thread_.joinable()) thread_.join();
+  if (looker_.joinable()) looker_.join();
 }
 
 void Sweeper::GoOn() {
+  LookAtSizes();
+  Sweep();
+}
+
+void Sweeper::LookAtSizes() {
+  if (parts_.budget == nullptr) return;
+  const StoreSizes sizes = parts_.store.Sizes();
+  parts_.budget->Note(
+      {.events = sizes.events, .disk_bytes = sizes.disk_bytes, .removed_bytes = parts_.store.RemovedBytes()},
+      parts_.clock.Now());
+  const std::string full = FullBudget();
+  if (std::exchange(was_full_, !full.empty()) == was_full_) return;
+  if (was_full_) {
+    spdlog::warn("retention: {}", full);
+  } else {
+    spdlog::info("retention: there is room for all events again");
+  }
+}
+
+// Returns the sentence that not every event is taken; empty if there is room for all.
+std::string Sweeper::FullBudget() const {
+  if (parts_.budget == nullptr || parts_.budget->room() == WriteRoom::kAll) return "";
+  return "the store takes " + ReadableBytes(parts_.budget->used_bytes()) + ", with a disk budget of " +
+         ReadableBytes(parts_.budget->bytes()) + " (WEIR_MAX_DISK_GB), and not every event is taken";
+}
+
+void Sweeper::Sweep() {
   if (std::shared_ptr<const Rules> rules = parts_.rules(); rules != rules_) {
     rules_ = std::move(rules);
     for_budget_.BeginAgain();
@@ -68,18 +92,18 @@ void Sweeper::GoOn() {
   bool for_budget = false;
   std::string trouble = TroubleWith(rules, &by_age, &for_budget);
   Status status;
-  if (parts_.budget != nullptr) {
-    const StoreSizes sizes = parts_.store.Sizes();
-    parts_.budget->Note(
-        {.events = sizes.events, .disk_bytes = sizes.disk_bytes, .removed_bytes = parts_.store.RemovedBytes()},
-        parts_.clock.Now());
-    if (for_budget && parts_.budget->events_to_go() > 0) status = SweepForBudget(rules);
-    if (status.ok() && parts_.budget->room() != WriteRoom::kAll && trouble.empty())
-      trouble = "the store takes " + ReadableBytes(parts_.budget->used_bytes()) + ", with a disk budget of " +
-                ReadableBytes(parts_.budget->bytes()) + " (WEIR_MAX_DISK_GB), and not every event is taken";
-  }
-  if (status.ok() && by_age && parts_.clock.Now() >= age_due_) status = SweepByAge(rules);
+  if (for_budget) status = SweepForBudget(rules);
+  if (status.ok() && by_age && parts_.clock.Now() >= age_due_) status = SweepByAge(rules, for_budget);
+  if (parts_.rules() != rules_) status = Status();  // Remove has ended the sweep
   Note(std::move(trouble), status);
+}
+
+// A sweep may take hours. It must not go on with rules that do not hold any more.
+Result<uint64_t> Sweeper::Remove(std::span<const EventId> ids) {
+  if (parts_.rules() != rules_) return Status::Error("the rules have changed");
+  Result<uint64_t> removed = parts_.remove(ids, stopped_);
+  if (removed.ok() && parts_.budget != nullptr) parts_.budget->NoteRemoved(removed.value());
+  return removed;
 }
 
 // Returns why a sweep cannot be made, and sets which can.
@@ -103,32 +127,33 @@ std::string Sweeper::TroubleWith(const RetentionRules& rules, bool* by_age, bool
 }
 
 Status Sweeper::SweepForBudget(const RetentionRules& rules) {
-  BudgetSweep::Swept swept;
   const uint64_t most = std::min(parts_.budget->events_to_go(), kMostInLook);
+  if (most == 0) return Status();
+  BudgetSweep::Swept swept;
   Status status = for_budget_.Remove(most, rules, parts_.clock.Now(), &swept);
   if (status.ok()) parts_.budget->NoteNothingLeft(swept.nothing_left);
-  uint64_t removed = 0;
-  for (const uint64_t events : swept.removed) removed += events;
-  parts_.budget->NoteRemoved(removed);
   const MutexLock lock(mutex_);
   for (size_t rung = 0; rung < kRungs; ++rung) stats_.removed_for_budget[rung] += swept.removed[rung];
   return status;
 }
 
-Status Sweeper::SweepByAge(const RetentionRules& rules) {
+// The sweep may take hours, so the budget is held meanwhile.
+Status Sweeper::SweepByAge(const RetentionRules& rules, bool for_budget) {
   const TimePoint begin = parts_.clock.Now();
   std::map<std::string, uint64_t> removed;
+  Status of_budget;
   Status status = age_.Run(rules, believed_.NowSeconds(), [&](size_t rule, uint64_t events) {
-    removed[NameOfRemove(rule)] += events;
-    if (parts_.budget != nullptr) parts_.budget->NoteRemoved(events);
-    const MutexLock lock(mutex_);
-    stats_.removed_by_rule[NameOfRemove(rule)] += events;
+    if (events > 0) {
+      removed[NameOfRemove(rule)] += events;
+      const MutexLock lock(mutex_);
+      stats_.removed_by_rule[NameOfRemove(rule)] += events;
+    }
+    if (for_budget) of_budget = SweepForBudget(rules);
   });
   const TimePoint end = parts_.clock.Now();
   age_due_ = end + AgeSweep::PauseAfter(end - begin);
-  for (const auto& [rule, events] : removed)
-    if (events > 0) spdlog::info("retention: {} events removed by {}", events, rule);
-  return status;
+  for (const auto& [rule, events] : removed) spdlog::info("retention: {} events removed by {}", events, rule);
+  return status.ok() ? of_budget : status;
 }
 
 // Logs trouble and failures when they begin and end.
@@ -151,8 +176,13 @@ void Sweeper::Note(std::string trouble, const Status& status) {
 }
 
 SweeperStats Sweeper::Stats() const {
-  const MutexLock lock(mutex_);
-  return stats_;
+  SweeperStats stats;
+  {
+    const MutexLock lock(mutex_);
+    stats = stats_;
+  }
+  if (stats.trouble.empty()) stats.trouble = FullBudget();
+  return stats;
 }
 
 }  // namespace weir

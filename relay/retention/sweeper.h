@@ -2,6 +2,9 @@
 // (budget_sweep.h). It reads the store and removes events as bulk work, which the throttle admits only when clients
 // leave room. It keeps no state on disk: after a crash it looks again what is to go.
 //
+// A second thread looks at the size of the store. So the budget says that there is no room also while the throttle
+// holds up a removal.
+//
 // While rules or the budget ask for the standing of authors, and the relay has not learned it yet, nothing that depends
 // on it is removed: a regular must not count as a stranger. If the ladder is off, rules that ask for standing are not
 // carried out at all.
@@ -24,6 +27,7 @@
 #include "relay/retention/age_sweep.h"
 #include "relay/retention/budget_sweep.h"
 #include "relay/retention/disk_budget.h"
+#include "relay/retention/filtered_removal.h"
 #include "relay/rules/rules.h"
 #include "relay/store/believed_clock.h"
 
@@ -44,9 +48,9 @@ class Sweeper {
   struct Parts {
     const EventStore& store;
     BulkReads::Admit admit;
-    std::function<Result<uint64_t>(std::span<const EventId> ids)> remove;  // SweepParts::remove
-    std::function<std::shared_ptr<const Rules>()> rules;                   // the rules that hold now
-    std::function<Rung(const PublicKey& author)> rung;                     // empty if the ladder is off
+    FilteredRemoval::Remove remove;                       // removes as bulk work
+    std::function<std::shared_ptr<const Rules>()> rules;  // the rules that hold now
+    std::function<Rung(const PublicKey& author)> rung;    // empty if the ladder is off
     std::function<Standing()> standing;
     DiskBudget* budget = nullptr;  // null if there is none
     const Clock& clock;
@@ -60,7 +64,7 @@ class Sweeper {
   ~Sweeper();  // calls Stop
 
   void Start();
-  // Ends the thread. Removals that wait must end meanwhile: the commit thread must still run.
+  // Ends the threads soon. A removal that waits is cancelled.
   void Stop();
   // Looks once, and removes what has to go. Waits for the limiter's admissions.
   void GoOn();
@@ -68,10 +72,14 @@ class Sweeper {
   SweeperStats Stats() const;
 
  private:
-  void Run();
+  void RepeatUntilStop(void (Sweeper::*step)());
+  void LookAtSizes();
+  void Sweep();
+  Result<uint64_t> Remove(std::span<const EventId> ids);
+  std::string FullBudget() const;
   std::string TroubleWith(const RetentionRules& rules, bool* by_age, bool* for_budget) const;
   Status SweepForBudget(const RetentionRules& rules);
-  Status SweepByAge(const RetentionRules& rules);
+  Status SweepByAge(const RetentionRules& rules, bool for_budget);
   void Note(std::string trouble, const Status& status);
 
   const Parts parts_;
@@ -82,14 +90,17 @@ class Sweeper {
   std::shared_ptr<const Rules> rules_;
   TimePoint age_due_{};
   bool failed_ = false;
-  std::string told_;  // the trouble that was logged last
+  std::string told_;       // the trouble that was logged last
+  bool was_full_ = false;  // used by LookAtSizes only
 
   mutable Mutex mutex_;
   Condition changed_;
-  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> stopped_{false};  // written under mutex_ only
   SweeperStats stats_ WEIR_GUARDED_BY(mutex_);
 
-  std::thread thread_;  // the last member, because it uses the others
+  // The last members, because they use the others.
+  std::thread thread_;
+  std::thread looker_;  // calls LookAtSizes; only with a budget
 };
 
 }  // namespace weir

@@ -1,7 +1,10 @@
 // The sweeper carries out what is due, and says why it does not.
 #include "relay/retention/sweeper.h"
 
+#include <atomic>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
@@ -27,7 +30,10 @@ class SweeperTest : public testing::Test {
     sweeper_ = std::make_unique<Sweeper>(Sweeper::Parts{
         .store = *store_,
         .admit = nullptr,
-        .remove = [this](std::span<const EventId> ids) { return failure_.ok() ? store_->Delete(ids) : failure_; },
+        .remove = [this](std::span<const EventId> ids, const std::atomic<bool>& cancelled) -> Result<uint64_t> {
+          if (before_removal_) before_removal_(cancelled);
+          return failure_.ok() ? store_->Delete(ids) : failure_;
+        },
         .rules = [this] { return rules_; },
         .rung = [](const PublicKey&) { return Rung::kStranger; },
         .standing = [this] { return standing_; },
@@ -54,6 +60,7 @@ class SweeperTest : public testing::Test {
   std::shared_ptr<const Rules> rules_;
   Sweeper::Standing standing_ = Sweeper::Standing::kKnown;
   Status failure_;
+  std::function<void(const std::atomic<bool>& cancelled)> before_removal_;
   std::optional<DiskBudget> budget_;
   std::unique_ptr<Sweeper> sweeper_;
 };
@@ -139,6 +146,50 @@ TEST_F(SweeperTest, AFailureIsToldCountedAndTriedAgain) {
   Look(AgeSweep::kRunEvery);
   EXPECT_EQ(events(), 0U);
   EXPECT_EQ(trouble(), "");
+}
+
+TEST_F(SweeperTest, ASweepEndsWhenTheRulesChange) {
+  MakeSweeper();
+  SaveOld(2 * kRemovedTogether + 10);
+  before_removal_ = [this](const std::atomic<bool>&) { UseRules({.keep = {{.kinds = Kinds({7})}}, .remove = {}}); };
+  Look();
+  EXPECT_EQ(events(), kRemovedTogether + 10);
+  EXPECT_EQ(trouble(), "");
+  EXPECT_EQ(sweeper_->Stats().failures, 0U);
+  Look(AgeSweep::kRunEvery);
+  EXPECT_EQ(events(), kRemovedTogether + 10);
+}
+
+TEST_F(SweeperTest, TheBudgetIsHeldDuringALongSweepByAge) {
+  MakeSweeper(uint64_t{1} << 30);
+  SaveOld(2 * kRemovedTogether);
+  for (uint64_t n = 0; n < 10; ++n) SaveAll(*store_, {Plain(Author(n), kNow, 1)});
+  before_removal_ = [this](const std::atomic<bool>&) {
+    before_removal_ = nullptr;
+    budget_->Note({.events = events(), .disk_bytes = uint64_t{2} << 30}, clock_.Now());
+  };
+  Look();
+  const SweeperStats stats = sweeper_->Stats();
+  EXPECT_GT(stats.removed_for_budget[static_cast<size_t>(Rung::kStranger)], 0U);
+  EXPECT_GE(stats.removed_by_rule.at("relay.retention.remove[0]"), kRemovedTogether);
+}
+
+TEST_F(SweeperTest, TheSizeIsLookedAtAlsoWhileARemovalWaitsAndStopEndsTheWait) {
+  MakeSweeper(1);
+  SaveOld(10);
+  std::atomic<bool> waits = false;
+  std::atomic<bool> was_cancelled = false;
+  before_removal_ = [&](const std::atomic<bool>& cancelled) {
+    waits = true;
+    was_cancelled = Eventually([&] { return cancelled.load(); });
+  };
+  sweeper_->Start();
+  ASSERT_TRUE(Eventually([&] { return waits.load(); }));
+  const uint64_t before = budget_->used_bytes();
+  for (uint64_t n = 0; n < 100; ++n) SaveAll(*store_, {Plain(Author(n), kNow, 1, {}, std::string(50'000, 'x'))});
+  EXPECT_TRUE(Eventually([&] { return budget_->used_bytes() > before; }));
+  sweeper_->Stop();
+  EXPECT_TRUE(was_cancelled);
 }
 
 TEST_F(SweeperTest, TheThreadSweepsAndStops) {
