@@ -31,7 +31,7 @@ struct BackupFlags {
 void AddTo(CommandLine& line, BackupFlags& flags) {
   line.Add("DIR", &flags.directory, "the directory of the backups; each is a directory in it, by the time in UTC")
       .Required();
-  line.Add("--keep", &flags.keep, "afterwards remove all but the newest so many backups (default: remove none)")
+  line.Add("--keep", &flags.keep, "remove all but the newest so many backups (default: remove none)")
       .Within(uint64_t{1}, uint64_t{100'000});
   line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
   line.SetFooter(
@@ -77,6 +77,13 @@ Status MakeCheckpoint(const RelayConfiguration& configuration, const std::string
   return relay.ok() ? relay.value().Call("makecheckpoint", {}).status() : relay.status();
 }
 
+// A failure is no reason to make no backup.
+void Keep(const BackupFlags& flags, BackupDirectory* directory) {
+  if (flags.keep == 0) return;
+  const Result<size_t> removed = directory->Keep(flags.keep);
+  if (!removed.ok()) std::fprintf(stderr, "weir backup: %s\n", removed.status().message().c_str());
+}
+
 Result<BackupReport> MakeBackup(const RelayConfiguration& configuration, const BackupFlags& flags) {
   const std::string database = configuration.data_dir + "/events";
   Result<std::unique_ptr<BackupDirectory>> directory = BackupDirectory::Take(flags.directory, configuration.data_dir);
@@ -84,6 +91,7 @@ Result<BackupReport> MakeBackup(const RelayConfiguration& configuration, const B
   Result<std::unique_ptr<CheckpointPlace>> place = CheckpointPlace::Take(database);
   if (!place.ok()) return place.status();
   if (Status made = MakeCheckpoint(configuration, database, *place.value()); !made.ok()) return made;
+  Keep(flags, directory.value().get());  // makes room
   BackupPace pace(configuration);
   Result<BackupReport> report =
       directory.value()->Make({.data_dir = configuration.data_dir,
@@ -91,9 +99,7 @@ Result<BackupReport> MakeBackup(const RelayConfiguration& configuration, const B
                                .now_seconds = WallClock::System().NowSeconds(),
                                .after_piece = [&pace](uint64_t bytes) { return pace.After(bytes); }});
   ShowProgress("");
-  if (!report.ok() || flags.keep == 0) return report;
-  const Result<size_t> removed = directory.value()->Keep(flags.keep);
-  if (!removed.ok()) std::fprintf(stderr, "weir backup: %s\n", removed.status().message().c_str());
+  if (report.ok()) Keep(flags, directory.value().get());
   return report;
 }
 

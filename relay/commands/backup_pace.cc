@@ -42,7 +42,7 @@ void BackupPace::AskRelay() {
   held_ = false;
   if (relay.ok()) {
     const Result<ManagementAnswer> answer = relay.value().Call("bulkwork", {});
-    held_ = answer.ok() && answer.value().result.find("true") != std::string::npos;
+    held_ = !answer.ok() || answer.value().result.find("true") != std::string::npos;
   }
   asked_ = Clock::System().Now();
 }

@@ -26,7 +26,7 @@ class BackupPace {
 
   const RelayConfiguration& configuration_;
   bool rests_ = false;  // a relay runs
-  bool held_ = false;   // its throttle holds bulk work back
+  bool held_ = false;   // its throttle holds bulk work back, or it is too busy to answer
   uint64_t copied_bytes_ = 0;
   TimePoint asked_;
   TimePoint began_;  // when the piece began

@@ -85,8 +85,8 @@ std::string IdentityIn(const std::string& database) {
   return identity;
 }
 
-Status CheckIdentity(const std::string& checkpoint, const std::string& backup) {
-  if (IdentityIn(checkpoint) == IdentityIn(backup + "/events")) return {};
+Status CheckIdentity(const std::string& data_dir, const std::string& backup) {
+  if (IdentityIn(data_dir + "/events") == IdentityIn(backup + "/events")) return {};
   return Status::Error(Printable(backup) +
                        " is a backup of another database; name a directory of its own for this one");
 }
@@ -133,6 +133,8 @@ Result<std::unique_ptr<BackupDirectory>> BackupDirectory::Take(const std::string
                          Describe(FindHolder(lock).value_or(LockHolder())));
   taken->lock_.Say(std::to_string(getpid()) + " weir backup\n");
   GiveToOwnerOf(data_dir, lock);
+  if (const std::vector<std::string> backups = BackupsIn(directory); !backups.empty())
+    if (Status same = CheckIdentity(data_dir, backups.back()); !same.ok()) return same;
   for (const std::string& gone : taken->WithEnding(kGone)) fs::remove_all(gone, error);
   return taken;
 }
@@ -150,11 +152,7 @@ std::vector<std::string> BackupDirectory::WithEnding(std::string_view ending) co
 }
 
 Result<BackupReport> BackupDirectory::Make(const BackupOrder& order) {
-  const std::vector<std::string> backups = BackupsIn(directory_);
-  if (!backups.empty()) {
-    if (Status same = CheckIdentity(order.checkpoint, backups.back()); !same.ok()) return same;
-  }
-  BackupReport report{.path = directory_ + "/" + NextName(backups, order.now_seconds)};
+  BackupReport report{.path = directory_ + "/" + NextName(BackupsIn(directory_), order.now_seconds)};
   const std::vector<std::string> left_over = WithEnding(kPart);
   std::string part = report.path + std::string(kPart);
   while (std::ranges::find(left_over, part) != left_over.end()) {
@@ -172,7 +170,6 @@ Result<BackupReport> BackupDirectory::Make(const BackupOrder& order) {
     return filled;
   }
   SyncDirectoryOf(report.path);
-  for (const std::string& old : left_over) fs::remove_all(old, error);
   return report;
 }
 
@@ -183,6 +180,9 @@ Status BackupDirectory::Fill(const BackupOrder& order, const std::string& part, 
   Result<std::vector<Copy>> copies = LinkTables(order, part, report);
   if (!copies.ok()) return copies.status();
   std::error_code error;
+  // What an interrupted backup has left is linked now, or of no use.
+  for (const std::string& left_over : WithEnding(kPart))
+    if (left_over != part) fs::remove_all(left_over, error);
   if (const std::string standing = order.data_dir + kStanding; fs::exists(standing, error))
     copies.value().push_back({.from = standing, .to = part + kStanding, .bytes = fs::file_size(standing, error)});
   uint64_t bytes = 0;

@@ -44,11 +44,12 @@ struct BackupReport {
 class BackupDirectory {
  public:
   // Makes the directory if only its last part is missing, and takes it for this process. Returns an error if it is the
-  // data directory, is in it or is another one, or if another process makes a backup there.
+  // data directory, is in it or is another one, if it has backups of another database, or if another process makes a
+  // backup there.
   static Result<std::unique_ptr<BackupDirectory>> Take(const std::string& directory, const std::string& data_dir);
 
   // Makes a backup, which is on disk when the call returns. Returns an error, and leaves nothing behind, if the
-  // directory has backups of another database, has too little room, or cannot be written.
+  // directory has too little room or cannot be written.
   Result<BackupReport> Make(const BackupOrder& order);
   // Removes all but the newest `most` backups, and none on which a relay runs. Returns how many were removed.
   Result<size_t> Keep(size_t most);
