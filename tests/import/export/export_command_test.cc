@@ -71,7 +71,8 @@ TEST_F(ExportCommandTest, WritesEverythingToStandardOutput) {
   const Ran run = Export({});
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.out, Lines(All));
-  EXPECT_EQ(run.err, "exported 60 events, " + ReadableBytes(run.out.size()) + "\n");
+  EXPECT_EQ(run.err, "exported 60 events, " + ReadableBytes(run.out.size()) +
+                         "; a later export goes on with --since-serial 60\n");
 }
 
 TEST_F(ExportCommandTest, TakesFiltersTimesAndOrders) {
