@@ -180,7 +180,7 @@ Status BackupDirectory::Fill(const BackupOrder& order, const std::string& part, 
   Result<std::vector<Copy>> copies = LinkTables(order, part, report);
   if (!copies.ok()) return copies.status();
   std::error_code error;
-  // What an interrupted backup has left is linked now, or of no use.
+  // The files that an interrupted backup has left are linked now, or of no use.
   for (const std::string& left_over : WithEnding(kPart))
     if (left_over != part) fs::remove_all(left_over, error);
   if (const std::string standing = order.data_dir + kStanding; fs::exists(standing, error))
