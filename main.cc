@@ -76,8 +76,9 @@ int RunRelay(int argc, char** argv) {
   RetentionPlugin retention;
   CensusPlugin census;
   LivePlugin live;
-  return RelayCommand(argc, argv,
-                      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &retention, &census, &live});
+  return RelayCommand(
+      argc, argv,
+      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &retention, &census, &live});
 }
 
 int RunGate(int argc, char** argv) {

@@ -128,8 +128,7 @@ void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables*
   table.AddRow({"disk", Bytes(static_cast<double>(sizes.disk_bytes))});
   if (sizes.unsearched) {
     table.AddRow({"index of words", Bytes(static_cast<double>(sizes.search_bytes))});
-    if (*sizes.unsearched > 0)
-      table.AddRow({"older events not searched yet", ShortNumber(*sizes.unsearched)});
+    if (*sizes.unsearched > 0) table.AddRow({"older events not searched yet", ShortNumber(*sizes.unsearched)});
   }
   if (engine.rocksdb != nullptr) AddRocksDb(*engine.rocksdb, &table);
   if (engine.postgres != nullptr) AddPostgres(*engine.postgres, &table);
