@@ -15,9 +15,11 @@ constexpr Duration kLongestRetryAfter = std::chrono::seconds(2);
 // An error that lasts this long ends the import, unless the disk is full.
 constexpr Duration kLongestTrouble = std::chrono::seconds(60);
 
-// Recognises ENOSPC and EDQUOT by the system's messages for them. Both last until the operator makes room.
+// Recognises ENOSPC and EDQUOT by the system's messages for them, and the disk budget of a relay by its setting. They
+// last until there is room again.
 bool IsDiskFull(const std::string& message) {
-  return message.find("No space left") != std::string::npos || message.find("quota exceeded") != std::string::npos;
+  const auto says = [&message](const char* text) { return message.find(text) != std::string::npos; };
+  return says("No space left") || says("quota exceeded") || says("WEIR_MAX_DISK_GB");
 }
 
 LineOutcome OutcomeOf(SaveOutcome outcome) {

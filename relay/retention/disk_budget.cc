@@ -97,9 +97,9 @@ std::string DiskBudget::Refusal(std::optional<Rung> rung, uint16_t kind) const {
 }
 
 std::string DiskBudget::RefusalOfImport() const {
-  return room_ == WriteRoom::kAll
-             ? ""
-             : "the disk budget (WEIR_MAX_DISK_GB) is used up; imports go on when old events are removed";
+  if (room_ == WriteRoom::kAll) return "";
+  return nothing_left_ ? "the disk budget (WEIR_MAX_DISK_GB) is used up, and all that is stored is to be kept"
+                       : "the disk budget (WEIR_MAX_DISK_GB) is used up; imports go on when old events are removed";
 }
 
 }  // namespace weir

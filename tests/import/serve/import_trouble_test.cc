@@ -6,6 +6,7 @@
 #include "relay/moderation/moderation.h"
 #include "relay/net/server.h"
 #include "relay/observe/relay/relay_metrics.h"
+#include "relay/retention/disk_budget.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/told.h"
@@ -127,6 +128,25 @@ TEST_F(ImportTroubleTest, TellsOfAFullDiskAndGoesOnWhenItHasRoom) {
   EXPECT_TRUE(answer.done) << answer.error;
   EXPECT_EQ(answer.last.conditions.problem, "");
   EXPECT_EQ(answer.last.tally.lines, lines.tally.lines);
+}
+
+TEST_F(ImportTroubleTest, WaitsForRoomInTheDiskBudgetAsForAFullDisk) {
+  DiskBudget budget(1);
+  budget.Note({.events = 1, .disk_bytes = 1}, clock_.Now());
+  budget.Note({.events = 1, .disk_bytes = 1 << 30}, clock_.Now());
+  context_->disk_budget = &budget;
+  const KnownLines lines = SomeOfEverything(0, 50);
+  SlowCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size())}});
+  std::thread sender([&] { EXPECT_TRUE(call.Send(lines.text)); });
+  EXPECT_NE(ReadUntilTrouble(call).find("imports go on when old events are removed"), std::string::npos);
+  clock_.Advance(std::chrono::hours(10));
+  budget.Note({.events = 1, .disk_bytes = 1}, clock_.Now());
+  ImportAnswer answer;
+  answer.TakeRest(call);
+  sender.join();
+  EXPECT_TRUE(answer.done) << answer.error;
+  EXPECT_EQ(answer.last.tally.lines, lines.tally.lines);
+  context_->disk_budget = nullptr;
 }
 
 TEST_F(ImportTroubleTest, BatchesBelongToTheTraceOfTheirCaller) {

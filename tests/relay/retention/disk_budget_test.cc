@@ -114,6 +114,16 @@ TEST(DiskBudget, NeverRemovesMoreThanATenthTooMuchWhenItIsLowered) {
   }
 }
 
+TEST(DiskBudget, WhatWasRemovedSinceTheLookNeedNotGoAgain) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'000'000, .disk_bytes = kBudget + 1}, At(0));
+  const uint64_t go = budget.events_to_go();
+  budget.NoteRemoved(256);
+  EXPECT_EQ(budget.events_to_go(), go - 256);
+  budget.NoteRemoved(go);
+  EXPECT_EQ(budget.events_to_go(), 0U);
+}
+
 TEST(DiskBudget, TheRoomGetsLessInSteps) {
   struct Step {
     double share;
@@ -168,6 +178,7 @@ TEST(DiskBudget, TakesNothingMoreWhenAllThatIsLeftIsKept) {
   budget.Note({.events = 1'000, .disk_bytes = kBudget + 1}, At(0));
   budget.NoteNothingLeft(true);
   EXPECT_TRUE(Has(budget.Refusal(Rung::kTrusted, 1), "all that is stored is to be kept"));
+  EXPECT_TRUE(Has(budget.RefusalOfImport(), "all that is stored is to be kept"));
   budget.Note({.events = 1'000, .disk_bytes = kBudget + 1}, At(2));
   EXPECT_EQ(budget.room(), WriteRoom::kNone);
   budget.Note({.events = 900, .disk_bytes = kBudget - 1}, At(4));
