@@ -69,14 +69,14 @@ HeldFile& HeldFile::operator=(HeldFile&& other) noexcept {
   return *this;
 }
 
-HeldFile::Outcome HeldFile::Open(const std::string& path) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
+HeldFile::Outcome HeldFile::Open(const std::string& path, Links links) {
+  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (links == Links::kRefuse ? O_NOFOLLOW : 0);
   path_ = path;
   while (true) {
     Close();
-    descriptor_ = open(path.c_str(), kFlags | O_EXCL, 0644);
+    descriptor_ = open(path.c_str(), flags | O_EXCL, 0644);
     made_ = descriptor_ >= 0;
-    if (!made_ && errno == EEXIST) descriptor_ = open(path.c_str(), kFlags, 0644);
+    if (!made_ && errno == EEXIST) descriptor_ = open(path.c_str(), flags, 0644);
     if (descriptor_ < 0) return Outcome::kFailed;
     struct stat opened {};
     if (fstat(descriptor_, &opened) != 0 || !S_ISREG(opened.st_mode)) return Outcome::kHeld;

@@ -27,6 +27,9 @@ class HeldFile {
   // kHeld: this object holds the file. kInUse: another process, or another HeldFile, holds it. kFailed: the file cannot
   // be opened or locked, and errno says why.
   enum class Outcome : uint8_t { kHeld, kInUse, kFailed };
+  // kRefuse: to open a symbolic link fails with ELOOP. Choose it in a directory to which another user can write,
+  // because a link there may lead to a file that is not that user's to change.
+  enum class Links : uint8_t { kFollow, kRefuse };
 
   HeldFile() = default;
   ~HeldFile() { Close(); }
@@ -36,7 +39,7 @@ class HeldFile {
 
   // Closes the file that this object held. Opens the file for reading and appending, creates it if it is missing, and
   // holds it until Close. A device or a pipe (/dev/stderr) is never in use: any number of processes may hold it.
-  Outcome Open(const std::string& path);
+  Outcome Open(const std::string& path, Links links = Links::kFollow);
   // Replaces the content of the open file by `text`, which FindHolder expects as "PROCESS[ NAME]\n[ADDRESS\n]". If the
   // text cannot be written, for example on a full disk, this object still holds the file, but the text is missing or
   // incomplete.

@@ -19,6 +19,7 @@
 #include "relay/store/database_checkpoint.h"
 #include "relay/upkeep/backup_directory.h"
 #include "relay/upkeep/checkpoint_place.h"
+#include "relay/upkeep/owner.h"
 
 namespace weir {
 namespace {
@@ -71,7 +72,12 @@ Status MakeCheckpoint(const RelayConfiguration& configuration, const std::string
                       const CheckpointPlace& place) {
   if (NoRelayRuns(configuration, {})) {
     const Result<LockFile> lock = LockFile::Take(database);
-    return lock.ok() ? MakeCheckpointOfClosed(database, place.checkpoint()) : lock.status();
+    if (!lock.ok()) return lock.status();
+    Status made = MakeCheckpointOfClosed(database, place.checkpoint());
+    // The relay has to lock the database, and to remove the checkpoint if this process is killed.
+    for (const std::string& path : {database + "/" + LockFile::kName, place.checkpoint()})
+      GiveToOwnerOf(database, path);
+    return made;
   }
   const Result<RunningRelay> relay = RunningRelay::Find(configuration, {});
   return relay.ok() ? relay.value().Call("makecheckpoint", {}).status() : relay.status();

@@ -43,7 +43,7 @@ bool HasLockOpen(int process, const std::string& directory) {
 Result<LockFile> LockFile::Take(const std::string& directory, const std::string& address) {
   const std::string path = PathIn(directory);
   LockFile lock;
-  const HeldFile::Outcome outcome = lock.file_.Open(path);
+  const HeldFile::Outcome outcome = lock.file_.Open(path, HeldFile::Links::kRefuse);
   if (outcome == HeldFile::Outcome::kFailed) return Status::Error("cannot write " + path + ": " + std::strerror(errno));
   if (outcome == HeldFile::Outcome::kInUse)
     return Status::Error(directory + " is in use by " + Describe(FindHolder(path).value_or(LockHolder())) +

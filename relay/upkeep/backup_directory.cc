@@ -125,7 +125,7 @@ Result<std::unique_ptr<BackupDirectory>> BackupDirectory::Take(const std::string
   }
   std::unique_ptr<BackupDirectory> taken(new BackupDirectory(directory));
   const std::string lock = directory + "/backup.lock";
-  const HeldFile::Outcome outcome = taken->lock_.Open(lock);
+  const HeldFile::Outcome outcome = taken->lock_.Open(lock, HeldFile::Links::kRefuse);
   if (outcome == HeldFile::Outcome::kFailed)
     return Status::Error("cannot write " + Printable(lock) + ": " + std::strerror(errno));
   if (outcome == HeldFile::Outcome::kInUse)
@@ -189,8 +189,7 @@ Status BackupDirectory::Fill(const BackupOrder& order, const std::string& part, 
   for (const Copy& copy : copies.value()) bytes += copy.bytes;
   if (Status room = CheckRoom(bytes); !room.ok()) return room;
   for (const Copy& copy : copies.value()) {
-    if (Status copied = CopyFile(copy.from, copy.to, order.after_piece); !copied.ok()) return copied;
-    GiveToOwnerOf(order.data_dir, copy.to);
+    if (Status copied = CopyFile(copy.from, copy.to, order.data_dir, order.after_piece); !copied.ok()) return copied;
     report->copied_bytes += copy.bytes;
   }
   if (Status known = RecogniseDatabase(events); !known.ok()) return known;

@@ -19,7 +19,7 @@ std::string LockIn(const std::string& database) { return database + "/checkpoint
 
 Result<std::unique_ptr<CheckpointPlace>> CheckpointPlace::Take(const std::string& database) {
   std::unique_ptr<CheckpointPlace> place(new CheckpointPlace(CheckpointIn(database)));
-  switch (place->lock_.Open(LockIn(database))) {
+  switch (place->lock_.Open(LockIn(database), HeldFile::Links::kRefuse)) {
     case HeldFile::Outcome::kFailed:
       return Status::Error("cannot write " + Printable(LockIn(database)) + ": " + std::strerror(errno) +
                            (errno == EACCES ? "; run this as the user of the relay, or as root" : ""));
@@ -48,7 +48,7 @@ Status CheckpointPlace::RemoveAbandoned(const std::string& database) {
   std::error_code error;
   if (!std::filesystem::exists(checkpoint, error) && !std::filesystem::exists(checkpoint + ".tmp", error)) return {};
   HeldFile lock;
-  if (lock.Open(LockIn(database)) != HeldFile::Outcome::kHeld) return {};
+  if (lock.Open(LockIn(database), HeldFile::Links::kRefuse) != HeldFile::Outcome::kHeld) return {};
   return RemoveCheckpoint(checkpoint);
 }
 

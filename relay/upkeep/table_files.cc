@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/text/parse.h"
+#include "relay/upkeep/owner.h"
 
 namespace weir {
 namespace {
@@ -67,10 +68,22 @@ Status Cannot(const char* what, const std::string& path) {
   return Status::Error(std::string("cannot ") + what + " " + Printable(path) + ": " + std::strerror(errno));
 }
 
-Status CopyPieces(const std::string& from, const std::string& part, const AfterPiece& after_piece) {
-  const Descriptor in(from, O_RDONLY);
+bool MayOwnerRead(const std::string& model, int file) {
+  struct stat found {};
+  struct stat owner {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode) || stat(model.c_str(), &owner) != 0) return false;
+  return found.st_uid == owner.st_uid || (found.st_mode & S_IROTH) != 0 ||
+         (found.st_gid == owner.st_gid && (found.st_mode & S_IRGRP) != 0);
+}
+
+Status CopyPieces(const std::string& from, const std::string& part, const std::string& model,
+                  const AfterPiece& after_piece) {
+  const Descriptor in(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (in.number() < 0) return Cannot("read", from);
-  const Descriptor out(part, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!MayOwnerRead(model, in.number()))
+    return Status::Error(Printable(from) + " is no file that the owner of " + Printable(model) +
+                         " may read, and the backup would show it to that user; give it to that user, or remove it");
+  const Descriptor out(part, O_WRONLY | O_CREAT | O_EXCL);
   if (out.number() < 0) return Cannot("write", part);
   std::string piece;
   off_t place = 0;
@@ -102,9 +115,11 @@ bool IsSameTable(const std::string& a, const std::string& b) {
   return ReadAt(first.number(), place, kTail, &one) && ReadAt(second.number(), place, kTail, &two) && one == two;
 }
 
-Status CopyFile(const std::string& from, const std::string& to, const AfterPiece& after_piece) {
+Status CopyFile(const std::string& from, const std::string& to, const std::string& model,
+                const AfterPiece& after_piece) {
   const std::string part = to + ".part";
-  Status copied = CopyPieces(from, part, after_piece);
+  Status copied = CopyPieces(from, part, model, after_piece);
+  if (copied.ok()) GiveToOwnerOf(model, part);
   if (copied.ok() && std::rename(part.c_str(), to.c_str()) != 0) copied = Cannot("write", to);
   if (!copied.ok()) unlink(part.c_str());
   return copied;

@@ -21,7 +21,11 @@ bool IsSameTable(const std::string& a, const std::string& b);
 // Copies the file in pieces, and returns when the copy is on disk. `to` appears under its name only then; until then,
 // and after a kill, it is TO.part. Writes each piece to the disk before the next, so that no mass of unwritten pages
 // delays the syncs of a database on the same disk, and keeps the copy out of the system's cache.
-Status CopyFile(const std::string& from, const std::string& to, const AfterPiece& after_piece);
+//
+// The copy belongs to the owner of `model`, if root makes it. So returns an error if `from` is no file that this owner
+// may read: an intruder in the relay's process could put a link there to a file that only root may read.
+Status CopyFile(const std::string& from, const std::string& to, const std::string& model,
+                const AfterPiece& after_piece);
 
 // Makes a hard link `to` for the file `from`. Returns false if that is not possible.
 bool LinkFile(const std::string& from, const std::string& to);

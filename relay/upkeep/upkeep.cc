@@ -90,8 +90,7 @@ void Upkeep::Stop() {
 
 void Upkeep::Run() {
   for (;;) {
-    if (const Status removed = CheckpointPlace::RemoveAbandoned(database_); !removed.ok())
-      spdlog::warn("{}", removed.message());
+    RemoveAbandoned();
     {
       MutexLock lock(mutex_);
       changed_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(mutex_) { return stopping_ || compaction_.runs; });
@@ -100,6 +99,11 @@ void Upkeep::Run() {
     }
     Compact();
   }
+}
+
+void Upkeep::RemoveAbandoned() const {
+  if (const Status removed = CheckpointPlace::RemoveAbandoned(database_); !removed.ok())
+    spdlog::warn("{}", removed.message());
 }
 
 void Upkeep::Compact() {
@@ -123,6 +127,7 @@ void Upkeep::Compact() {
 }
 
 Status Upkeep::AwaitPiece(double done) {
+  RemoveAbandoned();  // a compaction may take hours
   const auto over = [this]() WEIR_REQUIRES(mutex_) { return stopping_ || cancelled_; };
   for (Duration waited{};; waited += kAskAgainAfter) {
     const bool held = is_held_() && waited < kLongestWait;

@@ -67,6 +67,7 @@ class Upkeep {
 
  private:
   void Run();
+  void RemoveAbandoned() const;
   void Compact();
   Status AwaitPiece(double done);
 

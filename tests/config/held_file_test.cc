@@ -71,5 +71,15 @@ TEST_F(HeldFileTest, AFailureToOpenSetsErrno) {
   EXPECT_EQ(errno, ENOENT);
 }
 
+TEST_F(HeldFileTest, ALinkIsFollowedUnlessItIsRefused) {
+  std::filesystem::create_symlink(directory_ / "elsewhere", path_);
+  HeldFile file;
+  EXPECT_EQ(file.Open(path_, HeldFile::Links::kRefuse), Outcome::kFailed);
+  EXPECT_EQ(errno, ELOOP);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere"));
+  EXPECT_EQ(file.Open(path_), Outcome::kHeld);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "elsewhere"));
+}
+
 }  // namespace
 }  // namespace weir

@@ -274,6 +274,27 @@ TEST_F(BackupTest, ADiskThatGetsFullLeavesNothingBehind) {
   EXPECT_TRUE(Has(said, "remove old backups there (--keep), or name a larger disk\n2")) << said;
 }
 
+TEST_F(BackupTest, WhatAKilledBackupLeftMakesRoomForTheNext) {
+  for (int i = 0; i < 6; ++i) Save(1000);  // 12 MB
+  const BackupOrder order = Order();
+  const std::string disk = directory_ / "disk";
+  fs::create_directory(disk);
+  const std::string said = OnSmallDisk(disk, [&] {
+    const std::string left_over = disk + "/2026-01-01T000000Z.part/events";
+    fs::create_directories(left_over);
+    std::ofstream ballast(left_over + "/000001.sst");
+    while (ballast << std::string(1024, 'x') << std::flush) {
+    }
+    ballast.close();
+    const auto taken = BackupDirectory::Take(disk, data_);
+    if (!taken.ok()) return taken.status().message();
+    const Result<BackupReport> report = taken.value()->Make(order);
+    return report.ok() ? std::to_string(NamesIn(disk).size()) : report.status().message();
+  });
+  if (said == "no private disk") GTEST_SKIP() << "may not mount a small disk: no privileges";
+  EXPECT_EQ(said, "2") << "the backup and the lock file";
+}
+
 TEST_F(BackupTest, SaysThatItMayNotWrite) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   fs::create_directory(backups_);

@@ -1,6 +1,8 @@
 #include "relay/upkeep/table_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -30,7 +32,7 @@ TEST(TableFiles, CopiesAllBytesInPieces) {
   const std::string from = directory.Write("from", text);
   uint64_t bytes = 0;
   int pieces = 0;
-  const Status copied = CopyFile(from, directory / "to", [&](uint64_t piece) {
+  const Status copied = CopyFile(from, directory / "to", from, [&](uint64_t piece) {
     EXPECT_FALSE(std::filesystem::exists(directory / "to")) << "not before it is whole";
     bytes += piece;
     ++pieces;
@@ -46,10 +48,40 @@ TEST(TableFiles, CopiesAllBytesInPieces) {
 TEST(TableFiles, LeavesNoPartBehind) {
   const TempDirectory directory;
   const std::string from = directory.Write("from", "text");
-  EXPECT_EQ(CopyFile(from, directory / "to", [](uint64_t) { return Status::Error("stop"); }).message(), "stop");
+  EXPECT_EQ(CopyFile(from, directory / "to", from, [](uint64_t) { return Status::Error("stop"); }).message(), "stop");
   EXPECT_FALSE(std::filesystem::exists(directory / "to.part"));
-  EXPECT_TRUE(Has(CopyFile(directory / "none", directory / "to", kGoOn).message(), "none: No such file or directory"));
-  EXPECT_TRUE(Has(CopyFile(from, directory / "none/to", kGoOn).message(), "cannot write"));
+  EXPECT_TRUE(
+      Has(CopyFile(directory / "none", directory / "to", from, kGoOn).message(), "none: No such file or directory"));
+  EXPECT_TRUE(Has(CopyFile(from, directory / "none/to", from, kGoOn).message(), "cannot write"));
+}
+
+TEST(TableFiles, ALinkThatLeadsElsewhereIsNotCopied) {
+  const TempDirectory directory;
+  const std::string from = directory.Write("from", "text");
+  std::filesystem::create_symlink(from, directory / "link");
+  EXPECT_TRUE(Has(CopyFile(directory / "link", directory / "to", from, kGoOn).message(), "cannot read"));
+  ASSERT_EQ(mkfifo((directory / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(Has(CopyFile(directory / "pipe", directory / "to", from, kGoOn).message(), "is no file that the owner"));
+  std::filesystem::create_symlink(directory / "elsewhere", directory / "to.part");
+  EXPECT_TRUE(Has(CopyFile(from, directory / "to", from, kGoOn).message(), "cannot write"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "elsewhere"));
+}
+
+TEST(TableFiles, RootGivesNobodyWhatOnlyRootMayRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TempDirectory directory;
+  const std::string model = directory.Write("model", "");
+  ASSERT_EQ(chown(model.c_str(), 65534, 65534), 0);
+  const std::string from = directory.Write("from", "text");
+  ASSERT_EQ(chmod(from.c_str(), 0600), 0);
+  EXPECT_TRUE(Has(CopyFile(from, directory / "to", model, kGoOn).message(), "is no file that the owner of"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "to"));
+  ASSERT_EQ(chmod(from.c_str(), 0644), 0);
+  EXPECT_TRUE(CopyFile(from, directory / "to", model, kGoOn).ok());
+  struct stat copy {};
+  ASSERT_EQ(stat((directory / "to").c_str(), &copy), 0);
+  EXPECT_EQ(copy.st_uid, 65534U);
+  EXPECT_EQ(copy.st_mode & 0077, 0U);
 }
 
 }  // namespace

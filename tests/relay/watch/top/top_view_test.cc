@@ -125,9 +125,12 @@ TEST_F(TopViewTest, EachViewShowsItsTables) {
 TEST_F(TopViewTest, ATableWithoutRowsSaysSoAndANewOneIsShown) {
   ToldState told;
   told.tables = {{.name = "imports", .title = "Imports", .columns = {{"from"}}, .empty = "no import runs"},
+                 {.name = "stored_kinds", .title = "Stored, by kind", .columns = {{"kind"}}, .rows = {{"30023"}}},
                  {.name = "tides", .title = "Tides", .columns = {{"where"}}, .rows = {{"Kiel"}}}};
   EXPECT_TRUE(Shows(LinesOf(told.ToWatched(), {.view = TopView::kImports}), " Imports: no import runs"));
   EXPECT_TRUE(Shows(LinesOf(told.ToWatched(), {.view = TopView::kLimiters}), "Kiel"));
+  EXPECT_FALSE(Shows(LinesOf(told.ToWatched(), {.view = TopView::kLimiters}), "30023"));
+  EXPECT_TRUE(Shows(LinesOf(told.ToWatched(), {.view = TopView::kEngine}), "30023"));
 }
 
 TEST_F(TopViewTest, ScrollingEndsWhereNothingMoreComes) {
