@@ -258,7 +258,8 @@ bool LiveIndex::Rep::Meets(const TagCondition& condition, const uint64_t* keys) 
 
 // A search without words, which the relay refuses, matches no event.
 bool LiveIndex::Rep::HasWords(const std::vector<uint64_t>& wanted) {
-  spent += wanted.size() * kWordWork + (content ? 0 : event.json().size() * kSplitByteWork);
+  spent += wanted.size() * kWordWork;
+  if (!content) spent += std::min(event.json().size(), kMostTextBytes) * kSplitByteWork;
   if (!content) content = WordsOf(ContentOf(event));
   return !wanted.empty() && std::ranges::includes(content->words, wanted, {}, &WordCount::word);
 }

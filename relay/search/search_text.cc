@@ -37,7 +37,9 @@ Result<std::vector<uint64_t>> ParseSearch(std::string_view text) {
   }
   std::vector<uint64_t> words;
   for (const WordCount& each : WordsOf(WithoutExtensions(text), WordsFor::kSearch).words) words.push_back(each.word);
-  if (words.empty()) return Status::Error("a search needs at least one word of two letters or more");
+  if (words.empty())
+    return Status::Error("a search needs at least one word of " + std::to_string(kFewestWordLetters) + " to " +
+                         std::to_string(kMostWordLetters) + " letters");
   if (words.size() > kMostSearchWords)
     return Status::Error("a search must have at most " + std::to_string(kMostSearchWords) + " words, not more");
   return words;

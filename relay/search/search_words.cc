@@ -82,7 +82,7 @@ std::vector<Letter> Fold(std::string_view text) {
   letters.reserve(text.size());
   bool is_ascii = true;
   std::array<Letter, 32> folded{};  // the longest decomposition has 18 letters
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && letters.size() < kMostTextLetters;) {
     const auto byte = static_cast<uint8_t>(text[at]);
     if (byte < 0x80) {
       letters.push_back(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
@@ -126,7 +126,8 @@ class Splitter {
   Splitter(Letters letters, WordsFor use) : letters_(letters), use_(use) {}
 
   std::vector<uint64_t> Words() && {
-    while (at_ < letters_.size()) Step(letters_.size());
+    while (at_ < letters_.size() && !is_full()) Step(letters_.size());
+    words_.resize(std::min(words_.size(), kMostPlaces));
     return std::move(words_);
   }
 
@@ -152,7 +153,7 @@ class Splitter {
     if (Follows("://") && (Is(word, "http") || Is(word, "https") || Is(word, "ws") || Is(word, "wss")))
       return TakeLink(end);
     if (Follows(":") && Is(word, "nostr") && at_ + 1 < end && IsWordLetter(letters_[at_ + 1])) return SkipName(end);
-    if (count >= 2 && word.size() <= kMostWordLetters) words_.push_back(HashOf(word));
+    if (count >= kFewestWordLetters && word.size() <= kMostWordLetters) words_.push_back(HashOf(word));
   }
 
   // Takes the words of a link's host, and passes over the rest.
@@ -173,7 +174,7 @@ class Splitter {
   void TakeUnspaced(size_t end) {
     size_t before = SIZE_MAX;  // the begin of the unit before
     const size_t first = at_;
-    while (at_ < end) {
+    while (at_ < end && !is_full()) {
       const size_t begin = at_;
       const Block* const block = UnspacedBlock(letters_[begin]);
       if (block == nullptr || !IsWordLetter(letters_[begin])) break;
@@ -188,6 +189,7 @@ class Splitter {
     if (is_alone && !is_taken) words_.push_back(HashOf(letters_.subspan(first, first_end_ - first)));
   }
 
+  bool is_full() const { return words_.size() >= kMostPlaces; }
   bool Follows(std::string_view text) const {
     return letters_.size() - at_ >= text.size() && Is(letters_.subspan(at_, text.size()), text);
   }

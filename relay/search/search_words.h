@@ -26,9 +26,12 @@ namespace weir {
 inline constexpr uint8_t kWordsVersion = 1;
 
 // The bounds of one text. What is behind them is not found.
-inline constexpr size_t kMostTextBytes = 64 << 10;  // the bytes of a text that are read
-inline constexpr size_t kMostWords = 500;           // the different words of a text; the first ones count
-inline constexpr size_t kMostWordLetters = 40;      // the characters of a word; a longer one does not count
+inline constexpr size_t kMostTextBytes = 64 << 10;    // the bytes of a text that are read
+inline constexpr size_t kMostTextLetters = 64 << 10;  // the characters of its folded form: some become eighteen others
+inline constexpr size_t kMostPlaces = 10'000;         // the words of a text, with repeated ones
+inline constexpr size_t kMostWords = 500;             // the different words of a text; the first ones count
+inline constexpr size_t kFewestWordLetters = 2;       // the letters of a word in a script with spaces
+inline constexpr size_t kMostWordLetters = 40;        // the characters of a word; a longer one does not count
 
 struct WordCount {
   uint64_t word = 0;

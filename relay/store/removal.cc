@@ -48,6 +48,7 @@ void Removals::Add(const Database& database, EventView event, uint64_t serial) {
   ForEachEntry(event, serial, [this](std::string_view key, std::string_view) { entries_.Add(key, {}); });
   const SearchIndex* const search = database.search();
   if (search == nullptr || serial <= search->unbuilt()) return;
+  splitting_ += search->SplittingWork(event);
   search->ForEachEntry(event, serial, [this](std::string_view key, std::string_view) { words_.Add(key, {}); });
 }
 

@@ -36,13 +36,14 @@ class Removals {
 
   // Returns the number of events.
   uint64_t events() const { return serials_.size(); }
-  // Returns the work of writing the removals.
-  Work work() const { return (serials_.size() + entries_.size() + words_.size()) * kEntryWork; }
+  // Returns the work of writing the removals, and of finding the words of the events.
+  Work work() const { return (serials_.size() + entries_.size() + words_.size()) * kEntryWork + splitting_; }
 
  private:
   std::set<uint64_t> serials_;
   SortedEntries entries_;
   SortedEntries words_;  // entries of the index of words
+  Work splitting_ = 0;
 };
 
 // The removals of one write.

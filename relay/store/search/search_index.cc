@@ -43,10 +43,14 @@ bool ReadSearchEntry(std::string_view key, std::string_view value, SearchEntry* 
   return true;
 }
 
+Work SearchIndex::SplittingWork(EventView event) const {
+  return Searches(event.kind()) ? std::min(event.json().size(), kMostTextBytes) * kSplitByteWork : 0;
+}
+
 Work SearchIndex::SavingWork(EventView event) const {
   if (!Searches(event.kind())) return 0;
-  const uint64_t bytes = std::min<uint64_t>(event.json().size(), kMostTextBytes);
-  return std::min<uint64_t>(bytes / kWordBytes, kMostWords) * kEntryWork + bytes * kSplitByteWork;
+  const uint64_t words = std::min(event.json().size() / kWordBytes, kMostWords);
+  return words * kEntryWork + SplittingWork(event);
 }
 
 Result<SearchPiece> NextPiece(const Database& database, const SearchIndex& index, Work most,
@@ -71,8 +75,7 @@ Result<SearchPiece> NextPiece(const Database& database, const SearchIndex& index
       index.ForEachEntry(event, serial,
                          [&entries](std::string_view key, std::string_view value) { entries.Add(key, value); });
       if (entries.size() > before) ++piece.events;
-      work += (entries.size() - before) * kEntryWork;
-      if (index.Searches(event.kind())) work += std::min<uint64_t>(record.size(), kMostTextBytes) * kSplitByteWork;
+      work += (entries.size() - before) * kEntryWork + index.SplittingWork(event);
     }
     piece.unbuilt = serial - 1;
   }

@@ -73,7 +73,10 @@ class SearchIndex {
   void SetUnbuilt(uint64_t unbuilt) { unbuilt_ = unbuilt; }
 
   bool Searches(uint16_t kind) const { return std::binary_search(kinds_.begin(), kinds_.end(), kind); }
-  // Returns an estimate of the work of saving the event's entries, without reading its content.
+  // Returns an estimate of the work of finding the words of the event, without reading its content; 0 if its kind is
+  // not searched.
+  Work SplittingWork(EventView event) const;
+  // Returns an estimate of the work of saving the event's entries, with that of finding the words.
   Work SavingWork(EventView event) const;
   // Calls add(key, value) for each entry that the index has, or would have, for the event. Calls it for none if the
   // kind is not searched.

@@ -24,8 +24,8 @@ TEST_F(ClientSearchTest, SearchesThatCannotBeAnsweredAreRefusedWithASentence) {
     std::string request;
     const char* refusal;
   } cases[] = {
-      {R"(["REQ","s",{"search":"a"}])", "invalid: a search needs at least one word of two letters or more"},
-      {R"(["REQ","s",{"search":""}])", "invalid: a search needs at least one word of two letters or more"},
+      {R"(["REQ","s",{"search":"a"}])", "invalid: a search needs at least one word of 2 to 40 letters"},
+      {R"(["REQ","s",{"search":""}])", "invalid: a search needs at least one word of 2 to 40 letters"},
       {R"(["REQ","s",{"search":7}])", "invalid: filter 1: search must be a string, not 7"},
       {R"(["REQ","s",{"search":")" + many + "\"}]", "invalid: a search must have at most 32 words, not more"},
       {R"(["REQ","s",{"search":")" + std::string(60000, 'x') + "\"}]",

@@ -88,6 +88,24 @@ TEST(SearchWords, BoundsTheWordsOfAText) {
   EXPECT_FALSE(Finds("early " + long_text + "é behind", "behind"));
 }
 
+// A character such as U+FDFA becomes eighteen others, so a text of them would cost thirty times as much as another one.
+TEST(SearchWords, BoundsTextThatUnfoldsIntoMuchMore) {
+  std::string text;
+  while (text.size() < kMostTextBytes) text += "\uFDFA 京";
+  for (const WordsFor use : {WordsFor::kIndex, WordsFor::kSearch}) {
+    const SearchWords words = WordsOf(text, use);
+    EXPECT_LE(words.length, kMostPlaces);
+    EXPECT_FALSE(words.words.empty());
+  }
+  EXPECT_TRUE(Finds("\uFDFA", "عليه"));
+}
+
+TEST(SearchWords, JoinersAndSeparatorsThatAreNotSeenMakeNoDifference) {
+  EXPECT_EQ(Hashes("می\u200cخواهم क\u094dष क\u094d\u200dष zero\u200bwidth"),
+            Hashes("میخواهم क\u094dष क\u094dष zerowidth"));
+  EXPECT_EQ(Hashes("👩\u200d🚀 \u0301\u0301 \u3099"), Hashes("\u3099"));
+}
+
 TEST(SearchWords, PassesOverBytesThatAreNoText) {
   EXPECT_TRUE(Finds("good \xff\xfe words \xe2\x82", "good words"));
   EXPECT_TRUE(Finds(std::string("nul\0here", 8), "here"));
@@ -102,7 +120,7 @@ TEST(SearchText, IgnoresExtensionsButNotLinks) {
 
 TEST(SearchText, SaysWhatIsWrong) {
   for (const char* const nothing : {"", " ", "a", "language:en", "🔥", "a b c"})
-    EXPECT_EQ(ParseSearch(nothing).status().message(), "a search needs at least one word of two letters or more")
+    EXPECT_EQ(ParseSearch(nothing).status().message(), "a search needs at least one word of 2 to 40 letters")
         << nothing;
   EXPECT_EQ(ParseSearch(std::string(1025, 'x')).status().message(),
             "the text of a search must have at most 1024 bytes, not 1025");
