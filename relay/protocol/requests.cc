@@ -46,6 +46,7 @@ void Requests::Count(CountReq count) {
 void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count) {
   std::string refusal = RefusalOf(filters);
   if (refusal.empty()) refusal = PrepareSearches(context_.settings.search_kinds, is_count, &filters);
+  if (const Work work = WorkOfSearches(filters); work > 0) peer_->Charge(work);
   const bool may_want_auth = context_.settings.auth && peer_->identity()->empty() && MayWantAuth(filters);
   const auto request = std::make_shared<Request>(context_, peer_, room_, std::move(name), std::move(filters), is_count);
   if (refusal.empty()) refusal = request->TakeMemory();

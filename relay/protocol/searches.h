@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/account/work.h"
 #include "relay/nostr/filter.h"
 
 namespace weir {
@@ -12,5 +13,7 @@ namespace weir {
 // ones. Returns the reason to refuse the request, with NIP-01's prefix; empty if there is none: a search without words,
 // or with too many, too many searches, and a search in a COUNT are refused.
 std::string PrepareSearches(const std::string& search_kinds, bool is_count, std::vector<Filter>* filters);
+// Returns the most work of finding the words of a request's searches.
+Work WorkOfSearches(const std::vector<Filter>& filters);
 
 }  // namespace weir
