@@ -122,12 +122,15 @@ void PacedRemovals::Remove(Owed* owed) {
   if (piece.ok() && owed->failed) spdlog::info("{} is {} again", owed->what, owed->done);
   owed->failed = !piece.ok();
   if (owed->more && owed != &by_id_) Charge(kPieceWork);
+  if (owed == &searched_) return;
   if (!piece.ok()) {
     ++failed_sweeps_;
     return;
   }
   owed->removed += piece.value().removed;
-  if (!owes() && std::ranges::none_of(turns_, [](const Owed* each) { return each->failed; })) ++sweeps_;
+  if (!owes_removals() &&
+      std::ranges::none_of(turns_, [this](const Owed* each) { return each->failed && each != &searched_; }))
+    ++sweeps_;
 }
 
 void PacedRemovals::AddTo(GroupCommitStats* stats) const {

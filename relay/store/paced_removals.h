@@ -76,8 +76,8 @@ class PacedRemovals {
   // with the number so far. A removal that fails is not tried again.
   void RemoveByIds(std::span<const EventId> ids, const std::atomic<bool>* cancelled, Removed done);
 
-  // Returns true if there may be events to remove.
-  bool owes() const { return vanished_.more || expired_.more || others_.more || by_id_.more || searched_.more; }
+  // Returns true if there may be events to remove, or to add to the index of words.
+  bool owes() const { return owes_removals() || searched_.more; }
   // Notes that a request to vanish was saved.
   void OweVanishing() { vanished_.more = true; }
   // Looks for events to remove if a minute has passed since the last look. Then removes one piece, if there is one and
@@ -111,6 +111,7 @@ class PacedRemovals {
     uint64_t removed = 0;
   };
 
+  bool owes_removals() const { return vanished_.more || expired_.more || others_.more || by_id_.more; }
   bool IsPutOff();
   void Look();
   void Remove(Owed* owed);

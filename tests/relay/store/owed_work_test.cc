@@ -76,6 +76,19 @@ TEST_F(OwedWorkTest, AFailedSweepIsCountedAndTriedAgainAMinuteLater) {
   EXPECT_EQ(commit_->Stats().sweeps, 2U);
 }
 
+TEST_F(OwedWorkTest, AnIndexOfWordsThatCannotBeBuiltIsTriedAgainAndIsNoSweep) {
+  store_.FailSearch("a damaged block");
+  Start();
+  EXPECT_TRUE(Eventually([this] { return store_.search_pieces() == 1; }));
+  clock_.Advance(60);
+  Submit(Notes(1));
+  EXPECT_TRUE(Eventually([this] { return store_.search_pieces() == 2; }));
+  commit_->Stop();
+  EXPECT_EQ(store_.log(), "save 1, vanish, sweep");
+  EXPECT_EQ(commit_->Stats().failed_sweeps, 0U);
+  EXPECT_EQ(commit_->Stats().sweeps, 2U);
+}
+
 TEST_F(OwedWorkTest, AFailureToVanishDoesNotKeepBackExpiry) {
   Start();
   store_.SetExpired(1000);

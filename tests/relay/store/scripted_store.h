@@ -30,6 +30,11 @@ class ScriptedStore final : public EventStore {
   // Makes saves fail whose first event is this one. A save that reaches this event later ends before it.
   void FailSavesFrom(std::string id) { Set(&ScriptedStore::fails_from_, std::move(id)); }
   void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
+  void FailSearch(std::string message) { Set(&ScriptedStore::search_error_, std::move(message)); }
+  uint64_t search_pieces() const {
+    const std::lock_guard lock(mutex_);
+    return search_pieces_;
+  }
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
   static constexpr size_t kDeletedAtOnce = 2;
@@ -137,6 +142,13 @@ class ScriptedStore final : public EventStore {
     return OwedPiece{.removed = removed, .more = expired_ > 0};
   }
 
+  Result<OwedPiece> BuildSearch(Work) override {
+    const std::lock_guard lock(mutex_);
+    ++search_pieces_;
+    if (!search_error_.empty()) return Status::Error(search_error_);
+    return OwedPiece();
+  }
+
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override {
     return std::vector<bool>(ids.size());
   }
@@ -180,6 +192,8 @@ class ScriptedStore final : public EventStore {
   std::string save_error_;
   std::string fails_from_;
   std::string sweep_error_;
+  std::string search_error_;
+  uint64_t search_pieces_ = 0;
   std::string vanish_error_;
   std::string delete_error_;
   uint64_t expired_ = 0;
