@@ -277,9 +277,8 @@ Status Database::WriteFormat() {
 }
 
 // The state is the last entry that a new index gets, so an index without one was not begun.
-Status Database::OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, uint64_t last_serial) {
+Status Database::OpenSearch(const StoreOptions& options, uint64_t last_serial) {
   const bool has_family = families_.size() > 3;
-  if (!has_family && (!kinds || kinds->empty())) return {};
   std::optional<SearchState> state;
   if (has_family) {
     std::string value;
@@ -287,8 +286,10 @@ Status Database::OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, u
     if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index of words", status);
     if (status.ok()) state = ReadSearchState(value);
   }
-  if (kinds && (!state || state->kinds != *kinds)) {
-    if (Status dropped = DropSearch(); !dropped.ok() || kinds->empty()) return dropped;
+  const std::optional<std::vector<uint16_t>>& kinds = options.searched_kinds;
+  const bool fits = kinds ? state && state->kinds == *kinds : state || !has_family;
+  if (!fits && !options.read_only) {
+    if (Status dropped = DropSearch(); !dropped.ok() || !kinds || kinds->empty()) return dropped;
     rocksdb::ColumnFamilyHandle* family = nullptr;
     rocksdb::Status status = db_->CreateColumnFamily(search_options_, std::string(kSearchFamily), &family);
     if (!status.ok()) return DatabaseError("cannot begin an index of words", status);
@@ -298,8 +299,8 @@ Status Database::OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, u
     sync.sync = true;
     status = db_->Put(sync, family, ToSlice(kSearchStateKey), WriteSearchState(*state));
     if (!status.ok()) return DatabaseError("cannot begin an index of words", status);
-    spdlog::info("search: a new index of the words in events of the kinds {}; {} older events follow", ToText(*kinds),
-                 last_serial);
+    spdlog::info("search: a new index of the words in events of the kinds {}; at most {} older events follow",
+                 ToText(*kinds), last_serial);
   }
   if (state) search_ = std::make_unique<SearchIndex>(*state);
   return {};

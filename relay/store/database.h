@@ -49,9 +49,10 @@ class Database {
   // try.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
-  // Makes the index of words fit to `kinds`: keeps it, begins a new one for events up to `last_serial`, or removes it
-  // if `kinds` is empty. nullopt: keeps what the database has. Must be called before anything is saved or searched.
-  Status OpenSearch(const std::optional<std::vector<uint16_t>>& kinds, uint64_t last_serial);
+  // Makes the index of words fit to StoreOptions::searched_kinds: keeps it, begins a new one for events up to
+  // `last_serial`, or removes it. Also removes one that this program does not understand, because saves could not keep
+  // it up to date. Changes nothing if the database is read-only. Must be called before anything is saved or searched.
+  Status OpenSearch(const StoreOptions& options, uint64_t last_serial);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 

@@ -146,8 +146,7 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const StoreOptions& opt
   if (!database.ok()) return database.status();
   const Result<Counters> counters = CountersAtOpen(*database.value(), options.path);
   if (!counters.ok()) return counters.status();
-  Status searched = database.value()->OpenSearch(options.read_only ? std::nullopt : options.searched_kinds,
-                                                 counters.value().last_serial);
+  Status searched = database.value()->OpenSearch(options, counters.value().last_serial);
   if (!searched.ok()) return searched;
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(options, std::move(database).value(), counters.value()));
 }

@@ -66,6 +66,7 @@ class RocksDbCensusTaker {
     for (rocksdb::ColumnFamilyHandle* family : store.families()) {
       if (family->GetName() == kEventsFamily) events_ = family;
       if (family->GetName() == kIndexFamily) index_ = family;
+      if (family->GetName() == kSearchFamily) search_ = family;
     }
     read_.fill_cache = false;
     read_.total_order_seek = true;
@@ -156,7 +157,7 @@ class RocksDbCensusTaker {
       return table_bytes + memory_bytes;
     };
     census_.disk.events = size_of(events_);
-    census_.disk.index = size_of(index_);
+    census_.disk.index = size_of(index_) + (search_ == nullptr ? 0 : size_of(search_));
     uint64_t all = 0;
     std::error_code error;
     for (const auto& file : std::filesystem::directory_iterator(db_.GetName(), error)) {
@@ -302,6 +303,7 @@ class RocksDbCensusTaker {
   const CensusOptions& options_;
   rocksdb::ColumnFamilyHandle* events_ = nullptr;
   rocksdb::ColumnFamilyHandle* index_ = nullptr;
+  rocksdb::ColumnFamilyHandle* search_ = nullptr;  // null if there is no index of words
   rocksdb::ReadOptions read_;
   std::minstd_rand random_;
   std::vector<Amount> typical_ = std::vector<Amount>(KindSet::kKinds);  // one event of each kind

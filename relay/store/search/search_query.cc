@@ -181,6 +181,8 @@ Result<bool> SearchQuery::HandOut(Part* part, const OnMatch& on_match) {
     }
   }
   if (part->next < part->hits.size()) complete_ = false;
+  part->hits = {};
+  part->next = 0;
   return true;
 }
 

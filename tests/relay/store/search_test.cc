@@ -8,59 +8,17 @@
 #include <tuple>
 #include <vector>
 
-#include "relay/nostr/content.h"
 #include "relay/nostr/expiration.h"
 #include "relay/search/search_score.h"
 #include "relay/search/search_text.h"
-#include "relay/store/group_commit.h"
 #include "relay/store/search/search_query.h"
-#include "relay/store/store_check.h"
-#include "rocksdb/db.h"
-#include "tests/fixtures/eventually.h"
 #include "tests/relay/store/rounds.h"
-#include "tests/relay/store/store_fixture.h"
+#include "tests/relay/store/search_fixture.h"
 
 namespace weir {
 namespace {
 
-constexpr uint64_t kNow = 2000;
-const std::vector<uint16_t> kKinds{1, 30023};
-
-bool IsSearched(uint16_t kind) { return std::binary_search(kKinds.begin(), kKinds.end(), kind); }
-
-std::string CheckText(const RocksDbStore& store) {
-  const Result<CheckReport> report = CheckStore(store);
-  if (!report.ok()) return report.status().message();
-  return report.value().clean() ? "" : ToText(report.value());
-}
-
-Filter SearchFor(const std::string& text, std::optional<uint64_t> limit = std::nullopt) {
-  Filter filter;
-  filter.search = text;
-  filter.limit = limit;
-  return filter;
-}
-
-std::vector<std::string> ContentsOf(const EventStore& store, std::vector<Filter> filters, bool* complete = nullptr) {
-  const auto query = store.Find(std::move(filters), {.now_seconds = kNow});
-  std::vector<std::string> contents;
-  while (true) {
-    const Result<Progress> progress = query->Next({}, [&](EventView e) { contents.push_back(ContentOf(e)); });
-    EXPECT_TRUE(progress.ok()) << progress.status().message();
-    if (!progress.ok() || progress.value() == Progress::kDone) break;
-  }
-  if (complete != nullptr) *complete = query->complete();
-  return contents;
-}
-
-class SearchTest : public testing::Test {
- protected:
-  SearchTest() { options_.searched_kinds = kKinds; }
-  std::unique_ptr<RocksDbStore> Open() { return MustOpen(options_); }
-
-  TempDirectory directory_;
-  StoreOptions options_ = SmallStore(directory_ / "events");
-};
+bool IsSearched(uint16_t kind) { return std::binary_search(kSearchedKinds.begin(), kSearchedKinds.end(), kind); }
 
 // Everything that a search has to agree with: the stored events, in the order of their serials.
 class Reference {
@@ -82,7 +40,7 @@ class Reference {
     for (size_t i = 0; i < records_.size(); ++i) {
       const EventView event(records_[i]);
       int64_t score = 0;
-      bool matches = filter.Matches(event) && !IsExpired(event, kNow);
+      bool matches = filter.Matches(event) && !IsExpired(event, kSearchNow);
       for (const uint64_t word : wanted) {
         const auto found = std::find_if(words_[i].words.begin(), words_[i].words.end(),
                                         [word](const WordCount& each) { return each.word == word; });
@@ -130,7 +88,7 @@ class History {
       case 1:
         return Save(Plain(author, time, 30023, {{"d", std::to_string(Below(3))}}, Text()));
       case 2:
-        return Save(Plain(author, time, 1, {{"expiration", std::to_string(kNow - 20 + Below(40))}}, Text()));
+        return Save(Plain(author, time, 1, {{"expiration", std::to_string(kSearchNow - 20 + Below(40))}}, Text()));
       case 3:
         return Save(Plain(author, time, 7, {}, Text()));
       case 4: {
@@ -141,7 +99,7 @@ class History {
         return;
       }
       case 5:
-        EXPECT_TRUE(store_.RemoveExpired(kNow - 10, kTurnWork).ok());
+        EXPECT_TRUE(store_.RemoveExpired(kSearchNow - 10, kTurnWork).ok());
         return;
       case 6:
         EXPECT_TRUE(store_.BuildSearch(1 + Below(200'000)).ok());
@@ -168,7 +126,7 @@ class History {
 
  private:
   void Save(const PlainEvent& event) {
-    SaveAll(store_, {event}, kNow - 10);
+    SaveAll(store_, {event}, kSearchNow - 10);
     saved_.push_back(event.id);
   }
 
@@ -177,14 +135,9 @@ class History {
   std::vector<std::string> saved_;
 };
 
-void BuildAll(EventStore& store) {
-  while (store.BuildSearch(100'000).value().more) {
-  }
-}
-
 // Returns the answer, read in slices of any size, with suspensions in between.
 std::vector<std::string> Answer(const EventStore& store, const Filter& filter, History* random) {
-  const auto query = store.Find({filter}, {.now_seconds = kNow});
+  const auto query = store.Find({filter}, {.now_seconds = kSearchNow});
   std::vector<std::string> ids;
   while (true) {
     const Slice slice{.max_work = 1 + random->Below(40'000),
@@ -202,13 +155,13 @@ TEST_F(SearchTest, RandomHistoriesAgreeWithTheReference) {
     TempDirectory directory;
     StoreOptions options = SmallStore(directory / "events");
     const bool begins_later = seed % 2 == 0;
-    if (!begins_later) options.searched_kinds = kKinds;
+    if (!begins_later) options.searched_kinds = kSearchedKinds;
     std::unique_ptr<RocksDbStore> store = MustOpen(options);
     History history(seed, *store);
     for (int i = 0; i < 150; ++i) history.Step();
     if (begins_later) {
       store.reset();
-      options.searched_kinds = kKinds;
+      options.searched_kinds = kSearchedKinds;
       store = MustOpen(options);
       EXPECT_GT(store->Sizes().unsearched.value_or(0), 0U);
     }
@@ -265,117 +218,6 @@ TEST_F(SearchTest, FindsNothingThatIsSavedLater) {
   query->Suspend();
   SaveAll(*store, {Plain(Author(1), 20, 1, {}, "word two")});
   EXPECT_EQ(Drain(*query).size(), 1U);
-}
-
-TEST_F(SearchTest, TheBuildOfAnOlderDatabaseGoesOnAfterEachEnd) {
-  std::vector<PlainEvent> notes;
-  for (uint64_t i = 0; i < 100; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "word number " + std::to_string(i)));
-  options_.searched_kinds.reset();
-  SaveAll(*Open(), notes);
-  options_.searched_kinds = kKinds;
-  bool complete = true;
-  size_t found = 0;
-  for (int pieces = 0;; ++pieces) {
-    const auto store = Open();
-    EXPECT_EQ(CheckText(*store), "");
-    const std::vector<std::string> contents = ContentsOf(*store, {SearchFor("word")}, &complete);
-    ASSERT_GE(contents.size(), found);
-    found = contents.size();
-    if (found > 0) {
-      EXPECT_TRUE(std::ranges::count(contents, "word number " + std::to_string(100 - found)) == 1);
-    }
-    const uint64_t left = store->Sizes().unsearched.value_or(1000);
-    EXPECT_EQ(complete, left == 0);
-    if (left == 0) {
-      EXPECT_GT(pieces, 5);
-      break;
-    }
-    const Result<OwedPiece> piece = store->BuildSearch(100'000);
-    ASSERT_TRUE(piece.ok());
-    ASSERT_GT(piece.value().removed, 0U);
-  }
-  EXPECT_EQ(found, 100U);
-}
-
-TEST_F(SearchTest, EventsThatAreRemovedDuringTheBuildAreNotFound) {
-  options_.searched_kinds.reset();
-  const std::vector<PlainEvent> notes{Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 1, {}, "word two"),
-                                      Plain(Author(1), 3, 1, {}, "word three")};
-  SaveAll(*Open(), notes);
-  options_.searched_kinds = kKinds;
-  const auto store = Open();
-  ASSERT_TRUE(store->BuildSearch(1).ok());  // the newest
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word three"});
-  SaveAll(*store, {Plain(Author(1), 9, 5, {{"e", notes[2].id}, {"e", notes[1].id}})});
-  BuildAll(*store);
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word one"});
-  EXPECT_EQ(CheckText(*store), "");
-}
-
-TEST_F(SearchTest, AnotherListOfKindsBeginsANewIndex) {
-  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 42, {}, "word two")});
-  options_.searched_kinds = std::vector<uint16_t>{42};
-  const auto store = Open();
-  EXPECT_EQ(store->Sizes().unsearched, 2U);
-  BuildAll(*store);
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word two"});
-}
-
-TEST_F(SearchTest, AProgramWithoutTheSettingKeepsTheIndex) {
-  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one")});
-  options_.searched_kinds.reset();  // an import
-  SaveAll(*Open(), {Plain(Author(1), 2, 1, {}, "word two")});
-  options_.read_only = true;
-  const auto store = Open();
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), (std::vector<std::string>{"word two", "word one"}));
-  EXPECT_EQ(CheckText(*store), "");
-}
-
-TEST_F(SearchTest, WithoutKindsTheIndexIsRemovedAndAnOlderWeirCanOpenTheDatabase) {
-  SaveAll(*Open(), {Plain(Author(1), 1, 1, {}, "word one")});
-  const auto families = [this] {
-    std::vector<std::string> names;
-    EXPECT_TRUE(rocksdb::DB::ListColumnFamilies({}, options_.path, &names).ok());
-    return names.size();
-  };
-  EXPECT_EQ(families(), 4U);
-  options_.searched_kinds = std::vector<uint16_t>{};
-  const auto store = Open();
-  EXPECT_EQ(families(), 3U);
-  EXPECT_EQ(store->Sizes().unsearched, std::nullopt);
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{});
-  SaveAll(*store, {Plain(Author(1), 2, 1, {}, "word two")});
-  EXPECT_EQ(CheckText(*store), "");
-}
-
-TEST_F(SearchTest, TheCheckFindsWrongEntries) {
-  const auto store = Open();
-  SaveAll(*store, {Plain(Author(1), 1, 1, {}, "alpha beta")});
-  rocksdb::ColumnFamilyHandle* const family = store->families().back();
-  ASSERT_EQ(family->GetName(), kSearchFamily);
-  rocksdb::ReadOptions all;
-  all.total_order_seek = true;
-  const std::unique_ptr<rocksdb::Iterator> at(store->db()->NewIterator(all, family));
-  at->SeekToLast();
-  const std::string key = at->key().ToString();
-  ASSERT_TRUE(store->db()->Delete({}, family, key).ok());
-  ASSERT_TRUE(store->db()->Put({}, family, std::string(8, '\xff') + key.substr(8), at->value()).ok());
-  const std::string text = CheckText(*store);
-  EXPECT_NE(text.find("missing index entry s: 1"), std::string::npos) << text;
-  EXPECT_NE(text.find("stray index entry s: 1"), std::string::npos) << text;
-}
-
-TEST_F(SearchTest, TheCommitThreadBuildsTheIndex) {
-  options_.searched_kinds.reset();
-  std::vector<PlainEvent> notes;
-  for (uint64_t i = 0; i < 300; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "word " + std::to_string(i)));
-  SaveAll(*Open(), notes);
-  options_.searched_kinds = kKinds;
-  const auto store = Open();
-  GroupCommit commit(*store, [](GroupCommit::Submissions, const Status&) {});
-  EXPECT_TRUE(Eventually([&store] { return store->Sizes().unsearched == 0U; }));
-  commit.Stop();
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("word 17")}), std::vector<std::string>{"word 17"});
 }
 
 TEST_F(SearchTest, AWordThatEverybodyUsesCostsABoundedWork) {
