@@ -27,7 +27,7 @@ class InfoCommandTest : public testing::Test {
     const std::vector<Event> events{
         Made(1, now, 1, R"([["t","\u202eweir"]])"),
         Made(1, now - 1, 1, R"([["t","\u202eweir"]])"),
-        Made(2, now - 100 * 86'400, 7, "[]"),
+        Made(2, now - uint64_t{100} * 86'400, 7, "[]"),
     };
     const auto store = RocksDbStore::Open({.path = directory_ / "events", .memory_target_bytes = 256ull << 20});
     EXPECT_TRUE(store.ok()) << store.status().message();

@@ -129,8 +129,10 @@ TEST_F(BackupTest, TablesOfTwoDatabasesWithTheSameContentAreNotTheSame) {
   int compared = 0;
   for (const std::string& table : TablesIn(one)) {
     std::error_code error;
-    if (fs::file_size(one + "/" + table) != fs::file_size(two + "/" + table, error) || error) continue;
-    EXPECT_FALSE(IsSameTable(one + "/" + table, two + "/" + table)) << table;
+    const std::string here = (fs::path(one) / table).string();
+    const std::string there = (fs::path(two) / table).string();
+    if (fs::file_size(here) != fs::file_size(there, error) || error) continue;
+    EXPECT_FALSE(IsSameTable(here, there)) << table;
     ++compared;
   }
   EXPECT_GT(compared, 0) << "tables of the same name and size";
