@@ -46,7 +46,7 @@ class Reference {
                                         [word](const WordCount& each) { return each.word == word; });
         matches = matches && found != words_[i].words.end();
         if (!matches) break;
-        score += WeightOf(counts_.at(word)) * FactorOf(DensityOf(found->times, words_[i].length));
+        score += int64_t{WeightOf(counts_.at(word))} * FactorOf(DensityOf(found->times, words_[i].length));
       }
       if (matches) ranked.emplace_back(-score, -static_cast<int64_t>(event.created_at()), i);
     }
