@@ -134,7 +134,7 @@ class PacedRemovals {
   Owed others_{.what = "what is banned", .remove_piece = {}, .more = false};
   std::deque<ById> calls_;
   Owed by_id_{.what = "what is named", .remove_piece = [this] { return RemovePieceById(); }, .more = false};
-  const std::array<Owed*, 5> turns_{&vanished_, &expired_, &others_, &by_id_, &searched_};
+  const std::array<Owed*, 5> turns_{&searched_, &vanished_, &expired_, &others_, &by_id_};
   size_t next_turn_ = 0;
   bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};
