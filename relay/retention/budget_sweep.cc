@@ -47,7 +47,7 @@ Status BudgetSweep::Remove(uint64_t events, const RetentionRules& rules, TimePoi
 Result<bool> BudgetSweep::RemoveOf(Rung rung, const Moment& until, const RetentionRules& rules, uint64_t* left,
                                    Swept* swept) {
   while (!passed_[static_cast<size_t>(rung)].Covers(until)) {
-    const Result<bool> enough = RemoveSlice(rung, until, rules, left, swept);
+    Result<bool> enough = RemoveSlice(rung, until, rules, left, swept);
     if (!enough.ok() || enough.value()) return enough;
   }
   return *left == 0;
@@ -89,7 +89,7 @@ Result<bool> BudgetSweep::RemoveSlice(Rung rung, const Moment& until, const Rete
     *left -= std::min<uint64_t>(*left, ids.size());
   }
   if (!read.ok()) return read;
-  passed = sliced ? std::move(reached) : until;
+  passed = sliced ? reached : until;
   return *left == 0;
 }
 

@@ -90,7 +90,7 @@ KeySet ReadKeys(YamlMap& map, const std::string& name, const RuleFiles& files) {
     files.names.push_back((std::filesystem::path(files.directory) / file).string());
     if (const Status status = ReadKeyFile(files.names.back(), &keys); !status.ok()) path.Error(status.message());
   }
-  return KeySet(std::move(keys));
+  return KeySet(keys);
 }
 
 void ReadKinds(const YamlValue& list, KindSet* kinds, KindItems* items) {

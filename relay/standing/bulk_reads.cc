@@ -33,7 +33,7 @@ Result<Admission> BulkReads::Await() {
 Result<Progress> BulkReads::Next(Query& query, const Query::OnMatch& on_match) {
   const Result<Admission> admission = Await();
   if (!admission.ok()) return admission.status();
-  const Result<Progress> progress = query.Next(kSlice, on_match);
+  Result<Progress> progress = query.Next(kSlice, on_match);
   if (progress.ok() && progress.value() == Progress::kMore) query.Suspend();
   return progress;
 }
