@@ -51,7 +51,7 @@ std::string NameOf(const std::string& path) { return fs::path(path).filename().s
 
 // Returns the name of a new backup, which is behind those that there are, even if the clock was set back.
 std::string NextName(const std::vector<std::string>& backups, uint64_t now_seconds) {
-  const std::string name = NameAt(now_seconds);
+  std::string name = NameAt(now_seconds);
   if (backups.empty() || name > NameOf(backups.back())) return name;
   return NameAt(SecondsOf(NameOf(backups.back())) + 1);
 }
@@ -213,11 +213,13 @@ Result<std::vector<BackupDirectory::Copy>> BackupDirectory::LinkTables(const Bac
   fs::directory_iterator file(order.checkpoint, error);
   for (; !error && file != fs::directory_iterator(); file.increment(error)) {
     const std::string name = file->path().filename().string();
-    const Copy copy{.from = file->path().string(), .to = part + "/events/" + name, .bytes = file->file_size(error)};
+    const Copy copy{.from = file->path().string(),
+                    .to = (fs::path(part) / "events" / name).string(),
+                    .bytes = file->file_size(error)};
     if (error) break;
     const bool is_table = name.ends_with(".sst");
     const bool shared = is_table && std::ranges::any_of(earlier, [&](const std::string& backup) {
-                          const std::string there = backup + "/events/" + name;
+                          const std::string there = (fs::path(backup) / "events" / name).string();
                           return IsSameTable(copy.from, there) && LinkFile(there, copy.to);
                         });
     if (shared) {

@@ -114,7 +114,7 @@ Result<bool> SearchQuery::Walk(Part* part, const OnMatch& /*on_match*/) {
     const Result<WordWalk::Step> step = part->walk->Next(&budget_);
     if (!step.ok()) return step.status();
     if (step.value() == WordWalk::Step::kFound) {
-      const Result<bool> taken = MayMatch(*part);
+      Result<bool> taken = MayMatch(*part);
       if (!taken.ok()) return taken;
       if (taken.value()) part->hits.push_back(part->walk->hit());
       if (part->hits.size() >= 2 * kKept) KeepBest(part);
