@@ -76,8 +76,8 @@ struct Census {
     uint64_t entries = 0;
   };
   struct Disk {
-    uint64_t events = 0;  // bytes of the records
-    uint64_t index = 0;   // with the index of words
+    uint64_t events = 0;                 // bytes of the records
+    uint64_t index = 0;                  // with the index of words
     uint64_t log = 0;                    // the write-ahead log of RocksDB; 0 on PostgreSQL
     uint64_t other = 0;                  // other files of the database
     std::optional<uint64_t> free_bytes;  // on the file system of the database; null for a server
