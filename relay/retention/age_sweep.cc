@@ -11,7 +11,7 @@ constexpr Work kReadBetweenRemovals = 16 * kTurnWork;
 
 QueryOptions ReadEverything() {
   QueryOptions options;
-  options.default_limit = options.max_limit = UINT64_MAX;
+  options.default_limit = options.max_limit = kAllEvents;
   options.fills_cache = false;
   return options;
 }

@@ -4,13 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "relay/nostr/vanish.h"
+#include "relay/store/keys.h"
+
 namespace weir {
-namespace {
-
-constexpr uint16_t kKindOfDeletion = 5;
-constexpr uint16_t kKindOfVanishing = 62;
-
-}  // namespace
 
 void DiskBudget::Note(const DiskUse& use, TimePoint now) {
   const MutexLock lock(mutex_);
@@ -86,7 +83,7 @@ std::string DiskBudget::Refusal(std::optional<Rung> rung, uint16_t kind) const {
   const WriteRoom room = room_;
   const bool is_known = !rung || *rung >= Rung::kRegular;
   if (room < WriteRoom::kKnownAuthors) return "";
-  if (is_known && (kind == kKindOfDeletion || kind == kKindOfVanishing)) return "";
+  if (is_known && (kind == kDeletionKind || kind == kVanishKind)) return "";
   if (room == WriteRoom::kKnownAuthors)
     return !is_known
                ? "error: this relay's disk budget is nearly used up, so it takes only events of authors it knows; try "

@@ -1,7 +1,6 @@
 #include "relay/retention/filtered_removal.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 namespace weir {
@@ -14,9 +13,8 @@ void MatchOnlyOlder(uint64_t age_seconds, uint64_t now_seconds, std::vector<Filt
 bool MatchesAll(const Filter& filter) { return filter == Filter(); }
 
 Status FilteredRemoval::Visit(const std::function<Status(std::span<const EventId> ids)>& after_slice) {
-  constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
   const std::unique_ptr<Query> query =
-      reads_.store().Find(filters_, {.default_limit = kAll, .max_limit = kAll, .fills_cache = false});
+      reads_.store().Find(filters_, {.default_limit = kAllEvents, .max_limit = kAllEvents, .fills_cache = false});
   std::vector<EventId> ids;
   for (;;) {
     ids.clear();
