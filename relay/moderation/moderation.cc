@@ -113,11 +113,10 @@ Status Moderation::Open() {
   }
   commit_.RemoveAlso([this](Work most) { return removals_.RemovePiece(most); });
   if (!store_.is_shared()) return {};
-  return FaultsAsErrors<bool>([this]() -> Result<bool> {
-           follower_ = std::thread([this] { Follow(); });
-           return true;
-         })
-      .status();
+  return FaultsAsStatus([this] {
+    follower_ = std::thread([this] { Follow(); });
+    return Status();
+  });
 }
 
 void Moderation::Stop() {
@@ -138,14 +137,12 @@ void Moderation::Follow() {
       stopped_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(stop_mutex_) { return stopping_; });
       if (stopping_) return;
     }
-    const Result<bool> read = FaultsAsErrors<bool>([this]() -> Result<bool> {
+    const Status read = FaultsAsStatus([this] {
       const MutexLock lock(change_mutex_);
-      Status caught_up = CatchUp();
-      return caught_up.ok() ? Result<bool>(true) : caught_up;
+      return CatchUp();
     });
     if (!read.ok() && reads)
-      spdlog::warn("moderation: what other relays decide cannot be read: {}; tried again until it can",
-                   read.status().message());
+      spdlog::warn("moderation: what other relays decide cannot be read: {}; tried again until it can", read.message());
     if (read.ok() && !reads) spdlog::info("moderation: what other relays decide is read again");
     reads = read.ok();
   }

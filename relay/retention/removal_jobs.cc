@@ -90,10 +90,10 @@ Result<RemovalState> RemovalJobs::Begin(RemovalOrder order, const std::string& b
     state = StateOf(*job);
   }
   if (thread_.joinable()) thread_.join();
-  const Status begun = FaultsAsErrors<bool>([&]() WEIR_REQUIRES(begin_mutex_) -> Result<bool> {
-                         thread_ = std::thread([this, job] { Run(*job); });
-                         return true;
-                       }).status();
+  const Status begun = FaultsAsStatus([&]() WEIR_REQUIRES(begin_mutex_) {
+    thread_ = std::thread([this, job] { Run(*job); });
+    return Status();
+  });
   if (begun.ok()) return state;
   const MutexLock lock(mutex_);
   jobs_.pop_front();
@@ -101,10 +101,7 @@ Result<RemovalState> RemovalJobs::Begin(RemovalOrder order, const std::string& b
 }
 
 void RemovalJobs::Run(Job& job) {
-  const Status status = FaultsAsErrors<bool>([&]() -> Result<bool> {
-                          Status carried = Carry(job);
-                          return carried.ok() ? Result<bool>(true) : carried;
-                        }).status();
+  const Status status = FaultsAsStatus([&] { return Carry(job); });
   RemovalState state;
   {
     const MutexLock lock(mutex_);

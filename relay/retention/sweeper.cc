@@ -32,11 +32,11 @@ void Sweeper::Start() {
 
 void Sweeper::RepeatUntilStop(void (Sweeper::*step)()) {
   while (!stopped_) {
-    const Result<bool> done = FaultsAsErrors<bool>([this, step] {
+    const Status done = FaultsAsStatus([this, step] {
       (this->*step)();
-      return true;
+      return Status();
     });
-    if (!done.ok()) spdlog::error("retention: {}", done.status().message());
+    if (!done.ok()) spdlog::error("retention: {}", done.message());
     MutexLock lock(mutex_);
     changed_.wait_for(lock, kLookEvery, [this] { return stopped_.load(); });
   }

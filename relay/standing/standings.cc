@@ -91,11 +91,11 @@ void Standings::Run() {
   MutexLock lock(mutex_);
   while (!stopped_) {
     lock.unlock();
-    const Result<bool> done = FaultsAsErrors<bool>([this] {
+    const Status done = FaultsAsStatus([this] {
       GoOn();
-      return true;
+      return Status();
     });
-    if (!done.ok()) spdlog::error("the standing of authors was not renewed: {}", done.status().message());
+    if (!done.ok()) spdlog::error("the standing of authors was not renewed: {}", done.message());
     lock.lock();
     const Duration pause = learning_ && done.ok() ? Duration::zero() : kLookEvery;
     changed_.wait_for(lock, pause, [this]() WEIR_REQUIRES(mutex_) { return stopped_; });

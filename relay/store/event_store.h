@@ -285,6 +285,16 @@ Result<Value> FaultsAsErrors(Do&& work) WEIR_UNCHECKED_LOCKS {
   }
 }
 
+// Does the same for work that returns a Status.
+template <typename Do>
+Status FaultsAsStatus(Do&& work) WEIR_UNCHECKED_LOCKS {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return Status::Error(std::string("a fault: ") + e.what());
+  }
+}
+
 // Returns the part of a store's error message that clients may see. It names no servers, files or database users.
 std::string ErrorForStrangers(const Status& status);
 // The beginning of that part of a RocksDB error which only operators may see. The part reaches to the end.

@@ -212,11 +212,7 @@ void GroupCommit::RunErrands() {
   if (errands_.empty()) return;
   const std::vector<Errand*> errands = std::exchange(errands_, {});
   lock.unlock();
-  for (Errand* errand : errands)
-    errand->status = FaultsAsErrors<bool>([errand]() -> Result<bool> {
-                       Status changed = errand->change();
-                       return changed.ok() ? Result<bool>(true) : changed;
-                     }).status();
+  for (Errand* errand : errands) errand->status = FaultsAsStatus([errand] { return errand->change(); });
   removals_.OweOthers();
   lock.lock();
   for (Errand* errand : errands) errand->done = true;

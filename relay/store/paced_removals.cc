@@ -103,12 +103,9 @@ void PacedRemovals::Look() {
   last_look_ = now;
   vanished_.more = expired_.more = searched_.more = true;
   OweOthers();
-  const Result<bool> kept = FaultsAsErrors<bool>([this]() -> Result<bool> {
-    const Status status = store_.Upkeep();
-    return status.ok() ? Result<bool>(true) : status;
-  });
+  const Status kept = FaultsAsStatus([this] { return store_.Upkeep(); });
   if (!kept.ok() && !upkeep_failed_)
-    spdlog::warn("the store's upkeep failed: {}; it is tried again every minute", kept.status().message());
+    spdlog::warn("the store's upkeep failed: {}; it is tried again every minute", kept.message());
   upkeep_failed_ = !kept.ok();
 }
 

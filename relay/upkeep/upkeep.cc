@@ -108,11 +108,8 @@ void Upkeep::RemoveAbandoned() const {
 
 void Upkeep::Compact() {
   spdlog::info("compacting the database");
-  const auto compact = [this]() -> Result<bool> {
-    Status done = CompactAll(store_, &cancelled_, [this](double share) { return AwaitPiece(share); });
-    return done.ok() ? Result<bool>(true) : std::move(done);
-  };
-  const Status status = FaultsAsErrors<bool>(compact).status();
+  const Status status = FaultsAsStatus(
+      [this] { return CompactAll(store_, &cancelled_, [this](double share) { return AwaitPiece(share); }); });
   const Compaction ended = compaction();
   if (status.ok()) {
     spdlog::info("compacted the database: {} before, {} now", ReadableBytes(ended.bytes_then),

@@ -98,11 +98,7 @@ BusStats EventBus::Stats() const {
 
 void EventBus::Run() {
   do {
-    const Result<bool> stepped = FaultsAsErrors<bool>([this]() -> Result<bool> {
-      if (Status done = Step(); !done.ok()) return done;
-      return true;
-    });
-    NoteStatus(stepped.status());
+    NoteStatus(FaultsAsStatus([this] { return Step(); }));
   } while (SleepUntilThereIsWork());
   if (!failed_) (void)SendAll();
 }

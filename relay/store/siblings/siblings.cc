@@ -104,12 +104,11 @@ void Siblings::OnEvent(std::string_view json) {
 
 void Siblings::Run() {
   while (SleepUntilThereIsNews()) {
-    const Result<bool> read = FaultsAsErrors<bool>([this]() -> Result<bool> {
+    const Status read = FaultsAsStatus([this] {
       Deliver(ReadEphemeral(TakeEphemeral()));
-      if (Status stored = ReadStored(); !stored.ok()) return stored;
-      return true;
+      return ReadStored();
     });
-    NoteStatus(read.status());
+    NoteStatus(read);
     if (read.ok()) ReadSizes();
   }
 }
