@@ -24,12 +24,9 @@ Status CensusPlugin::Start(const RelayServices& services) {
   admin_ = &services.admin;
   if (!IsEmbedded(services.configuration.storage)) return Status();
   RelayContext& context = services.context;
-  AdaptiveLimiter& limiter = context.limiter;
   clock_ = &context.clock;
   wall_clock_ = &context.wall_clock;
-  reads_ = std::make_unique<BulkReads>(context.store, [&limiter](Cost cost) {
-    return limiter.Admit(Operation::kRead, cost, {.work_class = WorkClass::kBulk});
-  });
+  reads_ = std::make_unique<BulkReads>(context.store, AdmitAsBulk(context.limiter, Operation::kRead));
   thread_ = std::thread([this] { Run(); });
   return Status();
 }

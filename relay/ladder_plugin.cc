@@ -37,10 +37,8 @@ Status LadderPlugin::Start(const RelayServices& services) {
   if (configuration.standing.mode == LadderMode::kOff) return Status();
   RelayContext& context = services.context;
   AdaptiveLimiter& limiter = context.limiter;
-  standings_ = std::make_unique<Standings>(
-      configuration.standing, context.store, configuration.data_dir + "/standing",
-      [&limiter](Cost cost) { return limiter.Admit(Operation::kRead, cost, {.work_class = WorkClass::kBulk}); },
-      context.clock, context.wall_clock);
+  standings_ = std::make_unique<Standings>(configuration.standing, context.store, configuration.data_dir + "/standing",
+                                           AdmitAsBulk(limiter, Operation::kRead), context.clock, context.wall_clock);
   standings_->Open();
   standings_->SetOwnList(OwnList(configuration));
   const bool is_on = configuration.standing.mode == LadderMode::kOn;

@@ -10,11 +10,9 @@
 namespace weir {
 
 Status RemovalPlugin::Start(const RelayServices& services) {
-  AdaptiveLimiter& limiter = services.context.limiter;
   EventPipeline& events = services.events;
   jobs_ = std::make_unique<RemovalJobs>(
-      services.context.store,
-      [&limiter](Cost cost) { return limiter.Admit(Operation::kRead, cost, {.work_class = WorkClass::kBulk}); },
+      services.context.store, AdmitAsBulk(services.context.limiter, Operation::kRead),
       [&events](std::span<const EventId> ids, const std::atomic<bool>& cancelled) {
         return events.RemoveBulk(ids, &cancelled);
       },

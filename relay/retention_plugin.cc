@@ -17,8 +17,7 @@ Sweeper::Parts PartsOf(const RelayServices& services, DiskBudget* budget) {
   std::function<Rung(const PublicKey&)> rung;
   if (ladder != nullptr) rung = [ladder](const PublicKey& author) { return ladder->standings().RungOf(author); };
   return {.store = context.store,
-          .admit = [&limiter = context.limiter](
-                       Cost cost) { return limiter.Admit(Operation::kRead, cost, {.work_class = WorkClass::kBulk}); },
+          .admit = AdmitAsBulk(context.limiter, Operation::kRead),
           .remove = [&events = services.events](
                         std::span<const EventId> ids,
                         const std::atomic<bool>& cancelled) { return events.RemoveBulk(ids, &cancelled); },

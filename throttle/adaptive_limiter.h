@@ -46,6 +46,7 @@
 // other function may be called there. A child that is to be throttled needs a limiter and a monitor of its own.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -227,5 +228,11 @@ class AdaptiveLimiter {
   uint64_t stops_ WEIR_GUARDED_BY(thread_mutex_) = 0;     // how often the limiter was stopped
   std::thread thread_ WEIR_GUARDED_BY(lifecycle_mutex_);
 };
+
+// Returns a function that asks the limiter to admit an operation as bulk work of no particular party. The limiter must
+// outlive the function.
+inline std::function<Admission(Cost cost)> AdmitAsBulk(AdaptiveLimiter& limiter, Operation operation) {
+  return [&limiter, operation](Cost cost) { return limiter.Admit(operation, cost, {.work_class = WorkClass::kBulk}); };
+}
 
 }  // namespace weir

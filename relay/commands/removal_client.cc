@@ -42,8 +42,8 @@ class RemovalsOfProcess final : public RemovalClient {
       : storage_(std::move(storage)),
         commit_(
             storage_->store(), [](GroupCommit::Submissions, const Status&) {}, {}, WallClock::System(),
-            AdmitAs(Operation::kWrite)),
-        jobs_(storage_->store(), AdmitAs(Operation::kRead),
+            AdmitAsBulk(storage_->limiter(), Operation::kWrite)),
+        jobs_(storage_->store(), AdmitAsBulk(storage_->limiter(), Operation::kRead),
               [this](std::span<const EventId> ids, const std::atomic<bool>& cancelled) {
                 return commit_.RemoveBulk(ids, &cancelled);
               }) {}
@@ -58,12 +58,6 @@ class RemovalsOfProcess final : public RemovalClient {
   void Cancel(uint64_t id) override { jobs_.Cancel(id); }
 
  private:
-  std::function<Admission(Cost cost)> AdmitAs(Operation operation) {
-    return [&limiter = storage_->limiter(), operation](Cost cost) {
-      return limiter.Admit(operation, cost, {.work_class = WorkClass::kBulk});
-    };
-  }
-
   const std::unique_ptr<Storage> storage_;
   GroupCommit commit_;
   RemovalJobs jobs_;

@@ -38,11 +38,7 @@ EventPipeline::EventPipeline(RelayContext& context)
       write_health_(context.clock),
       commit_(
           context.store, [this](GroupCommit::Submissions settled, const Status& status) { OnWritten(settled, status); },
-          {}, context.wall_clock,
-          [&limiter = context.limiter](Cost cost) {
-            return limiter.Admit(Operation::kWrite, cost, {.work_class = WorkClass::kBulk});
-          },
-          context.clock) {}
+          {}, context.wall_clock, AdmitAsBulk(context.limiter, Operation::kWrite), context.clock) {}
 
 EventPipeline::~EventPipeline() { Stop(); }
 
