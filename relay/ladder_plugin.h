@@ -20,7 +20,6 @@ class LadderPlugin final : public RelayPlugin {
   // "on"), and "explanation", a list of sentences whose subject is the author.
   explicit LadderPlugin(ManagementMethods& methods);
 
-  void AddRoutes(HttpRouter& /*router*/) override {}
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;

@@ -43,7 +43,7 @@ class RelayPlugin {
   virtual void Declare(SettingTable& /*table*/) {}
   // Adds the routes of the plugin to the relay's port. The relay calls their handlers only after all plugins have
   // started.
-  virtual void AddRoutes(HttpRouter& router) = 0;
+  virtual void AddRoutes(HttpRouter& /*router*/) {}
   // Called at most once, before the port accepts connections. `services` is valid only during the call, so a plugin
   // that needs it later has to copy it. If Start returns an error, Relay::Open fails.
   virtual Status Start(const RelayServices& services) = 0;

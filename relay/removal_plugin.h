@@ -16,7 +16,6 @@ class RemovalPlugin final : public RelayPlugin {
   // Start adds the methods to `methods`, which must outlive the plugin.
   explicit RemovalPlugin(ManagementMethods& methods) : methods_(methods) {}
 
-  void AddRoutes(HttpRouter& /*router*/) override {}
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;

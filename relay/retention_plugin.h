@@ -15,7 +15,6 @@ namespace weir {
 
 class RetentionPlugin final : public RelayPlugin {
  public:
-  void AddRoutes(HttpRouter& /*router*/) override {}
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;

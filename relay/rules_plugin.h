@@ -18,7 +18,6 @@ class RulesPlugin final : public RelayPlugin {
   // `config_file` returns the path of weir.yaml, empty if there is none. Start calls it.
   explicit RulesPlugin(std::function<std::string()> config_file) : config_file_(std::move(config_file)) {}
 
-  void AddRoutes(HttpRouter& /*router*/) override {}
   // Returns an error if the rules are wrong.
   Status Start(const RelayServices& services) override;
   void Stop() override;

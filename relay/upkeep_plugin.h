@@ -18,7 +18,6 @@ class UpkeepPlugin final : public RelayPlugin {
   explicit UpkeepPlugin(ManagementMethods& methods) : methods_(methods) {}
   ~UpkeepPlugin() override { Stop(); }
 
-  void AddRoutes(HttpRouter& /*router*/) override {}
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;

@@ -15,7 +15,6 @@ namespace {
 // Keeps the relay's moderation for a test.
 class ModerationHolder final : public RelayPlugin {
  public:
-  void AddRoutes(HttpRouter& /*router*/) override {}
   Status Start(const RelayServices& services) override {
     moderation = &services.moderation;
     return {};
