@@ -14,11 +14,11 @@
 
 #include "config/command_line.h"
 #include "config/mutex.h"
-#include "config/terminal_size.h"
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/time_span.h"
+#include "relay/commands/progress_line.h"
 #include "relay/commands/reading_command.h"
 #include "relay/commands/removal_client.h"
 #include "relay/process/logging.h"
@@ -75,32 +75,18 @@ class Interrupt {
   std::thread waiter_;
 };
 
-// The last line of a terminal, which shows how far a removal is.
-class ProgressLine {
- public:
-  void Show(const RemovalState& state) {
-    if (!drawn_) return;
-    const bool counts = state.phase == RemovalState::Phase::kCounting;
-    const std::string text = counts ? fmt::format("counting: {} events match", state.matched)
-                                    : fmt::format("removing: {} of {} events", state.removed, state.matched);
-    std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
-    std::fflush(stderr);
-  }
-  ~ProgressLine() {
-    if (drawn_) std::fputs("\r\x1b[K", stderr);
-  }
-
- private:
-  const bool drawn_ = CanBeDrawnOn(STDERR_FILENO);
-};
+void ShowState(const RemovalState& state) {
+  ShowProgress(state.phase == RemovalState::Phase::kCounting
+                   ? fmt::format("counting: {} events match", state.matched)
+                   : fmt::format("removing: {} of {} events", state.removed, state.matched));
+}
 
 // Follows a removal until it is over. After Ctrl-C it cancels the removal first. An error says how many events were
 // removed when it was last seen.
 Result<RemovalState> Follow(RemovalClient& client, RemovalState state, Interrupt& interrupt) {
-  ProgressLine line;
   std::optional<TimePoint> cancelled;
   while (state.goes_on()) {
-    line.Show(state);
+    ShowState(state);
     if (!cancelled && interrupt.CameWithin(kLookEvery)) {
       client.Cancel(state.id);
       cancelled = Clock::System().Now();
@@ -166,7 +152,10 @@ int PrintState(const CommandLine& line, const DeleteFlags& flags, const RemovalS
 
 Result<RemovalState> Carry(RemovalClient& client, const RemovalOrder& order, Interrupt& interrupt) {
   const Result<RemovalState> begun = client.Begin(order);
-  return begun.ok() ? Follow(client, begun.value(), interrupt) : begun;
+  if (!begun.ok()) return begun;
+  Result<RemovalState> ended = Follow(client, begun.value(), interrupt);
+  ShowProgress("");
+  return ended;
 }
 
 int Delete(const CommandLine& line, const DeleteFlags& flags, RemovalOrder order, RemovalClient& client,

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <string>
 
+#include "config/terminal_size.h"
+
 namespace weir {
 
-// Replaces the line on standard error, or does nothing if that is no terminal. An empty text removes the line.
+// Replaces the line on standard error, or does nothing if no program can draw there. An empty text removes the line.
 inline void ShowProgress(const std::string& text) {
-  if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r%s\033[K", text.c_str());
+  if (CanBeDrawnOn(STDERR_FILENO)) std::fprintf(stderr, "\r%s\033[K", text.c_str());
 }
 
 }  // namespace weir
