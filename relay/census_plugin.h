@@ -16,7 +16,7 @@
 #include "config/clock.h"
 #include "config/mutex.h"
 #include "relay/relay_plugin.h"
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/store/census/census.h"
 
 namespace weir {

@@ -1,5 +1,5 @@
 // FilteredRemoval: removes the stored events that match filters, as bulk work. It reads the events in slices, each of
-// which the limiter admits as a bulk scan (relay/standing/bulk_reads.h), and removes those of a slice before it reads
+// which the limiter admits as a bulk scan (relay/store/bulk_reads.h), and removes those of a slice before it reads
 // the next one (GroupCommit::RemoveBulk).
 //
 // One query goes through the events that were stored at its beginning, newest first, and visits each of them once. So
@@ -18,7 +18,7 @@
 
 #include "config/status.h"
 #include "relay/nostr/filter.h"
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/store/event_store.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 
 #include "config/status.h"
 #include "relay/nostr/event.h"
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 
 namespace weir {
 

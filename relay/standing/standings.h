@@ -26,7 +26,7 @@
 #include "relay/nostr/event.h"
 #include "relay/rules/rate_counts.h"
 #include "relay/standing/author_table.h"
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/standing/standing.h"
 #include "relay/standing/standing_settings.h"
 #include "relay/standing/stored_history.h"

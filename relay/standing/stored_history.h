@@ -11,7 +11,7 @@
 
 #include "config/status.h"
 #include "relay/standing/author_table.h"
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "relay/standing/bulk_reads.h"
+#include "relay/store/bulk_reads.h"
 
 #include <memory>
 
