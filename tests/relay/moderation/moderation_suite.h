@@ -17,7 +17,7 @@
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/held_gate.h"
 #include "tests/fixtures/postgres_process.h"
-#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/postgres/each_store.h"
 
 namespace weir {
 
@@ -69,21 +69,9 @@ class ModeratedRelay {
   std::unique_ptr<Moderation> moderation_;
 };
 
-struct ModeratedKind {
-  std::string name;
-  std::function<std::unique_ptr<StoreUnderTest>()> make;
-};
-
-class ModerationSuite : public testing::TestWithParam<ModeratedKind> {
+class ModerationSuite : public EachStoreTest {
  protected:
-  void SetUp() override {
-    if (GetParam().name == "postgres" && !PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
-    place_ = GetParam().make();
-    store_ = place_->Open();
-    ASSERT_NE(store_, nullptr);
-    Start();
-  }
-  void Start() { relay_ = std::make_unique<ModeratedRelay>(*store_, Author(99), gate_.Admit()); }
+  void Start() override { relay_ = std::make_unique<ModeratedRelay>(*store_, Author(99), gate_.Admit()); }
   // Opens everything anew, as after a restart.
   void Restart() {
     relay_.reset();
@@ -100,8 +88,6 @@ class ModerationSuite : public testing::TestWithParam<ModeratedKind> {
   ModeratedRelay& relay() { return *relay_; }
 
   HeldGate gate_;
-  std::unique_ptr<StoreUnderTest> place_;
-  std::unique_ptr<EventStore> store_;
   std::unique_ptr<ModeratedRelay> relay_;
 };
 

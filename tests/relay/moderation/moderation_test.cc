@@ -7,12 +7,7 @@
 namespace weir {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, ModerationSuite,
-    testing::Values(ModeratedKind{"rocksdb", [] { return std::make_unique<RocksDbUnderTest>("wss://weir.example"); }},
-                    ModeratedKind{"postgres",
-                                  [] { return std::make_unique<PostgresUnderTest>("wss://weir.example"); }}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, ModerationSuite, EachStore(), NameOfStore);
 
 struct Example {
   DecisionList list;

@@ -11,11 +11,7 @@
 namespace weir {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, RetentionSuite,
-    testing::Values(RetainedKind{"rocksdb", [] { return std::make_unique<RocksDbUnderTest>("wss://weir.example"); }},
-                    RetainedKind{"postgres", [] { return std::make_unique<PostgresUnderTest>("wss://weir.example"); }}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, RetentionSuite, EachStore(), NameOfStore);
 
 uint64_t SumOf(const BudgetSweep::Swept& swept) {
   uint64_t sum = 0;

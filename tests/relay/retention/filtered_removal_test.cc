@@ -9,25 +9,15 @@
 #include "config/manual_clock.h"
 #include "relay/store/group_commit.h"
 #include "tests/fixtures/eventually.h"
-#include "tests/fixtures/postgres_process.h"
 #include "tests/fixtures/random_nostr.h"
-#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/postgres/each_store.h"
 
 namespace weir {
 namespace {
 
-struct RemovalKind {
-  std::string name;
-  std::function<std::unique_ptr<StoreUnderTest>()> make;
-};
-
-class FilteredRemovalTest : public testing::TestWithParam<RemovalKind> {
+class FilteredRemovalTest : public EachStoreTest {
  protected:
-  void SetUp() override {
-    if (GetParam().name == "postgres" && !PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
-    place_ = GetParam().make();
-    store_ = place_->Open();
-    ASSERT_NE(store_, nullptr);
+  void Start() override {
     commit_ = std::make_unique<GroupCommit>(
         *store_, [](GroupCommit::Submissions, const Status&) {}, GroupCommitLimits(), clock_);
   }
@@ -62,18 +52,12 @@ class FilteredRemovalTest : public testing::TestWithParam<RemovalKind> {
   }
 
   ManualWallClock clock_{1000};  // before the expiration of every event
-  std::unique_ptr<StoreUnderTest> place_;
-  std::unique_ptr<EventStore> store_;
   std::unique_ptr<GroupCommit> commit_;
   size_t slices_ = 0;
   std::function<void()> after_slice_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, FilteredRemovalTest,
-    testing::Values(RemovalKind{"rocksdb", [] { return std::make_unique<RocksDbUnderTest>("wss://weir.example"); }},
-                    RemovalKind{"postgres", [] { return std::make_unique<PostgresUnderTest>("wss://weir.example"); }}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, FilteredRemovalTest, EachStore(), NameOfStore);
 
 TEST_P(FilteredRemovalTest, RemovesWhatMatchesAndNothingElse) {
   for (const uint64_t seed : {1, 2, 3, 4}) {

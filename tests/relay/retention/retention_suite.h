@@ -15,14 +15,9 @@
 #include "relay/retention/sweep_parts.h"
 #include "relay/rules/retention_rules.h"
 #include "relay/store/group_commit.h"
-#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/postgres/each_store.h"
 
 namespace weir {
-
-struct RetainedKind {
-  std::string name;
-  std::function<std::unique_ptr<StoreUnderTest>()> make;
-};
 
 inline KindSet Kinds(const std::vector<uint16_t>& numbers) {
   KindSet kinds;
@@ -30,16 +25,12 @@ inline KindSet Kinds(const std::vector<uint16_t>& numbers) {
   return kinds;
 }
 
-class RetentionSuite : public testing::TestWithParam<RetainedKind> {
+class RetentionSuite : public EachStoreTest {
  protected:
   static constexpr uint64_t kNow = 1'700'000'000;
   static constexpr uint64_t kDay = 86'400;
 
-  void SetUp() override {
-    if (GetParam().name == "postgres" && !PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
-    place_ = GetParam().make();
-    store_ = place_->Open();
-    ASSERT_NE(store_, nullptr);
+  void Start() override {
     commit_ = std::make_unique<GroupCommit>(
         *store_, [](GroupCommit::Submissions, const Status&) {}, GroupCommitLimits{}, wall_clock_);
     reads_ = std::make_unique<BulkReads>(*store_, nullptr);
@@ -68,8 +59,6 @@ class RetentionSuite : public testing::TestWithParam<RetainedKind> {
   ManualClock clock_;
   ManualWallClock wall_clock_{kNow};
   std::map<std::string, Rung> rungs_;
-  std::unique_ptr<StoreUnderTest> place_;
-  std::unique_ptr<EventStore> store_;
   std::unique_ptr<GroupCommit> commit_;
   std::unique_ptr<BulkReads> reads_;
 };
