@@ -8,21 +8,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "config/file_descriptor.h"
 #include "config/sync_directory.h"
 
 namespace weir {
-namespace {
-
-bool WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
-    if (size < 0 && errno != EINTR) return false;
-    if (size > 0) text.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
-}
-
-}  // namespace
 
 bool ReplaceFile(const std::string& name, std::string_view text) {
   return ReplaceFile(name, [text]() mutable { return std::exchange(text, {}); });

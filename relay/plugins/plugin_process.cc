@@ -91,10 +91,6 @@ bool IsOfRelay(std::string_view variable) {
                              [&](const char* begin) { return variable.starts_with(begin); });
 }
 
-void Descriptor::Close() {
-  if (is_open()) ::close(std::exchange(number_, -1));
-}
-
 PluginProcess::PluginProcess(Descriptor input, Descriptor output, Descriptor error)
     : input_(std::move(input)), output_(std::move(output)), error_(std::move(error)) {
   fcntl(input_.number(), F_SETPIPE_SZ, kInputPipeBytes);

@@ -13,29 +13,10 @@
 #include <string_view>
 #include <utility>
 
+#include "config/file_descriptor.h"
 #include "config/status.h"
 
 namespace weir {
-
-// Descriptor: closes a descriptor of a file or pipe when it is destroyed.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() { Close(); }
-  // Moving swaps the descriptors of the two objects.
-  Descriptor(Descriptor&& other) noexcept { *this = std::move(other); }
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  void Close();
-  int number() const { return number_; }  // -1 if there is none
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
 
 // Returns true for a variable of the environment that processes of plugins do not get.
 bool IsOfRelay(std::string_view variable);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "config/file_descriptor.h"
 #include "config/text/parse.h"
 #include "relay/upkeep/owner.h"
 
@@ -19,25 +20,13 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 constexpr off_t kTail = 16 << 10;
 
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+Descriptor Open(const std::string& path, int flags) { return Descriptor(open(path.c_str(), flags | O_CLOEXEC, 0600)); }
 
-  int number() const { return number_; }
-  // Returns -1 if the file is not open.
-  off_t size() const {
-    struct stat found {};
-    return number_ >= 0 && fstat(number_, &found) == 0 ? found.st_size : -1;
-  }
-
- private:
-  const int number_;
-};
+// Returns -1 if the file is not open.
+off_t SizeOf(const Descriptor& file) {
+  struct stat found {};
+  return file.is_open() && fstat(file.number(), &found) == 0 ? found.st_size : -1;
+}
 
 // Reads up to `bytes` from the place; fewer only at the end of the file. Returns false if that fails.
 bool ReadAt(int file, off_t place, size_t bytes, std::string* text) {
@@ -51,16 +40,6 @@ bool ReadAt(int file, off_t place, size_t bytes, std::string* text) {
     done += static_cast<size_t>(got);
   }
   text->resize(done);
-  return true;
-}
-
-bool WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
   return true;
 }
 
@@ -78,13 +57,13 @@ bool MayOwnerRead(const std::string& model, int file) {
 
 Status CopyPieces(const std::string& from, const std::string& part, const std::string& model,
                   const AfterPiece& after_piece) {
-  const Descriptor in(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (in.number() < 0) return Cannot("read", from);
+  const Descriptor in = Open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!in.is_open()) return Cannot("read", from);
   if (!MayOwnerRead(model, in.number()))
     return Status::Error(Printable(from) + " is no file that the owner of " + Printable(model) +
                          " may read, and the backup would show it to that user; give it to that user, or remove it");
-  const Descriptor out(part, O_WRONLY | O_CREAT | O_EXCL);
-  if (out.number() < 0) return Cannot("write", part);
+  const Descriptor out = Open(part, O_WRONLY | O_CREAT | O_EXCL);
+  if (!out.is_open()) return Cannot("write", part);
   std::string piece;
   off_t place = 0;
   for (;;) {
@@ -105,10 +84,10 @@ Status CopyPieces(const std::string& from, const std::string& part, const std::s
 }  // namespace
 
 bool IsSameTable(const std::string& a, const std::string& b) {
-  const Descriptor first(a, O_RDONLY);
-  const Descriptor second(b, O_RDONLY);
-  const off_t size = first.size();
-  if (size < 0 || size != second.size()) return false;
+  const Descriptor first = Open(a, O_RDONLY);
+  const Descriptor second = Open(b, O_RDONLY);
+  const off_t size = SizeOf(first);
+  if (size < 0 || size != SizeOf(second)) return false;
   const off_t place = std::max<off_t>(0, size - kTail);
   std::string one;
   std::string two;
