@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "config/text/parse.h"
+#include "relay/nostr/gift_wrap.h"
 
 namespace weir {
 namespace {
 
 // The content of these is encrypted, or no store keeps them.
-bool CannotBeSearched(uint64_t kind) {
-  return kind == 4 || kind == 13 || kind == 1059 || (kind >= 20000 && kind < 30000);
+bool CannotBeSearched(uint16_t kind) {
+  constexpr uint16_t kDirectMessage = 4;
+  constexpr uint16_t kSeal = 13;
+  return kind == kDirectMessage || kind == kSeal || kind == kGiftWrapKind || ClassOf(kind) == KindClass::kEphemeral;
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ Result<std::vector<uint16_t>> ParseSearchedKinds(std::string_view text) {
     const Result<uint64_t> kind = ParseUnsigned(one, {.min = 0, .max = 65535});
     if (!kind.ok())
       return Status::Error("\"" + Printable(one) + "\" is no kind: name kinds with commas, such as 1,30023");
-    if (CannotBeSearched(kind.value()))
+    if (CannotBeSearched(static_cast<uint16_t>(kind.value())))
       return Status::Error("kind " + one + " cannot be searched: its content is encrypted, or it is not stored");
     kinds.push_back(static_cast<uint16_t>(kind.value()));
     text.remove_prefix(std::min(end + 1, text.size()));
