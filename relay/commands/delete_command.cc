@@ -151,7 +151,7 @@ int PrintState(const CommandLine& line, const DeleteFlags& flags, const RemovalS
 }
 
 Result<RemovalState> Carry(RemovalClient& client, const RemovalOrder& order, Interrupt& interrupt) {
-  const Result<RemovalState> begun = client.Begin(order);
+  Result<RemovalState> begun = client.Begin(order);
   if (!begun.ok()) return begun;
   Result<RemovalState> ended = Follow(client, begun.value(), interrupt);
   ShowProgress("");

@@ -26,10 +26,10 @@
 #include "relay/nostr/event.h"
 #include "relay/rules/rate_counts.h"
 #include "relay/standing/author_table.h"
-#include "relay/store/bulk_reads.h"
 #include "relay/standing/standing.h"
 #include "relay/standing/standing_settings.h"
 #include "relay/standing/stored_history.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/store/event_store.h"
 
 namespace weir {
