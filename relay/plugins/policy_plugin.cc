@@ -165,11 +165,12 @@ void PolicyPlugin::Run() {
   while (TakeAsked()) {
     const TimePoint now = options_.clock.Now();
     KeepProcesses(now);
+    // A program that reads as fast as this thread writes would keep it here, so new questions join those that wait.
     do {
       PassOn(now);
       for (const Slot& slot : slots_)
         if (slot.runner) slot.runner->Write();
-    } while (!waiting_.empty() && SlotWithRoom());
+    } while (!waiting_.empty() && SlotWithRoom() && TakeAsked());
     for (const auto& runner : replaced_) runner->Write();
     WaitAndRead();
   }
