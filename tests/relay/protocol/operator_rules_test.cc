@@ -178,7 +178,7 @@ TEST_F(OperatorRulesTest, ALongSearchLetsOthersGoFirst) {
 }
 
 // The first event makes RE2 allocate what it needs. The search of the second reads the clock after the judging.
-TEST_F(OperatorRulesTest, ALackOfMemoryInASearchIsAnAnswer) {
+TEST_F(OperatorRulesTest, WhereMemoryFailsInASearchTheEventIsAnswered) {
   static const FailingClock clock;
   context_clock_ = &clock;
   UseWord("spam");
