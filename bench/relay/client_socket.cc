@@ -66,7 +66,7 @@ void ClientSocket::SendText(std::string_view payload) {
     own_sent_ = 0;
   }
   next_mask_ = next_mask_ * 1664525 + 1013904223;
-  AppendClientFrame(Opcode::kText, payload, next_mask_, &own_);
+  AppendClientFrame(WebSocketOpcode::kText, payload, next_mask_, &own_);
 }
 
 void ClientSocket::Lend(std::string_view frames) {
@@ -123,7 +123,7 @@ Status ClientSocket::TakeAll(const std::function<void(std::string_view message)>
         break;
       case FrameReader::Kind::kPing:
         next_mask_ += 1;
-        AppendClientFrame(Opcode::kPong, item.payload, next_mask_, &own_);
+        AppendClientFrame(WebSocketOpcode::kPong, item.payload, next_mask_, &own_);
         break;
       case FrameReader::Kind::kPong:
         break;

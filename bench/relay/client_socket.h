@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "bench/relay/endpoint.h"
-#include "bench/relay/frames.h"
 #include "config/status.h"
+#include "config/wire/websocket/client_frames.h"
 
 namespace weir {
 

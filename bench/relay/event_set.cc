@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "bench/relay/frames.h"
 #include "bench/relay/replies.h"
+#include "config/wire/websocket/client_frames.h"
 
 namespace weir {
 namespace {
@@ -123,7 +123,7 @@ void FrameLane::Add(const EventSet& events, size_t index) {
   std::string message = "[\"EVENT\",";
   message.append(events.json(index)).append("]");
   const auto mask = static_cast<uint32_t>((index + 1) * 2654435761u) | 1u;
-  AppendClientFrame(Opcode::kText, message, mask, &frames_);
+  AppendClientFrame(WebSocketOpcode::kText, message, mask, &frames_);
   ends_.push_back(frames_.size());
   indexes_.push_back(index);
 }

@@ -1,4 +1,4 @@
-#include "bench/relay/frames.h"
+#include "config/wire/websocket/client_frames.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = FrameReader::Kind;
 
-std::string ServerFrame(Opcode opcode, const std::string& payload, bool final = true) {
+std::string ServerFrame(WebSocketOpcode opcode, const std::string& payload, bool final = true) {
   std::string frame;
   frame += static_cast<char>((final ? 0x80 : 0) | static_cast<int>(opcode));
   const size_t size = payload.size();
@@ -45,7 +45,7 @@ std::string Unmask(const std::string& frame, size_t* header_bytes) {
 
 TEST(ClientFrame, IsMaskedAsTheStandardsExample) {
   std::string frame;
-  AppendClientFrame(Opcode::kText, "Hello", 0x3d21fa37, &frame);
+  AppendClientFrame(WebSocketOpcode::kText, "Hello", 0x3d21fa37, &frame);
   EXPECT_EQ(frame, std::string("\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58", 11));
 }
 
@@ -54,7 +54,7 @@ TEST(ClientFrame, LengthTakesOneThreeOrNineBytes) {
   for (const auto& [size, header] : cases) {
     const std::string payload(size, 'x');
     std::string frame;
-    AppendClientFrame(Opcode::kText, payload, 0x01020304, &frame);
+    AppendClientFrame(WebSocketOpcode::kText, payload, 0x01020304, &frame);
     size_t header_bytes = 0;
     EXPECT_EQ(Unmask(frame, &header_bytes), payload) << size;
     EXPECT_EQ(header_bytes, header) << size;
@@ -67,7 +67,7 @@ TEST(FrameReader, ReadsEveryLength) {
   FrameReader reader;
   for (const size_t size : {0, 1, 125, 126, 127, 65535, 65536, 200'000}) {
     const std::string payload(size, 'y');
-    Feed(reader, ServerFrame(Opcode::kText, payload));
+    Feed(reader, ServerFrame(WebSocketOpcode::kText, payload));
     const FrameReader::Item item = reader.Next();
     EXPECT_EQ(item.kind, Kind::kMessage) << size;
     EXPECT_EQ(item.payload, payload);
@@ -77,9 +77,9 @@ TEST(FrameReader, ReadsEveryLength) {
 
 TEST(FrameReader, JoinsFragmentsAndLetsControlFramesBetweenThemOut) {
   FrameReader reader;
-  Feed(reader, ServerFrame(Opcode::kText, "one ", false) + ServerFrame(Opcode::kPing, "?") +
-                   ServerFrame(Opcode::kContinuation, "two ", false) + ServerFrame(Opcode::kContinuation, "three") +
-                   ServerFrame(Opcode::kText, "next"));
+  Feed(reader, ServerFrame(WebSocketOpcode::kText, "one ", false) + ServerFrame(WebSocketOpcode::kPing, "?") +
+                   ServerFrame(WebSocketOpcode::kContinuation, "two ", false) +
+                   ServerFrame(WebSocketOpcode::kContinuation, "three") + ServerFrame(WebSocketOpcode::kText, "next"));
   FrameReader::Item item = reader.Next();
   EXPECT_EQ(item.kind, Kind::kPing);
   EXPECT_EQ(item.payload, "?");
@@ -91,7 +91,7 @@ TEST(FrameReader, JoinsFragmentsAndLetsControlFramesBetweenThemOut) {
 
 RC_GTEST_PROP(FrameReader, IsTheSameHoweverTheBytesArrive, (const std::vector<std::string>& payloads)) {
   std::string bytes;
-  for (const std::string& payload : payloads) bytes += ServerFrame(Opcode::kText, payload);
+  for (const std::string& payload : payloads) bytes += ServerFrame(WebSocketOpcode::kText, payload);
   FrameReader reader;
   std::vector<std::string> read;
   for (size_t at = 0; at < bytes.size();) {
@@ -113,18 +113,18 @@ TEST(FrameReader, RefusesFramesForbiddenToServers) {
     return reader.Next().kind;
   };
   std::string masked;
-  AppendClientFrame(Opcode::kText, "x", 1, &masked);
+  AppendClientFrame(WebSocketOpcode::kText, "x", 1, &masked);
   EXPECT_EQ(fault(masked), Kind::kError);
   EXPECT_EQ(fault("\xc1\x01x"), Kind::kError) << "reserved bit";
-  EXPECT_EQ(fault(ServerFrame(Opcode::kContinuation, "x")), Kind::kError) << "no message to continue";
-  EXPECT_EQ(fault(ServerFrame(Opcode::kPing, "x", false)), Kind::kError) << "a ping in fragments";
-  EXPECT_EQ(fault(ServerFrame(static_cast<Opcode>(3), "x")), Kind::kError) << "unknown opcode";
+  EXPECT_EQ(fault(ServerFrame(WebSocketOpcode::kContinuation, "x")), Kind::kError) << "no message to continue";
+  EXPECT_EQ(fault(ServerFrame(WebSocketOpcode::kPing, "x", false)), Kind::kError) << "a ping in fragments";
+  EXPECT_EQ(fault(ServerFrame(static_cast<WebSocketOpcode>(3), "x")), Kind::kError) << "unknown opcode";
   EXPECT_EQ(fault(std::string("\x81\x7f\x7f", 3) + std::string(7, '\xff')), Kind::kError) << "endless";
 }
 
 TEST(FrameReader, HandsOutCloseAndItsReason) {
   FrameReader reader;
-  Feed(reader, ServerFrame(Opcode::kClose, std::string("\x03\xf0") + "too many"));
+  Feed(reader, ServerFrame(WebSocketOpcode::kClose, std::string("\x03\xf0") + "too many"));
   const FrameReader::Item item = reader.Next();
   ASSERT_EQ(item.kind, Kind::kClose);
   EXPECT_EQ(DescribeClose(item.payload), "1008 too many");

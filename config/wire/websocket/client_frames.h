@@ -9,11 +9,11 @@
 
 namespace weir {
 
-enum class Opcode : uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose = 8, kPing = 9, kPong = 10 };
+enum class WebSocketOpcode : uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose = 8, kPing = 9, kPong = 10 };
 
 // Appends a whole, final frame to `*out`. `mask_key` holds the four bytes of the mask; its lowest byte is first in the
 // frame.
-void AppendClientFrame(Opcode opcode, std::string_view payload, uint32_t mask_key, std::string* out);
+void AppendClientFrame(WebSocketOpcode opcode, std::string_view payload, uint32_t mask_key, std::string* out);
 
 // FrameReader: divides the bytes from the server into messages. It joins fragments; it returns control frames between
 // fragments before the message is complete.
@@ -37,7 +37,7 @@ class FrameReader {
  private:
   struct Header {
     bool final = false;
-    Opcode opcode = Opcode::kText;
+    WebSocketOpcode opcode = WebSocketOpcode::kText;
     size_t header_bytes = 0;
     uint64_t payload_bytes = 0;
     const char* fault = nullptr;

@@ -1,4 +1,4 @@
-#include "bench/relay/frames.h"
+#include "config/wire/websocket/client_frames.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +20,7 @@ void AppendBigEndian(uint64_t value, size_t size, std::string* out) {
 
 }  // namespace
 
-void AppendClientFrame(Opcode opcode, std::string_view payload, uint32_t mask_key, std::string* out) {
+void AppendClientFrame(WebSocketOpcode opcode, std::string_view payload, uint32_t mask_key, std::string* out) {
   constexpr uint8_t kFinal = 0x80, kMasked = 0x80;
   out->push_back(static_cast<char>(kFinal | static_cast<uint8_t>(opcode)));
   if (payload.size() <= kMaxControlBytes) {
@@ -58,7 +58,7 @@ bool FrameReader::ReadHeader(Header* header) const {
   const char* at = buffer_.data() + begin_;
   const auto first = static_cast<uint8_t>(at[0]), second = static_cast<uint8_t>(at[1]);
   header->final = (first & 0x80) != 0;
-  header->opcode = static_cast<Opcode>(first & 0x0f);
+  header->opcode = static_cast<WebSocketOpcode>(first & 0x0f);
   const uint8_t length = second & 0x7f;
   const size_t extra = length == 126 ? 2 : length == 127 ? 8 : 0;
   if ((first & 0x70) != 0) header->fault = "reserved bits are set";
@@ -88,21 +88,22 @@ FrameReader::Item FrameReader::Next() {
 }
 
 FrameReader::Item FrameReader::TakeFrame(const Header& header, std::string_view payload) {
-  if (header.opcode >= Opcode::kClose) {
+  if (header.opcode >= WebSocketOpcode::kClose) {
     if (!header.final || payload.size() > kMaxControlBytes) return {Kind::kError, "a control frame is cut or too long"};
     switch (header.opcode) {
-      case Opcode::kClose:
+      case WebSocketOpcode::kClose:
         return {Kind::kClose, payload};
-      case Opcode::kPing:
+      case WebSocketOpcode::kPing:
         return {Kind::kPing, payload};
-      case Opcode::kPong:
+      case WebSocketOpcode::kPong:
         return {Kind::kPong, payload};
       default:
         return {Kind::kError, "unknown opcode"};
     }
   }
-  if (header.opcode > Opcode::kBinary) return {Kind::kError, "unknown opcode"};
-  if ((header.opcode == Opcode::kContinuation) != in_fragments_) return {Kind::kError, "fragments out of order"};
+  if (header.opcode > WebSocketOpcode::kBinary) return {Kind::kError, "unknown opcode"};
+  if ((header.opcode == WebSocketOpcode::kContinuation) != in_fragments_)
+    return {Kind::kError, "fragments out of order"};
   if (header.final && !in_fragments_) return {Kind::kMessage, payload};
   if (fragments_.size() + payload.size() > kMaxMessageBytes) return {Kind::kError, "a message is larger than 16 MiB"};
   fragments_.append(payload);
