@@ -20,6 +20,7 @@
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
+#include "import/sync/sync_command.h"
 #include "relay/census_plugin.h"
 #include "relay/commands/admin_command.h"
 #include "relay/commands/backup_command.h"
@@ -98,6 +99,7 @@ constexpr Command kCommands[] = {
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
+    {"sync", SyncCommand, "make the stored events and those of another relay equal (NIP-77)"},
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"delete", DeleteCommand, "remove stored events that match a filter, through the relay or without it"},

@@ -9,13 +9,12 @@
 
 #include "config/sync_directory.h"
 #include "config/text/readable.h"
-#include "import/destination.h"
+#include "import/found_destination.h"
 #include "import/input/input_file.h"
 #include "import/run/import_run.h"
 #include "relay/admin/admin.h"
 #include "relay/net/host_names.h"
 #include "relay/process/data_directory.h"
-#include "relay/process/lock_file.h"
 
 namespace weir {
 namespace {
@@ -30,8 +29,6 @@ SourceOptions SourceOptionsOf(const RelaySettings& relay, const ImportJobOptions
   source.first_place = from.place;
   return source;
 }
-
-std::string EventsIn(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
 // Returns the address of the relay that --relay names. Its token is WEIR_ADMIN_TOKEN, or else the token in the data
 // directory if that relay runs on this directory.
@@ -64,18 +61,7 @@ Result<std::unique_ptr<Destination>> OpenDestination(const RelayConfiguration& c
     if (!address.ok()) return address.status();
     return OpenRelayDestination(address.value(), destination, std::move(on_settled));
   }
-  const std::string events = EventsIn(configuration);
-  std::optional<LockHolder> holder;
-  if (IsEmbedded(configuration.storage)) holder = HolderOf(events);
-  if (!holder) return OpenDatabaseDestination(configuration, destination, std::move(on_settled));
-  const std::string who = AsText(Describe(*holder));
-  const std::string in_use = AsText(events) + " is in use by " + who;
-  if (holder->address.empty()) return Status::Error(in_use + "; stop it, or name another directory with --data-dir");
-  notes->push_back(in_use + ": importing through it, as bulk work");
-  return OpenRelayDestination({.url = holder->address,
-                               .holder = who,
-                               .token = [data_dir = configuration.data_dir] { return FindAdminToken(data_dir); }},
-                              destination, std::move(on_settled));
+  return OpenFoundDestination(configuration, destination, std::move(on_settled), notes);
 }
 
 class Job final : public ImportJob {

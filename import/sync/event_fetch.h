@@ -1,0 +1,64 @@
+// EventFetch: gets events from another relay by their ids. It asks with a few REQs at a time, and asks again for what a
+// relay with a lower limit has left out of an answer.
+//
+//   fetch.Want(id);                        // …
+//   fetch.AskMore(say);                    // again after each message
+//   fetch.OnMessage(message, take)         // passes each event that was asked for to `take`
+//
+// The events are not checked: the caller checks ids and signatures.
+//
+// Threads: only one thread at a time may use an EventFetch.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "config/status.h"
+#include "relay/nostr/event.h"
+#include "relay/nostr/relay_message.h"
+
+namespace weir {
+
+class EventFetch {
+ public:
+  using Say = std::function<Status(std::string_view message)>;
+  using Take = std::function<Status(std::string_view json)>;
+
+  // Few relays refuse a REQ of this size.
+  static constexpr size_t kIdsOfRequest = 250;
+  static constexpr size_t kMostRequests = 8;
+
+  void Want(const EventId& id) { wanted_.push_back(id); }
+  // Sends REQs until kMostRequests are under way.
+  Status AskMore(const Say& say);
+  // Returns true if the message belongs to one of the REQs. Returns an error if the relay refuses all reading.
+  Result<bool> OnMessage(const RelayMessage& message, const Say& say, const Take& take);
+
+  bool is_idle() const { return wanted_.empty() && requests_.empty(); }
+  size_t waiting() const { return wanted_.size(); }
+  uint64_t received() const { return received_; }
+  uint64_t missing() const { return missing_; }            // events that the relay announced and does not give
+  const std::string& refusal() const { return refusal_; }  // the reason of the last CLOSED; may be empty
+
+ private:
+  struct Request {
+    std::set<EventId> open;  // not received yet
+    bool brought_some = false;
+  };
+
+  void EndRequest(std::map<std::string, Request>::iterator request, bool may_ask_again);
+
+  std::deque<EventId> wanted_;
+  std::map<std::string, Request> requests_;  // by subscription
+  uint64_t asked_ = 0;                       // REQs so far
+  uint64_t received_ = 0;
+  uint64_t missing_ = 0;
+  std::string refusal_;
+};
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// RemoteRelay: a connection to another relay, as its client. Messages of NIP-01 and NIP-77 go both ways.
+//
+// An error ends the connection; it is a sentence for the operator.
+//
+// Threads: only one thread at a time may use a RemoteRelay.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "config/status.h"
+#include "config/wire/websocket/websocket_client.h"
+#include "relay/nostr/relay_message.h"
+
+namespace weir {
+
+class RemoteRelay {
+ public:
+  // Returns an error if the text is not ws:// or wss://host[:port][/path].
+  static Status CheckUrl(const std::string& url);
+  // Connects. `ca_file` has the certificates to trust; empty: those of the system. A requested stop ends each call of
+  // the relay with an error.
+  static Result<std::unique_ptr<RemoteRelay>> Connect(const std::string& url, const std::string& ca_file,
+                                                      std::stop_token stop);
+
+  Status Say(std::string_view message);
+  // Waits at most this long for a message, and calls `take` with it and with those that have arrived behind it. Returns
+  // false if none came.
+  Result<bool> Hear(std::chrono::milliseconds longest, const std::function<Status(const RelayMessage& message)>& take);
+
+  uint64_t bytes_sent() const { return client_.bytes_sent(); }
+  uint64_t bytes_received() const { return client_.bytes_received(); }
+
+ private:
+  RemoteRelay(WebSocketTarget target, std::stop_token stop) : client_(std::move(target)), stop_(std::move(stop)) {}
+  WebSocketClient::Patience PatienceOf(std::chrono::milliseconds time) const;
+
+  WebSocketClient client_;
+  const std::stop_token stop_;
+};
+
+}  // namespace weir

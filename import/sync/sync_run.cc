@@ -1,0 +1,159 @@
+#include "import/sync/sync_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "config/mutex.h"
+#include "import/found_destination.h"
+#include "import/input/line_splitter.h"
+#include "import/sync/sync_session.h"
+#include "relay/store/storage/storage.h"
+
+namespace weir {
+namespace {
+
+// Reasons that are counted apart; a relay can send events that are wrong in any number of ways.
+constexpr size_t kMostReasons = 100;
+
+// Saves events that come as JSON one after the other, through a destination. Finish waits until all are settled.
+class EventSink {
+ public:
+  static Result<std::unique_ptr<EventSink>> Open(const RelayConfiguration& configuration,
+                                                 std::vector<std::string>* notes) {
+    DestinationOptions options;
+    options.judge.limits = EventLimitsOf(configuration.relay);
+    options.judge.max_future_s = configuration.relay.created_at_future_s;
+    std::unique_ptr<EventSink> sink(new EventSink(MaxLineBytes(options.judge.limits)));
+    Result<std::unique_ptr<Destination>> destination = OpenFoundDestination(
+        configuration, options, [self = sink.get()](const SettledChunk& settled) { self->OnSettled(settled); }, notes);
+    if (!destination.ok()) return destination.status();
+    sink->destination_ = std::move(destination).value();
+    return sink;
+  }
+
+  Status Take(std::string_view json) {
+    std::string line(json);
+    std::ranges::replace(line, '\n', ' ');  // white space between tokens; a string has none
+    line += '\n';
+    splitter_.Add(line, 0, [this](Chunk chunk) { failed_ = !destination_->Push(std::move(chunk)) || failed_; });
+    return failed_ ? destination_->Finish() : Status();
+  }
+  Status Finish() {
+    splitter_.End([this](Chunk chunk) { failed_ = !destination_->Push(std::move(chunk)) || failed_; });
+    return destination_->Finish();
+  }
+  void AddTo(SyncResult* result) {
+    destination_.reset();  // calls OnSettled no more
+    const MutexLock lock(mutex_);
+    result->saved += saved_;
+    for (const auto& [reason, count] : rejected_) result->rejected[reason] += count;
+  }
+
+ private:
+  explicit EventSink(size_t most_line_bytes) : splitter_({.max_line_bytes = most_line_bytes}, 0) {}
+
+  void OnSettled(const SettledChunk& settled) {
+    const MutexLock lock(mutex_);
+    saved_ += settled.tally;
+    for (const Reject& reject : settled.rejects) {
+      const bool is_known = rejected_.contains(reject.reason) || rejected_.size() < kMostReasons;
+      ++rejected_[is_known ? reject.reason : "other reasons"];
+    }
+  }
+
+  LineSplitter splitter_;
+  bool failed_ = false;
+  Mutex mutex_;
+  Tally saved_ WEIR_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> rejected_ WEIR_GUARDED_BY(mutex_);
+  std::unique_ptr<Destination> destination_;  // last: it calls OnSettled until it is destroyed
+};
+
+}  // namespace
+
+void Add(const SyncCounts& more, SyncCounts* counts) {
+  counts->stored += more.stored;
+  counts->need += more.need;
+  counts->have += more.have;
+  counts->rounds += more.rounds;
+  if (!more.by_pages.empty()) counts->by_pages = more.by_pages;
+  counts->received += more.received;
+  counts->missing += more.missing;
+  counts->accepted += more.accepted;
+  counts->gone += more.gone;
+  for (const auto& [reason, count] : more.refused) counts->refused[reason] += count;
+  counts->bytes_sent += more.bytes_sent;
+  counts->bytes_received += more.bytes_received;
+}
+
+SyncResult SyncRun::Run() {
+  for (const Filter& filter : parts_.filters) {
+    result_.status = RunFilter(filter);
+    if (!result_.status.ok()) break;
+  }
+  return std::move(result_);
+}
+
+Status SyncRun::RunFilter(const Filter& filter) {
+  for (int failures = 0;;) {
+    const uint64_t before = result_.counts.received + result_.counts.accepted;
+    Status status = Attempt(filter);
+    if (status.ok()) return status;
+    if (parts_.stop.stop_requested()) return Status::Error("stopped");
+    failures = result_.counts.received + result_.counts.accepted > before ? 1 : failures + 1;
+    if (failures == kMostFailures) return status;
+    parts_.on_note(status.message() + "; connecting again");
+    if (!Pause(failures)) return Status::Error("stopped");
+  }
+}
+
+// Waits before a further attempt, longer each time and not as long as other clients of the relay. Returns false if a
+// stop was requested.
+bool SyncRun::Pause(int failures) const {
+  std::mt19937 random{std::random_device{}()};
+  const auto longest = kFirstPause * (1 << failures);
+  const auto pause = std::uniform_int_distribution<int64_t>((longest / 2).count(), longest.count())(random);
+  const TimePoint end = Clock::System().Now() + Duration(pause);
+  while (Clock::System().Now() < end && !parts_.stop.stop_requested())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return !parts_.stop.stop_requested();
+}
+
+Status SyncRun::Attempt(const Filter& filter) {
+  Result<std::unique_ptr<RemoteRelay>> relay = RemoteRelay::Connect(parts_.url, parts_.ca_file, parts_.stop);
+  if (!relay.ok()) return relay.status();
+  std::unique_ptr<EventSink> sink;
+  std::vector<std::string> notes;
+  if (parts_.direction != SyncDirection::kUp && !parts_.dry_run) {
+    Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.configuration, &notes);
+    if (!opened.ok()) return opened.status();
+    sink = std::move(opened).value();
+  }
+  for (const std::string& note : notes) parts_.on_note(note);
+  const auto store = OpenForReading(parts_.configuration.storage, parts_.configuration.data_dir);
+  if (!store.ok()) return store.status();
+  SyncSession session({.relay = *relay.value(),
+                       .store = *store.value(),
+                       .filter = filter,
+                       .direction = parts_.direction,
+                       .dry_run = parts_.dry_run,
+                       .take = [&sink](std::string_view json) { return sink->Take(json); },
+                       .on_progress =
+                           [this](const SyncCounts& counts) {
+                             SyncCounts all = result_.counts;
+                             Add(counts, &all);
+                             parts_.on_progress(all);
+                           }});
+  Status status = session.Run();
+  if (!status.ok()) status = Status::Error(parts_.url + ": " + status.message());
+  Add(session.counts(), &result_.counts);
+  if (!sink) return status;
+  const Status saved = sink->Finish();
+  sink->AddTo(&result_);
+  return status.ok() ? saved : status;
+}
+
+}  // namespace weir
