@@ -90,7 +90,7 @@ std::string ToJsonLine(const SyncResult& result) {
   Write("refused", counts.refused, json);
   json.Member("error").String(result.status.ok() ? "" : result.status.message());
   json.Close('}');
-  return std::move(json).Text() + "\n";
+  return std::move(json).Text();
 }
 
 }  // namespace weir

@@ -104,7 +104,7 @@ Status SyncRun::RunFilter(const Filter& filter) {
     if (status.ok()) return status;
     if (parts_.stop.stop_requested()) return Status::Error("stopped");
     failures = result_.counts.received + result_.counts.accepted > before ? 1 : failures + 1;
-    if (failures == kMostFailures) return status;
+    if (failures == kMostFailures || !was_connected_) return status;
     parts_.on_note(status.message() + "; connecting again");
     if (!Pause(failures)) return Status::Error("stopped");
   }
@@ -125,6 +125,7 @@ bool SyncRun::Pause(int failures) const {
 Status SyncRun::Attempt(const Filter& filter) {
   Result<std::unique_ptr<RemoteRelay>> relay = RemoteRelay::Connect(parts_.url, parts_.ca_file, parts_.stop);
   if (!relay.ok()) return relay.status();
+  was_connected_ = true;
   std::unique_ptr<EventSink> sink;
   std::vector<std::string> notes;
   if (parts_.direction != SyncDirection::kUp && !parts_.dry_run) {

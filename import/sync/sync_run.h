@@ -4,7 +4,8 @@
 // signature is verified.
 //
 // If the connection breaks, the run connects again, up to kMostFailures times in a row without an event that went over,
-// and compares what is left. Nothing is kept for that: the two sets say how far the sync was.
+// and compares what is left. Nothing is kept for that: the two sets say how far the sync was. A relay that cannot be
+// reached at the beginning is an error at once.
 //
 // Threads: one thread calls Run. The functions of SyncRunParts run on it.
 #pragma once
@@ -59,6 +60,7 @@ class SyncRun {
   bool Pause(int failures) const;
 
   const SyncRunParts parts_;
+  bool was_connected_ = false;
   SyncResult result_;
 };
 
