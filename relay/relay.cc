@@ -174,6 +174,7 @@ Status Relay::Assemble() {
                    .delivery = *delivery_,
                    .budget = *budget_,
                    .max_pending_bytes = configuration_.server.max_pending_bytes,
+                   .max_message_bytes = configuration_.server.max_message_bytes,
                    .rules = rules_,
                    .count_own_bytes = count_own_bytes,
                    .tracer = Traces::TracerOf(traces_),

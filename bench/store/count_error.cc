@@ -158,13 +158,13 @@ Counted Count(const EventStore& store, const std::vector<Filter>& filters, Work 
   options.visible = [](EventView event) { return event.kind() != kHidden; };
   const double start = ProcessorSeconds();
   const std::unique_ptr<Query> query = store.Find(filters, options);
-  Counting counting(filters, most, sampled);
+  Counting counting("count", filters, most, sampled);
   for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
-    const Result<Progress> next = counting.Next(store, *query, kTurnWork);
+    const Result<Progress> next = counting.Next(store, query.get(), kTurnWork);
     if (!next.ok()) Fail(next.status());
     progress = next.value();
   }
-  return {counting.count(), query->work() + counting.own_work(), ProcessorSeconds() - start, counting.gave_up()};
+  return {counting.events(), query->work() + counting.own_work(), ProcessorSeconds() - start, !counting.refusal().empty()};
 }
 
 void CountShapes(const EventStore& store, const std::vector<Shape>& shapes) {

@@ -71,6 +71,7 @@ class RangeWriter {
   // Writes the items from `begin` to `ids_end` of the set.
   void WriteIds(const SyncItem& end, const SyncSet& set, size_t begin, size_t ids_end);
 
+  uint64_t bytes() const { return out_.capacity(); }
   // Returns true if only skipped ranges were written.
   bool is_empty() const { return out_.size() == 1; }
   // Returns the message, without the skipped ranges at its end. The writer must not be used any more.

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,8 @@ class Reconciler {
   Result<bool> Next(Work most);
   // Returns the work that was done so far.
   Work work() const { return work_; }
+  // Returns the bytes of the message and of the answer so far.
+  uint64_t held_bytes() const { return message_.capacity() + out_.bytes(); }
   // Returns the whole answer. It is empty on the client's side if there is nothing left to ask. The object must not be
   // used any more.
   std::string Take();

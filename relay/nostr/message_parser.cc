@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "config/text/hex.h"
 #include "config/text/json_scanner.h"
 #include "config/text/json_unescape.h"
 #include "relay/nostr/event_parser.h"
@@ -15,7 +16,8 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, 5> kVerbs = {"EVENT", "REQ", "CLOSE", "COUNT", "AUTH"};
+constexpr std::array<std::string_view, 8> kVerbs = {"EVENT", "REQ",      "CLOSE",   "COUNT",
+                                                    "AUTH",  "NEG-OPEN", "NEG-MSG", "NEG-CLOSE"};
 
 std::string Meaning(const JsonString& string) {
   std::string text;
@@ -31,13 +33,18 @@ class MessageReader {
 
  private:
   // Reads the first element. Returns nullopt if it is in kVerbs; the caller then reads the rest. Otherwise returns the
-  // whole message.
+  // whole message: a KeepAlive or a BadMessage.
   std::optional<ClientMessage> ReadVerb();
-  ClientMessage ReadOther(const std::string& name);
   ClientMessage ReadEvent();
   template <typename Request>
   ClientMessage ReadRequest();
+  std::optional<BadMessage> ReadFilter(std::vector<Filter>* filters);
+  template <typename Close>
   ClientMessage ReadClose();
+  ClientMessage ReadNegOpen();
+  ClientMessage ReadNegMsg();
+  std::optional<BadMessage> ReadHexAndEnd(std::string* bytes);
+  std::optional<BadMessage> ReadEnd();
   std::optional<BadMessage> ReadSubscription();
   BadMessage Bad(std::string reason) const { return {verb_, subject_, std::move(reason), "invalid"}; }
   std::string Name() const { return std::string(NameOf(verb_)); }
@@ -59,8 +66,14 @@ ClientMessage MessageReader::Read() {
       return ReadRequest<Req>();
     case Verb::kCount:
       return ReadRequest<CountReq>();
+    case Verb::kNegOpen:
+      return ReadNegOpen();
+    case Verb::kNegMsg:
+      return ReadNegMsg();
+    case Verb::kNegClose:
+      return ReadClose<NegClose>();
     default:
-      return ReadClose();
+      return ReadClose<CloseReq>();
   }
 }
 
@@ -71,17 +84,13 @@ std::optional<ClientMessage> MessageReader::ReadVerb() {
   if (!in_.ReadString(&verb)) return Bad("the first element of a message " + in_.error());
   const std::string name = Meaning(verb);
   const auto found = std::find(kVerbs.begin(), kVerbs.end(), name);
-  if (found == kVerbs.end()) return ReadOther(name);
+  if (found == kVerbs.end() && name == "PING") return KeepAlive{};
+  if (found == kVerbs.end()) {
+    return Bad("unknown message \"" + Shown(name) +
+               "\"; known are EVENT, REQ, CLOSE, COUNT, AUTH, NEG-OPEN, NEG-MSG and NEG-CLOSE");
+  }
   verb_ = static_cast<Verb>(found - kVerbs.begin());
   return std::nullopt;
-}
-
-ClientMessage MessageReader::ReadOther(const std::string& name) {
-  if (name == "PING") return KeepAlive{};
-  if (!name.starts_with("NEG-"))
-    return Bad("unknown message \"" + Shown(name) + "\"; known are EVENT, REQ, CLOSE, COUNT and AUTH");
-  if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
-  return Negentropy{.subscription = std::move(subject_), .wants_answer = name != "NEG-CLOSE"};
 }
 
 // Does not check the text between the comma and the last bracket: EventParser refuses all but a single object.
@@ -115,12 +124,7 @@ ClientMessage MessageReader::ReadRequest() {
     if (request.filters.size() == limits_.max_filters) {
       return Bad(Name() + " must have at most " + std::to_string(limits_.max_filters) + " filters, not more");
     }
-    FilterReader reader(&in_, limits_.filter);
-    if (!reader.Read(&request.filters.emplace_back())) {
-      BadMessage bad = Bad("filter " + std::to_string(request.filters.size()) + ": " + reader.error());
-      if (reader.unsupported()) bad.prefix = "unsupported";
-      return bad;
-    }
+    if (std::optional<BadMessage> bad = ReadFilter(&request.filters)) return *std::move(bad);
   }
   if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
   if (request.filters.empty()) return Bad(Name() + " must have a filter");
@@ -128,15 +132,59 @@ ClientMessage MessageReader::ReadRequest() {
   return request;
 }
 
+// Reads a filter behind those that were read before.
+std::optional<BadMessage> MessageReader::ReadFilter(std::vector<Filter>* filters) {
+  FilterReader reader(&in_, limits_.filter);
+  if (reader.Read(&filters->emplace_back())) return std::nullopt;
+  BadMessage bad = Bad("filter " + std::to_string(filters->size()) + ": " + reader.error());
+  if (reader.unsupported()) bad.prefix = "unsupported";
+  return bad;
+}
+
+template <typename Close>
 ClientMessage MessageReader::ReadClose() {
   if (std::optional<BadMessage> bad = ReadSubscription()) {
     bad->subject.clear();
     return *std::move(bad);
   }
   std::string subscription = std::exchange(subject_, {});
+  if (std::optional<BadMessage> bad = ReadEnd()) return *std::move(bad);
+  return Close{std::move(subscription)};
+}
+
+ClientMessage MessageReader::ReadNegOpen() {
+  if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
+  NegOpen open;
+  if (!in_.Expect(',')) return Bad(in_.error());
+  if (std::optional<BadMessage> bad = ReadFilter(&open.filters)) return *std::move(bad);
+  if (std::optional<BadMessage> bad = ReadHexAndEnd(&open.message)) return *std::move(bad);
+  open.subscription = std::move(subject_);
+  return open;
+}
+
+ClientMessage MessageReader::ReadNegMsg() {
+  if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
+  NegMsg message;
+  if (std::optional<BadMessage> bad = ReadHexAndEnd(&message.message)) return *std::move(bad);
+  message.subscription = std::move(subject_);
+  return message;
+}
+
+// Reads the last element, a text of hexadecimal digits.
+std::optional<BadMessage> MessageReader::ReadHexAndEnd(std::string* bytes) {
+  JsonString hex;
+  if (!in_.Expect(',')) return Bad(in_.error());
+  if (!in_.ReadString(&hex)) return Bad("the message of negentropy " + in_.error());
+  bytes->resize(hex.raw.size() / 2);
+  if (!FromHex(hex.raw, reinterpret_cast<uint8_t*>(bytes->data()), bytes->size()))
+    return Bad("the message of negentropy must be an even number of hexadecimal digits in lower case");
+  return ReadEnd();
+}
+
+std::optional<BadMessage> MessageReader::ReadEnd() {
   if (!in_.Expect(']')) return Bad(in_.error());
   if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
-  return CloseReq{std::move(subscription)};
+  return std::nullopt;
 }
 
 std::optional<BadMessage> MessageReader::ReadSubscription() {

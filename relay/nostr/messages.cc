@@ -50,8 +50,14 @@ std::string ClosedMessage(std::string_view subscription, std::string_view reason
   return WithReason("CLOSED", subscription, reason);
 }
 
-std::string NegErrMessage(std::string_view subscription, std::string_view reason) {
-  return WithReason("NEG-ERR", subscription, reason);
+std::string NegMsgMessage(std::string_view subscription, std::string_view message) {
+  return Begin("NEG-MSG", subscription, 2 * message.size() + 8) + ",\"" + ToHex(message) + "\"]";
+}
+
+std::string NegErrMessage(std::string_view subscription, std::string_view reason, std::optional<uint64_t> most_events) {
+  std::string message = WithReason("NEG-ERR", subscription, reason);
+  if (most_events) message.insert(message.size() - 1, "," + std::to_string(*most_events));
+  return message;
 }
 
 std::string NoticeMessage(std::string_view text) { return Begin("NOTICE", text) + "]"; }

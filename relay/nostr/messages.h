@@ -1,5 +1,4 @@
-// Reads the messages of clients and writes the messages of the relay (NIP-01, 42, 45 and 67). Also reads the messages
-// of NIP-77, which this relay refuses.
+// Reads the messages of clients and writes the messages of the relay (NIP-01, 42, 45, 67 and 77).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace weir {
 
 // The kind of a client's message, which its first element states. kUnknown: another element, or one that could not be
 // read.
-enum class Verb : uint8_t { kEvent, kReq, kClose, kCount, kAuth, kUnknown };
+enum class Verb : uint8_t { kEvent, kReq, kClose, kCount, kAuth, kNegOpen, kNegMsg, kNegClose, kUnknown };
 // Returns the first element of such a message, such as "EVENT"; "unknown" for kUnknown.
 std::string_view NameOf(Verb verb);
 
@@ -47,14 +46,23 @@ struct CloseReq {
 };
 // ["PING"], which needs no answer. Clients that use the library welshman send it to keep a connection alive.
 struct KeepAlive {};
-// A NEG- message of NIP-77. `wants_answer` is false for NEG-CLOSE.
-struct Negentropy {
+// The messages of NIP-77. `message` is negentropy's message (relay/negentropy), no longer in hexadecimal.
+struct NegOpen {
   std::string subscription;
-  bool wants_answer = true;
+  std::vector<Filter> filters;  // always one
+  std::string message;
+};
+struct NegMsg {
+  std::string subscription;
+  std::string message;
+};
+struct NegClose {
+  std::string subscription;
 };
 
-// A message that must be refused. The caller answers a REQ or COUNT with CLOSED if its subscription could be read, an
-// EVENT or AUTH with OK false if its id could be read, and every other message with a NOTICE.
+// A message that must be refused. The caller answers a REQ or COUNT with CLOSED and a NEG-OPEN or NEG-MSG with NEG-ERR
+// if its subscription could be read, an EVENT or AUTH with OK false if its id could be read, and every other message
+// with a NOTICE.
 struct BadMessage {
   Verb verb = Verb::kUnknown;
   std::string subject;                  // the subscription or the event's id in hex; empty if it could not be read
@@ -62,7 +70,8 @@ struct BadMessage {
   std::string_view prefix = "invalid";  // NIP-01's prefix: "invalid", or "unsupported" for a filter's unknown field
 };
 
-using ClientMessage = std::variant<EventText, AuthText, Req, CountReq, CloseReq, KeepAlive, Negentropy, BadMessage>;
+using ClientMessage =
+    std::variant<EventText, AuthText, Req, CountReq, CloseReq, NegOpen, NegMsg, NegClose, KeepAlive, BadMessage>;
 
 // Returns the message that `text` holds, or a BadMessage if the text is not valid or exceeds a limit. Does not throw,
 // whatever the text is. Does not check the event in an EVENT or AUTH. The text must outlive a returned EventText or
@@ -86,7 +95,11 @@ std::string NoticeMessage(std::string_view text);
 // the message has no sketch.
 std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate = false,
                          std::string_view sketch_hex = {});
-std::string NegErrMessage(std::string_view subscription, std::string_view reason);
+// `message` is not in hexadecimal yet.
+std::string NegMsgMessage(std::string_view subscription, std::string_view message);
+// If `most_events` is given, the message says that the relay compares no larger sets.
+std::string NegErrMessage(std::string_view subscription, std::string_view reason,
+                          std::optional<uint64_t> most_events = std::nullopt);
 std::string AuthMessage(std::string_view challenge);
 
 }  // namespace weir

@@ -72,9 +72,10 @@ void AppendRetention(const std::vector<RetentionTerm>& terms, JsonWriter& json) 
 }  // namespace
 
 std::vector<int> SupportedNips(const RelaySettings& settings) {
-  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 50, 59, 62, 65, 67, 70, 86};
+  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 50, 59, 62, 65, 67, 70, 77, 86};
   if (!settings.eose_completeness) std::erase(nips, 67);
   if (settings.search_kinds.empty()) std::erase(nips, 50);
+  if (settings.max_sync_events == 0) std::erase(nips, 77);
   // A request to vanish names the relay's URL, so the relay has to know its URL.
   if (settings.url.empty()) std::erase(nips, 62);
   // NIP-86 needs an administrator's key.

@@ -74,7 +74,7 @@ PluginQuestion QuestionAbout(const AskedRequest& request, uint64_t received_at, 
   PluginQuestion question{.id = "req-" + std::to_string(next.fetch_add(1, std::memory_order_relaxed)), .line = {}};
   std::string& line = question.line;
   line.append("{\"type\":\"req\",\"id\":\"").append(question.id);
-  line.append("\",\"verb\":\"").append(request.is_count ? "COUNT" : "REQ").append("\",\"subscription\":");
+  line.append("\",\"verb\":\"").append(request.verb).append("\",\"subscription\":");
   AppendJsonString(request.subscription, &line);
   line.append(",\"filters\":[");
   for (const Filter& filter : request.filters) {

@@ -34,11 +34,11 @@ struct PluginQuestion {
 //   {"type":"new","event":{…},"receivedAt":1700000000,"sourceType":"IP4","sourceInfo":"192.0.2.1"}
 PluginQuestion QuestionAbout(EventView event, uint64_t received_at, const PluginSource& source);
 
-// A REQ or COUNT about which a plugin is asked.
+// A REQ, COUNT or NEG-OPEN about which a plugin is asked.
 struct AskedRequest {
   std::string_view subscription;
   std::span<const Filter> filters;
-  bool is_count = false;
+  std::string_view verb = "REQ";
   std::span<const std::string> keys;  // the public keys that the client has proved by AUTH, in hexadecimal
 };
 // Returns the question about a request. strfry has no such questions. The id is "req-" and a number that no other

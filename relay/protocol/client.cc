@@ -24,12 +24,13 @@ constexpr Work kRequestWork = 3'000;
 constexpr Work kRequestByteWork = 8;
 
 constexpr std::string_view kShuttingDown = "error: the relay is shutting down";
-// The text begins with the prefix that NIP-77 has for a refusal; clients react to it at once.
+// The answer if WEIR_MAX_SYNC_EVENTS is 0. It begins with the prefix that NIP-77 has for a refusal; clients react to it
+// at once.
 constexpr std::string_view kNoNegentropy = "blocked: negentropy is not supported here; use REQ";
 
 Verb VerbOf(const ClientMessage& message) {
-  constexpr Verb kVerbs[] = {Verb::kEvent, Verb::kAuth,    Verb::kReq,    Verb::kCount,
-                             Verb::kClose, Verb::kUnknown, Verb::kUnknown};
+  constexpr Verb kVerbs[] = {Verb::kEvent,   Verb::kAuth,   Verb::kReq,      Verb::kCount,  Verb::kClose,
+                             Verb::kNegOpen, Verb::kNegMsg, Verb::kNegClose, Verb::kUnknown};
   if (const auto* bad = std::get_if<BadMessage>(&message)) return bad->verb;
   return kVerbs[message.index()];
 }
@@ -74,16 +75,29 @@ void Client::Handle(CountReq count) {
 
 void Client::Handle(CloseReq close) { requests_->Close(close.subscription); }
 
-void Client::Handle(Negentropy negentropy) {
-  if (!negentropy.wants_answer) return;
-  context_.counters.CountRefusal(PrefixOf(kNoNegentropy));
-  peer_->LogRefusal(Verb::kUnknown, kNoNegentropy);
-  peer_->Say(RelayVerb::kClosed, NegErrMessage(negentropy.subscription, kNoNegentropy));
+void Client::Handle(NegOpen open) {
+  if (shutting_down_) return;
+  if (context_.settings.max_sync_events == 0) return peer_->SayClosed(Verb::kNegOpen, open.subscription, kNoNegentropy);
+  requests_->OpenSync(std::move(open));
+}
+
+void Client::Handle(NegMsg message) {
+  if (shutting_down_) return;
+  requests_->Hear(std::move(message));
+}
+
+void Client::Handle(NegClose close) { requests_->CloseSync(close.subscription); }
+
+void Client::OnTick() {
+  requests_->CloseIfDenied();
+  requests_->CloseSilentSyncs();
 }
 
 void Client::Handle(BadMessage bad) {
   const std::string reason = std::string(bad.prefix) + ": " + bad.reason;
-  if ((bad.verb == Verb::kReq || bad.verb == Verb::kCount) && !bad.subject.empty()) {
+  const bool is_sync = bad.verb == Verb::kNegOpen || bad.verb == Verb::kNegMsg;
+  if (is_sync) requests_->CloseSync(bad.subject);
+  if ((bad.verb == Verb::kReq || bad.verb == Verb::kCount || is_sync) && !bad.subject.empty()) {
     peer_->SayClosed(bad.verb, bad.subject, reason);
   } else if (bad.verb == Verb::kEvent || bad.verb == Verb::kAuth) {
     SayOk(bad.verb, bad.subject, reason);

@@ -1,6 +1,7 @@
 // Client: handles the messages of one connection. Parses each message, and passes an EVENT to EventWindow and a REQ,
-// COUNT or CLOSE to Requests. Handles AUTH itself, and closes the connection after too many bad messages. Once the
-// server has begun to shut down, the client answers new EVENTs with an error, and ignores new REQs and COUNTs.
+// COUNT, CLOSE, NEG-OPEN, NEG-MSG or NEG-CLOSE to Requests. Handles AUTH itself, and closes the connection after too
+// many bad messages. Once the server has begun to shut down, the client answers new EVENTs with an error, and ignores
+// new REQs and COUNTs.
 //
 // While a worker verifies an AUTH, the relay does not read the connection. So right after an AUTH, a client may send
 // messages that depend on it, without waiting for the OK.
@@ -29,7 +30,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
 
   void OnText(std::string_view text) override;
   void OnReadEnd() override;
-  void OnTick() override { requests_->CloseIfDenied(); }
+  void OnTick() override;
   void OnLastText(std::function<void()> done) override;
   void OnShutdown(std::function<void()> done) override;
   void OnGiveUp(std::string_view why) override;
@@ -42,7 +43,9 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
   void Handle(CountReq count);
   void Handle(CloseReq close);
   void Handle(KeepAlive) {}
-  void Handle(Negentropy negentropy);
+  void Handle(NegOpen open);
+  void Handle(NegMsg message);
+  void Handle(NegClose close);
   void Handle(BadMessage bad);
   void CountBadMessage();
 

@@ -9,8 +9,7 @@
 // estimate has none: a client could not see that it is the sketch of a part of the events, and would merge it with
 // those of other relays.
 //
-// Threads: only one thread at a time may use the object. A Request uses it on workers while it reads the store, and
-// otherwise on its I/O thread.
+// Threads: as for every Gathering.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "relay/nostr/author_sketch.h"
+#include "relay/protocol/gathering.h"
 #include "relay/store/count_estimate.h"
 #include "relay/store/event_store.h"
 
 namespace weir {
 
-class Counting {
+class Counting final : public Gathering {
  public:
   // The most work of counting one by one: between four and five seconds of a worker.
   static constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
@@ -33,23 +34,24 @@ class Counting {
   // The most work of an estimate after that.
   static constexpr Work kMostSampled = kMostCounted / 4;
 
-  // A measurement passes other bounds than those of the relay.
-  explicit Counting(std::span<const Filter> filters, Work most_counted = kMostCounted, Work most_sampled = kMostSampled)
-      : most_counted_(most_counted), most_sampled_(most_sampled), sketch_(AuthorSketch::For(filters)) {}
+  // `subscription` is the id of the COUNT. A measurement passes other bounds than those of the relay.
+  explicit Counting(std::string subscription, std::span<const Filter> filters, Work most_counted = kMostCounted,
+                    Work most_sampled = kMostSampled)
+      : subscription_(std::move(subscription)),
+        most_counted_(most_counted),
+        most_sampled_(most_sampled),
+        sketch_(AuthorSketch::For(filters)) {}
 
-  // Goes on with about the work `most`. Returns kDone at the end of the count. Each call must pass the same `query`.
-  Result<Progress> Next(const EventStore& store, Query& query, Work most);
-
-  // Returns true if the count needs more work than it may do, and an estimate would be too rough.
-  bool gave_up() const { return gave_up_; }
+  Result<Progress> Next(const EventStore& store, Query* query, Work most) override;
+  // It gives up if the count needs more work than it may do, and an estimate would be too rough.
+  std::string refusal() const override { return gave_up_ ? std::string(kLooksAtTooMuch) : ""; }
   bool is_estimate() const { return estimate_.has_value(); }
-  uint64_t count() const { return estimate_ ? estimate_->total() : counted_; }
-  // Returns the work that was done, without that of the query (Query::work).
-  Work own_work() const { return estimate_ ? estimate_->work() : 0; }
-  // Returns the answer as a COUNT message.
-  std::string Message(std::string_view subscription) const;
+  uint64_t events() const override { return estimate_ ? estimate_->total() : counted_; }
+  Work own_work() const override { return estimate_ ? estimate_->work() : 0; }
+  std::string TakeAnswer() override;
 
  private:
+  const std::string subscription_;
   const Work most_counted_;
   const Work most_sampled_;
   uint64_t counted_ = 0;

@@ -15,8 +15,9 @@ namespace {
 // Returns the limit of a prefix. Each prefix has a limit of its own for the whole process, so that a flood of one kind
 // of refusal does not hide the others.
 LogLimit& LimitOf(std::string_view prefix) {
-  static constexpr std::array<std::string_view, 9> kPrefixes = {
-      "invalid", "unsupported", "rate-limited", "restricted", "blocked", "auth-required", "pow", "replaced", "error"};
+  static constexpr std::array<std::string_view, 10> kPrefixes = {
+      "invalid", "unsupported",   "rate-limited", "restricted", "blocked",
+      "closed",  "auth-required", "pow",          "replaced",   "error"};
   static std::array<LogLimit, kPrefixes.size() + 1> limits;
   size_t i = 0;
   while (i < kPrefixes.size() && kPrefixes[i] != prefix) ++i;
@@ -48,9 +49,12 @@ void Peer::SayEvent(TextMessage message) {
   connection_->Send(std::move(message));
 }
 
-void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason) {
+void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason,
+                     std::optional<uint64_t> most_events) {
   counters_.CountRefusal(PrefixOf(reason));
   LogRefusal(refused, reason);
+  if (refused == Verb::kNegOpen || refused == Verb::kNegMsg)
+    return Say(RelayVerb::kNegErr, NegErrMessage(subscription, reason, most_events));
   Say(RelayVerb::kClosed, ClosedMessage(subscription, reason));
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,9 +47,10 @@ class Peer {
   // Once the connection has ended, the functions from here to pending_bytes send and log nothing, and call no callback.
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
-  // Sends CLOSED, logs the refusal and counts it; counts it even if the connection has ended. `reason` begins with one
-  // of NIP-01's prefixes.
-  void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
+  // Sends CLOSED, or NEG-ERR if `refused` is a message of NIP-77. Logs the refusal and counts it; counts it even if the
+  // connection has ended. `reason` begins with one of NIP-01's prefixes. `most_events` is for NegErrMessage.
+  void SayClosed(Verb refused, std::string_view subscription, std::string_view reason,
+                 std::optional<uint64_t> most_events = std::nullopt);
   // Logs a refusal, so that the operator sees why clients fail. In the whole process, at most ten refusals a second
   // with the same prefix are logged (relay/net/log_limit.h).
   void LogRefusal(Verb refused, std::string_view reason) const;

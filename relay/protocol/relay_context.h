@@ -32,8 +32,9 @@ struct RelayContext {
   WorkPool& pool;            // the workers
   RelayCounters& counters;   // metrics
   Delivery& delivery;
-  ByteBudget& budget;              // the bytes of all events that are in flight
-  uint64_t max_pending_bytes = 0;  // the bytes of waiting output above which the server ends a connection
+  ByteBudget& budget;                      // the bytes of all events that are in flight
+  uint64_t max_pending_bytes = 0;          // the bytes of waiting output above which the server ends a connection
+  uint64_t max_message_bytes = 256 << 10;  // the longest message of a client
   // The operator's rules. The default has none.
   std::shared_ptr<RulesInForce> rules = std::make_shared<RulesInForce>();
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();

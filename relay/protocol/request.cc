@@ -24,6 +24,8 @@ constexpr Work kLeastSlice = kTurnWork / 16;
 // The bytes of a request, of its query and of its places in lists and tables, without its filters and held events.
 constexpr uint64_t kRequestBytes = 1024;
 constexpr size_t kSmallAnswer = 8 << 10;
+constexpr std::string_view kTooMuchMemory =
+    "rate-limited: the requests of your address hold too much memory; ask for less at once";
 
 uint64_t MemoryOf(const std::vector<Filter>& filters) {
   uint64_t bytes = 0;
@@ -43,27 +45,46 @@ std::shared_ptr<const std::string> Seal(std::string text, const CountOwnBytes& c
   return sealed;
 }
 
+// Returns the most bytes of an answer to a NEG-OPEN or NEG-MSG, before it is written in hexadecimal: the relay sends no
+// longer messages than it takes.
+size_t FrameBytesOf(const RelayContext& context, const std::string& subscription) {
+  const uint64_t around = 2 * subscription.size() + 64;
+  return (std::max(context.max_message_bytes, around) - around) / 2;
+}
+
+std::unique_ptr<Gathering> MakeGathering(const RelayContext& context, const std::string& name,
+                                         const std::vector<Filter>& filters, Verb verb, std::string message) {
+  if (verb == Verb::kCount) return std::make_unique<Counting>(name, filters);
+  if (verb != Verb::kNegOpen) return nullptr;
+  return std::make_unique<SyncDialogue>(name, std::move(message), context.settings.max_sync_events,
+                                        FrameBytesOf(context, name));
+}
+
 }  // namespace
 
 Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
-                 std::vector<Filter> filters, bool is_count)
+                 std::vector<Filter> filters, Verb verb, std::string message)
     : context_(context),
       peer_(std::move(peer)),
       room_(std::move(room)),
       name_(std::move(name)),
-      counting_(is_count ? std::make_unique<Counting>(filters) : nullptr),
+      verb_(verb),
+      gathering_(MakeGathering(context, name_, filters, verb, std::move(message))),
+      counting_(verb == Verb::kCount ? static_cast<Counting*>(gathering_.get()) : nullptr),
+      sync_(verb == Verb::kNegOpen ? static_cast<SyncDialogue*>(gathering_.get()) : nullptr),
       received_(context.clock.Now()),
-      message_head_(is_count ? "" : EventMessageHead(name_)),
+      message_head_(verb == Verb::kReq ? EventMessageHead(name_) : ""),
       filters_(std::move(filters)),
-      span_(BeginSpan(context.tracer, is_count ? "COUNT" : "REQ", SpanKind::kServer, received_)) {}
+      span_(BeginSpan(context.tracer, NameOf(verb), SpanKind::kServer, received_)) {}
 
 // Counts a subscription's filters twice, because the query has a copy of them while it waits and runs.
 std::string Request::TakeMemory() {
   const std::shared_ptr<Account>& account = peer_->account();
   const uint64_t filter_bytes = MemoryOf(filters_);
-  const uint64_t live_bytes = is_count() ? sizeof(Counting) : filter_bytes + LiveIndex::BytesOf(filters_);
+  const uint64_t own_bytes =
+      gathering_ ? sizeof(Counting) + sizeof(SyncDialogue) : filter_bytes + LiveIndex::BytesOf(filters_);
   std::optional<HeldBytes> memory =
-      HeldBytes::Try(account, kRequestBytes + live_bytes, is_count() ? Memory::kWaiting : Memory::kOwn);
+      HeldBytes::Try(account, kRequestBytes + own_bytes, counting_ != nullptr ? Memory::kWaiting : Memory::kOwn);
   std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes, Memory::kWaiting);
   if (!memory || !filter_memory) {
     return "rate-limited: this relay holds at most " + std::to_string(account->most_address_bytes()) +
@@ -72,12 +93,28 @@ std::string Request::TakeMemory() {
   }
   memory_ = std::move(*memory);
   filter_memory_ = std::move(*filter_memory);
-  return "";
+  gathered_memory_ = HeldBytes(account, 0);
+  return TakeGatheredMemory();
+}
+
+// Counts the bytes that the gathering holds now. Returns the reason for a refusal if there is no room for them.
+std::string Request::TakeGatheredMemory() {
+  const uint64_t bytes = gathering_ ? gathering_->held_bytes() : 0;
+  if (bytes <= gathered_memory_.bytes()) {
+    gathered_memory_.GiveBack(gathered_memory_.bytes() - bytes);
+    return "";
+  }
+  return gathered_memory_.TryAdd(bytes - gathered_memory_.bytes()) ? "" : std::string(kTooMuchMemory);
 }
 
 void Request::Start() {
   state_ = State::kPaused;
-  if (!is_count()) EnterLive();
+  is_first_slice_ = true;
+  if (sync_ != nullptr && !sync_->wants_query()) {
+    cost_ = CostOfWalk(kTurnWork);
+    return AskGate();
+  }
+  if (!gathering_) EnterLive();
   const size_t all = filters_.size();
   std::erase_if(filters_, [](const Filter& filter) { return filter.limit == 0; });
   const bool live_only = filters_.size() < all;
@@ -85,34 +122,16 @@ void Request::Start() {
   may_withhold_ = live_only || context_.rules->MayHide(filters_) ||
                   (context_.settings.auth && MayWithhold(filters_, *peer_->identity()));
   std::erase_if(filters_, [](const Filter& filter) { return filter.MatchesNothing(); });
-  if (filters_.empty()) return Finish({}, Completeness::kFinish);
+  if (filters_.empty() && sync_ == nullptr) return Finish({}, Completeness::kFinish);
+  if (filters_.empty()) sync_->FindNothing();
   PlanQuery();
   AskGate();
-}
-
-// Subscribes with the filters that a future event can match; matching events with the others would be useless work. The
-// filters of the query come first.
-void Request::EnterLive() {
-  const uint64_t now = context_.wall_clock.NowSeconds();
-  const uint64_t past = context_.settings.created_at_past_s;
-  const uint64_t oldest = past > 0 && now > past ? now - past : 0;
-  std::vector<Filter> live;
-  const auto add = [&](bool of_query) {
-    for (const Filter& filter : filters_)
-      if ((filter.limit != 0) == of_query && !filter.MatchesNothing() && filter.until >= oldest) live.push_back(filter);
-  };
-  live.reserve(filters_.size());
-  add(true);
-  const size_t of_query = live.size();
-  add(false);
-  live_ = context_.delivery.Subscribe(peer_->io_thread(), peer_->party().group, peer_->account(), std::move(live),
-                                      of_query, this);
 }
 
 void Request::PlanQuery() {
   const RelaySettings& settings = context_.settings;
   options_.now_seconds = context_.wall_clock.NowSeconds();
-  if (is_count()) {
+  if (gathering_) {
     cost_ = CostOfCount(filters_);
     options_.default_limit = options_.max_limit = kAllEvents;
     options_.fills_cache = false;
@@ -156,7 +175,7 @@ bool Request::TakeTurn() {
   return turn_ != nullptr;
 }
 
-Work Request::WorkDone() const { return query_->work() + (counting_ ? counting_->own_work() : 0); }
+Work Request::WorkDone() const { return (query_ ? query_->work() : 0) + (gathering_ ? gathering_->own_work() : 0); }
 
 // Returns true if the cost at which the gate admitted the request covers the work that it has done.
 bool Request::IsCovered() const { return CostOfWalk(WorkDone()).bytes <= cost_.bytes; }
@@ -180,14 +199,15 @@ void Request::GoOnInTurn() {
 void Request::SubmitSlice() {
   state_ = State::kReads;
   if (span_) stage_ = span_.Child("scan");
-  const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
-  slice_work_ = query_ == nullptr ? std::clamp(WalkOf(cost_), kLeastSlice, kTurnWork) : kTurnWork;
+  const Urgency urgency = is_first_slice_ ? Urgency::kUrgent : Urgency::kLong;
+  slice_work_ = is_first_slice_ ? std::clamp(WalkOf(cost_), kLeastSlice, kTurnWork) : kTurnWork;
+  is_first_slice_ = false;
   context_.pool.Submit(urgency, peer_->party(), slice_work_, [self = shared_from_this()] { return self->RunSlice(); });
 }
 
 Work Request::RunSlice() {
   Report report;
-  const Work before = query_ ? WorkDone() : 0;
+  const Work before = WorkDone();
   Work after = before;
   if (state_ == State::kReads) {
     try {
@@ -208,26 +228,27 @@ Work Request::RunSlice() {
 void Request::Walk(Report* report) {
   const std::shared_ptr<const Rules> rules = context_.rules->Now();
   slice_rules_ = rules.get();
-  if (query_ == nullptr) query_ = context_.store.Find(std::move(filters_), options_);
+  if (query_ == nullptr && (!gathering_ || gathering_->wants_query()))
+    query_ = context_.store.Find(std::move(filters_), options_);
   const Result<Progress> progress =
-      counting_ ? counting_->Next(context_.store, *query_, slice_work_) : ReadEvents(report);
+      gathering_ ? gathering_->Next(context_.store, query_.get(), slice_work_) : ReadEvents(report);
   if (!progress.ok()) {
     report->refusal = "error: the store cannot be read: " + ErrorForStrangers(progress.status());
     return;
   }
   report->done = progress.value() == Progress::kDone;
-  if (counting_ ? counting_->gave_up() : !report->done && query_->work() > kMostVisited) {
-    report->refusal = "restricted: this looks at too much; narrow the filter by ids, authors, tags or time";
-    return;
-  }
-  if (report->done) {
-    report->complete = !counting_ && query_->complete();
+  if (gathering_) report->refusal = gathering_->refusal();
+  if (counting_ == nullptr && !report->done && query_ && query_->work() > kMostVisited)
+    report->refusal = kLooksAtTooMuch;
+  if (report->refusal.empty()) report->refusal = TakeGatheredMemory();
+  if (!report->refusal.empty()) return;
+  if (report->done && !gathering_) {
+    report->complete = query_->complete();
     report->moment = query_->moment();
-    return;
   }
+  if (report->done || !query_) return;
   query_memory_ = HeldBytes(peer_->account(), 0);
-  if (!query_memory_.TryAdd(query_->held_bytes()))
-    report->refusal = "rate-limited: the requests of your address hold too much memory; ask for less at once";
+  if (!query_memory_.TryAdd(query_->held_bytes())) report->refusal = kTooMuchMemory;
 }
 
 Result<Progress> Request::ReadEvents(Report* report) {
@@ -287,13 +308,14 @@ void Request::SayEvents(const Report& report) {
 
 void Request::Finish(const Report& report, Completeness completeness) {
   filter_memory_ = HeldBytes();
-  if (span_) span_.Set("weir.events", static_cast<int64_t>(counting_ ? counting_->count() : found_));
+  if (span_) span_.Set("weir.events", static_cast<int64_t>(gathering_ ? gathering_->events() : found_));
   EndSpan("");
-  if (counting_) {
+  if (counting_ != nullptr) {
     context_.counters.CountAnswered(counting_->is_estimate());
-    peer_->Say(RelayVerb::kCount, counting_->Message(name_));
+    peer_->Say(RelayVerb::kCount, counting_->TakeAnswer());
     return room_->Remove(*this);
   }
+  if (sync_ != nullptr) return AnswerSync();
   const Duration latency = context_.clock.Now() - received_;
   context_.counters.ReqToEose(latency);
   context_.limiter.RecordLatency(Operation::kRead, latency);
@@ -309,50 +331,6 @@ void Request::Finish(const Report& report, Completeness completeness) {
   SayHeld();
 }
 
-// Sends as many held events as fit into a turn; the others follow in the next turns.
-void Request::SayHeld() {
-  for (Work left = kTurnWork; left > 0 && state_ == State::kCatchesUp; left -= kDeliveryWork) {
-    if (before_eose_ == 0 && !std::exchange(said_eose_, true))
-      peer_->Say(RelayVerb::kEose, EoseMessage(name_, completeness_));
-    if (held_.empty()) break;
-    const Held held = std::move(held_.front());
-    held_.pop_front();
-    if (before_eose_ > 0) --before_eose_;
-    held_memory_.GiveBack(held.bytes());
-    room_->LetGo(held.bytes());
-    SayLive(held.event, held.by_query);
-  }
-  if (!held_.empty() || !said_eose_) return Later(State::kCatchesUp, &Request::SayHeld)();
-  if (state_ == State::kCatchesUp) state_ = State::kLives;
-  held_ = {};
-  held_memory_ = HeldBytes();
-}
-
-void Request::OnLive(const LiveEvent& event, bool by_query) {
-  if (state_ == State::kOver || !MayRead()) return;
-  if (state_ == State::kLives) return SayLive(event, by_query);
-  const Held held{event, by_query};
-  if (held_.empty()) held_memory_ = HeldBytes(peer_->account(), 0, Memory::kShared);
-  if (!room_->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))
-    return Refuse("error: too many new events arrived while the stored events were being sent");
-  room_->Hold(held.bytes());
-  held_.push_back(held);
-}
-
-void Request::OnTooCostly() {
-  Refuse(
-      "rate-limited: new events come faster than they can be matched with all that your address subscribes to; "
-      "subscribe to less, or with fewer conditions");
-}
-
-void Request::SayLive(const LiveEvent& event, bool by_query) {
-  if (by_query && event.serial.number != 0 && moment_.Has(event.serial)) return;
-  const EventView view = event.event.view();
-  if (!IsFor(view, *peer_->identity()) || !context_.rules->MaySee(view)) return;
-  peer_->SayEvent(
-      {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
-}
-
 // Sets the outcome "ok" if `refusal` is empty, else the prefix of `refusal`.
 void Request::EndSpan(std::string_view refusal) {
   if (!span_) return;
@@ -364,14 +342,16 @@ void Request::EndSpan(std::string_view refusal) {
 
 void Request::Refuse(std::string_view reason) {
   EndSpan(reason);
-  peer_->SayClosed(is_count() ? Verb::kCount : Verb::kReq, name_, reason);
+  const bool is_too_big = sync_ != nullptr && state_ != State::kReads && sync_->is_too_big();
+  peer_->SayClosed(verb_, name_, reason,
+                   is_too_big ? std::optional<uint64_t>(context_.settings.max_sync_events) : std::nullopt);
   room_->Remove(*this);
 }
 
 void Request::AnswerNothing() {
   EndSpan("");
-  peer_->Say(counting_ ? RelayVerb::kCount : RelayVerb::kEose,
-             counting_ ? counting_->Message(name_) : EoseMessage(name_));
+  peer_->Say(counting_ != nullptr ? RelayVerb::kCount : RelayVerb::kEose,
+             counting_ != nullptr ? counting_->TakeAnswer() : EoseMessage(name_));
   room_->Remove(*this);
 }
 

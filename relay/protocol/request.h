@@ -1,6 +1,8 @@
-// Request: one REQ or COUNT of a client. A REQ waits in its connection's queue, sends the stored events, sends EOSE,
-// and then sends live events. A COUNT also waits in the queue, then counts (counting.h), answers and ends. A request
-// reads the store in slices of about a millisecond, on workers. Its states are:
+// Request: one REQ, COUNT or NEG-OPEN of a client. A REQ waits in its connection's queue, sends the stored events,
+// sends EOSE, and then sends live events. A COUNT also waits in the queue, then counts (counting.h), answers and ends.
+// A NEG-OPEN waits in the queue, gathers a set of events (sync_dialogue.h), answers its first message and stays open;
+// for each NEG-MSG it waits in the queue again and answers. A request works in slices of about a millisecond, on
+// workers. Its states are:
 //
 //   kQueued     it waits for one of the places of its connection (requests.h)
 //   kAtGate     it waits at the scan gate, which limits the reads of all clients (throttle/adaptive_limiter.h)
@@ -8,7 +10,7 @@
 //   kPaused     it has sent the events of a slice, and waits until its client has taken most of them
 //   kInLine     it has read a slice, and waits for a turn among the scans of its address (scan_turns.h)
 //   kCatchesUp  it has sent the stored events; it sends the live events that came meanwhile, and queues newer ones
-//   kLives      it sends live events as they come
+//   kLives      it sends live events as they come; a NEG-OPEN waits for the next NEG-MSG
 //   kOver       it was answered, refused or closed
 //
 // In the states from kAtGate to kInLine a request has one of the four places of its connection (requests.h). While it
@@ -27,7 +29,7 @@
 // or by Requests::CloseIfDenied within a second.
 //
 // Threads: all functions run on the connection's I/O thread, except RunSlice and Walk, which run on a worker. In kReads
-// `counting_` and the members from `admission_` to `found_` belong to the worker. The destructor returns the request's
+// `gathering_` and the members from `admission_` to `found_` belong to the worker. The destructor returns the request's
 // memory, admission and turn, if the request still has them.
 #pragma once
 
@@ -46,6 +48,7 @@
 #include "relay/protocol/counting.h"
 #include "relay/protocol/peer.h"
 #include "relay/protocol/relay_context.h"
+#include "relay/protocol/sync_dialogue.h"
 
 namespace weir {
 
@@ -55,11 +58,12 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
  public:
   // `name` is the subscription's id. `room` is that of the Requests object that owns the request. A request must be
   // made with std::make_shared, because workers share it.
+  // `verb` is kReq, kCount or kNegOpen; `message` is that of a NegOpen.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
-          std::vector<Filter> filters, bool is_count);
+          std::vector<Filter> filters, Verb verb, std::string message = {});
 
   const std::string& name() const { return name_; }
-  bool is_count() const { return counting_ != nullptr; }
+  Verb verb() const { return verb_; }
   const std::vector<Filter>& filters() const { return filters_; }  // complete until Start
 
   // Counts the memory of the request in the client's account. Returns an empty string, or, if the account has no room
@@ -76,6 +80,14 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   // Answers a request that has not started as if no event matched, and ends it. Then the owner removes the request, as
   // after Refuse.
   void AnswerNothing();
+  // Makes a NEG-OPEN that has not started go on as if no event matched. Returns false, and does nothing, for a REQ or
+  // COUNT.
+  bool FindNothing();
+  // Takes the next message of an open NEG-OPEN. Returns an empty string, and then Start must be called again, or the
+  // reason for which the NEG-OPEN must be refused.
+  std::string Hear(std::string message);
+  // Returns true if this is an open NEG-OPEN whose client has sent nothing for too long.
+  bool IsSilent() const;
   // Changes the state to kOver and returns the admission, the turn and the connection's place. In kReads, the worker
   // returns the admission and the turn, and OnReport returns the place. From now on the request ignores live events.
   // May be called more than once.
@@ -108,6 +120,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   void EnterLive();
   void PlanQuery();
+  std::string TakeGatheredMemory();
   // Returns false for a private event of which a client with these keys is no party. May be called from any thread.
   bool IsFor(EventView event, const Identity& identity) const;
   void AskGate();
@@ -125,6 +138,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   bool MayRead();
   void SayEvents(const Report& report);
   void Finish(const Report& report, Completeness completeness);
+  void AnswerSync();
   void SayHeld();
   void SayLive(const LiveEvent& event, bool by_query);
   void Suspend();
@@ -135,9 +149,12 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   const std::shared_ptr<Peer> peer_;
   const std::shared_ptr<RequestRoom> room_;
   const std::string name_;
-  const std::unique_ptr<Counting> counting_;  // null for a REQ
+  const Verb verb_;
+  const std::unique_ptr<Gathering> gathering_;  // null for a REQ
+  Counting* const counting_;                    // the gathering of a COUNT, else null
+  SyncDialogue* const sync_;                    // the gathering of a NEG-OPEN, else null
   const TimePoint received_;
-  const std::string message_head_;  // `["EVENT","sub",`; empty for a COUNT
+  const std::string message_head_;  // `["EVENT","sub",`; only for a REQ
   std::atomic<State> state_{State::kQueued};
   HeldBytes memory_;               // the memory of the request itself and of its place in the live index
   HeldBytes filter_memory_;        // the memory of its filters, until its query has ended
@@ -145,7 +162,8 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   uint64_t rules_generation_ = 0;  // that of the rules at the start
 
   Delivery::Subscription live_;
-  Moment moment_;  // the query's moment, known once the stored events are sent
+  TimePoint answered_;  // the last answer of a NEG-OPEN
+  Moment moment_;       // the query's moment, known once the stored events are sent
   Completeness completeness_ = Completeness::kUnknown;
   std::deque<Held> held_;
   size_t before_eose_ = 0;  // the number of events at the front of held_ that are sent before EOSE
@@ -159,9 +177,11 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   QueryOptions options_;
   const Rules* slice_rules_ = nullptr;  // the rules during a slice; Walk holds them, so that no event asks for the lock
   std::unique_ptr<Query> query_;
+  bool is_first_slice_ = true;
   Work slice_work_ = kTurnWork;  // the most work that the current slice may do
   HeldBytes query_memory_;
-  uint64_t found_ = 0;  // the number of events that the query of a REQ has found so far
+  HeldBytes gathered_memory_;  // the memory of the gathering, for a NEG-OPEN
+  uint64_t found_ = 0;         // the number of events that the query of a REQ has found so far
 
   Span span_;   // ends when the answer is sent
   Span stage_;  // a child of span_: the wait at the gate, or a slice

@@ -15,6 +15,8 @@ namespace {
 // The most requests of one connection that run at once. If it were 1, a long scan would delay short requests; if it
 // were large, one connection could have many scans at work.
 constexpr size_t kMostAtOnce = 4;
+// The most open NEG-OPENs of one connection. A program that compares its events needs one for each filter.
+constexpr size_t kMostSyncs = 8;
 // The bytes of a question to a plugin, without its line.
 constexpr uint64_t kQuestionBytes = 512;
 constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
@@ -34,29 +36,57 @@ Requests::~Requests() {
 
 void Requests::Subscribe(Req req) {
   Close(req.subscription);
-  Add(std::move(req.subscription), std::move(req.filters), false);
+  Add(std::move(req.subscription), std::move(req.filters), Verb::kReq);
 }
 
 // Removes the filters' limits, which have no meaning for a count.
 void Requests::Count(CountReq count) {
   for (Filter& filter : count.filters) filter.limit.reset();
-  Add(std::move(count.subscription), std::move(count.filters), true);
+  Add(std::move(count.subscription), std::move(count.filters), Verb::kCount);
 }
 
-void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count) {
-  std::string refusal = RefusalOf(filters);
-  if (refusal.empty()) refusal = PrepareSearches(context_.settings.search_kinds, is_count, &filters);
+void Requests::OpenSync(NegOpen open) {
+  CloseSync(open.subscription);
+  Add(std::move(open.subscription), std::move(open.filters), Verb::kNegOpen, std::move(open.message));
+}
+
+void Requests::Hear(NegMsg message) {
+  const auto found = syncs_.find(message.subscription);
+  if (found == syncs_.end()) {
+    return peer_->SayClosed(Verb::kNegMsg, message.subscription,
+                            "closed: no NEG-OPEN with this id is open; it may have been closed");
+  }
+  Request& request = *found->second;
+  const std::string refusal = request.Hear(std::move(message.message));
+  refusal.empty() ? Queue(request) : request.Refuse(refusal);
+}
+
+void Requests::CloseSilentSyncs() {
+  for (auto next = syncs_.begin(); next != syncs_.end();) {
+    Request* const request = next++->second;  // refusing it removes it
+    if (request->IsSilent()) request->Refuse("closed: no NEG-MSG came for two minutes");
+  }
+}
+
+void Requests::Add(std::string name, std::vector<Filter> filters, Verb verb, std::string message) {
+  std::string refusal = RefusalOf(filters, verb);
+  if (refusal.empty()) refusal = PrepareSearches(context_.settings.search_kinds, verb, &filters);
   if (const Work work = WorkOfSearches(filters); work > 0) peer_->Charge(work);
   const bool may_want_auth = context_.settings.auth && peer_->identity()->empty() && MayWantAuth(filters);
-  const auto request = std::make_shared<Request>(context_, peer_, room_, std::move(name), std::move(filters), is_count);
+  const auto request =
+      std::make_shared<Request>(context_, peer_, room_, std::move(name), std::move(filters), verb, std::move(message));
   if (refusal.empty()) refusal = request->TakeMemory();
   if (!refusal.empty()) {
     if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
     request->EndSpan(refusal);
-    return peer_->SayClosed(is_count ? Verb::kCount : Verb::kReq, request->name(), refusal);
+    return peer_->SayClosed(verb, request->name(), refusal);
   }
   if (may_want_auth) peer_->AskForAuth();
-  if (!is_count) by_name_.emplace(request->name(), request.get());
+  if (verb == Verb::kReq) by_name_.emplace(request->name(), request.get());
+  if (verb == Verb::kNegOpen) {
+    syncs_.emplace(request->name(), request.get());
+    context_.counters.CountOpenSyncs(1);
+  }
   requests_.emplace(request.get(), request);
   context_.read_plugin == nullptr ? Queue(*request) : AskPlugin(*request);
 }
@@ -65,7 +95,7 @@ void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count)
 void Requests::AskPlugin(Request& request) {
   const AskedRequest asked{.subscription = request.name(),
                            .filters = request.filters(),
-                           .is_count = request.is_count(),
+                           .verb = NameOf(request.verb()),
                            .keys = peer_->identity()->hex()};
   PluginQuestion question = QuestionAbout(asked, context_.wall_clock.NowSeconds(), SourceOfClient(peer_->address()));
   question.address = GroupOf(peer_->party());
@@ -89,8 +119,8 @@ void Requests::AskPlugin(Request& request) {
 void Requests::OnVerdict(Request* request, const PluginVerdict& verdict) {
   --questions_;
   if (peer_->gone() || !requests_.contains(request)) return;
-  if (verdict.action == PluginAction::kAccept) return Queue(*request);
-  if (verdict.action == PluginAction::kShadowReject) return request->AnswerNothing();
+  if (verdict.action == PluginAction::kShadowReject && !request->FindNothing()) return request->AnswerNothing();
+  if (verdict.action != PluginAction::kReject) return Queue(*request);
   if (PrefixOf(verdict.refusal) == "auth-required") peer_->AskForAuth();
   request->Refuse(verdict.refusal);
 }
@@ -100,7 +130,7 @@ void Requests::Queue(Request& request) {
   StartNext();
 }
 
-std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
+std::string Requests::RefusalOf(const std::vector<Filter>& filters, Verb verb) const {
   const RelaySettings& settings = context_.settings;
   if (settings.auth_required && peer_->identity()->empty()) {
     return "auth-required: this relay answers only authenticated clients";
@@ -112,12 +142,16 @@ std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
     return "error: too many subscriptions, at most " + std::to_string(settings.max_subscriptions) +
            " at once; CLOSE some first";
   }
+  if (verb == Verb::kNegOpen && syncs_.size() >= kMostSyncs) {
+    return "rate-limited: at most " + std::to_string(kMostSyncs) +
+           " NEG-OPENs of a connection may be open at once; NEG-CLOSE some first";
+  }
   return "";
 }
 
-void Requests::Close(const std::string& subscription) {
-  const auto found = by_name_.find(subscription);
-  if (found != by_name_.end()) Remove(*found->second);
+void Requests::CloseNamed(const std::string& name, ByName* requests) {
+  const auto found = requests->find(name);
+  if (found != requests->end()) Remove(*found->second);
 }
 
 void Requests::CloseAll(std::string_view reason) {
@@ -163,7 +197,11 @@ void Requests::RemoveSomeSoon() try {
 void Requests::Remove(Request& request) {
   const auto self = request.shared_from_this();
   std::erase(queue_, &request);
-  if (!request.is_count()) by_name_.erase(request.name());
+  if (request.verb() == Verb::kReq) by_name_.erase(request.name());
+  if (request.verb() == Verb::kNegOpen) {
+    syncs_.erase(request.name());
+    context_.counters.CountOpenSyncs(-1);
+  }
   requests_.erase(&request);
   request.End();
 }

@@ -1,4 +1,4 @@
-// Requests: the open REQs and COUNTs of one connection. Each of them is a Request (request.h).
+// Requests: the open REQs, COUNTs and NEG-OPENs of one connection. Each of them is a Request (request.h).
 //
 // On each subscription a client gets an event once, stored or live. For this, a subscription enters the live index
 // before its query is made, and queues live events until the stored events are sent. Then it sends the queued events
@@ -40,7 +40,16 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   // Adds a COUNT, or answers CLOSED if it is refused. The filters' limits are ignored.
   void Count(CountReq count);
   // Ends the REQ with this id, without an answer. Does nothing if there is none, even if a COUNT has this id.
-  void Close(const std::string& subscription);
+  void Close(const std::string& subscription) { CloseNamed(subscription, &by_name_); }
+  // Adds a NEG-OPEN, or answers NEG-ERR if it is refused. First ends an open NEG-OPEN with the same id. A NEG-OPEN and
+  // a REQ may have the same id.
+  void OpenSync(NegOpen open);
+  // Answers the message, or ends the NEG-OPEN with NEG-ERR.
+  void Hear(NegMsg message);
+  // Ends the NEG-OPEN with this id, without an answer. Does nothing if there is none.
+  void CloseSync(const std::string& subscription) { CloseNamed(subscription, &syncs_); }
+  // Ends the NEG-OPENs whose clients have sent nothing for two minutes, with a NEG-ERR for each.
+  void CloseSilentSyncs();
   // Ends all requests, with a CLOSED for each. `reason` begins with one of NIP-01's prefixes.
   void CloseAll(std::string_view reason);
   // Does the same, in several tasks, if the operator's rules do not let the client read any more. Looks at the rules
@@ -53,11 +62,14 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
  private:
   void Remove(Request& request) override;
   void ReturnPlace() override;
-  void Add(std::string name, std::vector<Filter> filters, bool is_count);
+  using ByName = std::unordered_map<std::string, Request*>;
+
+  void Add(std::string name, std::vector<Filter> filters, Verb verb, std::string message = {});
+  void CloseNamed(const std::string& name, ByName* requests);
   void AskPlugin(Request& request);
   void OnVerdict(Request* request, const PluginVerdict& verdict);
   void Queue(Request& request);
-  std::string RefusalOf(const std::vector<Filter>& filters) const;
+  std::string RefusalOf(const std::vector<Filter>& filters, Verb verb) const;
   void StartNext();
   void StartNextSoon();
   void RemoveSomeSoon();
@@ -66,12 +78,13 @@ class Requests final : private RequestRoom::Owner, public std::enable_shared_fro
   const std::shared_ptr<Peer> peer_;
   const std::shared_ptr<RequestRoom> room_;
   std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
-  std::unordered_map<std::string, Request*> by_name_;  // the subscriptions by their ids, without COUNTs
-  std::deque<Request*> queue_;                         // requests that may start and have not started
-  size_t questions_ = 0;                               // questions to the plugin, also about requests that have ended
-  size_t running_ = 0;                                 // the number of requests that have a place
-  bool waits_for_room_ = false;                        // true while no request starts because much output waits
-  bool starts_soon_ = false;                           // true while a task that calls StartNext is posted
+  ByName by_name_;               // the REQs by their ids
+  ByName syncs_;                 // the NEG-OPENs by their ids
+  std::deque<Request*> queue_;   // requests that may start and have not started
+  size_t questions_ = 0;         // questions to the plugin, also about requests that have ended
+  size_t running_ = 0;           // the number of requests that have a place
+  bool waits_for_room_ = false;  // true while no request starts because much output waits
+  bool starts_soon_ = false;     // true while a task that calls StartNext is posted
 };
 
 }  // namespace weir

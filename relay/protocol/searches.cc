@@ -13,14 +13,14 @@ constexpr Work kTimesSplit = 3;
 
 }  // namespace
 
-std::string PrepareSearches(const std::string& search_kinds, bool is_count, std::vector<Filter>* filters) {
+std::string PrepareSearches(const std::string& search_kinds, Verb verb, std::vector<Filter>* filters) {
   if (std::ranges::none_of(*filters, [](const Filter& filter) { return filter.search.has_value(); })) return "";
   const Result<std::vector<uint16_t>> searched = ParseSearchedKinds(search_kinds);
   if (!searched.ok()) return "error: " + searched.status().message();
   size_t searches = 0;
   for (Filter& filter : *filters) {
     if (!filter.search) continue;
-    if (is_count) return "unsupported: a COUNT cannot search; ask with a REQ";
+    if (verb != Verb::kReq) return "unsupported: a " + std::string(NameOf(verb)) + " cannot search; ask with a REQ";
     if (++searches > kMostSearches) {
       return "invalid: at most " + std::to_string(kMostSearches) + " filters of a request may have a search";
     }

@@ -6,13 +6,14 @@
 
 #include "relay/account/work.h"
 #include "relay/nostr/filter.h"
+#include "relay/nostr/messages.h"
 
 namespace weir {
 
 // Restricts the filters with a search to the kinds that are searched (WEIR_SEARCH_KINDS), for stored events and for new
 // ones. Returns the reason to refuse the request, with NIP-01's prefix; empty if there is none: a search without words,
-// or with too many, too many searches, and a search in a COUNT are refused.
-std::string PrepareSearches(const std::string& search_kinds, bool is_count, std::vector<Filter>* filters);
+// or with too many, too many searches, and a search in a COUNT or NEG-OPEN are refused.
+std::string PrepareSearches(const std::string& search_kinds, Verb verb, std::vector<Filter>* filters);
 // Returns the most work of finding the words of a request's searches.
 Work WorkOfSearches(const std::vector<Filter>& filters);
 

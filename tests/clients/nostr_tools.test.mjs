@@ -1,6 +1,7 @@
 // nostr-tools as people use it: publish, query by every shape of filter, subscribe, count, delete, replace, expire.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { NegentropyStorageVector, NegentropySync } from 'nostr-tools/nip77';
 import { connect, now, Person, query, sleep, startRelay, Wire } from './harness.mjs';
 
 let relay;
@@ -8,6 +9,41 @@ before(async () => (relay = await startRelay()));
 after(() => relay.stop());
 
 const ids = events => events.map(event => event.id);
+
+describe('sync', () => {
+  // What a client with these events lacks, and what only it has.
+  function compare(client, events, filter) {
+    const own = new NegentropyStorageVector();
+    for (const event of events) own.insert(event.created_at, event.id);
+    own.seal();
+    const have = [];
+    const need = [];
+    return new Promise((resolve, reject) => {
+      const sync = new NegentropySync(client, own, filter, {
+        onhave: id => have.push(id),
+        onneed: id => need.push(id),
+        onclose: error => (error ? reject(new Error(error)) : resolve({ have: have.sort(), need: need.sort() })),
+      });
+      sync.start();
+    });
+  }
+
+  test('a client learns in which events it and the relay differ', async () => {
+    const client = await connect(relay);
+    const person = new Person();
+    const note = n => person.event(1, `note ${n}`, [], now() - (n >> 2));
+    const all = Array.from({ length: 400 }, (_, n) => note(n));
+    const stored = all.slice(0, 360);
+    await Promise.all(stored.map(event => client.publish(event)));
+    const filter = { kinds: [1], authors: [person.pubkey] };
+    const { have, need } = await compare(client, all.slice(30), filter);
+    assert.deepEqual(have, ids(all.slice(360)).sort());
+    assert.deepEqual(need, ids(all.slice(0, 30)).sort());
+    assert.deepEqual(await compare(client, stored, filter), { have: [], need: [] });
+    assert.deepEqual(await compare(client, [], filter), { have: [], need: ids(stored).sort() });
+    client.close();
+  });
+});
 
 describe('publish', () => {
   test('an event comes back as it was sent', async () => {
@@ -343,12 +379,12 @@ describe('on the wire', () => {
     await wire.close();
   });
 
-  test('negentropy is refused in its own words', async () => {
+  test('a NEG-OPEN that is refused has a reason', async () => {
     const wire = await Wire.open(relay.url);
-    wire.send(['NEG-OPEN', 'n', {}, '61']);
+    wire.send(['NEG-OPEN', 'n', {}, 'ff']);
     const [verb, subscription, reason] = await wire.next();
     assert.deepEqual([verb, subscription], ['NEG-ERR', 'n']);
-    assert.match(reason, /^blocked:/);
+    assert.match(reason, /^invalid:/);
     await wire.close();
   });
 

@@ -1,6 +1,7 @@
 // Attacks by requests: scans that stand still, endless values, counts, exports.
 #include <cstdio>
 
+#include "relay/negentropy/varint.h"
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
@@ -133,6 +134,28 @@ std::string Searches(Arena& arena, double scale) {
   });
 }
 
+// Opens sets of all events, and sends messages of as many ranges as fit into a message: the question for all ids,
+// ranges that differ and have to be split, and ranges that are skipped before one that differs.
+std::string Syncs(Arena& arena, double scale) {
+  std::string differing = "a";
+  AppendVarint(Now() - 60'000, &differing);
+  differing += std::string("\0\1", 2) + std::string(16, 'x');
+  std::string skipped = "a";
+  for (int n = 0; n < 6'000; ++n) differing += std::string("\x0b\0\1", 3) + std::string(16, 'x');
+  for (int n = 0; n < 40'000; ++n) skipped += std::string("\2\0\0", 3);
+  skipped += std::string("\0\0\1", 3) + std::string(16, 'x');
+  const std::vector<std::string> messages = {"6100000200", ToHex(differing), ToHex(skipped)};
+  Crowd crowd(arena.port(), AttackerAddress(), 20);
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(10s, scale), Reads::kAll, [&](size_t i) {
+    const size_t n = sent[i]++;
+    const std::string id = std::to_string(n / 2 % 10);
+    const std::string head = n % 4 == 3 ? "[\"NEG-MSG\",\"" + id + "\"" : "[\"NEG-OPEN\",\"" + id + "\",{}";
+    return TextFrame(head + ",\"" + messages[n % messages.size()] + "\"]");
+  });
+  return crowd.Heard();
+}
+
 std::string TricklingReaders(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), Scaled(50, scale), "", 4096);
   std::vector<size_t> sent(crowd.size());
@@ -212,6 +235,11 @@ std::vector<Attack> ReadAttacks() {
        {"WEIR_SEARCH_KINDS=1"},
        StoreWords,
        Searches},
+      {"syncs",
+       "NEG-OPENs of everything on 20 connections, with messages of 6,000 to 40,000 ranges",
+       {},
+       StoreTopics,
+       Syncs},
       {"trickling_readers",
        "200 requests for everything on 50 connections that trickle",
        {},

@@ -23,9 +23,8 @@
 
 namespace weir {
 
-// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total. A NEG-ERR counts as
-// kClosed.
-enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth };
+// The verb of a message from the relay to a client: the label `verb` of nostr_relay_messages_total.
+enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth, kNegMsg, kNegErr };
 
 class RelayCounters {
  public:
@@ -33,6 +32,8 @@ class RelayCounters {
   void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
   void CountSavedEvent(uint16_t kind);
   void CountAnswered(bool by_estimate);  // the answer of a COUNT (relay/protocol/counting.h)
+  // Counts the NEG-OPENs that are open: `change` is 1 or -1.
+  void CountOpenSyncs(int change) { open_syncs_.fetch_add(change, std::memory_order_relaxed); }
   // Counts a refusal (an OK with false, a CLOSED or a NEG-ERR) by the prefix of its reason ("invalid", "rate-limited",
   // …). Counts an unknown prefix as "other".
   void CountRefusal(std::string_view prefix);
@@ -50,6 +51,7 @@ class RelayCounters {
   Labelled RelayMessages() const;
   Labelled Refusals() const;
   Labelled AnsweredCounts() const;
+  int64_t OpenSyncs() const { return open_syncs_.load(std::memory_order_relaxed); }
   // Returns the numbers of saved events so far. The index is that of KindSlot (known_kinds.h).
   std::vector<uint64_t> SavedByKind() const;
 
@@ -66,11 +68,11 @@ class RelayCounters {
   using Counter = std::atomic<uint64_t>;
   // The prefixes that NIPs define, "replaced" (a newer version of the event is stored), and "other" for every other
   // prefix.
-  static constexpr std::array<std::string_view, 12> kRefusalPrefixes = {
-      "duplicate",     "invalid",      "unsupported", "pow",      "blocked", "restricted",
-      "auth-required", "rate-limited", "mute",        "replaced", "error",   "other"};
-  static constexpr std::array<std::string_view, 7> kRelayVerbs = {"OK",     "EVENT", "EOSE", "CLOSED",
-                                                                  "NOTICE", "COUNT", "AUTH"};
+  static constexpr std::array<std::string_view, 13> kRefusalPrefixes = {
+      "duplicate",    "invalid", "unsupported", "pow",    "blocked", "restricted", "auth-required",
+      "rate-limited", "mute",    "replaced",    "closed", "error",   "other"};
+  static constexpr std::array<std::string_view, 9> kRelayVerbs = {"OK",    "EVENT", "EOSE",    "CLOSED", "NOTICE",
+                                                                  "COUNT", "AUTH",  "NEG-MSG", "NEG-ERR"};
   static constexpr size_t kVerbs = static_cast<size_t>(Verb::kUnknown) + 1;
 
   std::array<Counter, kVerbs> client_messages_{};
@@ -78,6 +80,7 @@ class RelayCounters {
   std::array<Counter, kKnownKinds.size() + 1> kinds_{};
   std::array<Counter, kRefusalPrefixes.size()> refusals_{};
   std::array<Counter, 2> answered_counts_{};  // exact ones, estimates
+  std::atomic<int64_t> open_syncs_{0};
 
   LatencyMetric event_to_ok_;
   LatencyMetric req_to_eose_;

@@ -104,11 +104,14 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
     const bool known = i < kKnownKinds.size();
     if (kinds[i] > 0 || !known) families.Add(kinds[i], {{"kind", known ? std::to_string(kKnownKinds[i]) : "other"}});
   }
-  families.Counter("weir_refusals_total", "OK false and CLOSED, by the prefix of their reason");
+  families.Counter("weir_refusals_total", "OK false, CLOSED and NEG-ERR, by the prefix of their reason");
   for (const auto& [prefix, count] : counters_.Refusals()) families.Add(count, {{"prefix", prefix}});
 
   families.Counter("weir_counts_total", "Answers to COUNTs: exact ones, and estimates of sets that are too large");
   for (const auto& [answer, count] : counters_.AnsweredCounts()) families.Add(count, {{"answer", answer}});
+
+  families.Gauge("weir_open_syncs", "NEG-OPENs that are open, each with the set of its events in memory")
+      .Add(static_cast<double>(counters_.OpenSyncs()));
 
   const RelayCounters::Latencies latencies = counters_.LatenciesSoFar();
   families.Histogram("weir_event_ok_seconds", "Time from an EVENT's arrival to its OK").Add(latencies.event_to_ok);

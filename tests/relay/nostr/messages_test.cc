@@ -51,8 +51,10 @@ TEST(ClientMessage, ABadMessageHasAReasonAndTheIdToAnswer) {
       {"{}", "unknown||a message must be a JSON array, not an object"},
       {"[]", "unknown||the first element of a message must be a string, not ]"},
       {"[1]", "unknown||the first element of a message must be a string, not 1"},
-      {R"(["PONG"])", R"(unknown||unknown message "PONG"; known are EVENT, REQ, CLOSE, COUNT and AUTH)"},
-      {R"(["req","a",{}])", R"(unknown||unknown message "req"; known are EVENT, REQ, CLOSE, COUNT and AUTH)"},
+      {R"(["PONG"])",
+       R"(unknown||unknown message "PONG"; known are EVENT, REQ, CLOSE, COUNT, AUTH, NEG-OPEN, NEG-MSG and NEG-CLOSE)"},
+      {R"(["req","a",{}])",
+       R"(unknown||unknown message "req"; known are EVENT, REQ, CLOSE, COUNT, AUTH, NEG-OPEN, NEG-MSG and NEG-CLOSE)"},
       {"[\"REQ\",\"\xFF\",{}]", "unknown||a message must be valid UTF-8"},
       {R"(["EVENT"])", "EVENT||JSON must have , at byte 8, not ]"},
       {R"(["EVENT",5])", "EVENT||EVENT must have an event, a JSON object, not 5"},
@@ -112,16 +114,36 @@ TEST(ClientMessage, NestingBombsAreRefusedAtOnce) {
 
 TEST(ClientMessage, WordsThatOthersUnderstandAreToldFromMistakes) {
   EXPECT_TRUE(std::holds_alternative<KeepAlive>(ParseClientMessage(R"(["PING"])")));
-  const ClientMessage open = ParseClientMessage(R"(["NEG-OPEN","n",{"kinds":[1]},"6100"])");
-  EXPECT_EQ(std::get<Negentropy>(open).subscription, "n");
-  EXPECT_TRUE(std::get<Negentropy>(open).wants_answer);
-  EXPECT_FALSE(std::get<Negentropy>(ParseClientMessage(R"(["NEG-CLOSE","n"])")).wants_answer);
-  EXPECT_EQ(Bad(R"(["NEG-OPEN"])").substr(0, 9), "unknown||");
   const auto prefix = [](std::string_view text) { return std::get<BadMessage>(ParseClientMessage(text)).prefix; };
   EXPECT_EQ(prefix(R"(["REQ","a",{"search":"x"}])"), "unsupported");
   EXPECT_EQ(prefix(R"(["COUNT","a",{"#ee":[]}])"), "unsupported");
   EXPECT_EQ(prefix(R"(["REQ","a",{"kinds":1}])"), "invalid");
+}
+
+TEST(ClientMessage, NegentropyIsReadFromHexadecimal) {
+  const ClientMessage open = ParseClientMessage(R"(["NEG-OPEN","n",{"kinds":[1]},"6100ff"])");
+  EXPECT_EQ(std::get<NegOpen>(open).subscription, "n");
+  EXPECT_EQ(std::get<NegOpen>(open).filters.size(), 1U);
+  EXPECT_EQ(std::get<NegOpen>(open).message, std::string("a\0\xff", 3));
+  const ClientMessage message = ParseClientMessage(R"(["NEG-MSG","n","61"])");
+  EXPECT_EQ(std::get<NegMsg>(message).subscription, "n");
+  EXPECT_EQ(std::get<NegMsg>(message).message, "a");
+  EXPECT_EQ(std::get<NegClose>(ParseClientMessage(R"(["NEG-CLOSE","n"])")).subscription, "n");
+  const std::string digits = "the message of negentropy must be an even number of hexadecimal digits in lower case";
+  for (const char* const hex : {"6", "6A", "zz", "\\u0036"})
+    EXPECT_EQ(Bad(R"(["NEG-MSG","n",")" + std::string(hex) + "\"]"), "NEG-MSG|n|" + digits) << hex;
+  EXPECT_EQ(Bad(R"(["NEG-MSG","n",61])"), "NEG-MSG|n|the message of negentropy must be a string, not 61");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN","n",{},"61",4])"), "NEG-OPEN|n|JSON must have ] at byte 23, not ,");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN","n",{"kinds":1},"61"])").substr(0, 22), "NEG-OPEN|n|filter 1: k");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN","n","61"])"), "NEG-OPEN|n|filter 1: a filter must be a JSON object, not \"61\"");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN"])"), "NEG-OPEN||JSON must have , at byte 11, not ]");
+  EXPECT_EQ(Bad(R"(["NEG-STATUS","n"])").substr(0, 33), "unknown||unknown message \"NEG-STA");
+}
+
+TEST(RelayMessage, NegentropyIsInHexadecimal) {
+  EXPECT_EQ(NegMsgMessage("n\"", std::string("a\0\xff", 3)), R"(["NEG-MSG","n\"","6100ff"])");
   EXPECT_EQ(NegErrMessage("n", "blocked: \"no\""), R"(["NEG-ERR","n","blocked: \"no\""])");
+  EXPECT_EQ(NegErrMessage("n", "blocked: too big", 500), R"(["NEG-ERR","n","blocked: too big",500])");
 }
 
 RC_GTEST_PROP(ClientMessageProperty, BrokenBytesAreMetWithAnAnswer, ()) {

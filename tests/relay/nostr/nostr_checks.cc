@@ -86,6 +86,21 @@ void CheckRequest(const ClientMessage& message, const std::vector<JsonTree>& ite
   if (good) Must(request->subscription == items[1].text && request->filters == *filters);
 }
 
+// Returns true for a string whose bytes, as they were written, are pairs of hexadecimal digits in lower case.
+bool IsHex(const JsonTree& tree) {
+  if (tree.type != JsonTree::kString || tree.raw.size() % 2 != 0) return false;
+  return tree.raw.find_first_not_of("0123456789abcdef", 1) == tree.raw.size() - 1;
+}
+
+void CheckNegOpen(const ClientMessage& message, const std::vector<JsonTree>& items, bool has_subscription) {
+  const auto* const open = std::get_if<NegOpen>(&message);
+  const bool is_whole = has_subscription && items.size() == 4 && IsHex(items[3]);
+  const auto filters = is_whole ? ReadFilters({items[0], items[1], items[2]}) : std::nullopt;
+  Must((open != nullptr) == (filters && filters->size() == 1));
+  if (open == nullptr) return;
+  Must(open->subscription == items[1].text && open->filters == *filters && ToHex(open->message) == items[3].text);
+}
+
 template <typename Text>
 void CheckEventText(const ClientMessage& message, const std::vector<JsonTree>& items) {
   const auto* text = std::get_if<Text>(&message);
@@ -186,7 +201,8 @@ void CheckClientMessage(std::string_view text) {
   // Events are left to their parser; only the start of a message that is not known is looked at.
   if (!tree) {
     Must(!std::holds_alternative<Req>(message) && !std::holds_alternative<CountReq>(message) &&
-         !std::holds_alternative<CloseReq>(message));
+         !std::holds_alternative<CloseReq>(message) && !std::holds_alternative<NegOpen>(message) &&
+         !std::holds_alternative<NegMsg>(message) && !std::holds_alternative<NegClose>(message));
     return;
   }
   const std::vector<JsonTree>& items = tree->items;
@@ -202,7 +218,17 @@ void CheckClientMessage(std::string_view text) {
     return Must(std::holds_alternative<CloseReq>(message) == (has_subscription && items.size() == 2));
   }
   if (verb == "PING") return Must(std::holds_alternative<KeepAlive>(message));
-  if (verb.starts_with("NEG-")) return Must(std::holds_alternative<Negentropy>(message) == has_subscription);
+  if (verb == "NEG-OPEN") return CheckNegOpen(message, items, has_subscription);
+  if (verb == "NEG-MSG") {
+    const auto* const taken = std::get_if<NegMsg>(&message);
+    const bool good = has_subscription && items.size() == 3 && IsHex(items[2]);
+    Must((taken != nullptr) == good);
+    if (good) Must(taken->subscription == items[1].text && ToHex(taken->message) == items[2].text);
+    return;
+  }
+  if (verb == "NEG-CLOSE") {
+    return Must(std::holds_alternative<NegClose>(message) == (has_subscription && items.size() == 2));
+  }
   Must(bad != nullptr);
 }
 

@@ -75,6 +75,13 @@ TEST(Nip11, ListsSearchOnlyIfItIsOn) {
   EXPECT_EQ(std::ranges::count(SupportedNips(c.relay), 50), 1);
 }
 
+TEST(Nip11, ListsNegentropyUnlessItIsOff) {
+  RelayConfiguration c;
+  EXPECT_EQ(std::ranges::count(SupportedNips(c.relay), 77), 1);
+  c.relay.max_sync_events = 0;
+  EXPECT_EQ(std::ranges::count(SupportedNips(c.relay), 77), 0);
+}
+
 TEST(Nip11, TheStricterOfSettingsAndRulesHolds) {
   RelayConfiguration c;
   c.relay.min_pow_difficulty = 8;

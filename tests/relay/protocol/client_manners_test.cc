@@ -33,20 +33,6 @@ TEST_F(ClientMannersTest, AKeepAliveIsHeardAndNotAnswered) {
   EXPECT_TRUE(client->closed.empty());
 }
 
-TEST_F(ClientMannersTest, NegentropyIsRefusedInItsOwnWords) {
-  Seat& client = Connect();
-  const std::string refusal = R"(["NEG-ERR","n","blocked: negentropy is not supported here; use REQ"])";
-  for (int n = 0; n < 150; ++n) {
-    EXPECT_EQ(Ask(client, R"(["NEG-OPEN","n",{"kinds":[1]},"61"])"), refusal);
-    EXPECT_EQ(Ask(client, R"(["NEG-MSG","n","61"])"), refusal);
-    client.Say(R"(["NEG-CLOSE","n"])");
-  }
-  RunUntilIdle();
-  EXPECT_TRUE(client->said.empty()) << "there is nothing to say to NEG-CLOSE";
-  EXPECT_TRUE(client->closed.empty());
-  EXPECT_TRUE(Ask(client, R"(["NEG-OPEN",1])").starts_with(R"(["NOTICE","invalid: )"));
-}
-
 TEST_F(ClientMannersTest, AFieldOfAFilterThatIsNotKnownIsUnsupported) {
   Seat& client = Connect();
   for (int n = 0; n < 150; ++n) {

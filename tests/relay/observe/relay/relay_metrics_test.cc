@@ -31,8 +31,14 @@ TEST(RelayMetrics, KeepsTheNamesThatDashboardsKnow) {
   metrics.counters().CountRelayMessage(RelayVerb::kEvent, 5);
   metrics.counters().CountSavedEvent(1);
   for (const bool by_estimate : {false, false, true}) metrics.counters().CountAnswered(by_estimate);
+  metrics.counters().CountClientMessage(Verb::kNegMsg);
+  metrics.counters().CountRelayMessage(RelayVerb::kNegErr);
+  for (const int change : {1, 1, -1}) metrics.counters().CountOpenSyncs(change);
   const std::string text = metrics.Prometheus();
   EXPECT_TRUE(HasLine(text, "nostr_client_messages_total{verb=\"REQ\"} 2")) << text;
+  EXPECT_TRUE(HasLine(text, "nostr_client_messages_total{verb=\"NEG-MSG\"} 1"));
+  EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"NEG-ERR\"} 1"));
+  EXPECT_TRUE(HasLine(text, "weir_open_syncs 1"));
   EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"EVENT\"} 5"));
   EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"OK\"} 0"));
   EXPECT_TRUE(HasLine(text, "nostr_events_total{kind=\"1\"} 1"));

@@ -1,0 +1,109 @@
+// The set of a NEG-OPEN on both stores.
+#include <set>
+
+#include "relay/protocol/sync_dialogue.h"
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/postgres/each_store.h"
+
+namespace weir {
+namespace {
+
+class SyncStoresTest : public EachStoreTest {
+ protected:
+  void Save(const std::vector<PlainEvent>& events) {
+    std::vector<Event> records;
+    for (const PlainEvent& event : events) records.push_back(ToEvent(event));
+    std::vector<SaveResult> results(records.size());
+    ASSERT_TRUE(store_->Save(records, kNow, results).ok());
+  }
+  std::unique_ptr<Query> Find(const std::vector<Filter>& filters) const {
+    return store_->Find(filters, {.now_seconds = kNow, .default_limit = kAllEvents, .max_limit = kAllEvents});
+  }
+  std::set<std::string> Found(const std::vector<Filter>& filters) const {
+    const auto query = Find(filters);
+    const std::vector<std::string> ids = Drain(*query);
+    return {ids.begin(), ids.end()};
+  }
+  // Returns the ids in the answer to a client without events. Calls `between` after each slice.
+  std::set<std::string> Answered(SyncDialogue& dialogue, Query* query,
+                                 const std::function<void()>& between = {}) const {
+    while (true) {
+      const Result<Progress> progress = dialogue.Next(*store_, query, kTurnWork / 16);
+      EXPECT_TRUE(progress.ok()) << progress.status().message();
+      if (!progress.ok() || progress.value() == Progress::kDone) break;
+      if (between) between();
+    }
+    EXPECT_EQ(dialogue.refusal(), "");
+    const std::string answer = dialogue.TakeAnswer();
+    const std::string hex = answer.substr(16, answer.size() - 18);
+    std::string bytes(hex.size() / 2, '\0');
+    EXPECT_TRUE(FromHex(hex, reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())) << answer;
+    SyncSet none;
+    EXPECT_TRUE(none.Seal());
+    SyncDifferences found;
+    Reconciler client(none, bytes, kFrameBytes, &found);
+    EXPECT_TRUE(client.Next(UINT64_MAX / 2).ok());
+    std::set<std::string> ids;
+    for (const EventId& id : found.need) ids.insert(ToHex(id));
+    return ids;
+  }
+  static std::string AskForAll() {
+    SyncSet none;
+    EXPECT_TRUE(none.Seal());
+    return Reconciler::FirstMessage(none, kFrameBytes);
+  }
+  static SyncDialogue Dialogue() { return SyncDialogue("n", AskForAll(), 100'000, kFrameBytes); }
+
+  static constexpr uint64_t kNow = 1000;  // before the expiration of every event
+  static constexpr size_t kFrameBytes = 1 << 20;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, SyncStoresTest, EachStore(), NameOfStore);
+
+TEST_P(SyncStoresTest, HasWhatTheFiltersMatch) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    RandomNostr random(seed, 300);
+    Save(random.events());
+    for (int round = 0; round < 10; ++round) {
+      const std::vector<Filter> filters = random.Filters();
+      SyncDialogue dialogue = Dialogue();
+      const auto query = Find(filters);
+      EXPECT_EQ(Answered(dialogue, query.get()), Found(filters));
+    }
+  }
+}
+
+// Many events of one second come in the order of their ids.
+TEST_P(SyncStoresTest, SecondsWithManyEventsAreInOrder) {
+  std::vector<PlainEvent> notes;
+  for (uint64_t n = 0; n < 3000; ++n) notes.push_back(Plain(Author(n % 7), 500 + n / 1000, 1, {}, std::to_string(n)));
+  Save(notes);
+  SyncDialogue dialogue = Dialogue();
+  const auto query = Find({Filter()});
+  EXPECT_EQ(Answered(dialogue, query.get()).size(), 3000U);
+  EXPECT_EQ(dialogue.events(), 3000U);
+}
+
+// Deletions may or may not be in the set while it is gathered, and make no difference after that.
+TEST_P(SyncStoresTest, DeletionsDoNotDisturbADialogue) {
+  std::vector<PlainEvent> notes;
+  for (uint64_t n = 0; n < 2000; ++n) notes.push_back(Plain(Author(1), 1 + n / 10, 1, {}, std::to_string(n)));
+  Save(notes);
+  SyncDialogue dialogue = Dialogue();
+  const auto query = Find({Filter()});
+  size_t deleted = 0;
+  const auto delete_some = [&] {
+    query->Suspend();
+    std::vector<EventId> ids;
+    for (int n = 0; n < 10 && deleted < 1000; ++n) ids.push_back(ToBytes(notes[deleted++].id));
+    ASSERT_TRUE(store_->Delete(ids).ok());
+  };
+  const std::set<std::string> answered = Answered(dialogue, query.get(), delete_some);
+  for (size_t n = 1000; n < notes.size(); ++n) EXPECT_TRUE(answered.contains(notes[n].id)) << n;
+  while (deleted < 1000) delete_some();
+  dialogue.Hear(AskForAll());
+  EXPECT_EQ(Answered(dialogue, nullptr), answered) << "the set stays as it is";
+}
+
+}  // namespace
+}  // namespace weir
