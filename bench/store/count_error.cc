@@ -164,7 +164,8 @@ Counted Count(const EventStore& store, const std::vector<Filter>& filters, Work 
     if (!next.ok()) Fail(next.status());
     progress = next.value();
   }
-  return {counting.events(), query->work() + counting.own_work(), ProcessorSeconds() - start, !counting.refusal().empty()};
+  return {counting.events(), query->work() + counting.own_work(), ProcessorSeconds() - start,
+          !counting.refusal().empty()};
 }
 
 void CountShapes(const EventStore& store, const std::vector<Shape>& shapes) {

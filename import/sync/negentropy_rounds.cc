@@ -57,7 +57,9 @@ Status NegentropyRounds::Answer(const Say& say, SyncDifferences* found) {
   if (!done.ok()) return Status::Error("the relay's NEG-MSG is wrong: " + done.status().message());
   const std::string next = reconciler.Take();
   done_ = next.empty();
-  return say(done_ ? Message("NEG-CLOSE", "") : Message("NEG-MSG", ",\"" + ToHex(next) + "\""));
+  return done_ ? End(say) : say(Message("NEG-MSG", ",\"" + ToHex(next) + "\""));
 }
+
+Status NegentropyRounds::End(const Say& say) { return say(Message("NEG-CLOSE", "")); }
 
 }  // namespace weir

@@ -42,9 +42,11 @@ class NegentropyRounds {
   // the word. Returns an error if the relay's message is not well-formed.
   Status Answer(const Say& say, SyncDifferences* found);
 
+  // Tells the relay that the comparison is over.
+  static Status End(const Say& say);
+
   bool has_answered() const { return rounds_ > 0; }
   bool is_done() const { return done_; }
-  bool has_message() const { return answer_.has_value(); }
   uint64_t rounds() const { return rounds_; }
   // Returns why the relay does not compare sets; empty if it has not said so.
   const std::string& refusal() const { return refusal_; }

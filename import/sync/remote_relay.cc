@@ -1,10 +1,13 @@
 #include "import/sync/remote_relay.h"
 
+#include <simdjson.h>
+
 #include <optional>
 #include <utility>
 
 #include "config/text/readable.h"
 #include "config/text/url.h"
+#include "config/wire/http/http_connection.h"
 #include "relay/process/version.h"
 
 namespace weir {
@@ -13,6 +16,24 @@ namespace {
 constexpr std::chrono::seconds kLongestOpen{20};
 // A relay that is busy may read no message for a while.
 constexpr std::chrono::seconds kLongestSend{60};
+
+// Returns true if the relay's NIP-11 document has this number among its supported NIPs.
+bool Supports(int nip, const ServerUrl& at, const std::string& ca_file, const std::stop_token& stop) {
+  const HttpAnswer answer = CallHttp(at, {.path = at.path.empty() ? "/" : "",
+                                          .headers = {{"Accept", "application/nostr+json"}},
+                                          .timeout = kLongestOpen,
+                                          .stop = stop,
+                                          .max_answer_bytes = 1 << 20,
+                                          .ca_file = ca_file});
+  simdjson::dom::parser parser;
+  simdjson::dom::array nips;
+  if (!answer.ok() || parser.parse(answer.body).at_key("supported_nips").get(nips) != simdjson::SUCCESS) return false;
+  for (const simdjson::dom::element number : nips) {
+    int64_t supported = 0;
+    if (number.get(supported) == simdjson::SUCCESS && supported == nip) return true;
+  }
+  return false;
+}
 
 // Reads the URL with the scheme of HTTP in place of that of the WebSocket.
 Result<ServerUrl> ParseRelayUrl(const std::string& url) {
@@ -39,6 +60,7 @@ Result<std::unique_ptr<RemoteRelay>> RemoteRelay::Connect(const std::string& url
                          .path = at.path.empty() ? "/" : at.path,
                          .user_agent = "weir/" + std::string(Version())};
   std::unique_ptr<RemoteRelay> relay(new RemoteRelay(std::move(target), std::move(stop)));
+  relay->knows_negentropy_ = Supports(77, at, ca_file, relay->stop_);
   if (Status opened = relay->client_.Open(relay->PatienceOf(kLongestOpen)); !opened.ok())
     return Status::Error(AsText(url) + ": " + opened.message());
   return relay;

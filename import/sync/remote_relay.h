@@ -27,6 +27,9 @@ class RemoteRelay {
   static Result<std::unique_ptr<RemoteRelay>> Connect(const std::string& url, const std::string& ca_file,
                                                       std::stop_token stop);
 
+  // Returns true if the relay's NIP-11 document names NIP-77.
+  bool knows_negentropy() const { return knows_negentropy_; }
+
   Status Say(std::string_view message);
   // Waits at most this long for a message, and calls `take` with it and with those that have arrived behind it. Returns
   // false if none came.
@@ -41,6 +44,7 @@ class RemoteRelay {
 
   WebSocketClient client_;
   const std::stop_token stop_;
+  bool knows_negentropy_ = false;
 };
 
 }  // namespace weir

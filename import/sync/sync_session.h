@@ -1,6 +1,7 @@
 // SyncSession: makes the events of one filter equal here and at another relay, over one connection. It compares the two
 // sets (negentropy_rounds.h, or page_walk.h if the relay does not know NIP-77), and meanwhile gets the events that only
-// the relay has and sends those that only this store has.
+// the relay has and sends those that only this store has. If the relay does not compare so many events at once, the
+// session compares the younger and the older ones apart.
 //
 // The session ends with an error if the connection does, or if the relay is silent for kLongestSilence while something
 // is under way. What has gone over by then stays; a further session goes on.
@@ -13,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/clock.h"
 #include "config/status.h"
@@ -39,8 +42,10 @@ struct SyncParts {
 class SyncSession {
  public:
   static constexpr Duration kLongestSilence = std::chrono::seconds(60);
-  // A relay that knows NIP-77 has then read its events; one that does not may ignore the message.
-  static constexpr Duration kLongestOpening = std::chrono::seconds(20);
+  // The time for the answer to NEG-OPEN: of a relay that says in its NIP-11 document that it knows NIP-77, and may have
+  // to read millions of events first; and of any other, which may ignore the message.
+  static constexpr Duration kLongestReading = std::chrono::minutes(10);
+  static constexpr Duration kLongestGuess = std::chrono::seconds(20);
 
   explicit SyncSession(SyncParts parts);
   SyncSession(const SyncSession&) = delete;
@@ -51,25 +56,39 @@ class SyncSession {
   SyncCounts counts() const;
 
  private:
+  // The comparison of a span of time.
+  struct Span {
+    explicit Span(Filter compared) : filter(std::move(compared)) {}
+
+    const Filter filter;
+    SyncSet own;
+    NegentropyRounds rounds{own};
+    std::optional<PageWalk> pages;
+    bool pages_are_read = false;  // and the events that they did not show are offered
+
+    bool is_compared() const { return pages ? pages_are_read : rounds.is_done(); }
+  };
+
+  Status RunSpan();
   Status ReadOwn();
   Status Step();
   Status Compare();
   Status OnMessage(const RelayMessage& message);
   Status OnSilence();
+  Status OnRefusal();
   Status TurnToPages(const std::string& why);
-  bool IsCompared() const { return pages_ ? offers_rest_ : rounds_.is_done(); }
+  bool IsDone() const { return span_->is_compared() && fetch_.is_idle() && offer_.is_idle(); }
   bool wants_down() const { return !parts_.dry_run && parts_.direction != SyncDirection::kUp; }
   bool wants_up() const { return !parts_.dry_run && parts_.direction != SyncDirection::kDown; }
 
   const SyncParts parts_;
   const std::function<Status(std::string_view message)> say_;
-  SyncSet own_;
-  NegentropyRounds rounds_{own_};
-  std::optional<PageWalk> pages_;
+  std::vector<Filter> to_compare_;  // spans of time, the youngest last
+  std::unique_ptr<Span> span_;      // the one that is under way
+  bool was_cut_ = false;            // the span is compared in parts instead
   EventFetch fetch_;
   EventOffer offer_;
-  bool offers_rest_ = false;  // the pages are read, and the events that they did not show are offered
-  SyncCounts counts_;
+  SyncCounts counts_;  // of the spans before, with the comparison of this one
   TimePoint heard_;
 };
 

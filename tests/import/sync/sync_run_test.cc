@@ -203,6 +203,26 @@ TEST_F(SyncRunTest, ConnectsAgainAndGoesOnWithWhatIsLeft) {
   EXPECT_EQ(StoredHere(), std::set<std::string>(events.begin(), events.end()));
 }
 
+// A relay that compares few events at once.
+TEST_F(SyncRunTest, ComparesInPartsWhatIsTooMuchAtOnce) {
+  configuration_.relay.max_sync_events = 40;
+  Open();
+  std::string there, here;
+  for (uint64_t n = 0; n < 300; ++n) {
+    const std::string line = NoteLine(n, 1, "[]", kLineTime + n * n * 1000) + "\n";
+    if (n % 10 != 0) there += line;
+    if (n % 7 != 0) here += line;
+  }
+  GiveThere(there);
+  GiveHere(here);
+  const SyncResult result = Sync(PartsToRelay());
+  ASSERT_TRUE(result.status.ok()) << result.status.message();
+  EXPECT_EQ(result.counts.by_pages, "");
+  EXPECT_EQ(StoredHere().size(), 295U) << "five are on neither side";
+  EXPECT_TRUE(StoredHere() == StoredThere());
+  EXPECT_EQ(result.counts.stored, 257U);
+}
+
 TEST_F(SyncRunTest, EndsAtOnceIfTheRelayIsAway) {
   std::optional<WebSocketPeer> peer([](const std::string&) { return WebSocketPeer::Reply{}; });
   const SyncRunParts parts = Parts(peer->url());
