@@ -88,7 +88,7 @@ class SyncSession {
   bool was_cut_ = false;            // the span is compared in parts instead
   EventFetch fetch_;
   EventOffer offer_;
-  SyncCounts counts_;  // of the spans before, with the comparison of this one
+  SyncCounts counts_;  // the spans before, and the comparison of this one
   TimePoint heard_;
 };
 
