@@ -35,8 +35,9 @@ std::string Reconciler::FirstMessage(const SyncSet& set, size_t frame_bytes) {
 
 Result<bool> Reconciler::Next(Work most) {
   if (work_ == 0) {
-    const Result<bool> knows_version = Begin();
-    if (!knows_version.ok() || !knows_version.value()) return knows_version.ok() ? true : knows_version;
+    Result<bool> knows_version = Begin();
+    if (!knows_version.ok()) return knows_version;
+    if (!knows_version.value()) return true;
   }
   for (const Work end = work_ + most; !in_.at_end();) {
     if (work_ >= end) return false;

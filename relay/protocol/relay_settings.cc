@@ -61,7 +61,7 @@ void DeclareConnectionLimits(SettingTable& table, RelaySettings& s) {
             "stored events for a filter that names no limit");
   table.Add("MAX_LIMIT", &s.max_limit, {.min = 1, .max = 1'000'000, .unit = "events"},
             "most stored events for a filter, whatever it asks for");
-  table.Add("MAX_SYNC_EVENTS", &s.max_sync_events, {.min = 0, .max = 100'000'000, .unit = "events"},
+  table.Add("MAX_SYNC_EVENTS", &s.max_sync_events, {.min = 0, .max = 5'000'000, .unit = "events"},
             "most events that a NEG-OPEN compares (NIP-77); they take 41 bytes each, of MAX_ADDRESS_MB. 0: NEG-OPEN is "
             "refused");
 }

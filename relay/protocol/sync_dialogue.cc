@@ -40,7 +40,7 @@ Result<Progress> SyncDialogue::Next(const EventStore&, Query* query, Work most) 
 }
 
 Result<Progress> SyncDialogue::Gather(Query& query, Work most) {
-  const Result<Progress> progress = query.Next({.max_work = most}, [this](EventView event) {
+  Result<Progress> progress = query.Next({.max_work = most}, [this](EventView event) {
     if (!is_too_big() && event.created_at() != kInfinity.created_at) set_.Add({event.created_at(), event.id()});
   });
   if (!progress.ok()) return progress;

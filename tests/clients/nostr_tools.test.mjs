@@ -1,8 +1,9 @@
 // nostr-tools as people use it: publish, query by every shape of filter, subscribe, count, delete, replace, expire.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { NegentropyStorageVector, NegentropySync } from 'nostr-tools/nip77';
 import { connect, now, Person, query, sleep, startRelay, Wire } from './harness.mjs';
+// The package has this module, but does not export it.
+import { NegentropyStorageVector, NegentropySync } from './node_modules/nostr-tools/lib/esm/nip77.js';
 
 let relay;
 before(async () => (relay = await startRelay()));

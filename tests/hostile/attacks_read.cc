@@ -134,9 +134,11 @@ std::string Searches(Arena& arena, double scale) {
   });
 }
 
-// Opens sets of all events, and sends messages of as many ranges as fit into a message: the question for all ids,
-// ranges that differ and have to be split, and ranges that are skipped before one that differs.
+// Each connection opens sets of all events, as many as it may, and then sends messages of as many ranges as fit into a
+// message: the question for all ids, ranges that differ and have to be split, and ranges that are skipped before one
+// that differs.
 std::string Syncs(Arena& arena, double scale) {
+  constexpr size_t kSets = 8;
   std::string differing = "a";
   AppendVarint(Now() - 60'000, &differing);
   differing += std::string("\0\1", 2) + std::string(16, 'x');
@@ -146,12 +148,22 @@ std::string Syncs(Arena& arena, double scale) {
   skipped += std::string("\0\0\1", 3) + std::string(16, 'x');
   const std::vector<std::string> messages = {"6100000200", ToHex(differing), ToHex(skipped)};
   Crowd crowd(arena.port(), AttackerAddress(), 20);
-  std::vector<size_t> sent(crowd.size());
-  crowd.Run(Scaled(10s, scale), Reads::kAll, [&](size_t i) {
-    const size_t n = sent[i]++;
-    const std::string id = std::to_string(n / 2 % 10);
-    const std::string head = n % 4 == 3 ? "[\"NEG-MSG\",\"" + id + "\"" : "[\"NEG-OPEN\",\"" + id + "\",{}";
-    return TextFrame(head + ",\"" + messages[n % messages.size()] + "\"]");
+  struct Sender {
+    size_t sent = 0;
+    std::chrono::steady_clock::time_point next{};
+  };
+  std::vector<Sender> senders(crowd.size());
+  crowd.Run(Scaled(20s, scale), Reads::kAll, [&](size_t i) {
+    Sender& sender = senders[i];
+    const size_t n = sender.sent;
+    const bool opens = n % 400 < kSets;
+    const auto now = std::chrono::steady_clock::now();
+    if (!opens && now < sender.next) return std::string();  // a message before the answer would end the dialogue
+    sender.next = now + 20ms;
+    ++sender.sent;
+    const std::string id = std::to_string(n % kSets);
+    const std::string head = opens ? "[\"NEG-OPEN\",\"" + id + "\",{\"limit\":3000}" : "[\"NEG-MSG\",\"" + id + "\"";
+    return TextFrame(head + ",\"" + messages[n / kSets % messages.size()] + "\"]");
   });
   return crowd.Heard();
 }
@@ -236,7 +248,7 @@ std::vector<Attack> ReadAttacks() {
        StoreWords,
        Searches},
       {"syncs",
-       "NEG-OPENs of everything on 20 connections, with messages of 6,000 to 40,000 ranges",
+       "8 NEG-OPENs of 3,000 events on each of 20 connections, then messages of up to 40,000 ranges",
        {},
        StoreTopics,
        Syncs},

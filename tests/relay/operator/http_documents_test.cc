@@ -107,11 +107,11 @@ TEST(Nip11, GivesClientsRoomByDefault) {
 
 TEST(Nip11, NamesWhatSettingsMakePossibleOnlyWhereTheyAreSet) {
   RelayConfiguration c;
-  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 65, 70]"));
+  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 65, 70, 77]"));
   c.relay.eose_completeness = true;
-  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 65, 67, 70]"));
+  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 65, 67, 70, 77]"));
   c.relay.url = "wss://relay.example";
-  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 62, 65, 67, 70]"));
+  EXPECT_TRUE(Has(Nip11Document(c).body, " 59, 62, 65, 67, 70, 77]"));
 }
 
 TEST(Nip11, ReadsWell) {
