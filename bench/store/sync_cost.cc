@@ -25,7 +25,8 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kFirstTime = 1'700'000'000;
-constexpr size_t kFrameBytes = 128 << 10;  // of the default WEIR_MAX_MESSAGE_BYTES, in hexadecimal
+// In hexadecimal, a frame of this size is as long as the default WEIR_MAX_MESSAGE_BYTES.
+constexpr size_t kFrameBytes = 128 << 10;
 
 [[noreturn]] void Fail(const Status& status) {
   std::fprintf(stderr, "%s\n", status.message().c_str());

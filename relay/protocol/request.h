@@ -56,8 +56,9 @@ class RequestRoom;
 
 class Request final : public LiveSubscriber, public std::enable_shared_from_this<Request> {
  public:
-  // `name` is the subscription's id. `room` is that of the Requests object that owns the request. `verb` is kReq, kCount
-  // or kNegOpen; `message` is that of a NegOpen. A request must be made with std::make_shared, because workers share it.
+  // `name` is the subscription's id. `room` is that of the Requests object that owns the request. `verb` is kReq,
+  // kCount or kNegOpen; `message` is that of a NegOpen. A request must be made with std::make_shared, because workers
+  // share it.
   Request(RelayContext& context, std::shared_ptr<Peer> peer, std::shared_ptr<RequestRoom> room, std::string name,
           std::vector<Filter> filters, Verb verb, std::string message = {});
 

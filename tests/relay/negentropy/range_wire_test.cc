@@ -17,7 +17,7 @@ std::string Varint(uint64_t number) {
 }
 // Returns the error of the ranges in this message, or "" if all are well-formed.
 std::string ErrorOf(std::string_view hex) {
-  const std::string bytes = Bytes(hex);
+  const std::string bytes = BytesOfHex(hex);
   RangeReader in(bytes);
   while (!in.at_end()) {
     if (const Result<SyncRange> range = in.Next(); !range.ok()) return range.status().message();
@@ -26,10 +26,10 @@ std::string ErrorOf(std::string_view hex) {
 }
 
 TEST(Varint, HasTheHighestDigitFirst) {
-  EXPECT_EQ(Varint(0), Bytes("00"));
-  EXPECT_EQ(Varint(127), Bytes("7f"));
-  EXPECT_EQ(Varint(128), Bytes("8100"));
-  EXPECT_EQ(Varint(UINT64_MAX), Bytes("81ffffffffffffffff7f"));
+  EXPECT_EQ(Varint(0), BytesOfHex("00"));
+  EXPECT_EQ(Varint(127), BytesOfHex("7f"));
+  EXPECT_EQ(Varint(128), BytesOfHex("8100"));
+  EXPECT_EQ(Varint(UINT64_MAX), BytesOfHex("81ffffffffffffffff7f"));
 }
 
 RC_GTEST_PROP(VarintProperty, IsReadAsItWasWritten, ()) {
@@ -42,14 +42,14 @@ RC_GTEST_PROP(VarintProperty, IsReadAsItWasWritten, ()) {
 
 TEST(Varint, RefusesWhatNoNumberIsWrittenAs) {
   for (const char* const hex : {"", "81", "8000", "808001", "82ffffffffffffffff7f", "81ffffffffffffffffff7f"}) {
-    const std::string bytes = Bytes(hex);
+    const std::string bytes = BytesOfHex(hex);
     std::string_view in = bytes;
     EXPECT_EQ(TakeVarint(&in), std::nullopt) << hex;
   }
 }
 
 TEST(RangeReader, ReadsEachMode) {
-  const std::string bytes = Bytes(
+  const std::string bytes = BytesOfHex(
       "060200ff00"                                    // to date 5 and an id from 00ff, nothing
       "010300ff01010102030405060708090a0b0c0d0e0f10"  // to the same date and a later id, a fingerprint
       "00000201" +
@@ -63,7 +63,7 @@ TEST(RangeReader, ReadsEachMode) {
   end.id[2] = 1;
   EXPECT_EQ(second.end, end);
   EXPECT_EQ(second.mode, RangeMode::kFingerprint);
-  EXPECT_EQ(second.payload, Bytes("0102030405060708090a0b0c0d0e0f10"));
+  EXPECT_EQ(second.payload, BytesOfHex("0102030405060708090a0b0c0d0e0f10"));
   const SyncRange third = in.Next().value();
   EXPECT_EQ(third.end, kInfinity);
   EXPECT_EQ(third.mode, RangeMode::kIds);

@@ -89,7 +89,7 @@ struct TwoSets {
 };
 
 void CheckDialogue(const TwoSets& sets, size_t client_bytes, size_t relay_bytes, Work most) {
-  const Dialogue dialogue(SetOf(sets.client), SetOf(sets.relay), client_bytes, relay_bytes, most);
+  const Dialogue dialogue(SealedSetOf(sets.client), SealedSetOf(sets.relay), client_bytes, relay_bytes, most);
   Must(dialogue.found.have == IdsOnlyIn(sets.client, sets.relay), "have");
   Must(dialogue.found.need == IdsOnlyIn(sets.relay, sets.client), "need");
 }
@@ -101,7 +101,7 @@ TEST(Reconciler, SaysWhatOtherProgramsSay) {
       "61000002035beeaf427ee0bfcd1a7b6f63010f2745110cf23ae088b859275cd0aad369561b7f1ee17eb6d4b1815c8c0580dfb7ca0d3d5c3c"
       "de523da817ef7d3b1e96f6d5b8fb378474af5953bec611fcb2602c5b61271c1f233b60c0adba76d5d6f47a50c4";
   EXPECT_EQ(ToHex(Reconciler::FirstMessage(few, kNoBound)), first);
-  EXPECT_EQ(ToHex(AnswerTo(SetOfNumbers(1, 5), Bytes(first), kNoBound)),
+  EXPECT_EQ(ToHex(AnswerTo(SetOfNumbers(1, 5), BytesOfHex(first), kNoBound)),
             "61000002047f1ee17eb6d4b1815c8c0580dfb7ca0d3d5c3cde523da817ef7d3b1e96f6d5b8fb378474af5953bec611fcb2602c5b61"
             "271c1f233b60c0adba76d5d6f47a50c42d245d477b973c0895afc098b46762967f728e5aec8555d81ceaf1996d4c33e06c5cd6775e"
             "b412207f7f71f11f09047f1475b2b7526063195b777a230fe4c2a6");
@@ -113,7 +113,7 @@ TEST(Reconciler, SaysWhatOtherProgramsSay) {
       "030157015a835c587c4ed8f0f59bce28e894967803011801a8daad7d6cf508791fddab5b98246dc203019e010458de0ede3f4f53e936abc4"
       "0698c2ed03016a0129daac138a4fce9e9ba6ede632b7855e0000010e5e41520464fa796bb85db7dc4634ef";
   EXPECT_EQ(ToHex(Reconciler::FirstMessage(SetOfNumbers(0, 100), kNoBound)), hundred);
-  EXPECT_EQ(ToHex(AnswerTo(SetOfNumbers(10, 103), Bytes(hundred), kNoBound)),
+  EXPECT_EQ(ToHex(AnswerTo(SetOfNumbers(10, 103), BytesOfHex(hundred), kNoBound)),
             "6186aacfe203018d02000301ee0204ca78c85c1c6ee3b949376fdb51c7b376593b81d51e2dfc4daafd478c63eb80cce6dc47352b81"
             "cf5c8f2db31127be4b20174a6b6e210bb0d86a95fbd3b50ecd4208e5476c1316c8db1bb6f3d643fca478a5890e1b773151e32d87da"
             "b096f9b64759f3dc9345b5146d24378802174ed81c76cc69ea0c96275316a04cf5f76c86811c016a00000002096a4177570b67c5a0"
@@ -143,7 +143,7 @@ TEST(Reconciler, HundredThousandItemsTakeFewRoundsAndBytes) {
   for (const double common : {1.0, 0.9999, 0.99}) {
     for (const uint64_t seconds : {uint64_t{20}, uint64_t{1} << 40}) {
       const TwoSets sets(1, 100'000, common, seconds);
-      const Dialogue dialogue(SetOf(sets.client), SetOf(sets.relay));
+      const Dialogue dialogue(SealedSetOf(sets.client), SealedSetOf(sets.relay));
       EXPECT_TRUE(dialogue.found.have == IdsOnlyIn(sets.client, sets.relay));
       EXPECT_TRUE(dialogue.found.need == IdsOnlyIn(sets.relay, sets.client));
       EXPECT_LE(dialogue.rounds, 4U);
@@ -155,7 +155,7 @@ TEST(Reconciler, HundredThousandItemsTakeFewRoundsAndBytes) {
 TEST(Reconciler, FullFramesOnlyTakeMoreRounds) {
   const TwoSets sets(2, 20'000, 0.5, 1000);
   const size_t id_bytes = sets.differences() * 32;
-  const Dialogue dialogue(SetOf(sets.client), SetOf(sets.relay), 60'000, 5'000);
+  const Dialogue dialogue(SealedSetOf(sets.client), SealedSetOf(sets.relay), 60'000, 5'000);
   EXPECT_TRUE(dialogue.found.have == IdsOnlyIn(sets.client, sets.relay));
   EXPECT_TRUE(dialogue.found.need == IdsOnlyIn(sets.relay, sets.client));
   EXPECT_LE(dialogue.rounds, 8 * id_bytes / 5'000);
@@ -173,7 +173,7 @@ TEST(Reconciler, EqualSetsEndAtOnce) {
 TEST(Reconciler, PiecesAreOfAboutTheAllowedWork) {
   const SyncSet set = SetOfNumbers(0, 5000);
   std::string message(1, kNegentropyVersion);
-  for (int n = 0; n < 10'000; ++n) message += Bytes("020001") + std::string(16, 'x');
+  for (int n = 0; n < 10'000; ++n) message += BytesOfHex("020001") + std::string(16, 'x');
   Reconciler side(set, message, kNoBound);
   size_t pieces = 0;
   while (true) {
@@ -189,19 +189,19 @@ TEST(Reconciler, PiecesAreOfAboutTheAllowedWork) {
 
 TEST(Reconciler, ARelayNamesItsVersionForOneThatItDoesNotKnow) {
   const SyncSet set = SetOfNumbers(0, 3);
-  EXPECT_EQ(AnswerTo(set, Bytes("62aabbccddeeff"), kNoBound), "a");
+  EXPECT_EQ(AnswerTo(set, BytesOfHex("62aabbccddeeff"), kNoBound), "a");
   SyncDifferences found;
-  EXPECT_EQ(ErrorOf(set, Bytes("60"), &found), "the relay does not know this version of negentropy, 61");
+  EXPECT_EQ(ErrorOf(set, BytesOfHex("60"), &found), "the relay does not know this version of negentropy, 61");
 }
 
 TEST(Reconciler, RefusesWhatIsNoMessage) {
   const SyncSet set = SetOfNumbers(0, 3);
   const std::string no_version = "the message must begin with the version of the protocol, 61";
   EXPECT_EQ(ErrorOf(set, ""), no_version);
-  EXPECT_EQ(ErrorOf(set, Bytes("7fff")), no_version);
-  EXPECT_EQ(ErrorOf(set, Bytes("61060003")), "a range has the mode 3, not 0, 1 or 2");
+  EXPECT_EQ(ErrorOf(set, BytesOfHex("7fff")), no_version);
+  EXPECT_EQ(ErrorOf(set, BytesOfHex("61060003")), "a range has the mode 3, not 0, 1 or 2");
   SyncDifferences found;
-  EXPECT_EQ(ErrorOf(set, Bytes("6106000201"), &found), "the list of ids of a range is cut off");
+  EXPECT_EQ(ErrorOf(set, BytesOfHex("6106000201"), &found), "the list of ids of a range is cut off");
   EXPECT_TRUE(found.need.empty());
 }
 
@@ -210,7 +210,7 @@ TEST(Reconciler, ARelayThatLiesCannotHurtTheClient) {
   const SyncSet set = SetOfNumbers(0, 3);
   SyncDifferences found;
   const std::string id(32, 'q');
-  EXPECT_EQ(AnswerTo(set, Bytes("6100000203") + id + id + id, kNoBound, kTurnWork, &found), "");
+  EXPECT_EQ(AnswerTo(set, BytesOfHex("6100000203") + id + id + id, kNoBound, kTurnWork, &found), "");
   EXPECT_EQ(found.have.size(), 3U);
   EXPECT_EQ(found.need.size(), 3U);
 }

@@ -1,6 +1,8 @@
 // Items for tests of negentropy, and a slow fingerprint.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -18,7 +20,7 @@ inline SyncItem ItemOf(uint64_t number) {
 }
 
 // Returns a sealed set of the items, which may be in any order.
-inline SyncSet SetOf(std::vector<SyncItem> items) {
+inline SyncSet SealedSetOf(std::vector<SyncItem> items) {
   std::sort(items.begin(), items.end(), [](const SyncItem& a, const SyncItem& b) {
     return a.created_at != b.created_at ? a.created_at > b.created_at : a.id < b.id;
   });
@@ -30,7 +32,7 @@ inline SyncSet SetOf(std::vector<SyncItem> items) {
 inline SyncSet SetOfNumbers(uint64_t begin, uint64_t end) {
   std::vector<SyncItem> items;
   for (uint64_t number = begin; number < end; ++number) items.push_back(ItemOf(number));
-  return SetOf(std::move(items));
+  return SealedSetOf(std::move(items));
 }
 
 // Adds byte by byte, and writes the number of items by hand.
@@ -56,7 +58,7 @@ inline Fingerprint SlowFingerprint(const std::vector<SyncItem>& items) {
   return fingerprint;
 }
 
-inline std::string Bytes(std::string_view hex) {
+inline std::string BytesOfHex(std::string_view hex) {
   std::string bytes(hex.size() / 2, '\0');
   EXPECT_TRUE(FromHex(hex, reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())) << hex;
   return bytes;

@@ -23,7 +23,7 @@ TEST(SyncSet, GivesTheFingerprintsOfOtherPrograms) {
 }
 
 TEST(SyncSet, AnEmptySetHasTheFingerprintOfNoItems) {
-  const SyncSet set = SetOf({});
+  const SyncSet set = SealedSetOf({});
   EXPECT_EQ(set.size(), 0U);
   EXPECT_EQ(set.FirstAtOrBehind(kInfinity, 0), 0U);
   EXPECT_EQ(HexOf(set.FingerprintOf(0, 0)), "7f9c9e31ac8256ca2f258583df262dbc");
@@ -38,7 +38,7 @@ TEST(SyncSet, SumsWrapAround) {
     item.id[0] = static_cast<uint8_t>(n);
     items.push_back(item);
   }
-  const SyncSet set = SetOf(items);
+  const SyncSet set = SealedSetOf(items);
   EXPECT_EQ(set.FingerprintOf(0, 600), SlowFingerprint(items));
   EXPECT_EQ(set.FingerprintOf(300, 301), SlowFingerprint({items[300]}));
 }

@@ -5,6 +5,7 @@
 #include "relay/negentropy/reconciler.h"
 #include "relay/rules/rules.h"
 #include "tests/fixtures/has_text.h"
+#include "tests/relay/negentropy/sync_items.h"
 #include "tests/relay/plugins/scripted_plugin.h"
 #include "tests/relay/protocol/client_fixture.h"
 
@@ -23,13 +24,7 @@ class ClientSyncTest : public ClientTest {
       const Event event = parser.Parse(json).value();
       items.push_back({event.view().created_at(), event.view().id()});
     }
-    std::sort(items.begin(), items.end(), [](const SyncItem& a, const SyncItem& b) {
-      return a.created_at != b.created_at ? a.created_at > b.created_at : a.id < b.id;
-    });
-    SyncSet set;
-    for (const SyncItem& item : items) set.Add(item);
-    EXPECT_TRUE(set.Seal());
-    return set;
+    return SealedSetOf(std::move(items));
   }
   static std::string Open(const std::string& filter, const std::string& message, const std::string& id = "n") {
     return "[\"NEG-OPEN\",\"" + id + "\"," + filter + ",\"" + ToHex(message) + "\"]";
@@ -45,10 +40,7 @@ class ClientSyncTest : public ClientTest {
     const std::string head = "[\"NEG-MSG\",\"" + id + "\",\"";
     EXPECT_TRUE(answer.starts_with(head)) << answer;
     if (!answer.starts_with(head)) return "";
-    const std::string hex = answer.substr(head.size(), answer.size() - head.size() - 2);
-    std::string bytes(hex.size() / 2, '\0');
-    EXPECT_TRUE(FromHex(hex, reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()));
-    return bytes;
+    return BytesOfHex(answer.substr(head.size(), answer.size() - head.size() - 2));
   }
   // Returns the ids in an answer to a client without events, which are all ids of the relay's set.
   static std::set<std::string> IdsIn(const std::string& answer) {

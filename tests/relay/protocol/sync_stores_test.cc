@@ -3,6 +3,7 @@
 
 #include "relay/protocol/sync_dialogue.h"
 #include "tests/fixtures/random_nostr.h"
+#include "tests/relay/negentropy/sync_items.h"
 #include "tests/relay/store/postgres/each_store.h"
 
 namespace weir {
@@ -35,11 +36,8 @@ class SyncStoresTest : public EachStoreTest {
     }
     EXPECT_EQ(dialogue.refusal(), "");
     const std::string answer = dialogue.TakeAnswer();
-    const std::string hex = answer.substr(16, answer.size() - 18);
-    std::string bytes(hex.size() / 2, '\0');
-    EXPECT_TRUE(FromHex(hex, reinterpret_cast<uint8_t*>(bytes.data()), bytes.size())) << answer;
-    SyncSet none;
-    EXPECT_TRUE(none.Seal());
+    const std::string bytes = BytesOfHex(answer.substr(16, answer.size() - 18));
+    const SyncSet none = SealedSetOf({});
     SyncDifferences found;
     Reconciler client(none, bytes, kFrameBytes, &found);
     EXPECT_TRUE(client.Next(UINT64_MAX / 2).ok());
@@ -47,11 +45,7 @@ class SyncStoresTest : public EachStoreTest {
     for (const EventId& id : found.need) ids.insert(ToHex(id));
     return ids;
   }
-  static std::string AskForAll() {
-    SyncSet none;
-    EXPECT_TRUE(none.Seal());
-    return Reconciler::FirstMessage(none, kFrameBytes);
-  }
+  static std::string AskForAll() { return Reconciler::FirstMessage(SealedSetOf({}), kFrameBytes); }
   static SyncDialogue Dialogue() { return SyncDialogue("n", AskForAll(), 100'000, kFrameBytes); }
 
   static constexpr uint64_t kNow = 1000;  // before the expiration of every event
